@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 Basis = Literal[
@@ -40,3 +41,23 @@ class Refusal:
 
     reason: str
     measure_next: str
+
+
+def t_quantile(level: float, dof: Floats | float) -> Floats:
+    """Half-width of a central Student t interval [standard deviations].
+
+    Args:
+        level: coverage of the interval [share, strictly between 0 and 1], scalar.
+        dof: degrees of freedom, any shape; not necessarily whole numbers.
+
+    Returns:
+        The quantile at (1 + level)/2, in the shape of `dof`; NaN where `dof` is NaN.
+
+    Raises:
+        ValueError: `level` is not strictly between 0 and 1.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(
+            f"level is {level!r}. A level is a share above 0 and below 1. Ask for 0.9, not 90."
+        )
+    return np.asarray(stdtrit(dof, 0.5 * (1.0 + level)), dtype=np.float64)
