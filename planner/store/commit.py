@@ -1,0 +1,164 @@
+"""A run is kept whole or not at all, whatever dies in the middle.
+
+The faults: kill -9 at any instruction, power loss, two writers with the same run, a full or
+read-only disk. The protocol, and the lines below follow its numbers:
+
+1. the name is made of the run's content (`<run_id>.parquet`), so the same case has one name;
+2. write a hidden temporary in the same folder: no reader lists it;
+3. fsync it, open it again and check its seal;
+4. `os.link` it to the final name: this fails where the name exists, so the first commit wins;
+5. fsync the folder, remove the temporary.
+
+A file without its final name never happened. Nothing is ever rewritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from planner.records import Row, table_from_rows
+from planner.store.seal import KEY, blank_seal, check_seal, fill_seal
+
+STALE_S: Final = 86_400.0
+"""Age after which a temporary whose writer is gone is swept away [s]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """Where a run lies now; `new` is False where an earlier commit had already won."""
+
+    run_id: str
+    path: Path
+    new: bool
+
+
+class CommitError(OSError):
+    """The disk did not take the run; what was committed before is safe and stays."""
+
+
+def commit_runs(folder: Path, rows: Iterable[Row]) -> list[Committed]:
+    """Keep each row as one immutable file in `folder` (a result set's folder, made if absent).
+
+    Rows are checked first: RecordError lists all problems and nothing is written. CommitError
+    says how many were saved when the disk refuses; call again with the same rows to go on.
+    """
+    table = table_from_rows(rows)
+    done: list[Committed] = []
+    with _told(folder, done, table.num_rows):
+        folder.mkdir(parents=True, exist_ok=True)
+        sweep_temporaries(folder)
+        for i in range(table.num_rows):
+            done.append(_commit_one(folder, table.slice(i, 1)))  # noqa: PERF401 - see _told
+    return done
+
+
+def commit_table(folder: Path, name: str, table: pa.Table) -> Path:
+    """Keep many runs as one file `name` by the same protocol; an equal name is left as it is."""
+    with _told(folder, [], table.num_rows):
+        _publish(folder, folder / name, table, table.num_rows)
+    return folder / name
+
+
+def sweep_temporaries(folder: Path, now_s: float | None = None) -> int:
+    """Delete temporaries older than a day whose writer is gone; return how many."""
+    now_s = time.time() if now_s is None else now_s
+    swept = 0
+    for path in folder.glob(".*.tmp"):
+        with contextlib.suppress(OSError):
+            old = now_s - path.lstat().st_mtime > STALE_S
+            if old and not _alive(path.name):
+                path.unlink()
+                swept += 1
+    return swept
+
+
+def _commit_one(folder: Path, one: pa.Table) -> Committed:
+    row = one.to_pylist()
+    run_id = str(row[0]["run_id"])
+    final = folder / f"{run_id}.parquet"  # 1
+    if final.exists():
+        return Committed(run_id=run_id, path=final, new=False)
+    return Committed(run_id=run_id, path=final, new=_publish(folder, final, one, row))
+
+
+def _publish(folder: Path, final: Path, table: pa.Table, rows: list[dict[str, Any]] | int) -> bool:
+    temporary = folder / f".{final.stem}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp"
+    try:
+        write_parquet(temporary, table, blank_seal(rows))  # 2
+        fill_seal(temporary)
+        _fsync(temporary)  # 3
+        check_seal(temporary)
+        try:
+            os.link(temporary, final)  # 4
+        except FileExistsError:
+            return False
+        _fsync(folder)  # 5
+        return True
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def write_parquet(path: Path, table: pa.Table, seal: str) -> None:
+    """Write `table` with a blank seal. Single runs skip dictionaries and statistics (smaller)."""
+    many = table.num_rows > 1
+    with pq.ParquetWriter(
+        path, table.schema, compression="zstd", store_schema=False,
+        use_dictionary=many, write_statistics=["run_id"] if many else False,
+    ) as writer:  # fmt: skip
+        writer.write_table(table, row_group_size=4096)
+        writer.add_key_value_metadata({KEY.decode(): seal})
+
+
+def _fsync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _alive(name: str) -> bool:
+    """Whether the process that wrote the temporary `name` still runs (on this machine)."""
+    with contextlib.suppress(ValueError, IndexError):
+        pid = int(name.rsplit(".", 3)[1])
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
+    """Turn the disk's refusals into a sentence: what, where, how much is safe, what to do."""
+    why = {
+        errno.ENOSPC: ("disk full", "Free some space"),
+        errno.EDQUOT: ("disk quota reached", "Free some space"),
+        errno.EROFS: ("read-only disk", "Choose another folder with EPOCHWISE_RESULTS"),
+        errno.EACCES: ("no permission to write", "Choose another folder with EPOCHWISE_RESULTS"),
+        errno.EPERM: ("no permission to write", "Choose another folder with EPOCHWISE_RESULTS"),
+    }
+    try:
+        yield
+    except OSError as error:
+        what, then = why.get(error.errno or 0, (str(error), "Mend that"))
+        saved = f"{len(done)} of {planned} runs are saved"
+        raise CommitError(
+            error.errno or errno.EIO,
+            f"{what} at {folder}: {saved}, nothing is half-written. {then} and run it again.",
+        ) from error

@@ -1,0 +1,43 @@
+"""Which folders hold results: the shipped one, the user's own, and any further ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+OWN: Final = "EPOCHWISE_RESULTS"
+FURTHER: Final = "EPOCHWISE_FURTHER_RESULTS"
+Kind = Literal["shipped", "own", "further"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """A folder of result sets; `label` is what the pages call it."""
+
+    path: Path
+    label: str
+    kind: Kind
+
+
+def folders_from_environment(root: Path, environment: Mapping[str, str]) -> tuple[Folder, ...]:
+    """Shipped results, then the user's own, then each folder of EPOCHWISE_FURTHER_RESULTS.
+
+    The variable separates folders as PATH does. Relative paths start at `root`. A folder that
+    does not exist yet is kept in the list: it may be made, or mounted, later.
+    """
+    own = environment.get(OWN) or "results"
+    further = [p for p in environment.get(FURTHER, "").split(os.pathsep) if p]
+    folders = [
+        Folder(path=root / "data" / "results", label="shipped", kind="shipped"),
+        Folder(path=_resolved(root, own), label="yours", kind="own"),
+        *(Folder(path=_resolved(root, p), label=p, kind="further") for p in further),
+    ]
+    unique = {f.path: f for f in reversed(folders)}
+    return tuple(f for f in folders if unique[f.path] is f)
+
+
+def _resolved(root: Path, path: str) -> Path:
+    return Path(os.path.abspath(root / Path(path).expanduser()))  # noqa: PTH100 - keep links

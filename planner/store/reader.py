@@ -1,0 +1,254 @@
+"""Serve verified runs from memory; list what is refused; see a new file within one rerun.
+
+The DuckDB instance lives in memory, holds the summary columns, may open only the result folders
+and is then locked. Every query takes a cursor of its own: one connection shared by threads gave
+other people's rows. Nested columns are read in place, from the file the run came from.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from planner.schema import ARROW_SCHEMA, SUMMARY
+from planner.store import scan, sql
+from planner.store.folders import Folder
+from planner.store.seal import SealError, check_seal
+from planner.store.sets import NAME, ResultSet, read_set
+
+LIMITS: Final[dict[str, str | bool | int | float | list[str]]] = {
+    "memory_limit": "4GB",
+    "threads": 2,
+    "temp_directory": "",
+}
+"""What the in-memory DuckDB may use; the same on every machine so that figures compare."""
+
+_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = LIMITS | {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+}
+_TRIES: Final = 50
+_ROW_SCHEMA: Final = pa.schema(
+    [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY] + [pa.field("file", pa.string())]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A file that is not shown, and why."""
+
+    path: str
+    folder: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrivals:
+    """What one refresh found: rows of single runs, files of many, and refusals."""
+
+    single: list[dict[str, Any]] = field(default_factory=list)
+    many: list[str] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+
+    @property
+    def loaded(self) -> set[str]:
+        return {row["file"] for row in self.single} | set(self.many)
+
+
+class Store:
+    """The runs of some folders. Safe to share between threads; `refresh` before a page asks."""
+
+    def __init__(self, folders: Sequence[Folder]) -> None:
+        self.folders = tuple(folders)
+        self.generation = 0
+        self._lock = threading.Lock()
+        self._poison: dict[str, str] = {}
+        self._reset()
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """Files that were found and not shown, in order of path."""
+        return tuple(self._refused[p] for p in sorted(self._refused))
+
+    @property
+    def sets(self) -> tuple[ResultSet, ...]:
+        """All result sets, in order of folder and slug."""
+        return tuple(self._sets[p] for p in sorted(self._sets))
+
+    def refresh(self) -> int:
+        """Take in what is new, let go what is gone; the generation grows if anything changed."""
+        with self._lock:
+            try:
+                self._take_in()
+            except (duckdb.FatalException, duckdb.InternalException):
+                self._reset()  # one bad file poisons an instance: a new one, without that file
+                self._take_in()
+            return self.generation
+
+    @contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of one's own for one query."""
+        cursor = self._base.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+    def rows(self, query: str, parameters: object = None) -> list[tuple[Any, ...]]:
+        """All rows of a constant query of `planner.store.sql`."""
+        with self.cursor() as cursor:
+            return cursor.execute(query, parameters).fetchall()
+
+    def arrow(self, query: str, parameters: object = None) -> pa.Table:
+        """The same as an Arrow table."""
+        with self.cursor() as cursor:
+            return cursor.sql(query, params=parameters).to_arrow_table()
+
+    def in_place(self, query: str, run_id: str) -> pa.Table:
+        """`query` on the file that holds `run_id`; once more if a compaction moved the run."""
+        for last in (False, True):
+            found = self.rows(sql.FILE_OF, [run_id])
+            if not found:
+                raise KeyError(run_id)
+            try:
+                return self.arrow(query, [found[0][0], run_id])
+            except duckdb.IOException:
+                if last:
+                    raise
+                self.refresh()
+        raise AssertionError("unreachable")
+
+    # -- taking in ---------------------------------------------------------------------------
+
+    def _reset(self) -> None:
+        self._base = duckdb.connect(":memory:", config=_CONFIG)
+        self._base.execute(sql.ALLOW, [[str(f.path) for f in self.folders]])
+        for statement in (*sql.SETTINGS, *sql.CREATE):
+            self._base.execute(statement)
+        self._known: scan.Listing | None = None
+        self._loaded: set[str] = set()
+        self._refused: dict[str, Refused] = {}
+        self._sets: dict[str, ResultSet] = {}
+
+    def _take_in(self) -> None:
+        """One refresh. Starts over when a file vanishes under it: what replaced it is listed."""
+        for _ in range(_TRIES):
+            now = scan.listing(self.folders, self._known)
+            before = self._known or {}
+            new = [p for p, stamp in now.items() if before.get(p) != stamp]
+            gone = [p for p in before if now.get(p) != before[p]]
+            if not new and not gone and self._known is not None:
+                return
+            try:
+                arrivals = self._open([p for p in new if not p.endswith(NAME)], now)
+            except FileNotFoundError:
+                continue
+            for path in gone:
+                self._refused.pop(path, None)
+            self._refused |= {r.path: r for r in arrivals.refused}
+            self._swap(gone)
+            self._loaded = (self._loaded - set(gone)) | arrivals.loaded
+            self._take_in_sets(now)
+            self._known = now
+            self.generation += 1
+            return
+
+    def _open(self, paths: list[str], now: scan.Listing) -> _Arrivals:
+        """Verify new files and load the good ones into `incoming`, which no page reads."""
+        self._base.execute(sql.CLEAR_INCOMING)
+        arrivals = _Arrivals()
+        for path in paths:
+            reason = scan.kind_problem(now[path]) or self._place_problem(path)
+            reason = reason or self._poison.get(path) or _verify(path, arrivals)
+            if reason is not None:
+                arrivals.refused.append(self._refusal(path, reason))
+        if arrivals.single:
+            with self.cursor() as cursor:
+                cursor.register(
+                    "arrived", pa.Table.from_pylist(arrivals.single, schema=_ROW_SCHEMA)
+                )
+                cursor.execute(sql.LOAD_ROWS)
+        for path in arrivals.many:
+            if reason := self._load_file(path):
+                arrivals.refused.append(self._refusal(path, reason))
+        for folder in self.folders:
+            self._base.execute(sql.SET_FOLDER, [folder.label, f"{folder.path}/"])
+        return arrivals
+
+    def _load_file(self, path: str) -> str | None:
+        try:
+            self._base.execute(sql.LOAD_FILES, [[path]])
+        except duckdb.IOException:
+            if not Path(path).exists():
+                raise FileNotFoundError(path) from None
+            return "cannot be read. Restore it from a copy or delete it."
+        except (duckdb.FatalException, duckdb.InternalException):
+            self._poison[path] = "breaks the reader. Restore it from a copy or delete it."
+            raise
+        except duckdb.Error as error:
+            return f"does not have the columns of a run ({_first_line(error)})."
+        return None
+
+    def _swap(self, gone: list[str]) -> None:
+        """Old rows out, new rows in, in one transaction: no query sees half of it."""
+        paths = [p for p in gone if p in self._loaded]
+        with self.cursor() as cursor:
+            cursor.begin()
+            if paths:
+                cursor.execute(sql.DROP_RUNS, [paths])
+                cursor.execute(sql.DROP_SPARE, [paths])
+            for statement in (sql.KEEP_SPARE, sql.KEEP_RUNS, sql.PROMOTE, sql.DROP_PROMOTED):
+                cursor.execute(statement)
+            cursor.commit()
+
+    def _take_in_sets(self, now: scan.Listing) -> None:
+        places = {str(Path(p).parent) for p in now if self._place_problem(p) is None}
+        self._sets = {}
+        for place in places:
+            self._sets[place], problem = read_set(Path(place), self._folder_of(place))
+            path = f"{place}/{NAME}"
+            self._refused.pop(path, None)
+            if problem:
+                self._refuse(path, problem)
+
+    def _refuse(self, path: str, reason: str) -> None:
+        self._refused[path] = self._refusal(path, reason)
+
+    def _refusal(self, path: str, reason: str) -> Refused:
+        return Refused(path=path, folder=self._folder_of(path), reason=reason)
+
+    def _folder_of(self, path: str) -> str:
+        return next((f.label for f in self.folders if path.startswith(f"{f.path}/")), "")
+
+    def _place_problem(self, path: str) -> str | None:
+        if Path(path).parent in {f.path for f in self.folders}:
+            return "lies outside a result set. Move it into a folder of its own beside set.toml."
+        return None
+
+
+def _verify(path: str, arrivals: _Arrivals) -> str | None:
+    try:
+        seal = check_seal(Path(path))
+    except SealError as error:
+        return str(error)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError) as error:
+        return f"cannot be read ({_first_line(error)})."
+    if seal.summary is None:
+        arrivals.many.append(path)
+    else:
+        arrivals.single.append(seal.summary | {"file": path})
+    return None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

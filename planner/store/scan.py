@@ -1,0 +1,91 @@
+"""Which files are there now? A listing that no compaction can make fall short."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner.store.folders import Folder
+from planner.store.sets import NAME
+
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one version of a file from another without opening it."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    mode: int
+
+
+Listing = dict[str, Stamp]
+
+
+def listing(folders: tuple[Folder, ...], known: Listing | None = None) -> Listing:
+    """All parquet files and set.toml files of the folders, as path -> stamp.
+
+    A directory is not read in one instant: a compaction may link the merged file after the
+    reader passed its place and remove an original before the reader reaches it. So a listing
+    that misses a file seen before is not believed until the next one misses no other: whatever
+    replaced a file that is gone was linked before it went, and the next listing shows it.
+    """
+    known = _list_once(folders) if known is None else known
+    missing: set[str] | None = None
+    found: Listing = {}
+    for _ in range(_TRIES):
+        found = _list_once(folders)
+        gone = known.keys() - found.keys()
+        if gone <= (missing or set()):
+            break
+        missing = gone
+    return found
+
+
+def _list_once(folders: tuple[Folder, ...]) -> Listing:
+    found: Listing = {}
+    for folder in folders:
+        for entry in _entries(str(folder.path)):
+            if _is_parquet(entry.name):
+                found[entry.path] = _stamp(entry)
+            elif entry.is_dir(follow_symlinks=True) and not entry.name.startswith("."):
+                for inner in _entries(entry.path):
+                    if _is_parquet(inner.name) or inner.name == NAME:
+                        found[inner.path] = _stamp(inner)
+    return found
+
+
+def _entries(path: str) -> Iterator[os.DirEntry[str]]:
+    """The entries of a folder; none where it is absent, unreadable or not a folder."""
+    try:
+        with os.scandir(path) as entries:
+            yield from entries
+    except OSError:
+        return
+
+
+def _is_parquet(name: str) -> bool:
+    return name.endswith(".parquet") and name[0] != "."
+
+
+def _stamp(entry: os.DirEntry[str]) -> Stamp:
+    try:
+        s = entry.stat(follow_symlinks=False)
+    except OSError:  # gone between listing and looking: the next listing will say so
+        return Stamp(0, 0, 0, 0)
+    return Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)
+
+
+def kind_problem(stamp: Stamp) -> str | None:
+    """Why something named *.parquet is no file one should open; None for a plain file."""
+    if stat.S_ISREG(stamp.mode):
+        return None
+    if stat.S_ISLNK(stamp.mode):
+        return "is a symbolic link; only plain files are read. Copy the file here instead."
+    if stat.S_ISDIR(stamp.mode):
+        return "is a folder, not a file. Move it out of the result set."
+    return "is not a plain file. Remove it."

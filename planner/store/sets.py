@@ -1,0 +1,55 @@
+"""What a result set says of itself in its set.toml: title, basis, licence, source, citation."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+FIELDS: Final = ("title", "about", "basis", "licence", "source", "source_url", "citation", "author")
+NAME: Final = "set.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSet:
+    """A folder of runs; an empty text where set.toml does not say."""
+
+    slug: str
+    folder: str
+    title: str
+    about: str = ""
+    basis: str = ""
+    licence: str = ""
+    source: str = ""
+    source_url: str = ""
+    citation: str = ""
+    author: str = ""
+
+
+def read_set(path: Path, folder: str) -> tuple[ResultSet, str | None]:
+    """The set in folder `path`, and what is wrong with its set.toml (None where all is well).
+
+    A set without a readable set.toml is still shown: its runs are facts, only its name is not.
+    """
+    fallback = ResultSet(slug=path.name, folder=folder, title=path.name)
+    try:
+        body = tomllib.loads((path / NAME).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return fallback, "is missing: title, licence and source are not known. Write one."
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return fallback, f"cannot be read ({error}). Mend it."
+    return _from_toml(fallback, body)
+
+
+def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, str | None]:
+    texts = {name: body[name] for name in FIELDS if isinstance(body.get(name), str)}
+    wrong = [name for name in body if name not in texts]
+    missing = [name for name in ("title", "licence", "source") if name not in texts]
+    problem = None
+    if wrong:
+        problem = f"has unknown or non-text fields: {', '.join(wrong)}. Use {', '.join(FIELDS)}."
+    elif missing:
+        problem = f"does not say {', '.join(missing)}. Add it."
+    named = {"title": fallback.title} | texts
+    return ResultSet(slug=fallback.slug, folder=fallback.folder, **named), problem

@@ -1,0 +1,148 @@
+"""Every SQL text of the store, constant; values only ever travel as parameters.
+
+Texts are put together from the schema table once, when this file is imported, never from
+anything a user, a link or a file says.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+from planner.schema import BY_NAME, NESTED, SUMMARY
+
+_TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
+                 pa.bool_(): "BOOLEAN", BY_NAME["recorded_at"].type: "TIMESTAMP"}  # fmt: skip
+# ruff: noqa: S608 - the parts of these texts are constants of this program
+_STORED: Final = ", ".join(SUMMARY)
+_DEFINED: Final = ", ".join(f"{n} {_TYPES[BY_NAME[n].type]}" for n in SUMMARY)
+
+DEVICES: Final = "coalesce(accelerators_per_node, 1) * coalesce(number_of_nodes, 1)"
+WORKLOAD: Final = """
+    concat_ws(' · ', concat_ws(' ', model, variant), dataset, optimizer, precision)"""
+SYSTEM: Final = f"""
+    CASE WHEN {DEVICES} > 1 THEN ({DEVICES})::VARCHAR || ' × ' ELSE '' END || system_name
+    || CASE WHEN number_of_nodes > 1 THEN ' on ' || number_of_nodes::VARCHAR || ' nodes'
+       ELSE '' END
+    || CASE WHEN {DEVICES} > 1 AND NOT peer_to_peer THEN ' without P2P' ELSE '' END"""
+PATTERN: Final = """
+    coalesce(nullif(concat_ws(', ',
+      CASE WHEN mode = 'inference' THEN 'inference' END,
+      CASE validation WHEN true THEN 'validation' WHEN false THEN 'no validation' END,
+      CASE augmentation WHEN true THEN 'augmentation' WHEN false THEN 'no augmentation' END,
+      'from ' || storage,
+      workers::VARCHAR || CASE WHEN workers = 1 THEN ' worker' ELSE ' workers' END,
+      CASE WHEN multiprocessing THEN 'processes' END,
+      'fed by ' || feed,
+      CASE jit WHEN true THEN 'compiled' WHEN false THEN 'not compiled' END,
+      CASE WHEN steps_per_execution > 1
+           THEN steps_per_execution::VARCHAR || ' steps a call' END,
+      threads::VARCHAR || CASE WHEN threads = 1 THEN ' thread' ELSE ' threads' END
+    ), ''), 'pattern not stated')"""
+SOFTWARE: Final = """
+    coalesce(nullif(concat_ws(' ', framework, framework_version,
+      CASE WHEN lower(backend) <> lower(framework) THEN 'on ' || backend END), ''),
+      'software not stated')"""
+STEP_TIME: Final = "coalesce(step_s, later_epoch_mean_s / steps_per_epoch)"
+SAMPLES_PER_S: Final = """
+    coalesce(throughput, global_batch_size / step_s, samples_per_epoch / later_epoch_mean_s)"""
+
+_DERIVED: Final = f"""
+    {WORKLOAD} AS workload, {SYSTEM} AS system, {PATTERN} AS pattern, {SOFTWARE} AS software,
+    {STEP_TIME} AS step_time_s, {SAMPLES_PER_S} AS samples_per_s"""
+_DERIVED_TYPES: Final = """workload VARCHAR, system VARCHAR, pattern VARCHAR, software VARCHAR,
+    step_time_s DOUBLE, samples_per_s DOUBLE"""
+_COLUMNS: Final = f"{_DEFINED}, {_DERIVED_TYPES}, folder VARCHAR, file VARCHAR"
+
+CREATE: Final = (
+    f"CREATE TABLE runs ({_COLUMNS})",
+    f"CREATE TABLE spare ({_COLUMNS})",
+    f"CREATE TABLE incoming ({_COLUMNS})",
+)
+LOAD_FILES: Final = f"""
+    INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, filename
+    FROM read_parquet(?, filename=true)"""
+LOAD_ROWS: Final = f"INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, file FROM arrived"
+SET_FOLDER: Final = "UPDATE incoming SET folder = ? WHERE starts_with(file, ?)"
+# A run that is there already (an original beside its compacted copy) waits in `spare`.
+KEEP_SPARE: Final = """
+    INSERT INTO spare SELECT * FROM incoming QUALIFY row_number()
+        OVER (PARTITION BY run_id ORDER BY file) > 1
+        OR run_id IN (SELECT run_id FROM runs)"""
+KEEP_RUNS: Final = """
+    INSERT INTO runs SELECT * FROM incoming WHERE run_id NOT IN (SELECT run_id FROM runs)
+    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY file) = 1"""
+CLEAR_INCOMING: Final = "DELETE FROM incoming"
+DROP_RUNS: Final = "DELETE FROM runs WHERE file IN (SELECT unnest(?))"
+DROP_SPARE: Final = "DELETE FROM spare WHERE file IN (SELECT unnest(?))"
+PROMOTE: Final = """
+    INSERT INTO runs SELECT * FROM spare WHERE run_id NOT IN (SELECT run_id FROM runs)
+    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY file) = 1"""
+DROP_PROMOTED: Final = """
+    DELETE FROM spare WHERE (run_id, file) IN (SELECT (run_id, file) FROM runs)"""
+
+FACETS: Final = (
+    "workload", "system", "global_batch_size", "pattern", "mode", "software", "status", "basis",
+    "result_set", "folder",
+)  # fmt: skip
+"""Columns one can filter by, in the order they are offered."""
+
+
+def _where(without: str = "") -> str:
+    terms = [f"(${c} IS NULL OR list_contains(${c}, {c}::VARCHAR))" for c in FACETS if c != without]
+    return " AND ".join(terms)
+
+
+FACET: Final = {
+    c: f"SELECT {c}::VARCHAR, count(*) FROM runs WHERE {_where(c)} AND {c} IS NOT NULL "
+    f"GROUP BY {c} ORDER BY {c}"
+    for c in FACETS
+}
+"""Options of one facet with their counts under the other facets' filters."""
+
+COUNT: Final = f"SELECT count(*) FROM runs WHERE {_where()}"
+COUNT_ALL: Final = "SELECT count(*), max(recorded_at) FROM runs"
+TABLE: Final = f"""
+    SELECT run_id, workload, system, global_batch_size, pattern, software, status, basis,
+        epochs_measured, first_epoch_s, later_epoch_mean_s, later_epoch_sd_s, samples_per_s,
+        total_s, result_set, folder, recorded_at
+    FROM runs WHERE {_where()}
+    ORDER BY workload, system, pattern, global_batch_size, run_id LIMIT $most"""
+RUN_COLUMNS: Final = (
+    "run_id", "result_set", "folder", "file", "status", "status_reason", "basis", "source",
+    "source_url", "licence", "note", "recorded_at", "model", "workload", "system", "pattern",
+    "software", "device_kind", "mode", "global_batch_size", "pre_train_s", "first_epoch_s",
+    "until_first_epoch_end_s", "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured",
+    "total_s", "steps_per_epoch", "samples_per_epoch", "step_time_s", "samples_per_s",
+    "asymptotic_throughput", "overhead_s",
+)  # fmt: skip
+_RUN: Final = ", ".join(RUN_COLUMNS)
+RUN: Final = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
+RUNS_OF: Final = f"""
+    SELECT {_RUN} FROM runs WHERE workload = ? AND pattern = ?
+    ORDER BY system, global_batch_size, repeat, recorded_at, run_id LIMIT ?"""
+ROW: Final = "SELECT * FROM runs WHERE run_id = ?"
+WORKLOADS: Final = """
+    SELECT workload, count(*) FROM runs WHERE status = 'ok' GROUP BY workload
+    ORDER BY count(*) DESC, workload"""
+PATTERNS: Final = """
+    SELECT pattern, count(*) FROM runs WHERE workload = ? AND status = 'ok' GROUP BY pattern
+    ORDER BY count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,
+        count(later_epoch_sd_s) DESC, pattern"""
+FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
+NESTED_OF: Final = {name: f"SELECT {name} FROM read_parquet(?) WHERE run_id = ?" for name in NESTED}
+WHOLE_ROW: Final = "SELECT * FROM read_parquet(?) WHERE run_id = ?"
+FILES: Final = "SELECT DISTINCT file FROM runs"
+RETARGET: Final = """
+    SELECT run_id, list_min([e.step FOR e IN evaluations IF e.value <= ?]) AS steps_to_target
+    FROM read_parquet(?)"""
+RETARGET_HIGHER: Final = """
+    SELECT run_id, list_min([e.step FOR e IN evaluations IF e.value >= ?]) AS steps_to_target
+    FROM read_parquet(?)"""
+SETTINGS: Final = (
+    "SET TimeZone = 'UTC'",  # times are kept without a zone in memory; they are all UTC
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+ALLOW: Final = "SET allowed_directories = ?"
