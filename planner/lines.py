@@ -76,7 +76,9 @@ class Lines:
         return np.isfinite(self.slope)
 
 
-def fit_lines(group: ArrayLike, x: ArrayLike, y: ArrayLike) -> Lines:
+def fit_lines(
+    group: ArrayLike, x: ArrayLike, y: ArrayLike, *, names: tuple[str, str] = ("x", "y")
+) -> Lines:
     """Fit y = intercept + slope*x in every group, both at least 0, weights 1/y^2.
 
     Where the best intercept is not above 0 it becomes 0 and slope = sum(x/y)/sum(x^2/y^2); where
@@ -86,6 +88,7 @@ def fit_lines(group: ArrayLike, x: ArrayLike, y: ArrayLike) -> Lines:
         group: which line a point belongs to, whole numbers from 0, shape (points,).
         x: where it was measured, above 0, shape (points,).
         y: what was measured, above 0, shape (points,).
+        names: what error messages call x and y.
 
     Returns:
         `Lines` of max(group)+1 groups; numbers that no point has are groups with n = 0.
@@ -93,7 +96,7 @@ def fit_lines(group: ArrayLike, x: ArrayLike, y: ArrayLike) -> Lines:
     Raises:
         ValueError: shapes differ, nothing was given, or values are outside the limits above.
     """
-    group, x, y = _checked(group, x, y)
+    group, x, y = _checked(group, x, y, names)
     size = int(group.max()) + 1
     weight = y**-2.0
 
@@ -110,14 +113,15 @@ def fit_lines(group: ArrayLike, x: ArrayLike, y: ArrayLike) -> Lines:
     slope = total(weight * x_off * (y - y_mean[group])) / spread
     intercept = y_mean - slope * x_mean
     no_intercept, no_slope = intercept <= ROUNDING * y_mean, slope * x_max <= ROUNDING * y_mean
-    through_zero = total(x / y) / (total((x / y) ** 2) + 0.0 * weights)
+    nothing = 0.0 * slope  # NaN where there is no line, so that sums of nothing are not zeros
+    through_zero = total(x / y) / (total((x / y) ** 2) + nothing)
     slope = np.where(no_intercept, through_zero, np.where(no_slope, 0.0, slope))
     intercept = np.where(no_intercept, 0.0, np.where(no_slope, y_mean, intercept))
     return Lines(
         intercept=intercept,
         slope=slope,
         n=np.bincount(group, minlength=size),
-        rss=total(((intercept[group] + slope[group] * x) / y - 1.0) ** 2) + 0.0 * slope,
+        rss=total(((intercept[group] + slope[group] * x) / y - 1.0) ** 2) + nothing,
         var_intercept=1.0 / weights + x_mean**2 / spread,
         var_slope=1.0 / spread,
         cov=-x_mean / spread,
@@ -142,7 +146,7 @@ def scatter_variance(lines: Lines) -> Floats:
 
 
 def predict_lines(
-    lines: Lines, x: ArrayLike, level: float = LEVEL
+    lines: Lines, x: ArrayLike, level: float = LEVEL, *, name: str = "x"
 ) -> tuple[Floats, Floats, Floats]:
     """What a new measurement at x would give, with its predictive interval.
 
@@ -154,6 +158,7 @@ def predict_lines(
         lines: fitted lines, (groups,).
         x: above 0; broadcast against (groups,), so a grid for every group has shape (points, 1).
         level: coverage [share].
+        name: what error messages call x.
 
     Returns:
         mid, low, high in units of y, in the broadcast shape; NaN where the line is undetermined.
@@ -161,7 +166,7 @@ def predict_lines(
     Raises:
         ValueError: x is not finite or not above 0, or level is no share.
     """
-    x = _positive("x", np.asarray(x, dtype=np.float64))
+    x = _positive(name, np.asarray(x, dtype=np.float64))
     mid = lines.intercept + lines.slope * x
     unit_variance = lines.var_intercept + x * (2.0 * lines.cov + x * lines.var_slope)
     inside = scatter_variance(lines) * (1.0 + np.maximum(unit_variance, 0.0) / mid**2)
@@ -231,20 +236,20 @@ def _ranges(group: NDArray[np.int64], x: Floats, size: int) -> tuple[Floats, Flo
 
 
 def _checked(
-    group: ArrayLike, x: ArrayLike, y: ArrayLike
+    group: ArrayLike, x: ArrayLike, y: ArrayLike, names: tuple[str, str]
 ) -> tuple[NDArray[np.int64], Floats, Floats]:
     numbers, xs, ys = np.asarray(group), np.asarray(x), np.asarray(y)
     if numbers.ndim != 1 or not numbers.shape == xs.shape == ys.shape or not numbers.size:
         raise ValueError(
-            f"group, x and y have shapes {numbers.shape}, {xs.shape} and {ys.shape}. "
-            "Each point needs one of each. Give three flat arrays of one length, at least 1."
+            f"group, {names[0]} and {names[1]} have shapes {numbers.shape}, {xs.shape} and "
+            f"{ys.shape}. Each point needs one of each. Give flat arrays of one length, at least 1."
         )
     if numbers.dtype.kind not in "iu" or numbers.min() < 0:
         raise ValueError(
             f"group has type {numbers.dtype} and smallest value {numbers.min()}. Groups are whole "
             "numbers from 0. Number them with numpy.unique(..., return_inverse=True)."
         )
-    return numbers.astype(np.int64), _positive("x", xs), _positive("y", ys)
+    return numbers.astype(np.int64), _positive(names[0], xs), _positive(names[1], ys)
 
 
 def _positive(name: str, values: NDArray[np.generic]) -> Floats:

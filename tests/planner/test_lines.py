@@ -211,7 +211,7 @@ def test_without_slope_the_ratio_has_no_upper_end() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "told"),
     [
-        ([1.0, 2.0], [1.0], "three flat arrays"),
+        ([1.0, 2.0], [1.0], "flat arrays of one length"),
         ([], [], "at least 1"),
         ([1.0, np.nan], [1.0, 2.0], "x: value 2 of 2 is nan"),
         ([1.0, 2.0], [0.0, 2.0], "y: value 1 of 2 is 0.0"),

@@ -1,0 +1,545 @@
+"""How many samples per second at batch b?
+
+    T(b) = t + b/v0               step time [s]
+    v(b) = b/(b/v0 + t)           throughput [samples/s]
+
+v0 is the asymptotic throughput [samples/s] and t the overhead per step [s]; the article that
+found the law on one and two GPUs calls them "ideal learning speed" and "cost time". Small batches
+pay the overhead: v ~ b/t for b -> 0. Large ones hide it: v -> v0 for b -> infinity. Half of v0 is
+reached at b = v0*t, 90 % at 9*v0*t. Inference follows the same law with a smaller t. With several
+devices v0 grows with their number and t with the price of their link.
+
+`fit_throughput` minimises relative errors of the *time*, because measured times scatter in
+proportion to themselves. `fit_in_throughput_space` minimises absolute errors of the *throughput*;
+the two answers differ (2.1 % in v0 on NIST's Misra1d), so a published fit is only to be compared
+with one that minimised the same error.
+
+What a curve refuses, and how wrong the answer would have been (medians over public sweeps):
+
+    asked                                    answer                 otherwise
+    one batch size                           refused                32 to 137 %
+    two, less than a factor 4 apart          up to twice away       22 to 80 %, mean up to 1785 %
+    more than 2x the largest measured        wide, extrapolated     17 to 19 % at 4x
+    more than 4x the largest measured        refused                not known
+    relative scatter above 12 %, 3 or more   refused                sick 33 %, healthy 2 to 9 %
+    throughput falls by more than 10 %       warned, search stops   no law of this form sees it
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
+from planner.lines import (
+    Lines,
+    degrees_of_freedom,
+    fit_lines,
+    intercept_interval,
+    predict_lines,
+    ratio_interval,
+    scatter_variance,
+    slope_interval,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+NARROW: Final = 4.0
+"""Two batch sizes less than this factor apart carry only to twice away."""
+FAR: Final = 2.0
+"""Beyond this multiple of the largest measured batch an answer is a wide guess."""
+TOO_FAR: Final = 4.0
+"""Beyond this multiple of the largest measured batch there is no answer."""
+FALL: Final = 0.10
+"""A throughput this share below a smaller batch's means that something changed."""
+MAX_SCATTER: Final = 0.12
+"""Relative scatter above this is not this law."""
+BASES: Final[tuple[Basis, ...]] = ("measured", "interpolated", "extrapolated", "published")
+"""From the firmest to the weakest."""
+NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
+UNCHECKED: Final = "Two batch sizes draw the curve but cannot check it. Measure a third."
+Interval = tuple["float | Floats", "float | Floats"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputCurve:
+    """A fitted (or published) throughput law and what it may be asked.
+
+    `asymptotic_throughput` v0 [samples/s], `overhead_s` t [s] and `half_saturation_batch` v0*t
+    [samples] carry confidence intervals; `step_time` and `throughput` carry predictive intervals
+    of one new measurement. `batch` [samples], `step_s` [s] and `residuals` (fit/measured - 1)
+    have shape (n,), in rising batch, and are empty for a published curve. `scatter` is the
+    relative standard deviation of the residuals, NaN below 3 points. A search for the best batch
+    stops at `trusted_up_to_batch`; questions are answered from `answers_from_batch` to
+    `answers_up_to_batch` [samples], and `limit` says why not beyond.
+    """
+
+    asymptotic_throughput: Estimate
+    overhead_s: Estimate
+    half_saturation_batch: Estimate
+    batch: Floats
+    step_s: Floats
+    residuals: Floats
+    scatter: float
+    warnings: tuple[str, ...]
+    trusted_up_to_batch: float
+    answers_from_batch: float
+    answers_up_to_batch: float
+    limit: str
+    level: float
+    lines: Lines
+
+    @property
+    def n(self) -> int:
+        """Measurements behind the curve; 0 for a published one."""
+        return int(self.batch.size)
+
+    @property
+    def largest_measured(self) -> float:
+        """Largest measured batch [samples]; infinity for a published curve, whose is unknown."""
+        return float(self.batch[-1]) if self.n else np.inf
+
+    def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Seconds one step takes at `batch` [samples]: t + b/v0, with a predictive interval.
+
+        Args:
+            batch: above 0, scalar or any shape.
+
+        Returns:
+            For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of
+            arrays, NaN where a scalar would have been refused; `reasons` says why.
+
+        Raises:
+            ValueError: a batch is not finite or not above 0.
+        """
+        sizes = np.asarray(batch, dtype=np.float64)
+        return _answer(self, sizes, _predict(self, sizes))
+
+    def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Samples per second at `batch` [samples]: b/T(b); otherwise as `step_time`."""
+        sizes = np.asarray(batch, dtype=np.float64)
+        mid, low, high = _predict(self, sizes)
+        return _answer(self, sizes, (sizes / mid, sizes / high, sizes / low))
+
+    def batch_for(self, share: float) -> Estimate:
+        """Batch [samples] that reaches `share` of v0: share/(1-share)*v0*t; at 0.9 it is 9*v0*t.
+
+        Raises:
+            ValueError: `share` is not strictly between 0 and 1.
+        """
+        if not 0.0 < share < 1.0:
+            raise ValueError(
+                f"share is {share!r}. A share of the asymptotic throughput lies above 0 and "
+                "below 1. Ask for 0.9, not 90."
+            )
+        lines, factor = self.lines, share / (1.0 - share)
+        low, high = ratio_interval(lines, self.level)
+        batch = factor * float(self.half_saturation_batch.value)
+        interval = factor * low, factor * high
+        return _estimate(batch, interval, self.level, *_batch_basis(lines, batch))
+
+    def basis(self, batch: ArrayLike) -> Basis:
+        """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""
+        return _basis(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
+
+
+def fit_throughput(
+    batch: ArrayLike, step_s: ArrayLike, level: float = LEVEL
+) -> ThroughputCurve | Refusal:
+    """Fit v(b) = b/(b/v0 + t) to measured step times.
+
+    Minimises sum(((t + b/v0 - T)/T)^2) with t and 1/v0 at least 0, see `planner.lines`. The
+    interval of v0 is the exact inverse of the slope's; that of v0*t is taken in the logarithm.
+
+    Args:
+        batch: samples per step over all devices, above 0, shape (n,); repeats are welcome.
+        step_s: seconds of one step, above 0, shape (n,).
+        level: coverage of every interval [share].
+
+    Returns:
+        The curve, or a `Refusal` for one batch size or for scatter above 12 %.
+
+    Raises:
+        ValueError: shapes differ, nothing was given, or a value is not finite and above 0.
+    """
+    sizes, times = np.asarray(batch, dtype=np.float64), np.asarray(step_s, dtype=np.float64)
+    one = np.zeros(sizes.shape, dtype=np.int64)
+    lines = fit_lines(one, sizes, times, names=("batch", "step_s"))
+    if not lines.determined[0]:
+        return _refuse_one_batch(float(sizes[0]))
+    order = np.lexsort((times, sizes))
+    sizes, times = sizes[order], times[order]
+    scatter = float(np.sqrt(lines.rss[0] / (sizes.size - 2))) if sizes.size > 2 else np.nan
+    change, trusted = _change(sizes, times)
+    residuals = (lines.intercept + lines.slope * sizes) / times - 1.0
+    if scatter > MAX_SCATTER:
+        return _refuse_scatter(scatter, float(sizes[np.abs(residuals).argmax()]), change)
+    start, end, limit, few = _limits(np.unique(sizes))
+    return ThroughputCurve(
+        asymptotic_throughput=_asymptotic_throughput(lines, level),
+        overhead_s=_overhead(lines, level),
+        half_saturation_batch=_half_saturation(lines, level),
+        batch=sizes,
+        step_s=times,
+        residuals=residuals,
+        scatter=scatter,
+        warnings=tuple(f"{told} Trust it up to {trusted:g}." for told in change) + few,
+        trusted_up_to_batch=trusted,
+        answers_from_batch=start,
+        answers_up_to_batch=end,
+        limit=limit,
+        level=level,
+        lines=lines,
+    )
+
+
+def published_curve(asymptotic_throughput: float, overhead_s: float) -> ThroughputCurve:
+    """Curve of which only v0 [samples/s] and t [s] were published: values without intervals.
+
+    Every `low` and `high` is NaN and the reason says so; no batch is refused, for the range that
+    was measured is not known either.
+
+    Raises:
+        ValueError: v0 is not finite and above 0, or t is not finite and at least 0.
+    """
+    v0, t = float(asymptotic_throughput), float(overhead_s)
+    if not (0.0 < v0 < np.inf and 0.0 <= t < np.inf):
+        raise ValueError(
+            f"asymptotic_throughput is {v0:g} samples/s and overhead_s is {t:g} s. The first must "
+            "be above 0, the second at least 0, both finite. Copy them again from the source."
+        )
+    nothing = np.empty(0)
+    return ThroughputCurve(
+        asymptotic_throughput=_published(v0),
+        overhead_s=_published(t),
+        half_saturation_batch=_published(v0 * t),
+        batch=nothing,
+        step_s=nothing,
+        residuals=nothing,
+        scatter=np.nan,
+        warnings=(),
+        trusted_up_to_batch=np.inf,
+        answers_from_batch=0.0,
+        answers_up_to_batch=np.inf,
+        limit="",
+        level=LEVEL,
+        lines=_line_without_points(t, 1.0 / v0),
+    )
+
+
+def crossover_batch(curve_a: ThroughputCurve, curve_b: ThroughputCurve) -> Estimate | Refusal:
+    """Batch [samples] at which two systems take the same time: (t2 - t1)/(1/v1 - 1/v2).
+
+    Below it the system with the smaller overhead is faster, above it the one with the larger
+    asymptotic throughput. The interval is taken in the logarithm (delta method, independent
+    errors, the smaller of the two degrees of freedom): very wide where the curves are not told
+    apart, and then a reason says so.
+
+    Returns:
+        The batch, or a `Refusal` where no positive one exists or where one of the curves refuses
+        to be asked about it.
+    """
+    (t1, c1), (t2, c2) = _parameters(curve_a.lines), _parameters(curve_b.lines)
+    later, slower = t2 - t1, c1 - c2
+    if not later * slower > 0.0:
+        return _refuse_crossover(later, slower)
+    batch = later / slower
+    for curve in (curve_a, curve_b):
+        if refusal := _refusal(curve, batch):
+            return refusal
+    variance = sum(_crossover_variance(c.lines, later, slower) for c in (curve_a, curve_b))
+    dof = min(float(degrees_of_freedom(c.lines)[0]) for c in (curve_a, curve_b))
+    q = float(t_quantile(curve_a.level, dof)) * float(np.sqrt(variance))
+    with np.errstate(over="ignore"):  # curves that are not told apart cross anywhere
+        interval = batch * np.exp(-q), batch * np.exp(q)
+    basis = max(curve_a.basis(batch), curve_b.basis(batch), key=BASES.index)
+    reasons = _crossover_reasons(curve_a, curve_b, batch, q)
+    return _estimate(batch, interval, curve_a.level, basis, reasons)
+
+
+def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[float, float]:
+    """v0 [samples/s] and t [s] that minimise sum((v(b) - measured)^2): absolute throughput errors.
+
+    This is not the error of `fit_throughput`: large throughputs count more here. It is what a
+    plain curve fit of a published throughput table minimises, and NIST's certified problem
+    Misra1d (v0 = b1, t = 1/(b1*b2)), which it meets to 8 digits and more. It starts from the
+    closed form and is solved by Levenberg-Marquardt in log v0 and log t: both stay positive.
+
+    Args:
+        batch: above 0, shape (n,), at least two different.
+        throughput: samples/s, above 0, shape (n,).
+
+    Raises:
+        ValueError: bad values as in `fit_throughput`, or points without a bend: a v0 or t that
+            the closed form puts at its border cannot be refined.
+    """
+    from scipy.optimize import least_squares
+
+    b, v = np.asarray(batch, dtype=np.float64), np.asarray(throughput, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):  # fit_lines names the bad one
+        one, time_s = np.zeros(b.shape, dtype=np.int64), b / v
+    t, c = _parameters(fit_lines(one, b, time_s, names=("batch", "batch/throughput")))
+    if not (t > 0.0 and c > 0.0):
+        raise ValueError(
+            f"The {b.size} points show no bend (overhead {t:g} s, slope {c:g} s per sample). Both "
+            "must be above 0 to be refined. Measure a smaller and a larger batch."
+        )
+
+    def errors(log: Floats) -> Floats:
+        return np.asarray(b / (b * c * np.exp(log[0]) + t * np.exp(log[1])) - v)
+
+    fit = least_squares(errors, np.zeros(2), method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    return float(np.exp(-fit.x[0]) / c), float(t * np.exp(fit.x[1]))
+
+
+def _parameters(lines: Lines) -> tuple[float, float]:
+    return float(lines.intercept[0]), float(lines.slope[0])
+
+
+def _estimate(
+    value: float, interval: Interval, level: float, basis: Basis, reasons: tuple[str, ...]
+) -> Estimate:
+    """Scalars only: arrays of one element, as one line gives them, are unpacked."""
+    low, high = (float(np.ravel(end)[0]) for end in interval)
+    return Estimate(value=value, low=low, high=high, level=level, basis=basis, reasons=reasons)
+
+
+def _asymptotic_throughput(lines: Lines, level: float) -> Estimate:
+    t, c = _parameters(lines)
+    low, high = slope_interval(lines, level)
+    largest = float(lines.x_max[0])
+    reached = largest * c / (t + largest * c)
+    told = []
+    if c == 0.0:
+        told.append(
+            f"No batch effect seen up to batch {largest:g}: a step takes as long as at the "
+            "smallest batch, so throughput grows in proportion and its limit is unknown."
+        )
+    elif low[0] == 0.0:
+        told.append("No upper limit: steps that do not grow with the batch are not excluded.")
+    if 0.0 < reached < 0.9:
+        told.append(
+            f"The largest measured batch ({largest:g}) reaches {100 * reached:.0f} % of it."
+        )
+    with np.errstate(divide="ignore"):  # a slope of 0 is a throughput without limit
+        value, interval = float(np.divide(1.0, c)), (1.0 / high, 1.0 / low)
+    basis: Basis = "interpolated" if reached >= 0.5 else "extrapolated"
+    return _estimate(value, interval, level, basis, tuple(told))
+
+
+def _overhead(lines: Lines, level: float) -> Estimate:
+    t, c = _parameters(lines)
+    smallest = float(lines.x_min[0])
+    share = t / (t + c * smallest)
+    reasons: tuple[str, ...] = ()
+    if t == 0.0:
+        reasons = ("No overhead seen: the step time grows in proportion to the batch.",)
+    elif share < 0.5:
+        reasons = (
+            f"Even at the smallest batch ({smallest:g}) it is {100 * share:.0f} % of a step.",
+        )
+    basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
+    return _estimate(t, intercept_interval(lines, level), level, basis, reasons)
+
+
+def _half_saturation(lines: Lines, level: float) -> Estimate:
+    t, c = _parameters(lines)
+    batch = t / c if c else np.inf
+    return _estimate(batch, ratio_interval(lines, level), level, *_batch_basis(lines, batch))
+
+
+def _batch_basis(lines: Lines, batch: float) -> tuple[Basis, tuple[str, ...]]:
+    """How a batch that the fit itself names is known, and the sentence about it."""
+    basis = _basis(lines, np.asarray(batch))
+    if basis == "published":
+        return basis, (NO_INTERVAL,)
+    largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
+    if batch > largest:
+        return basis, (f"Beyond what was measured: the largest batch was {largest:g}.",)
+    if batch < smallest:
+        return basis, (f"Below what was measured: the smallest batch was {smallest:g}.",)
+    return basis, ()
+
+
+def _basis(lines: Lines, batch: Floats, measured: Floats | None = None) -> Basis:
+    if not lines.n[0]:
+        return "published"
+    if measured is not None and np.isin(batch, measured).all():
+        return "measured"
+    inside = (batch >= lines.x_min[0]) & (batch <= lines.x_max[0])
+    return "interpolated" if inside.all() else "extrapolated"
+
+
+def _predict(curve: ThroughputCurve, sizes: Floats) -> tuple[Floats, Floats, Floats]:
+    parts = predict_lines(curve.lines, sizes.reshape(-1), curve.level, name="batch")
+    mid, low, high = (part.reshape(sizes.shape) for part in parts)
+    return mid, low, high
+
+
+def _answer(
+    curve: ThroughputCurve, sizes: Floats, parts: tuple[Floats, Floats, Floats]
+) -> Estimate | Refusal:
+    if sizes.ndim == 0:
+        mid, low, high = (float(part) for part in parts)
+        basis = curve.basis(sizes)
+        return _refusal(curve, float(sizes)) or _estimate(
+            mid, (low, high), curve.level, basis, _reasons(curve, sizes)
+        )
+    held = (sizes >= curve.answers_from_batch) & (sizes <= curve.answers_up_to_batch)
+    mids, lows, highs = (np.where(held, part, np.nan) for part in parts)
+    reasons = _reasons(curve, sizes[held])
+    if not held.all():
+        reasons += (f"Not answered outside {_range(curve)}: {curve.limit}",)
+    basis = curve.basis(sizes[held])
+    return Estimate(
+        value=mids, low=lows, high=highs, level=curve.level, basis=basis, reasons=reasons
+    )
+
+
+def _refusal(curve: ThroughputCurve, batch: float) -> Refusal | None:
+    if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
+        return None
+    return Refusal(
+        reason=f"Batch {batch:g} is outside {_range(curve)}, where this curve answers: "
+        f"{curve.limit}",
+        measure_next=f"Measure batch {batch:g}, or the nearest one that fits into memory.",
+    )
+
+
+def _range(curve: ThroughputCurve) -> str:
+    return f"{curve.answers_from_batch:g} to {curve.answers_up_to_batch:g}"
+
+
+def _reasons(curve: ThroughputCurve, answered: Floats) -> tuple[str, ...]:
+    """What to read beside an answer for these batches; the farthest one speaks for all."""
+    if not curve.n:
+        return (NO_INTERVAL,)
+    if not answered.size:
+        return ()
+    smallest, largest = float(answered.min()), float(answered.max())
+    told = list(curve.warnings) if largest > curve.trusted_up_to_batch else []
+    if largest > FAR * curve.largest_measured:
+        told.append(
+            f"Batch {largest:g} is more than twice the largest measured one "
+            f"({curve.largest_measured:g}): such answers were 17 to 19 % off in the median."
+        )
+    elif largest > curve.largest_measured:
+        told.append(f"Beyond what was measured: the largest batch was {curve.largest_measured:g}.")
+    if smallest < curve.batch[0]:
+        told.append(f"Below what was measured: the smallest batch was {curve.batch[0]:g}.")
+    return tuple(told)
+
+
+def _limits(distinct: Floats) -> tuple[float, float, str, tuple[str, ...]]:
+    """From which to which batch a curve answers, why not beyond, and a warning about too few."""
+    smallest, largest = float(distinct[0]), float(distinct[-1])
+    if distinct.size == 2 and largest < NARROW * smallest:
+        why = (
+            f"two batch sizes less than a factor 4 apart ({smallest:g} and {largest:g}) carry "
+            "only to twice away; two neighbours were 22 to 80 % wrong about a far batch in the "
+            "median and up to 1785 % on average."
+        )
+        return smallest / FAR, largest * FAR, why, (UNCHECKED,)
+    why = (
+        f"nothing is known about errors beyond 4 times the largest measured batch ({largest:g}); "
+        "there they are 17 to 19 % in the median already."
+    )
+    return 0.0, largest * TOO_FAR, why, (UNCHECKED,) if distinct.size == 2 else ()
+
+
+def _change(sizes: Floats, times: Floats) -> tuple[tuple[str, ...], float]:
+    """The warning about a falling throughput, if any, and the last batch before the fall."""
+    distinct, where, count = np.unique(sizes, return_inverse=True, return_counts=True)
+    throughput = distinct * count / np.bincount(where, times)
+    share = throughput / np.maximum.accumulate(throughput)
+    fallen = np.flatnonzero(share < 1.0 - FALL)
+    if not fallen.size:
+        return (), float(distinct[-1])
+    first = int(fallen[0])
+    lost = 100.0 * (1.0 - float(share[first]))
+    told = (
+        f"Something changed at b={distinct[first]:g}: throughput is {lost:.0f} % below that of a "
+        "smaller batch."
+    )
+    return (told,), float(distinct[first - 1])
+
+
+def _published(value: float) -> Estimate:
+    return _estimate(value, (np.nan, np.nan), LEVEL, "published", (NO_INTERVAL,))
+
+
+def _line_without_points(intercept: float, slope: float) -> Lines:
+    unknown, no = np.array([np.nan]), np.array([False])
+    return Lines(
+        intercept=np.array([intercept]),
+        slope=np.array([slope]),
+        n=np.array([0]),
+        rss=unknown,
+        var_intercept=unknown,
+        var_slope=unknown,
+        cov=unknown,
+        x_min=unknown,
+        x_max=unknown,
+        intercept_clamped=no,
+        slope_clamped=no,
+    )
+
+
+def _refuse_one_batch(batch: float) -> Refusal:
+    return Refusal(
+        reason=f"Only batch {batch:g} was measured, and one size shows no curve: taking its "
+        "throughput for other batches was 32 to 137 % wrong in the median.",
+        measure_next=f"Measure a batch at most {batch / NARROW:g} or at least {batch * NARROW:g}, "
+        "best the smallest, the largest that fits and one between.",
+    )
+
+
+def _refuse_scatter(scatter: float, worst: float, change: tuple[str, ...]) -> Refusal:
+    told = (
+        f"The points scatter {100 * scatter:.0f} % around the law; healthy sweeps scatter 2 to "
+        "9 %, so the asymptotic throughput and the overhead would mean nothing."
+    )
+    return Refusal(
+        reason=" ".join((told, *change)),
+        measure_next=f"Measure batch {worst:g} again in a fresh process; it fits worst. "
+        "If it repeats, split the sweep where the behaviour changes.",
+    )
+
+
+def _refuse_crossover(later: float, slower: float) -> Refusal:
+    """`later` = t2 - t1 and `slower` = 1/v1 - 1/v2 have opposite signs, or one of them is 0."""
+    if later == slower == 0.0:
+        told = "The two curves are the same."
+    else:
+        first = later >= 0.0 and slower <= 0.0
+        told = f"The {'first' if first else 'second'} system is at least as fast at every batch."
+    return Refusal(
+        reason=f"The curves do not cross at a batch above 0. {told}",
+        measure_next="Measure both at the batch you mean to use; that ratio is the answer.",
+    )
+
+
+def _crossover_variance(lines: Lines, later: float, slower: float) -> float:
+    """Share of one curve in the variance of log((t2 - t1)/(1/v1 - 1/v2)); the same for both."""
+    unit = (
+        lines.var_intercept / later**2
+        + lines.var_slope / slower**2
+        + 2.0 * lines.cov / (later * slower)
+    )
+    return float((scatter_variance(lines) * np.maximum(unit, 0.0))[0])
+
+
+def _crossover_reasons(
+    curve_a: ThroughputCurve, curve_b: ThroughputCurve, batch: float, q: float
+) -> tuple[str, ...]:
+    told: tuple[str, ...] = ()
+    if not (curve_a.n and curve_b.n):
+        told += (NO_INTERVAL,)
+    if "extrapolated" in (curve_a.basis(batch), curve_b.basis(batch)):
+        told += (f"Batch {batch:g} is outside the measured range of at least one system.",)
+    if q > np.log(FAR):
+        told += ("The curves are close together: the crossover is known to a factor only.",)
+    return told
