@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import time
 import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -70,6 +71,12 @@ def commit_table(folder: Path, name: str, table: pa.Table) -> Path:
     return folder / name
 
 
+def compact_name(run_ids: Iterable[str]) -> str:
+    """The file name of many runs kept together: the same runs have the same name in any order."""
+    digest = hashlib.sha256("\n".join(sorted(run_ids)).encode()).hexdigest()
+    return f"compact-{digest[:32]}.parquet"
+
+
 def sweep_temporaries(folder: Path, now_s: float | None = None) -> int:
     """Delete temporaries older than a day whose writer is gone; return how many."""
     now_s = time.time() if now_s is None else now_s
@@ -110,7 +117,7 @@ def _publish(folder: Path, final: Path, table: pa.Table, rows: list[dict[str, An
             temporary.unlink(missing_ok=True)
 
 
-def write_parquet(path: Path, table: pa.Table, seal: str) -> None:
+def write_parquet(path: Path | BinaryIO, table: pa.Table, seal: str) -> None:
     """Write `table` with a blank seal. Single runs skip dictionaries and statistics (smaller)."""
     many = table.num_rows > 1
     with pq.ParquetWriter(

@@ -10,6 +10,7 @@ ten thousand of them are listed without parsing ten thousand footers (docs/decis
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 from dataclasses import dataclass
@@ -55,11 +56,15 @@ def blank_seal(rows: list[dict[str, Any]] | int) -> str:
 def fill_seal(path: Path) -> Seal:
     """Put the hash into a file written with `blank_seal`; the file's size does not change."""
     with path.open("r+b") as file:
-        start, _ = _locate(file)
-        digest = _hash_without(file, start + len(_HEAD))
-        file.seek(start + len(_HEAD))
-        file.write(digest.encode())
+        _fill(file)
     return check_seal(path)
+
+
+def seal_bytes(data: bytes) -> bytes:
+    """As `fill_seal`, for a file in memory."""
+    file = io.BytesIO(data)
+    _fill(file)
+    return file.getvalue()
 
 
 def check_seal(path: Path) -> Seal:
@@ -93,6 +98,13 @@ def check_sealed(file: BinaryIO) -> Seal:
         rows=int(body["rows"]),
         summary=_summary(body.get("summary")),
     )
+
+
+def _fill(file: BinaryIO) -> None:
+    start, _ = _locate(file)
+    digest = _hash_without(file, start + len(_HEAD))
+    file.seek(start + len(_HEAD))
+    file.write(digest.encode())
 
 
 def _locate(file: BinaryIO) -> tuple[int, bytes]:

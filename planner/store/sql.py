@@ -133,6 +133,7 @@ PATTERNS: Final = """
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
 NESTED_OF: Final = {name: f"SELECT {name} FROM read_parquet(?) WHERE run_id = ?" for name in NESTED}
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?) WHERE run_id = ?"
+ALL_RUNS: Final = "SELECT * FROM runs"
 FILES: Final = "SELECT DISTINCT file FROM runs"
 RETARGET: Final = """
     SELECT run_id, list_min([e.step FOR e IN evaluations IF e.value <= ?]) AS steps_to_target

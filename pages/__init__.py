@@ -1,0 +1,1 @@
+"""Everything a browser shows. Nothing imports this room."""

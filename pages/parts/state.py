@@ -1,0 +1,26 @@
+"""The store that all sessions share, brought up to date once a rerun."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import streamlit as st
+
+from planner.store import Store, folders_from_environment
+
+ROOT: Final = Path(__file__).parent.parent.parent
+
+
+@st.cache_resource(show_spinner=False)
+def _store(environment: tuple[tuple[str, str], ...]) -> Store:
+    return Store(folders_from_environment(ROOT, dict(environment)))
+
+
+def store() -> Store:
+    """The store over the shipped folder, the user's own and any further ones; fresh."""
+    known = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
+    shared = _store(known)
+    shared.refresh()
+    return shared

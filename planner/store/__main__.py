@@ -1,0 +1,109 @@
+"""`python -m planner.store compact|verify|export`: look after the result folders."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from planner.store.commit import CommitError, sweep_temporaries
+from planner.store.compact import compact_set
+from planner.store.export import export_duckdb
+from planner.store.folders import Folder, folders_from_environment
+from planner.store.reader import Store
+from planner.store.verify import verify_folder
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command; 0 where all is well, 1 where something is wrong, 2 for wrong words."""
+    options = _parser().parse_args(arguments)
+    folders = folders_from_environment(ROOT, os.environ)
+    if options.folder:
+        folders = tuple(
+            Folder(path=p.resolve(), label=str(p), kind="further") for p in options.folder
+        )
+    if options.command == "compact":
+        return _compact(folders if options.folder else folders[1:])
+    if options.command == "verify":
+        return _verify(folders)
+    return _export(folders, options.out)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m planner.store", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, text in (
+        ("compact", "merge each result set's files into one (never the shipped folder)"),
+        ("verify", "check every file: seal, columns, rules; list what is wrong"),
+        ("export", "write all runs to one .duckdb file"),
+    ):
+        command = commands.add_parser(name, help=text, description=text)
+        command.add_argument(
+            "--folder",
+            action="append",
+            type=Path,
+            help="folder of result sets (may be given often); without it: those of the app",
+        )
+        if name == "export":
+            command.add_argument("out", type=Path, help="file to write, for example runs.duckdb")
+    return parser
+
+
+def _compact(folders: tuple[Folder, ...]) -> int:
+    wrong = 0
+    for place in (p for f in folders for p in _set_folders(f)):
+        try:
+            done = compact_set(place)
+        except (CommitError, OSError) as error:
+            _say(f"{place}: {error}")
+            wrong += 1
+            continue
+        for text in done.left:
+            _say(f"{place}: left alone: {text}")
+        wrong += len(done.left)
+        if done.merged:
+            _say(f"{place}: {done.files} files -> 1 ({done.runs} runs, {done.merged.name})")
+        else:
+            _say(f"{place}: nothing to merge ({done.files} good files)")
+    return 1 if wrong else 0
+
+
+def _verify(folders: tuple[Folder, ...]) -> int:
+    bad = files = runs = 0
+    for folder in folders:
+        for place in _set_folders(folder):
+            if os.access(place, os.W_OK) and folder.kind != "shipped":
+                sweep_temporaries(place)
+        report = verify_folder(folder)
+        files, runs, bad = files + report.files, runs + report.runs, bad + len(report.problems)
+        for problem in report.problems:
+            _say(f"{problem.path}: {problem.reason}")
+    _say(f"{files} files, {runs} runs, {bad} problems")
+    return 1 if bad else 0
+
+
+def _export(folders: tuple[Folder, ...], out: Path) -> int:
+    try:
+        runs = export_duckdb(Store(folders), out)
+    except OSError as error:
+        _say(str(error))
+        return 1
+    _say(f"{runs} runs -> {out}")
+    return 0
+
+
+def _set_folders(folder: Folder) -> list[Path]:
+    if not folder.path.is_dir():
+        return []
+    return sorted(p for p in folder.path.iterdir() if p.is_dir() and p.name[0] != ".")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,55 @@
+"""One .duckdb file for people who want SQL: runs, and their epochs, evaluations and steps flat."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from planner.store import sql
+from planner.store.reader import Store
+
+_FLAT: Final = (
+    """CREATE TABLE epochs AS SELECT run_id, unnest(epochs, recursive := true)
+        FROM read_parquet($files, filename = true)
+        WHERE (run_id, filename) IN (SELECT (run_id, file) FROM runs)""",
+    """CREATE TABLE evaluations AS SELECT run_id, unnest(evaluations, recursive := true)
+        FROM read_parquet($files, filename = true)
+        WHERE (run_id, filename) IN (SELECT (run_id, file) FROM runs)""",
+    """CREATE TABLE steps AS SELECT run_id, unnest(steps, recursive := true)
+        FROM read_parquet($files, filename = true)
+        WHERE (run_id, filename) IN (SELECT (run_id, file) FROM runs)""",
+)
+_RUNS: Final = "CREATE TABLE runs AS SELECT * FROM shown ORDER BY run_id"
+_COUNT: Final = "SELECT count(*) FROM runs"
+
+
+def export_duckdb(store: Store, target: Path) -> int:
+    """Write every shown run to the new DuckDB file `target`; return how many.
+
+    The file appears whole or not at all. FileExistsError where `target` is there already.
+    """
+    if target.exists():
+        raise FileExistsError(f"{target} exists. Name another file or remove it first.")
+    store.refresh()
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        runs = _write(store, temporary)
+        os.link(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+        temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
+    return runs
+
+
+def _write(store: Store, path: Path) -> int:
+    files = [row[0] for row in store.rows(sql.FILES)]
+    with duckdb.connect(str(path)) as out:
+        out.register("shown", store.arrow(sql.ALL_RUNS))
+        out.execute(_RUNS)
+        for statement in _FLAT if files else ():
+            out.execute(statement, {"files": files})
+        return int(out.execute(_COUNT).fetchall()[0][0])

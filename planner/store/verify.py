@@ -1,0 +1,78 @@
+"""Look at every byte and every cell: the seal, the columns, the rules, the seal's own copy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from planner.records import check_rows, run_id
+from planner.schema import ARROW_SCHEMA, SUMMARY
+from planner.store import scan
+from planner.store.folders import Folder
+from planner.store.reader import Refused, Store
+from planner.store.seal import Seal, SealError, check_seal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What `verify_folder` looked at and found."""
+
+    files: int
+    runs: int
+    problems: tuple[Refused, ...]
+
+
+def verify_folder(folder: Folder) -> Report:
+    """Check all files of a folder in depth; the reader alone checks seals and columns."""
+    problems: dict[str, Refused] = {}
+    files = runs = 0
+    for path, stamp in sorted(scan.listing((folder,)).items()):
+        if not path.endswith(".parquet"):
+            continue
+        files += 1
+        reason = scan.kind_problem(stamp)
+        if reason is None:
+            count, reason = _deep(Path(path))
+            runs += count
+        if reason is not None:
+            problems[path] = Refused(path=path, folder=folder.label, reason=reason)
+    store = Store([folder])
+    store.refresh()
+    problems = {r.path: r for r in store.refused} | problems
+    ordered = tuple(problems[p] for p in sorted(problems))
+    return Report(files=files, runs=runs, problems=ordered)
+
+
+def _deep(path: Path) -> tuple[int, str | None]:
+    try:
+        seal = check_seal(path)
+        table = pq.read_table(path, use_threads=False)
+    except SealError as error:
+        return 0, str(error)
+    except (OSError, pa.ArrowException) as error:
+        return 0, f"cannot be read ({error})."
+    if not table.schema.equals(ARROW_SCHEMA):
+        return 0, "does not have the columns of a run. Delete it and run it again."
+    return table.num_rows, _rows_problem(seal, table)
+
+
+def _rows_problem(seal: Seal, table: pa.Table) -> str | None:
+    if seal.rows != table.num_rows:
+        return f"says {seal.rows} runs but holds {table.num_rows}."
+    for batch in table.to_batches(max_chunksize=4096):
+        rows = batch.to_pylist()
+        if problems := check_rows(rows):
+            return f"breaks the rules: {problems[0]}"
+        if renamed := [r["run_id"] for r in rows if run_id(r) != r["run_id"]]:
+            return f"holds run {renamed[0]}, whose id is not the hash of its identity."
+    if seal.summary is not None and seal.summary != _known(table.to_pylist()[0]):
+        return "has a seal that tells other numbers than its columns."
+    return None
+
+
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in SUMMARY if row[name] is not None}
