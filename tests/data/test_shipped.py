@@ -1,0 +1,283 @@
+"""The shipped sets are what their printed tables say, and can be made again to the byte."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+
+from planner.records import run_id
+from planner.store import Folder, Store
+from planner.store.commit import compact_name
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+RESULTS: Final = ROOT / "data" / "results"
+TABLES: Final = ROOT / "data" / "tables"
+PUBLIC: Final = ROOT.parent / "shared" / "datasets" / "koshian2_tpu_benchmark"
+COUNTS: Final = {
+    "article-000-throughput": 2,
+    "article-002-feed": 15,
+    "article-002-pattern-3": 10,
+    "article-002-projection": 10,
+}
+PROJECTED: Final = ("10", "20", "50", "100", "200", "500", "1000", "2000")
+Row = dict[str, Any]
+needs_public = pytest.mark.skipif(
+    not PUBLIC.is_dir(), reason="needs the author's raw times in ../shared/datasets, not shipped"
+)
+
+
+def _build(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "data" / "build.py"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@functools.cache
+def _rows(slug: str) -> tuple[Row, ...]:
+    (path,) = (RESULTS / slug).glob("*.parquet")
+    return tuple(pq.ParquetFile(path).read().to_pylist())
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _cells(slug: str) -> list[dict[str, str]]:
+    return _table(TABLES / f"{slug}.csv")
+
+
+def _by_case(slug: str) -> dict[tuple[str, int], Row]:
+    return {(row["device_kind"], row["global_batch_size"]): row for row in _rows(slug)}
+
+
+def _seconds(printed: str) -> int:
+    return sum(int(p) * u for p, u in zip(printed.split(":"), (3600, 60, 1), strict=True))
+
+
+def _files(place: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(place)): p.read_bytes() for p in place.rglob("*") if p.is_file()}
+
+
+# -- the files -----------------------------------------------------------------------------------
+
+
+def test_a_rebuild_makes_the_committed_files_to_the_byte(tmp_path: Path) -> None:
+    assert _build(str(tmp_path)).returncode == 0
+    made = _files(tmp_path)
+    assert len(made) == 2 * len(COUNTS)
+    assert made == {name: (RESULTS / name).read_bytes() for name in made}
+
+
+def test_check_finds_nothing_in_the_committed_files() -> None:
+    done = _build("--check")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_check_names_what_differs_and_changes_nothing(tmp_path: Path) -> None:
+    _build(str(tmp_path))
+    changed = next((tmp_path / "article-002-feed").glob("*.parquet"))
+    changed.write_bytes(b"other bytes")
+    (tmp_path / "article-000-throughput" / "stray.txt").touch()
+    before = _files(tmp_path)
+    done = _build(str(tmp_path), "--check")
+    assert done.returncode == 1
+    assert f"article-002-feed/{changed.name}" in done.stdout
+    assert "article-000-throughput/stray.txt" in done.stdout
+    assert _files(tmp_path) == before
+
+
+def test_a_build_replaces_what_differs_and_what_is_stale(tmp_path: Path) -> None:
+    _build(str(tmp_path))
+    good = _files(tmp_path)
+    changed = next((tmp_path / "article-002-feed").glob("*.parquet"))
+    changed.write_bytes(b"other bytes")
+    (changed.parent / "compact-of-an-older-table.parquet").touch()
+    assert _build(str(tmp_path)).returncode == 0
+    assert _files(tmp_path) == good
+
+
+@pytest.mark.parametrize("slug", COUNTS)
+def test_a_set_is_one_file_of_runs_named_by_them_in_their_order(slug: str) -> None:
+    ids = [row["run_id"] for row in _rows(slug)]
+    assert sorted(p.name for p in (RESULTS / slug).iterdir()) == [compact_name(ids), "set.toml"]
+    assert ids == sorted(ids)
+    assert ids == [run_id(row) for row in _rows(slug)]
+    assert compact_name(reversed(ids)) == compact_name(ids)
+
+
+def test_the_store_reads_all_37_runs_and_refuses_nothing() -> None:
+    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
+    store.refresh()
+    found = dict(store.rows("SELECT result_set, count(*) FROM runs GROUP BY result_set"))
+    assert store.refused == ()
+    assert {slug: found.get(slug) for slug in COUNTS} == COUNTS
+    assert sum(COUNTS.values()) == 37
+
+
+def test_every_set_says_title_licence_source_citation_and_author() -> None:
+    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
+    store.refresh()
+    sets = [s for s in store.sets if s.slug in COUNTS]
+    assert len(sets) == len(COUNTS)
+    for s in sets:
+        assert s.title != s.slug
+        assert all((s.about, s.licence, s.source, s.citation, s.author))
+        assert s.basis == "published"
+
+
+@pytest.mark.parametrize("slug", COUNTS)
+def test_every_row_carries_the_source_and_licence_of_its_set(slug: str) -> None:
+    for row in _rows(slug):
+        assert row["result_set"] == slug
+        assert (row["status"], row["basis"], row["mode"]) == ("ok", "published", "training")
+        assert row["source"]
+        assert "remains its author's" in row["licence"]
+        assert row["note"]
+
+
+# -- the values ----------------------------------------------------------------------------------
+
+
+def test_pattern_3_is_as_printed() -> None:
+    rows = _by_case("article-002-pattern-3")
+    for cells in _cells("article-002-pattern-3"):
+        row = rows.pop((cells["device"], int(cells["batch"])))
+        names = ("pre_train_s", "first_epoch_s", "later_epoch_mean_s", "later_epoch_sd_s")
+        printed = tuple(float(cells[c]) for c in ("pre", "ep1", "mean", "sd"))
+        assert tuple(row[n] for n in names) == printed
+        assert row["total_s"] == _seconds(cells["total"])
+        assert json.loads(row["extra"])["printed"] == cells
+    assert rows == {}
+
+
+def test_pattern_3_totals_follow_from_their_parts_within_what_rounding_allows() -> None:
+    for row in _rows("article-002-pattern-3"):
+        parts = row["pre_train_s"] + row["first_epoch_s"] + 19 * row["later_epoch_mean_s"]
+        assert row["total_s"] == pytest.approx(parts, abs=0.05 * 21 + 0.5)
+
+
+def test_the_projection_gives_back_its_10_and_20_epochs_and_keeps_the_others() -> None:
+    rows = _by_case("article-002-projection")
+    for cells in _cells("article-002-projection"):
+        row = rows.pop((cells["device"], int(cells["batch"])))
+        start, mean = row["until_first_epoch_end_s"], row["later_epoch_mean_s"]
+        assert start + 9 * mean == pytest.approx(_seconds(cells["10"]), abs=1e-6)
+        assert start + 19 * mean == pytest.approx(_seconds(cells["20"]), abs=1e-6)
+        assert row["total_s"] == _seconds(cells["20"])
+        assert json.loads(row["extra"])["printed"] == cells
+        assert (row["pre_train_s"], row["first_epoch_s"], row["later_epoch_sd_s"]) == (None,) * 3
+    assert rows == {}
+
+
+def test_the_projection_reaches_the_printed_longer_totals_within_its_rounding() -> None:
+    rows = _by_case("article-002-projection")
+    for cells in _cells("article-002-projection"):
+        row = rows[cells["device"], int(cells["batch"])]
+        for n in PROJECTED:
+            total = row["until_first_epoch_end_s"] + row["later_epoch_mean_s"] * (int(n) - 1)
+            assert total == pytest.approx(_seconds(cells[n]), abs=0.1 * int(n) + 2)
+
+
+def test_the_projection_says_that_it_is_pattern_8_headed_pattern_6() -> None:
+    for row in _rows("article-002-projection"):
+        assert "pattern 8" in row["note"]
+        assert "pattern 6" in row["note"]
+        assert (row["workers"], row["multiprocessing"], row["storage"]) == (4, True, "storage")
+
+
+def test_the_feed_means_are_as_printed() -> None:
+    feeds = {"fit": "mode1", "fit truncated": "mode2", "generator": "mode3"}
+    rows = {(r["feed"], r["global_batch_size"]): r for r in _rows("article-002-feed")}
+    for cells in _cells("article-002-feed"):
+        for name, mode in feeds.items():
+            row = rows.pop((name, int(cells["batch"])))
+            assert row["later_epoch_mean_s"] == float(cells[mode])
+            assert row["total_s"] is None
+    assert rows == {}
+
+
+def test_the_printed_ratios_of_the_feed_table_follow_from_its_means() -> None:
+    for cells in _cells("article-002-feed"):
+        for mode in ("mode2", "mode3"):
+            ratio = float(cells[mode]) / float(cells["mode1"])
+            assert ratio == pytest.approx(float(cells[f"{mode}/mode1"]), abs=0.0025)
+
+
+def test_the_throughput_law_is_as_printed() -> None:
+    rows = {str(r["accelerators_per_node"]): r for r in _rows("article-000-throughput")}
+    for cells in _cells("article-000-throughput"):
+        row = rows.pop(cells["gpus"])
+        assert row["asymptotic_throughput"] == float(cells["v0"])
+        assert row["overhead_s"] == float(cells["t"])
+        assert row["peer_to_peer"] is (False if cells["peer_to_peer"] == "no" else None)
+        assert (row["global_batch_size"], row["dataset"]) == (None, None)
+    assert rows == {}
+
+
+@pytest.mark.parametrize("slug", [s for s in COUNTS if s.startswith("article-002")])
+def test_an_epoch_has_the_samples_that_its_feed_really_sees(slug: str) -> None:
+    for row in _rows(slug):
+        steps, batch = row["steps_per_epoch"], row["global_batch_size"]
+        if row["drop_remainder"]:
+            assert row["samples_per_epoch"] == steps * batch
+            assert 0 <= 50_000 - steps * batch < batch
+        else:
+            assert row["feed"] == "fit"
+            assert row["samples_per_epoch"] == 50_000
+            assert (steps - 1) * batch < 50_000 <= steps * batch
+
+
+# -- against the author's raw files --------------------------------------------------------------
+
+
+def _summary(pattern: int) -> dict[tuple[str, int], dict[str, str]]:
+    table = _table(PUBLIC / "published_summary_main.csv")
+    return {(c["device"], int(c["batch_size"])): c for c in table if int(c["pattern"]) == pattern}
+
+
+@needs_public
+def test_pattern_3_agrees_with_the_authors_own_summary() -> None:
+    pairs = {
+        "pre_train_s": "before_training",
+        "first_epoch_s": "first_epoch",
+        "later_epoch_mean_s": "second_epoch_mean",
+        "later_epoch_sd_s": "second_epoch_sd",
+    }
+    summary, rows = _summary(3), _by_case("article-002-pattern-3")
+    assert summary.keys() == rows.keys()
+    for case, row in rows.items():
+        assert {n: row[n] for n in pairs} == {n: float(summary[case][c]) for n, c in pairs.items()}
+        assert row["total_s"] == pytest.approx(float(summary[case]["total_second"]), abs=0.55)
+
+
+@needs_public
+def test_the_projection_agrees_with_pattern_8_and_not_with_pattern_6() -> None:
+    eight, six = _summary(8), _summary(6)
+    for case, row in _by_case("article-002-projection").items():
+        assert row["total_s"] == pytest.approx(float(eight[case]["total_second"]), abs=0.55)
+        assert abs(row["total_s"] - float(six[case]["total_second"])) > 5
+        mean = float(eight[case]["second_epoch_mean"])
+        assert row["later_epoch_mean_s"] == pytest.approx(mean, abs=0.1 + 0.05)
+
+
+@needs_public
+def test_all_80_printed_totals_follow_from_the_raw_epochs_of_pattern_8() -> None:
+    epochs: dict[tuple[str, int], list[dict[str, str]]] = {}
+    for line in _table(PUBLIC / "epochs_main.csv"):
+        if line["pattern"] == "8":
+            epochs.setdefault((line["device"], int(line["batch_size"])), []).append(line)
+    for cells in _cells("article-002-projection"):
+        run = sorted(epochs[cells["device"], int(cells["batch"])], key=lambda e: int(e["epoch"]))
+        first, *later = (float(e["epoch_seconds"]) for e in run)
+        mean = sum(later) / len(later)
+        for n in PROJECTED:
+            total = float(run[0]["pre_train_seconds"]) + first + mean * (int(n) - 1)
+            assert total == pytest.approx(_seconds(cells[n]), abs=1)
