@@ -1,0 +1,309 @@
+"""How long would N epochs take?
+
+    total(N) = pre-train + epoch 1 + mean(epochs 2..) * (N - 1)         [s]
+
+Epoch 1 is never an epoch like the others (graph building, caches: 1.0 to 5.8 times as long), so it
+is counted once and the mean starts at epoch 2. The sum of m future epochs, estimated from n
+measured ones, has the variance
+
+    s^2 (m + m^2/n) (1 + RHO)/(1 - RHO) + (DRIFT*mean*m)^2 + (session_sd*mean*m)^2
+
+and a Student t distribution with NU0 + n - 1 degrees of freedom, where s^2 pools the measured
+scatter with a prior of SD0 times the mean. Epochs of one run resemble their neighbours and drift:
+the textbook interval, which knows neither, promised 90 % and held 65 to 76 % of 80 real runs.
+
+    constant     value  unit               meaning
+    NU0          2      degrees of freedom weight of the prior on epoch scatter
+    SD0          0.006  share of the mean  scatter before the run's own epochs are looked at
+    RHO          0.3    correlation        of neighbouring epochs (median 0.25)
+    DRIFT        0.003  share of the mean  slow drift over a run (median 0.53 % over 19 epochs)
+    SESSION_SD   0.021  share of the mean  the same case measured in another session
+    MAX_CV       0.20   share of the mean  above this the epochs are not of one kind
+
+On 80 runs of 20 epochs the total was known after k = 2, 3, 5, 10 epochs to 0.44, 0.33, 0.23, 0.12 %
+(median); these intervals held 94, 96, 93, 90 % of them, 4.3, 2.3, 1.4, 0.7 % wide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+NU0: Final = 2.0
+SD0: Final = 0.006
+RHO: Final = 0.3
+DRIFT: Final = 0.003
+SESSION_SD: Final = 0.021
+MAX_CV: Final = 0.20
+AUTOCORRELATION: Final = (1.0 + RHO) / (1.0 - RHO)
+"""How much faster the variance of a sum grows when neighbours resemble each other."""
+PRIOR_ONLY: Final = (
+    "The scatter of the epochs is not known; the interval uses what other runs showed (0.6 %)."
+)
+EPOCHS_TO_MEASURE: Final = "Measure at least 3 epochs: the first one, and two like all the rest."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Later:
+    """Epochs 2.. of one run: how many, their mean [s] and sd with ddof = 0 [s] (None: unknown)."""
+
+    count: int
+    mean_s: float
+    sd_s: float | None
+
+    @property
+    def known_scatter(self) -> bool:
+        return self.sd_s is not None and self.count > 1
+
+    @property
+    def dof(self) -> float:
+        return NU0 + (self.count - 1 if self.known_scatter else 0)
+
+    @property
+    def variance(self) -> float:
+        """Scatter of one epoch about the mean [s^2]: prior and measured epochs pooled."""
+        measured = self.count * (self.sd_s or 0.0) ** 2
+        return (NU0 * (SD0 * self.mean_s) ** 2 + measured) / self.dof
+
+    @property
+    def variation(self) -> float:
+        """Coefficient of variation with ddof = 1 [share], 0 where it is unknown."""
+        unbiased = np.sqrt(self.count / (self.count - 1)) if self.known_scatter else 0.0
+        return float(unbiased) * (self.sd_s or 0.0) / self.mean_s
+
+
+def project(
+    pre_train_s: float,
+    epoch_s: ArrayLike,
+    epochs: ArrayLike,
+    *,
+    level: float = LEVEL,
+    session_sd: float = 0.0,
+    continuing: bool = False,
+) -> Estimate | Refusal:
+    """Total time of `epochs` epochs [s] from the epochs of one measured run.
+
+    Args:
+        pre_train_s: process start to the first step of epoch 1 [s], at least 0.
+        epoch_s: measured epoch times from epoch 1 on [s], above 0, shape (k,).
+        epochs: N, whole numbers from 1, scalar or any shape.
+        level: coverage of the interval [share].
+        session_sd: relative sd between sessions; `SESSION_SD` where the projected run is another
+            session or another machine, 0 for a run exactly like the measured one.
+        continuing: the measured epochs are the first of the projected run, so that only the
+            N - k that are left are uncertain (where N >= k; fewer are asked as for a fresh run).
+
+    Returns:
+        The total in the shape of `epochs`, or a `Refusal` where no epoch, one epoch, or epochs
+        that vary by more than 20 % were measured. N = 1 is pre-train plus epoch 1, exactly.
+
+    Raises:
+        ValueError: names every impossible value, all at once.
+    """
+    times, numbers = np.asarray(epoch_s, dtype=np.float64), np.asarray(epochs)
+    if times.ndim != 1:
+        raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
+    problems = _bad_seconds("pre-train", pre_train_s, zero=True)
+    for epoch, seconds in enumerate(times, start=1):
+        problems += _bad_seconds(f"epoch {epoch}", seconds)
+    _speak_once(problems + _bad_epochs(numbers) + _bad_share("session_sd", session_sd))
+    if not times.size:
+        return Refusal(reason="No epoch was measured.", measure_next=EPOCHS_TO_MEASURE)
+    rest = times[1:] if times.size > 1 else np.array([np.nan])
+    later = _Later(count=times.size - 1, mean_s=float(rest.mean()), sd_s=float(rest.std()))
+    return _total(
+        float(pre_train_s + times[0]),
+        later,
+        numbers,
+        level=level,
+        session_sd=session_sd,
+        continuing=continuing,
+    )
+
+
+def project_summary(
+    *,
+    epochs: ArrayLike,
+    later_epochs: int,
+    later_epoch_mean_s: float | None,
+    later_epoch_sd_s: float | None = None,
+    pre_train_s: float | None = None,
+    first_epoch_s: float | None = None,
+    until_first_epoch_end_s: float | None = None,
+    level: float = LEVEL,
+    session_sd: float = 0.0,
+    continuing: bool = False,
+) -> Estimate | Refusal:
+    """Total time of `epochs` epochs [s] from a published summary; the same law as `project`.
+
+    Args:
+        epochs: N, whole numbers from 1, scalar or any shape.
+        later_epochs: how many epochs after the first were measured.
+        later_epoch_mean_s: their mean [s], above 0; None where there are none.
+        later_epoch_sd_s: their standard deviation with ddof = 0 [s]; None where unknown, then the
+            prior alone speaks and a reason says so.
+        pre_train_s: process start to the first step of epoch 1 [s]; with `first_epoch_s` [s].
+        first_epoch_s: epoch 1 [s].
+        until_first_epoch_end_s: the sum of those two [s], where a source gives only that.
+        level: coverage of the interval [share].
+        session_sd: relative sd between sessions, see `project`.
+        continuing: see `project`; k is `later_epochs` + 1.
+
+    Returns:
+        As `project`.
+
+    Raises:
+        ValueError: names every impossible value, all at once.
+    """
+    numbers = np.asarray(epochs)
+    start_s, problems = _start(pre_train_s, first_epoch_s, until_first_epoch_end_s)
+    later, wrong = _later(later_epochs, later_epoch_mean_s, later_epoch_sd_s)
+    _speak_once(problems + wrong + _bad_epochs(numbers) + _bad_share("session_sd", session_sd))
+    return _total(
+        start_s, later, numbers, level=level, session_sd=session_sd, continuing=continuing
+    )
+
+
+def later_epoch(
+    *,
+    later_epochs: int,
+    later_epoch_mean_s: float | None,
+    later_epoch_sd_s: float | None = None,
+    level: float = LEVEL,
+    session_sd: float = 0.0,
+) -> Estimate | Refusal:
+    """What one more epoch costs in the long run [s]: the limit of total(N)/N.
+
+    The mean of epochs 2.., with the variance of `project` divided by m^2 as m grows:
+    s^2/n (1 + RHO)/(1 - RHO) + (DRIFT*mean)^2 + (session_sd*mean)^2. Arguments, refusals and
+    errors as `project_summary`.
+    """
+    later, problems = _later(later_epochs, later_epoch_mean_s, later_epoch_sd_s)
+    _speak_once(problems + _bad_share("session_sd", session_sd))
+    if refusal := _refuse(later):
+        return refusal
+    variance = AUTOCORRELATION * later.variance / later.count
+    variance += (DRIFT**2 + session_sd**2) * later.mean_s**2
+    half = t_quantile(level, later.dof) * np.sqrt(variance)
+    return _estimate(np.asarray(later.mean_s), half, level, "measured", _reasons(later))
+
+
+def _total(
+    start_s: float,
+    later: _Later,
+    epochs: NDArray[np.generic],
+    *,
+    level: float,
+    session_sd: float,
+    continuing: bool,
+) -> Estimate | Refusal:
+    total_epochs = epochs.astype(np.float64)
+    if (total_epochs == 1.0).all():  # needs no later epoch, so nothing can be refused
+        exact = np.full(epochs.shape, start_s)
+        return _estimate(exact, 0.0 * exact, level, "measured", ())
+    if refusal := _refuse(later):
+        return refusal
+    ahead, measured = total_epochs - 1.0, later.count + 1
+    total = start_s + later.mean_s * ahead
+    if continuing:
+        ahead = np.where(total_epochs >= measured, total_epochs - measured, ahead)
+    variance = later.variance * AUTOCORRELATION * (ahead + ahead**2 / later.count)
+    variance += (DRIFT**2 + session_sd**2) * (later.mean_s * ahead) ** 2
+    half = t_quantile(level, later.dof) * np.sqrt(variance)
+    basis: Basis = "extrapolated" if (total_epochs > measured).any() else "measured"
+    return _estimate(total, half, level, basis, _reasons(later))
+
+
+def _refuse(later: _Later) -> Refusal | None:
+    if later.count < 1:
+        return Refusal(
+            reason="Only the first epoch was measured, and it is not like the rest: taking it for "
+            "all was 34 % wrong in the median and 251 % for one run in twenty.",
+            measure_next=EPOCHS_TO_MEASURE,
+        )
+    if later.variation > MAX_CV:
+        return Refusal(
+            reason=f"Epochs 2 to {later.count + 1} vary by {100 * later.variation:.0f} %; above "
+            "20 % something changes while it trains, and this formula was 37 % wrong.",
+            measure_next="Find what changes (image size, batch size, another job on the machine) "
+            "and measure at least 3 epochs of each phase.",
+        )
+    return None
+
+
+def _reasons(later: _Later) -> tuple[str, ...]:
+    return () if later.known_scatter else (PRIOR_ONLY,)
+
+
+def _estimate(
+    value: Floats, half: Floats, level: float, basis: Basis, reasons: tuple[str, ...]
+) -> Estimate:
+    """Symmetric interval in the shape of `value`: floats for a scalar."""
+    parts = value, value - half, value + half
+    mid, low, high = parts if value.ndim else (float(part) for part in parts)
+    return Estimate(value=mid, low=low, high=high, level=level, basis=basis, reasons=reasons)
+
+
+def _start(
+    pre_train_s: float | None, first_epoch_s: float | None, until_s: float | None
+) -> tuple[float, list[str]]:
+    """Seconds until the end of epoch 1, and what is wrong with them."""
+    parts = (pre_train_s, first_epoch_s)
+    if until_s is not None and parts == (None, None):
+        return until_s, _bad_seconds("everything until the end of epoch 1", until_s)
+    if until_s is not None or pre_train_s is None or first_epoch_s is None:
+        told = (
+            f"pre_train_s is {pre_train_s}, first_epoch_s is {first_epoch_s} and "
+            f"until_first_epoch_end_s is {until_s}. Give either the first two or only the last."
+        )
+        return np.nan, [told]
+    problems = _bad_seconds("pre-train", pre_train_s, zero=True)
+    return pre_train_s + first_epoch_s, problems + _bad_seconds("epoch 1", first_epoch_s)
+
+
+def _later(count: int, mean_s: float | None, sd_s: float | None) -> tuple[_Later, list[str]]:
+    """The later epochs, and what is wrong with them."""
+    problems = []
+    if count < 0 or count != int(count):
+        problems.append(f"later_epochs is {count}. Count the epochs after the first: 0, 1, 2 ...")
+    if count > 0:
+        problems += _bad_seconds("the mean of the later epochs", mean_s)
+    if sd_s is not None and not 0.0 <= sd_s < np.inf:
+        problems.append(f"later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.")
+    mean = np.nan if mean_s is None else float(mean_s)
+    return _Later(count=count, mean_s=mean, sd_s=sd_s), problems
+
+
+def _bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list[str]:
+    if seconds is not None and np.isfinite(seconds) and (seconds > 0.0 or (zero and seconds == 0)):
+        return []
+    took = "has no time" if seconds is None else f"took {seconds:g} s"
+    limit = "at least 0" if zero else "above 0"
+    return [f"{name} {took}. A time must be {limit}. Fix the row or mark it failed."]
+
+
+def _bad_epochs(epochs: NDArray[np.generic]) -> list[str]:
+    numbers = epochs.astype(np.float64).ravel()
+    bad = numbers[~((numbers >= 1.0) & (numbers == np.floor(numbers)) & (numbers < np.inf))]
+    if not bad.size:
+        return []
+    return [f"epochs is {bad[0]:g}. Epochs are counted 1, 2, 3 ... Ask for a whole number."]
+
+
+def _bad_share(name: str, share: float) -> list[str]:
+    if 0.0 <= share < np.inf:
+        return []
+    return [f"{name} is {share:g}. A relative deviation is 0 or more. Give 0.02 for 2 %."]
+
+
+def _speak_once(problems: list[str]) -> None:
+    """All that is wrong in one error, so that it can be fixed in one go."""
+    if problems:
+        raise ValueError("\n".join(text[0].upper() + text[1:] for text in problems))
