@@ -1,0 +1,86 @@
+"""Why this file exists: one way to write a duration, on every page and in every table.
+
+Seconds are floats; rounding is half up and carries, so 59.6 s is 0:01:00 and never 0:00:60.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+UNKNOWN: Final = "not known"
+ENDLESS: Final = "no limit"
+DAY_S: Final = 86_400.0
+CLOCK: Final = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
+
+
+def hms(seconds: float) -> str:
+    """Clock form h:mm:ss with unbounded hours, to the second: 91300.6 -> '25:21:41'.
+
+    NaN is 'not known', infinity 'no limit'; a negative difference keeps its sign.
+    """
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    whole = _half_up(abs(seconds))
+    return f"{_sign(seconds, whole)}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def in_words(seconds: float) -> str:
+    """Two units a person would say, with their own rounding.
+
+    '54 ms' below 1 s, '45.6 s' below a minute, '16 min 52 s' below an hour, '25 h 22 min' above.
+    NaN and infinity as `hms`; a negative difference keeps its sign.
+    """
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    size = abs(seconds)
+    millis, tenths, whole = _half_up(1e3 * size), _half_up(10.0 * size), _half_up(size)
+    if millis < 1000:
+        return f"{_sign(seconds, millis)}{millis} ms" if millis else "0 s"
+    sign = _sign(seconds, whole)
+    if tenths < 600:
+        return f"{sign}{tenths / 10:g} s"
+    if whole < 3600:
+        return f"{sign}{whole // 60} min {whole % 60} s"
+    minutes = _half_up(size / 60.0)
+    return f"{sign}{minutes // 60} h {minutes % 60} min"
+
+
+def in_days(seconds: float) -> str:
+    """The same duration for those who count days: 2223000.0 -> '25.7 days'."""
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    tenths = _half_up(abs(seconds) / DAY_S * 10.0)
+    return f"{_sign(seconds, tenths)}{tenths / 10:.1f} {'day' if tenths == 10 else 'days'}"
+
+
+def parse_hms(text: str) -> float:
+    """Seconds of a clock form h:mm:ss (hours unbounded, seconds may have decimals).
+
+    Raises:
+        ValueError: the text has another form; '16:52' could be hours or minutes, so it is refused.
+    """
+    match = CLOCK.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f"{text!r} is no duration of the form h:mm:ss. Minutes and seconds have two digits "
+            "and stay below 60. Write 0:16:52 for 16 minutes and 52 seconds."
+        )
+    hours, minutes, seconds = match.groups()
+    return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
+
+
+def _half_up(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+def _sign(seconds: float, rounded: int) -> str:
+    """A minus sign, but none before a rounded zero."""
+    return "-" if seconds < 0.0 and rounded else ""
+
+
+def _not_finite(seconds: float) -> str:
+    if math.isnan(seconds):
+        return UNKNOWN
+    return ENDLESS if seconds > 0.0 else f"-{ENDLESS}"
