@@ -186,7 +186,7 @@ def fit_throughput(
         step_s=times,
         residuals=residuals,
         scatter=scatter,
-        warnings=tuple(f"{told} Trust it up to {trusted:g}." for told in change) + few,
+        warnings=tuple(f"{told} Trust the curve up to {trusted:g}." for told in change) + few,
         trusted_up_to_batch=trusted,
         answers_from_batch=start,
         answers_up_to_batch=end,
