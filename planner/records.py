@@ -8,16 +8,25 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import pyarrow as pa
 
-from planner.schema import ARROW_SCHEMA, BY_NAME, COLUMNS, IDENTITY, SCHEMA_VERSION, Column
+from planner.schema import (
+    ARROW_SCHEMA,
+    BY_NAME,
+    COLUMNS,
+    IDENTITY,
+    REAL,
+    SCHEMA_VERSION,
+    Column,
+)
 
 Row = Mapping[str, Any]
 
 MAX_TEXT: Final = 10_000
 """Longest text a column may hold [characters]; a longer one is an accident or an attack."""
+_WHOLE_ITEMS: Final = frozenset({"epoch", "step", "samples"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +56,15 @@ def run_id(row: Row) -> str:
 
     Leaving NULLs out keeps the id of an old run when a later version adds a column.
     """
-    known = {name: row[name] for name in IDENTITY if row.get(name) is not None}
-    text = json.dumps(known, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    known = {n: _as_kept(BY_NAME[n], row[n]) for n in IDENTITY if row.get(n) is not None}
+    text = json.dumps(known, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _as_kept(column: Column, value: Any) -> Any:  # noqa: ANN401 - any cell
+    """The value as the file keeps it: a whole learning rate of 1 is 1.0 there, and one run."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and column.type == REAL and _finite(value) else value
 
 
 def complete(row: Row) -> dict[str, Any]:
@@ -120,8 +135,7 @@ def _type_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - a
     if pa.types.is_boolean(kind):
         return None if isinstance(value, bool) else f"is {value!r}; it must be true or false."
     if pa.types.is_integer(kind):
-        whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-        return None if whole else f"is {value!r}; it must be a whole number."
+        return None if _whole(value) else f"is {value!r}; it must be a whole number."
     if pa.types.is_timestamp(kind):
         good = isinstance(value, datetime) and value.tzinfo is not None
         return None if good else f"is {value!r}; it must be a time with a time zone."
@@ -129,11 +143,24 @@ def _type_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - a
     return None if number else f"is {value!r}; it must be a number."
 
 
+def _whole(value: Any) -> TypeGuard[int]:  # noqa: ANN401 - any cell
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
 def _text_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
     if not isinstance(value, str):
         return f"is {value!r}; it must be text."
     if len(value) > MAX_TEXT:
         return f"has {len(value)} characters; at most {MAX_TEXT} are kept. Shorten it."
+    if any("\ud800" <= c <= "\udfff" for c in value):
+        return "holds half a character (a lone surrogate). Read the text again as UTF-8."
     if not value.strip():
         return "is empty. Leave it out instead: missing is NULL."
     if column.choices and value not in column.choices:
@@ -143,17 +170,21 @@ def _text_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - a
 
 def _json_problem(value: str) -> str | None:
     try:
-        parsed = json.loads(value)
-    except ValueError as error:
+        parsed = json.loads(value, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
         return f"is not JSON ({error}). Write a JSON object."
     return None if isinstance(parsed, dict) else "is JSON but not an object. Write {...}."
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
 
 
 def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
     if isinstance(value, str | bool | datetime):
         return None
     unit = f" {column.unit}" if column.unit else ""
-    if not math.isfinite(value):
+    if not _finite(value):
         return f"is {value}. A number must be finite; leave it out where it is not known."
     if column.rule == "positive" and value <= 0:
         return f"is {value}{unit}. It must be above 0; leave it out where it is not known."
@@ -172,7 +203,7 @@ def _nested_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 -
         if not isinstance(item, Mapping) or set(item) - names:
             return f"item {n + 1} must be a record with only {', '.join(sorted(names))}."
         at = item.get(key)
-        if not isinstance(at, int) or at <= before:
+        if not _whole(at) or at <= before:
             return f"item {n + 1}: {key} is {at!r}; it must grow from 1."
         before = at
         if bad := _item_problem(column, item):
@@ -186,8 +217,10 @@ def _item_problem(column: Column, item: Row) -> str | None:
             continue
         if isinstance(number, bool) or not isinstance(number, int | float):
             return f"has {name} {number!r}; it must be a number."
-        finite_needed = name not in {"loss", "metric", "value"}  # a diverged loss is a fact
-        if finite_needed and not math.isfinite(number):
+        if name in _WHOLE_ITEMS and (not _whole(number) or number < 0):
+            return f"has {name} {number!r}; it must be a whole number, not negative."
+        diverged = name in {"loss", "metric", "value"} and isinstance(number, float)
+        if not diverged and not _finite(number):  # a diverged loss is a fact
             return f"took {name}={number}. A time must be finite."
         if name.endswith("_s") and (number < 0 or (number == 0 and name in {"epoch_s", "step_s"})):
             return f"took {number} s ({name}). A time must be above 0. Fix it or mark the run."
