@@ -7,6 +7,8 @@ import os
 import sys
 from pathlib import Path
 
+import duckdb
+
 from planner.store.commit import CommitError, sweep_temporaries
 from planner.store.compact import compact_set
 from planner.store.export import export_duckdb
@@ -14,7 +16,8 @@ from planner.store.folders import Folder, folders_from_environment
 from planner.store.reader import Store
 from planner.store.verify import verify_folder
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
+SHIPPED = ROOT / "data" / "results"
 
 
 def main(arguments: list[str]) -> int:
@@ -22,14 +25,26 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     folders = folders_from_environment(ROOT, os.environ)
     if options.folder:
+        if wrong := _folder_problem(options):
+            _say(wrong)
+            return 1
         folders = tuple(
             Folder(path=p.resolve(), label=str(p), kind="further") for p in options.folder
         )
     if options.command == "compact":
-        return _compact(folders if options.folder else folders[1:])
+        return _compact(tuple(f for f in folders if f.path != SHIPPED))
     if options.command == "verify":
         return _verify(folders)
     return _export(folders, options.out)
+
+
+def _folder_problem(options: argparse.Namespace) -> str | None:
+    for path in options.folder:
+        if not path.is_dir():
+            return f"{path} is not a folder. Name a folder of result sets."
+        if options.command == "compact" and path.resolve() == SHIPPED:
+            return f"{path} is shipped with the product and is left as it is."
+    return None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,7 +103,7 @@ def _verify(folders: tuple[Folder, ...]) -> int:
 def _export(folders: tuple[Folder, ...], out: Path) -> int:
     try:
         runs = export_duckdb(Store(folders), out)
-    except OSError as error:
+    except (OSError, duckdb.Error) as error:
         _say(str(error))
         return 1
     _say(f"{runs} runs -> {out}")

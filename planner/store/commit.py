@@ -26,13 +26,17 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from planner.records import Row, table_from_rows
-from planner.store.seal import KEY, blank_seal, check_seal, fill_seal
+from planner.store.seal import KEY, SealError, blank_seal, check_seal, fill_seal
 
 STALE_S: Final = 86_400.0
 """Age after which a temporary whose writer is gone is swept away [s]."""
+COMPACT: Final = "compact-"
+"""How the names of files of many runs begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +63,27 @@ def commit_runs(folder: Path, rows: Iterable[Row]) -> list[Committed]:
     with _told(folder, done, table.num_rows):
         folder.mkdir(parents=True, exist_ok=True)
         sweep_temporaries(folder)
+        kept = _kept_together(folder, table["run_id"])
         for i in range(table.num_rows):
-            done.append(_commit_one(folder, table.slice(i, 1)))  # noqa: PERF401 - see _told
+            done.append(_commit_one(folder, table.slice(i, 1), kept))  # noqa: PERF401 - see _told
     return done
+
+
+def _kept_together(folder: Path, run_ids: pa.ChunkedArray) -> dict[str, Path]:
+    """Where those runs lie that a compaction has merged: they were first, and they win."""
+    kept: dict[str, Path] = {}
+    for path in folder.glob(f"{COMPACT}*.parquet"):
+        with contextlib.suppress(pa.ArrowException, OSError):  # a damaged file holds nothing
+            wanted = pc.field("run_id").isin(run_ids.combine_chunks())
+            found = ds.dataset(path, format="parquet").to_table(columns=["run_id"], filter=wanted)
+            kept |= dict.fromkeys(found["run_id"].to_pylist(), path)
+    return kept
 
 
 def commit_table(folder: Path, name: str, table: pa.Table) -> Path:
     """Keep many runs as one file `name` by the same protocol; an equal name is left as it is."""
     with _told(folder, [], table.num_rows):
+        folder.mkdir(parents=True, exist_ok=True)
         _publish(folder, folder / name, table, table.num_rows)
     return folder / name
 
@@ -74,7 +91,7 @@ def commit_table(folder: Path, name: str, table: pa.Table) -> Path:
 def compact_name(run_ids: Iterable[str]) -> str:
     """The file name of many runs kept together: the same runs have the same name in any order."""
     digest = hashlib.sha256("\n".join(sorted(run_ids)).encode()).hexdigest()
-    return f"compact-{digest[:32]}.parquet"
+    return f"{COMPACT}{digest[:32]}.parquet"
 
 
 def sweep_temporaries(folder: Path, now_s: float | None = None) -> int:
@@ -82,7 +99,7 @@ def sweep_temporaries(folder: Path, now_s: float | None = None) -> int:
     now_s = time.time() if now_s is None else now_s
     swept = 0
     for path in folder.glob(".*.tmp"):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, OverflowError):  # a name with an absurd process id
             old = now_s - path.lstat().st_mtime > STALE_S
             if old and not _alive(path.name):
                 path.unlink()
@@ -90,13 +107,25 @@ def sweep_temporaries(folder: Path, now_s: float | None = None) -> int:
     return swept
 
 
-def _commit_one(folder: Path, one: pa.Table) -> Committed:
+def _commit_one(folder: Path, one: pa.Table, kept: dict[str, Path]) -> Committed:
     row = one.to_pylist()
     run_id = str(row[0]["run_id"])
     final = folder / f"{run_id}.parquet"  # 1
-    if final.exists():
-        return Committed(run_id=run_id, path=final, new=False)
+    if run_id in kept or final.exists():
+        first = kept.get(run_id, final)
+        _check_first(first)
+        return Committed(run_id=run_id, path=first, new=False)
     return Committed(run_id=run_id, path=final, new=_publish(folder, final, one, row))
+
+
+def _check_first(path: Path) -> None:
+    """Never call a run saved because a damaged file has its name."""
+    try:
+        check_seal(path)
+    except SealError as error:
+        raise CommitError(errno.EEXIST, f"{path} is in the way: it {error}") from error
+    except FileNotFoundError:
+        return  # a compaction has just moved it
 
 
 def _publish(folder: Path, final: Path, table: pa.Table, rows: list[dict[str, Any]] | int) -> bool:
@@ -150,6 +179,13 @@ def _alive(name: str) -> bool:
     return False
 
 
+def _unforeseen(error: Exception) -> str:
+    """What went wrong where the code has no words of its own for it."""
+    if isinstance(error, SealError):
+        return f"the disk gave back other bytes than were written (the file {error})"
+    return str(error.strerror if isinstance(error, CommitError) else error)
+
+
 @contextlib.contextmanager
 def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
     """Turn the disk's refusals into a sentence: what, where, how much is safe, what to do."""
@@ -162,10 +198,11 @@ def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
     }
     try:
         yield
-    except OSError as error:
-        what, then = why.get(error.errno or 0, (str(error), "Mend that"))
+    except (OSError, SealError) as error:
+        code = error.errno or errno.EIO if isinstance(error, OSError) else errno.EIO
+        what, then = why.get(code, (_unforeseen(error), "Mend that"))
         saved = f"{len(done)} of {planned} runs are saved"
         raise CommitError(
-            error.errno or errno.EIO,
+            code,
             f"{what} at {folder}: {saved}, nothing is half-written. {then} and run it again.",
         ) from error

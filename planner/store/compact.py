@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from planner.schema import ARROW_SCHEMA
-from planner.store.commit import CommitError, commit_table, compact_name, sweep_temporaries
+from planner.store.commit import COMPACT, CommitError, commit_table, compact_name, sweep_temporaries
 from planner.store.seal import SealError, check_seal
 
 
@@ -63,15 +63,25 @@ def _good_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
             continue
         try:
             check_seal(path)
-            good.append(path)
-        except (SealError, OSError) as error:
+            known = pq.read_schema(path).equals(ARROW_SCHEMA)
+        except (SealError, OSError, pa.ArrowException) as error:
             left.append(f"{path.name} {error}")
-    return good, tuple(left)
+            continue
+        if known:
+            good.append(path)
+        else:
+            left.append(f"{path.name} does not have the columns of a run.")
+    return sorted(good, key=_first_wins), tuple(left)
+
+
+def _first_wins(path: Path) -> tuple[bool, str]:
+    """Merged files before single ones: a run merged earlier is the first that was committed."""
+    return not path.name.startswith(COMPACT), path.name
 
 
 def _merged(paths: list[Path]) -> pa.Table:
     """All runs of the files, each once, in order of run_id (so that one run is found fast)."""
-    parts = [pq.read_table(p, schema=ARROW_SCHEMA, use_threads=False) for p in paths]
+    parts = [pq.ParquetFile(p).read(use_threads=False) for p in paths]
     table = pa.concat_tables(parts).sort_by("run_id").combine_chunks()
     ids = table["run_id"]
     if len(ids) > 1:

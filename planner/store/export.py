@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from pathlib import Path
@@ -14,17 +15,18 @@ from planner.store.reader import Store
 
 _FLAT: Final = (
     """CREATE TABLE epochs AS SELECT run_id, unnest(epochs, recursive := true)
-        FROM read_parquet($files, filename = true)
+        FROM read_parquet($files, filename = true, hive_partitioning = false)
         WHERE (run_id, filename) IN (SELECT (run_id, file) FROM runs)""",
     """CREATE TABLE evaluations AS SELECT run_id, unnest(evaluations, recursive := true)
-        FROM read_parquet($files, filename = true)
+        FROM read_parquet($files, filename = true, hive_partitioning = false)
         WHERE (run_id, filename) IN (SELECT (run_id, file) FROM runs)""",
     """CREATE TABLE steps AS SELECT run_id, unnest(steps, recursive := true)
-        FROM read_parquet($files, filename = true)
+        FROM read_parquet($files, filename = true, hive_partitioning = false)
         WHERE (run_id, filename) IN (SELECT (run_id, file) FROM runs)""",
 )
 _RUNS: Final = "CREATE TABLE runs AS SELECT * FROM shown ORDER BY run_id"
 _COUNT: Final = "SELECT count(*) FROM runs"
+_TRIES: Final = 3
 
 
 def export_duckdb(store: Store, target: Path) -> int:
@@ -34,15 +36,24 @@ def export_duckdb(store: Store, target: Path) -> int:
     """
     if target.exists():
         raise FileExistsError(f"{target} exists. Name another file or remove it first.")
-    store.refresh()
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
-        runs = _write(store, temporary)
+        runs = _write_settled(store, temporary)
         os.link(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)
     return runs
+
+
+def _write_settled(store: Store, path: Path) -> int:
+    """Write; once more from the start where a compaction moved a file under it."""
+    for _ in range(_TRIES):
+        store.refresh()
+        with contextlib.suppress(duckdb.IOException):
+            return _write(store, path)
+        path.unlink(missing_ok=True)
+    return _write(store, path)
 
 
 def _write(store: Store, path: Path) -> int:

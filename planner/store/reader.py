@@ -7,12 +7,13 @@ other people's rows. Nested columns are read in place, from the file the run cam
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -36,6 +37,9 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = LIMITS | {
     "python_enable_replacements": False,
 }
 _TRIES: Final = 50
+_BROKEN: Final = (duckdb.FatalException, duckdb.InternalException)
+"""After one of these an instance answers nobody any more."""
+Answer = TypeVar("Answer")
 _ROW_SCHEMA: Final = pa.schema(
     [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY] + [pa.field("file", pa.string())]
 )
@@ -68,49 +72,62 @@ class Store:
 
     def __init__(self, folders: Sequence[Folder]) -> None:
         self.folders = tuple(folders)
+        self._roots = {str(f.path) for f in self.folders}
         self.generation = 0
         self._lock = threading.Lock()
-        self._poison: dict[str, str] = {}
+        self._poison: dict[tuple[str, scan.Stamp], str] = {}
+        self._refused: dict[str, Refused] = {}
+        self._sets: dict[str, ResultSet] = {}
         self._reset()
+        self._serving = self._base
 
     @property
     def refused(self) -> tuple[Refused, ...]:
         """Files that were found and not shown, in order of path."""
-        return tuple(self._refused[p] for p in sorted(self._refused))
+        refused = self._refused
+        return tuple(refused[p] for p in sorted(refused))
 
     @property
     def sets(self) -> tuple[ResultSet, ...]:
         """All result sets, in order of folder and slug."""
-        return tuple(self._sets[p] for p in sorted(self._sets))
+        sets = self._sets
+        return tuple(sets[p] for p in sorted(sets))
 
     def refresh(self) -> int:
         """Take in what is new, let go what is gone; the generation grows if anything changed."""
         with self._lock:
-            try:
-                self._take_in()
-            except (duckdb.FatalException, duckdb.InternalException):
-                self._reset()  # one bad file poisons an instance: a new one, without that file
-                self._take_in()
+            for _ in range(_TRIES):
+                try:
+                    self._base.execute(sql.ALIVE)  # a query may have met a bad file since
+                    self._take_in()
+                    break
+                except _BROKEN:  # one bad file poisons an instance: a new one, without that file
+                    self._reset()
             return self.generation
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor of one's own for one query."""
-        cursor = self._base.cursor()
-        try:
+        with _cursor(self._serving) as cursor:
             yield cursor
-        finally:
-            cursor.close()
 
     def rows(self, query: str, parameters: object = None) -> list[tuple[Any, ...]]:
         """All rows of a constant query of `planner.store.sql`."""
-        with self.cursor() as cursor:
-            return cursor.execute(query, parameters).fetchall()
+        return self._asked(lambda cursor: cursor.execute(query, parameters).fetchall())
 
     def arrow(self, query: str, parameters: object = None) -> pa.Table:
         """The same as an Arrow table."""
-        with self.cursor() as cursor:
-            return cursor.sql(query, params=parameters).to_arrow_table()
+        return self._asked(lambda c: c.sql(query, params=parameters).to_arrow_table())
+
+    def _asked(self, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+        """The answer; asked again of a new instance where another query broke this one."""
+        try:
+            with self.cursor() as cursor:
+                return ask(cursor)
+        except _BROKEN:
+            self.refresh()
+            with self.cursor() as cursor:
+                return ask(cursor)
 
     def in_place(self, query: str, run_id: str) -> pa.Table:
         """`query` on the file that holds `run_id`; once more if a compaction moved the run."""
@@ -120,7 +137,7 @@ class Store:
                 raise KeyError(run_id)
             try:
                 return self.arrow(query, [found[0][0], run_id])
-            except duckdb.IOException:
+            except (duckdb.IOException, duckdb.InvalidInputException):
                 if last:
                     raise
                 self.refresh()
@@ -135,8 +152,6 @@ class Store:
             self._base.execute(statement)
         self._known: scan.Listing | None = None
         self._loaded: set[str] = set()
-        self._refused: dict[str, Refused] = {}
-        self._sets: dict[str, ResultSet] = {}
 
     def _take_in(self) -> None:
         """One refresh. Starts over when a file vanishes under it: what replaced it is listed."""
@@ -151,12 +166,13 @@ class Store:
                 arrivals = self._open([p for p in new if not p.endswith(NAME)], now)
             except FileNotFoundError:
                 continue
-            for path in gone:
-                self._refused.pop(path, None)
-            self._refused |= {r.path: r for r in arrivals.refused}
             self._swap(gone)
+            stay = {p: r for p, r in self._refused.items() if p in before and p not in gone}
+            refused = stay | {r.path: r for r in arrivals.refused}
+            self._sets, unnamed = self._read_sets(now)
+            self._refused = refused | {r.path: r for r in unnamed}
             self._loaded = (self._loaded - set(gone)) | arrivals.loaded
-            self._take_in_sets(now)
+            self._serving = self._base
             self._known = now
             self.generation += 1
             return
@@ -167,31 +183,44 @@ class Store:
         arrivals = _Arrivals()
         for path in paths:
             reason = scan.kind_problem(now[path]) or self._place_problem(path)
-            reason = reason or self._poison.get(path) or _verify(path, arrivals)
+            reason = reason or self._poison.get((path, now[path])) or _verify(path, arrivals)
             if reason is not None:
                 arrivals.refused.append(self._refusal(path, reason))
-        if arrivals.single:
-            with self.cursor() as cursor:
-                cursor.register(
-                    "arrived", pa.Table.from_pylist(arrivals.single, schema=_ROW_SCHEMA)
-                )
-                cursor.execute(sql.LOAD_ROWS)
+        arrivals.refused.extend(self._load_rows(arrivals.single))
         for path in arrivals.many:
-            if reason := self._load_file(path):
+            if reason := self._load_file(path, now[path]):
                 arrivals.refused.append(self._refusal(path, reason))
         for folder in self.folders:
             self._base.execute(sql.SET_FOLDER, [folder.label, f"{folder.path}/"])
         return arrivals
 
-    def _load_file(self, path: str) -> str | None:
+    def _load_rows(self, rows: list[dict[str, Any]]) -> list[Refused]:
+        """Load runs told by their seals; where they do not go in together, one by one."""
+        if not rows:
+            return []
+        try:
+            with _cursor(self._base) as cursor:
+                cursor.register("arrived", pa.Table.from_pylist(rows, schema=_ROW_SCHEMA))
+                cursor.execute(sql.LOAD_ROWS)
+        except _BROKEN:
+            raise
+        except (pa.ArrowException, TypeError, OverflowError, duckdb.Error) as error:
+            if len(rows) == 1:
+                reason = f"does not have the columns of a run ({_first_line(error)})."
+                return [self._refusal(rows[0]["file"], reason)]
+            half = len(rows) // 2
+            return self._load_rows(rows[:half]) + self._load_rows(rows[half:])
+        return []
+
+    def _load_file(self, path: str, stamp: scan.Stamp) -> str | None:
         try:
             self._base.execute(sql.LOAD_FILES, [[path]])
         except duckdb.IOException:
             if not Path(path).exists():
                 raise FileNotFoundError(path) from None
             return "cannot be read. Restore it from a copy or delete it."
-        except (duckdb.FatalException, duckdb.InternalException):
-            self._poison[path] = "breaks the reader. Restore it from a copy or delete it."
+        except _BROKEN:
+            self._poison[path, stamp] = "breaks the reader. Restore it from a copy or delete it."
             raise
         except duckdb.Error as error:
             return f"does not have the columns of a run ({_first_line(error)})."
@@ -200,7 +229,7 @@ class Store:
     def _swap(self, gone: list[str]) -> None:
         """Old rows out, new rows in, in one transaction: no query sees half of it."""
         paths = [p for p in gone if p in self._loaded]
-        with self.cursor() as cursor:
+        with _cursor(self._base) as cursor:
             cursor.begin()
             if paths:
                 cursor.execute(sql.DROP_RUNS, [paths])
@@ -209,18 +238,14 @@ class Store:
                 cursor.execute(statement)
             cursor.commit()
 
-    def _take_in_sets(self, now: scan.Listing) -> None:
-        places = {str(Path(p).parent) for p in now if self._place_problem(p) is None}
-        self._sets = {}
-        for place in places:
-            self._sets[place], problem = read_set(Path(place), self._folder_of(place))
-            path = f"{place}/{NAME}"
-            self._refused.pop(path, None)
+    def _read_sets(self, now: scan.Listing) -> tuple[dict[str, ResultSet], list[Refused]]:
+        """All sets by their folder, and what is wrong with their set.toml files."""
+        sets, refused = {}, []
+        for place in {os.path.dirname(p) for p in now} - self._roots:  # noqa: PTH120 - 10,000 fast
+            sets[place], problem = read_set(Path(place), self._folder_of(place))
             if problem:
-                self._refuse(path, problem)
-
-    def _refuse(self, path: str, reason: str) -> None:
-        self._refused[path] = self._refusal(path, reason)
+                refused.append(self._refusal(f"{place}/{NAME}", problem))
+        return sets, refused
 
     def _refusal(self, path: str, reason: str) -> Refused:
         return Refused(path=path, folder=self._folder_of(path), reason=reason)
@@ -229,7 +254,7 @@ class Store:
         return next((f.label for f in self.folders if path.startswith(f"{f.path}/")), "")
 
     def _place_problem(self, path: str) -> str | None:
-        if Path(path).parent in {f.path for f in self.folders}:
+        if os.path.dirname(path) in self._roots:  # noqa: PTH120 - ten thousand of them, fast
             return "lies outside a result set. Move it into a folder of its own beside set.toml."
         return None
 
@@ -248,6 +273,15 @@ def _verify(path: str, arrivals: _Arrivals) -> str | None:
     else:
         arrivals.single.append(seal.summary | {"file": path})
     return None
+
+
+@contextmanager
+def _cursor(base: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    cursor = base.cursor()
+    try:
+        yield cursor
+    finally:
+        cursor.close()
 
 
 def _first_line(error: Exception) -> str:

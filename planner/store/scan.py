@@ -50,13 +50,18 @@ def _list_once(folders: tuple[Folder, ...]) -> Listing:
     found: Listing = {}
     for folder in folders:
         for entry in _entries(str(folder.path)):
-            if _is_parquet(entry.name):
-                found[entry.path] = _stamp(entry)
-            elif entry.is_dir(follow_symlinks=True) and not entry.name.startswith("."):
+            if _is_parquet(entry.name) or _is_linked_folder(entry):
+                found |= _stamp(entry)
+            elif entry.is_dir() and not entry.name.startswith("."):
                 for inner in _entries(entry.path):
                     if _is_parquet(inner.name) or inner.name == NAME:
-                        found[inner.path] = _stamp(inner)
+                        found |= _stamp(inner)
     return found
+
+
+def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
+    """A link to a folder: listed to be refused, for DuckDB may open only the folders given."""
+    return entry.is_symlink() and entry.is_dir() and not entry.name.startswith(".")
 
 
 def _entries(path: str) -> Iterator[os.DirEntry[str]]:
@@ -72,12 +77,15 @@ def _is_parquet(name: str) -> bool:
     return name.endswith(".parquet") and name[0] != "."
 
 
-def _stamp(entry: os.DirEntry[str]) -> Stamp:
+def _stamp(entry: os.DirEntry[str]) -> Listing:
+    """The entry's stamp by its path; nothing where it is gone, so that it counts as missing."""
     try:
         s = entry.stat(follow_symlinks=False)
-    except OSError:  # gone between listing and looking: the next listing will say so
-        return Stamp(0, 0, 0, 0)
-    return Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)
+    except FileNotFoundError:
+        return {}
+    except OSError:
+        return {entry.path: Stamp(0, 0, 0, 0)}
+    return {entry.path: Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)}
 
 
 def kind_problem(stamp: Stamp) -> str | None:
@@ -85,7 +93,10 @@ def kind_problem(stamp: Stamp) -> str | None:
     if stat.S_ISREG(stamp.mode):
         return None
     if stat.S_ISLNK(stamp.mode):
-        return "is a symbolic link; only plain files are read. Copy the file here instead."
+        return (
+            "is a symbolic link; only plain files and folders are read. Copy it here, or name "
+            "the folder it points to in EPOCHWISE_FURTHER_RESULTS."
+        )
     if stat.S_ISDIR(stamp.mode):
         return "is a folder, not a file. Move it out of the result set."
     return "is not a plain file. Remove it."

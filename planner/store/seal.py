@@ -18,13 +18,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from planner.schema import SCHEMA_VERSION, SUMMARY
+from planner.schema import COLUMNS, SCHEMA_VERSION, SUMMARY
 
 KEY: Final = b"epochwise.seal"
 ZEROS: Final = b"0" * 64
 _HEAD: Final = b'{"sha256":"'
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CHUNK: Final = 1 << 24
+REQUIRED: Final = frozenset(c.name for c in COLUMNS if c.required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,19 +86,26 @@ def check_sealed(file: BinaryIO) -> Seal:
             "has changed since it was written: its sha256 does not match. "
             "Restore it from a copy or delete it."
         )
-    body = json.loads(text)
-    version = int(body["schema_version"])
-    if version > SCHEMA_VERSION:
-        raise SealError(
-            f"has schema version {version}; this program knows up to {SCHEMA_VERSION}. "
-            "Update Epochwise."
-        )
-    return Seal(
-        sha256=body["sha256"],
-        schema_version=version,
-        rows=int(body["rows"]),
-        summary=_summary(body.get("summary")),
+    try:
+        body = json.loads(text)
+        version = int(body["schema_version"])
+        if version > SCHEMA_VERSION:
+            raise _newer(version)
+        rows, summary = int(body["rows"]), _summary(body.get("summary"))
+    except (KeyError, TypeError, OverflowError, RecursionError, json.JSONDecodeError) as error:
+        raise _damaged() from error  # sealed, but not by us
+    return Seal(sha256=body["sha256"], schema_version=version, rows=rows, summary=summary)
+
+
+def _newer(version: int) -> SealError:
+    return SealError(
+        f"has schema version {version}; this program knows up to {SCHEMA_VERSION}. "
+        "Update Epochwise."
     )
+
+
+def _damaged() -> SealError:
+    return SealError("has a damaged seal. Restore it from a copy or delete it.")
 
 
 def _fill(file: BinaryIO) -> None:
@@ -122,7 +130,7 @@ def _locate(file: BinaryIO) -> tuple[int, bytes]:
         )
     at, length = _varint(footer, key + len(KEY) + 1)
     if at + length > len(footer):
-        raise SealError("has a damaged seal. Restore it from a copy or delete it.")
+        raise _damaged()
     return footer_at + at, footer[at : at + length]
 
 
@@ -147,7 +155,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         at, shift = at + 1, shift + 7
         if data[at - 1] < 0x80:
             return at, value
-    raise SealError("has a damaged seal. Restore it from a copy or delete it.")
+    raise _damaged()
 
 
 def _hash_without(file: BinaryIO, at: int) -> str:
@@ -174,5 +182,7 @@ def _to_json(value: Any) -> Any:  # noqa: ANN401 - any cell
 def _summary(body: dict[str, Any] | None) -> dict[str, Any] | None:
     if body is None:
         return None
+    if not body.keys() >= REQUIRED:
+        raise _damaged()
     body["recorded_at"] = _EPOCH + timedelta(microseconds=body["recorded_at"])
     return body

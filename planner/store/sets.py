@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,8 @@ def read_set(path: Path, folder: str) -> tuple[ResultSet, str | None]:
     """
     fallback = ResultSet(slug=path.name, folder=folder, title=path.name)
     try:
+        if not stat.S_ISREG((path / NAME).lstat().st_mode):  # a pipe would wait for ever
+            return fallback, "is not a plain file. Write one."
         body = tomllib.loads((path / NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return fallback, "is missing: title, licence and source are not known. Write one."

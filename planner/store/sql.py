@@ -16,9 +16,12 @@ _TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DO
                  pa.bool_(): "BOOLEAN", BY_NAME["recorded_at"].type: "TIMESTAMP"}  # fmt: skip
 # ruff: noqa: S608 - the parts of these texts are constants of this program
 _STORED: Final = ", ".join(SUMMARY)
-_DEFINED: Final = ", ".join(f"{n} {_TYPES[BY_NAME[n].type]}" for n in SUMMARY)
+_DEFINED: Final = ", ".join(
+    f"{n} {_TYPES[BY_NAME[n].type]}{' NOT NULL' if BY_NAME[n].required else ''}" for n in SUMMARY
+)
 
-DEVICES: Final = "coalesce(accelerators_per_node, 1) * coalesce(number_of_nodes, 1)"
+# Two large whole numbers multiply to one that no BIGINT holds, and an error stops every run.
+DEVICES: Final = "coalesce(accelerators_per_node, 1)::HUGEINT * coalesce(number_of_nodes, 1)"
 WORKLOAD: Final = """
     concat_ws(' · ', concat_ws(' ', model, variant), dataset, optimizer, precision)"""
 SYSTEM: Final = f"""
@@ -62,23 +65,26 @@ CREATE: Final = (
 )
 LOAD_FILES: Final = f"""
     INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, filename
-    FROM read_parquet(?, filename=true)"""
+    FROM read_parquet(?, filename = true, hive_partitioning = false)"""
 LOAD_ROWS: Final = f"INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, file FROM arrived"
 SET_FOLDER: Final = "UPDATE incoming SET folder = ? WHERE starts_with(file, ?)"
-# A run that is there already (an original beside its compacted copy) waits in `spare`.
+# A run that is there already (an original beside its compacted copy) waits in `spare`. Of two in
+# one refresh the merged one is shown: it is the older, and the first commit wins.
 KEEP_SPARE: Final = """
     INSERT INTO spare SELECT * FROM incoming QUALIFY row_number()
-        OVER (PARTITION BY run_id ORDER BY file) > 1
+        OVER (PARTITION BY run_id ORDER BY file NOT LIKE '%/compact-%', file) > 1
         OR run_id IN (SELECT run_id FROM runs)"""
 KEEP_RUNS: Final = """
     INSERT INTO runs SELECT * FROM incoming WHERE run_id NOT IN (SELECT run_id FROM runs)
-    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY file) = 1"""
+    QUALIFY row_number()
+        OVER (PARTITION BY run_id ORDER BY file NOT LIKE '%/compact-%', file) = 1"""
 CLEAR_INCOMING: Final = "DELETE FROM incoming"
 DROP_RUNS: Final = "DELETE FROM runs WHERE file IN (SELECT unnest(?))"
 DROP_SPARE: Final = "DELETE FROM spare WHERE file IN (SELECT unnest(?))"
 PROMOTE: Final = """
     INSERT INTO runs SELECT * FROM spare WHERE run_id NOT IN (SELECT run_id FROM runs)
-    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY file) = 1"""
+    QUALIFY row_number()
+        OVER (PARTITION BY run_id ORDER BY file NOT LIKE '%/compact-%', file) = 1"""
 DROP_PROMOTED: Final = """
     DELETE FROM spare WHERE (run_id, file) IN (SELECT (run_id, file) FROM runs)"""
 
@@ -131,19 +137,29 @@ PATTERNS: Final = """
     ORDER BY count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,
         count(later_epoch_sd_s) DESC, pattern"""
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
-NESTED_OF: Final = {name: f"SELECT {name} FROM read_parquet(?) WHERE run_id = ?" for name in NESTED}
-WHOLE_ROW: Final = "SELECT * FROM read_parquet(?) WHERE run_id = ?"
+# A folder called `model=x` would put x into the column `model`: no hive partitions, ever.
+NESTED_OF: Final = {
+    name: f"SELECT {name} FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
+    for name in NESTED
+}
+WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
 ALL_RUNS: Final = "SELECT * FROM runs"
 FILES: Final = "SELECT DISTINCT file FROM runs"
+# A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
 RETARGET: Final = """
-    SELECT run_id, list_min([e.step FOR e IN evaluations IF e.value <= ?]) AS steps_to_target
-    FROM read_parquet(?)"""
+    SELECT run_id,
+        list_min([e.step FOR e IN evaluations IF e.value <= ? AND e.value > '-inf'])
+        AS steps_to_target
+    FROM read_parquet(?, hive_partitioning = false)"""
 RETARGET_HIGHER: Final = """
-    SELECT run_id, list_min([e.step FOR e IN evaluations IF e.value >= ?]) AS steps_to_target
-    FROM read_parquet(?)"""
+    SELECT run_id,
+        list_min([e.step FOR e IN evaluations IF e.value >= ? AND e.value < 'inf'])
+        AS steps_to_target
+    FROM read_parquet(?, hive_partitioning = false)"""
 SETTINGS: Final = (
     "SET TimeZone = 'UTC'",  # times are kept without a zone in memory; they are all UTC
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )
+ALIVE: Final = "SELECT 1"
 ALLOW: Final = "SET allowed_directories = ?"
