@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Final
 
 LIGHT: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B",
-                "#56B4E9", "#5B5B5B", "#8C510A", "#01665E", "#762A83")  # fmt: skip
+                "#56B4E9", "#8C510A", "#01665E", "#762A83", "#5B5B5B")  # fmt: skip
 DARK: Final = ("#56B4E9", "#E69F00", "#2FBF96", "#E7A0C9", "#F0E442",
-               "#7FB3FF", "#C0C0C0", "#DFC27D", "#80CDC1", "#C2A5CF")  # fmt: skip
+               "#7FB3FF", "#DFC27D", "#80CDC1", "#C2A5CF", "#C0C0C0")  # fmt: skip
 SYMBOLS: Final = {"gpu": "square", "tpu": "circle", "cpu": "diamond", "other": "cross"}
 DASHES: Final = {"gpu": "dot", "tpu": "solid", "cpu": "dash", "other": "dashdot"}
 

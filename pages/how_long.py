@@ -1,0 +1,302 @@
+"""How long? N epochs of a workload on each system one has numbers for, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+import numpy as np
+import streamlit as st
+
+from pages.parts import theme, widgets
+from pages.parts.links import Link, as_text, slugs
+from pages.parts.state import store
+from planner import figures, how_long_tables
+from planner.durations import hms
+from planner.estimate import Estimate, Refusal
+from planner.export import Report, csv_text, html_page
+from planner.how_long import (
+    EPOCHS,
+    MOST_EPOCHS,
+    QUICK,
+    Answer,
+    HowLong,
+    Option,
+    chart_epochs,
+    how_long,
+    options_of,
+    times,
+    total_time,
+)
+from planner.palette import LIGHT_THEME, Theme, slots
+from planner.store import Store, queries
+
+MOST_LINES = 12
+PREFERRED = 5
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("how-long")
+    shared = store()
+    st.title("How long?")
+    choices = _choices(link, shared)
+    if choices is None:
+        link.write()
+        return
+    options, chosen, baseline, epochs, another = choices
+    link.write()
+    link.tell()
+    if not chosen:
+        widgets.nothing("No system is chosen.", "The list of systems above is empty.",
+                        "Show the usual ones", lambda: link.forget("systems"), "how-long.back")  # fmt: skip
+        return
+    result = how_long(chosen, epochs, baseline.label, another_session=another)
+    _answer(link, result, another=another, shared=shared, options=options)
+    left, right = st.columns(2, gap="small")
+    with left:
+        _chart(link, result, options, another=another)
+    with right:
+        _table(result)
+    _other_epochs(result, another=another)
+    _sources(result, shared)
+
+
+def _choices(link: Link, shared: Store) -> tuple[list[Option], list[Option], Option, int, bool] | None:
+    """The controls, in two rows; None where there is nothing to choose from."""
+    workloads = slugs(queries.workloads(shared))
+    if not workloads:
+        widgets.nothing("There is no run yet.", "No result folder holds a good run.",
+                        "Look again", lambda: None, "how-long.again")  # fmt: skip
+        return None
+    first, second = st.columns([1, 1], vertical_alignment="bottom")
+    workload = link.one("workload", list(workloads), next(iter(workloads)))
+    with first:
+        st.selectbox("Workload", list(workloads), format_func=workloads.__getitem__,
+                     key=link.key("workload"))  # fmt: skip
+    patterns = slugs(queries.patterns(shared, workloads[workload]))
+    pattern = link.one("pattern", list(patterns), next(iter(patterns)))
+    with second:
+        st.selectbox("Input pattern", list(patterns), format_func=patterns.__getitem__,
+                     key=link.key("pattern"))  # fmt: skip
+    first, second, third = st.columns([3, 6, 4], vertical_alignment="bottom")
+    with first:
+        epochs = _epochs(link)
+    with second:
+        _quick(link, epochs)
+    options = _options(shared, workloads[workload], patterns[pattern])
+    by_slug = {s: o for s, o in zip(slugs([o.label for o in options]), options, strict=True)}
+    usual = usual_options(by_slug)
+    link.many("systems", list(by_slug), usual)
+    baseline = link.one("baseline", list(by_slug), next(iter(by_slug)))
+    with third:
+        st.selectbox("Compare with", list(by_slug), key=link.key("baseline"),
+                     format_func=lambda s: by_slug[s].label)  # fmt: skip
+    chosen = st.multiselect(
+        "Systems", list(by_slug), format_func=lambda s: by_slug[s].label,
+        key=link.key("systems"), max_selections=MOST_LINES,
+    )  # fmt: skip
+    another = link.flag("session", default=False)
+    listed = [by_slug[s] for s in dict.fromkeys([*chosen, baseline])] if chosen else []
+    return options, listed, by_slug[baseline], epochs, another
+
+
+def _epochs(link: Link) -> int:
+    epochs = link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
+    step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
+    st.number_input("Epochs", 1, MOST_EPOCHS, step=step, format="%d", key=link.key("epochs"))
+    return epochs
+
+
+def _quick(link: Link, epochs: int) -> None:
+    """Quick picks that write into the number beside them."""
+    key = link.key("quick")
+    st.session_state[key] = epochs if epochs in QUICK else None
+
+    def pick() -> None:
+        if st.session_state[key]:
+            st.session_state[link.key("epochs")] = st.session_state[key]
+
+    st.pills("Quick picks", QUICK, key=key, on_change=pick, label_visibility="collapsed")
+
+
+def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
+    runs = queries.runs_of(shared, workload, pattern)
+    kept = {r.run_id: queries.epoch_times(shared, r.run_id) for r in runs if r.basis == "measured"}
+    return options_of(runs, kept)
+
+
+def usual_options(by_slug: dict[str, Option]) -> list[str]:
+    """Systems shown before anyone chooses: of each system the smallest and largest batch, and
+    what lies between while there are few, those with an answer first."""
+    good = [s for s, o in by_slug.items() if isinstance(total_time(o, EPOCHS), Estimate)]
+    pool = good or list(by_slug)
+    groups: dict[str, list[str]] = {}
+    for s in pool:
+        groups.setdefault(by_slug[s].run.system, []).append(s)
+    picked: list[str] = []
+    for members in groups.values():
+        picked += [members[0], members[-1]]
+    for members in sorted(groups.values(), key=len, reverse=True):
+        picked += [members[len(members) * k // 4] for k in (2, 3, 1)]
+    wanted = list(dict.fromkeys(picked))[: max(PREFERRED, len(groups))]
+    return [s for s in by_slug if s in wanted]
+
+
+def _answer(link: Link, result: HowLong, *, another: bool, shared: Store,
+            options: list[Option]) -> None:  # fmt: skip
+    """The sentence first; then how sure, and what to do with it."""
+    with st.container(border=True):
+        words, actions = st.columns([5, 1], vertical_alignment="center")
+        with words:
+            st.markdown(f"#### {as_text(result.sentence)}")
+            st.toggle("For another session or machine of this kind (adds 2 % spread)",
+                      key=link.key("session"))  # fmt: skip
+            if result.undecided:
+                st.markdown(f":orange-badge[:material/help: not decided] {as_text(result.undecided)}")
+            st.caption(_how_sure(result, another=another))
+        with actions:
+            widgets.share(link, result.sentence)
+            widgets.download("Report", lambda: _report(link, result, options, shared, another),
+                             "epochwise-how-long.html", "text/html", ":material/description:",
+                             "how-long.report")  # fmt: skip
+
+
+def _how_sure(result: HowLong, *, another: bool) -> str:
+    best = result.answers[0]
+    if isinstance(best.total, Refusal):
+        return as_text(f"Next: {best.total.measure_next}")
+    basis = how_long_tables.basis_in_words(best.option.run, result.epochs)
+    where = ("any session on hardware of this kind" if another
+             else "the machine and session that were measured; another one adds about 2 %")  # fmt: skip
+    parts = [f"Basis: {basis}.", f"The interval is for {where}.", *best.total.reasons]
+    return as_text(" ".join(parts))
+
+
+def lines(result: HowLong, options: list[Option], *, another: bool) -> list[figures.TimeLine]:
+    """One line per answered option, in the colour of its place among all options."""
+    grid = chart_epochs(result.epochs)
+    colour = slots([a.option.label for a in result.answers], [o.label for o in options])
+    found = []
+    for answer in result.answers:
+        total = total_time(answer.option, grid.astype(int), another_session=another)
+        if isinstance(total, Estimate):
+            run = answer.option.run
+            found.append(
+                figures.TimeLine(
+                    label=answer.option.label,
+                    short=answer.option.label.replace(" · batch ", ", "),
+                    device_kind=run.device_kind,
+                    slot=colour[answer.option.label],
+                    epochs=grid,
+                    value=np.asarray(total.value),
+                    low=np.asarray(total.low),
+                    high=np.asarray(total.high),
+                    measured_epochs=run.epochs_measured or 1,
+                )
+            )
+    return found
+
+
+def _figure(result: HowLong, options: list[Option], look: Theme, *, another: bool,
+            log: bool) -> object:  # fmt: skip
+    return figures.total_time(lines(result, options, another=another), result.epochs, look, log=log)
+
+
+def _chart(link: Link, result: HowLong, options: list[Option], *, another: bool) -> None:
+    with st.container(border=True):
+        title, switch = st.columns([3, 2], vertical_alignment="center")
+        title.markdown("**Total time against epochs**")
+        scale = link.one("scale", ["log", "linear"], "log")
+        switch.segmented_control("Scale", ["log", "linear"], key=link.key("scale"), required=True,
+                                 format_func=str.capitalize, label_visibility="collapsed")  # fmt: skip
+        drawn = [a for a in result.answers if isinstance(a.total, Estimate)]
+        if not drawn:
+            st.caption("Nothing to draw: every option is refused; the table says why.")
+            return
+        figure = _figure(result, options, theme.current(), another=another, log=scale == "log")
+        widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
+        st.caption("A marker stands at the last epoch that was timed; right of it the line is "
+                   "projected. Bands: 90 %.")  # fmt: skip
+
+
+def _table(result: HowLong) -> None:
+    with st.container(border=True):
+        st.markdown(f"**Ranked, {result.epochs:,} epochs**")
+        rows = [_shown(a, result) for a in result.answers]
+        slowest = max((float(r["slower"]) for r in rows if r["slower"]), default=1.0)
+        st.dataframe(
+            rows, hide_index=True, key="how-long.table", alt="Totals of every chosen system",
+            column_config={
+                "option": st.column_config.TextColumn("System", pinned=True),
+                "total": st.column_config.TextColumn("h:mm:ss", alignment="right"),
+                "sure": st.column_config.TextColumn("90 %", alignment="right"),
+                "faster": st.column_config.TextColumn("Times faster", alignment="right"),
+                "slower": st.column_config.ProgressColumn(
+                    "Times the fastest", format="%.1f", min_value=0, max_value=float(slowest)),
+                "basis": st.column_config.TextColumn("Basis"),
+                "why": st.column_config.TextColumn("Why not"),
+            },
+            column_order=["option", "total", "sure", "faster", "slower", "basis"]
+            + (["why"] if any(r["why"] for r in rows) else []),
+        )  # fmt: skip
+        st.caption(as_text(f"Times faster than {result.baseline.label}. The CSV holds the bounds."))
+        widgets.download("CSV", lambda: csv_text(how_long_tables.answer_rows(result)),
+                         "epochwise-how-long.csv", "text/csv", ":material/download:",
+                         "how-long.csv")  # fmt: skip
+
+
+def _shown(answer: Answer, result: HowLong) -> dict[str, str | float | None]:
+    total = answer.total
+    row: dict[str, str | float | None] = {
+        "option": answer.option.label,
+        "basis": how_long_tables.basis_in_words(answer.option.run, result.epochs),
+    }
+    if isinstance(total, Refusal):
+        why = f"{total.reason} {total.measure_next}"
+        return row | {"total": "–", "sure": "–", "faster": "–", "slower": None, "why": why}
+    best = result.answers[0].total
+    ratio = answer.times_faster
+    return row | {
+        "total": hms(float(total.value)),
+        "sure": how_long_tables.half_width(total),
+        "faster": times(float(ratio.value)) if ratio else "–",
+        "slower": float(total.value) / float(best.value) if isinstance(best, Estimate) else None,
+        "why": "",
+    }
+
+
+def _other_epochs(result: HowLong, *, another: bool) -> None:
+    with st.expander("Other numbers of epochs (h:mm:ss)", icon=":material/table:"):
+        options = [a.option for a in result.answers]
+        rows = how_long_tables.epochs_rows(options, another_session=another)
+        st.dataframe(rows, hide_index=True, key="how-long.grid",
+                     alt="Totals of every chosen system for 10 to 2000 epochs")  # fmt: skip
+        st.caption("Pre-train time + epoch 1 + mean of the later epochs × (N - 1).")
+
+
+def _sources(result: HowLong, shared: Store) -> None:
+    with st.expander("Where these numbers come from", icon=":material/source:"):
+        rows = how_long_tables.source_rows([a.option for a in result.answers], shared.sets)
+        st.dataframe(rows, hide_index=True, key="how-long.sources", alt="Sources of every number")
+
+
+def _report(link: Link, result: HowLong, options: list[Option], shared: Store,
+            another: bool) -> str:  # fmt: skip  # noqa: FBT001
+    figure = _figure(result, options, LIGHT_THEME, another=another, log=True)
+    return html_page(
+        Report(
+            title=f"How long for {result.epochs:,} epochs?",
+            sentence=result.sentence,
+            notes=[result.undecided],
+            figure=figures.html(figure),
+            table=how_long_tables.answer_rows(result),
+            sources=how_long_tables.source_rows([a.option for a in result.answers], shared.sets),
+            link=link.url(),
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        )
+    )
+
+
+if __name__ == "__main__":
+    show()

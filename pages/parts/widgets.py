@@ -1,0 +1,40 @@
+"""Small pieces several pages draw: a chart, a share button, downloads, an empty state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from pages.parts.links import Link
+from planner.figures import CONFIG
+
+
+def chart(figure: Any, key: str, alt: str) -> None:  # noqa: ANN401 - a plotly figure
+    """Draw a figure in its own colours; `alt` tells what it shows to those who cannot see it."""
+    st.plotly_chart(figure, theme=None, key=key, config=CONFIG, alt=alt)
+
+
+def share(link: Link, sentence: str) -> None:
+    """A button that shows the answer and the full address of this view, each to copy."""
+    with st.popover("Share", icon=":material/link:", width="stretch"):
+        st.caption("The answer, to paste")
+        st.code(sentence, language=None, wrap_lines=True)
+        st.caption("This view, as a link")
+        st.code(link.url(), language=None, wrap_lines=True)
+
+
+def download(label: str, make: Callable[[], bytes | str], name: str, mime: str, icon: str,
+             key: str) -> None:  # fmt: skip
+    """A download whose bytes are made when it is clicked."""
+    st.download_button(label, data=make, file_name=name, mime=mime, icon=icon, key=key,
+                       on_click="ignore", width="stretch")  # fmt: skip
+
+
+def nothing(what: str, why: str, button: str, back: Callable[[], None], key: str) -> None:
+    """An empty state: what is missing, which choice caused it, one button back."""
+    with st.container(border=True):
+        st.markdown(f"**{what}**")
+        st.caption(why)
+        st.button(button, on_click=back, key=key, icon=":material/undo:")

@@ -1,0 +1,57 @@
+"""The frame of every page: tab icon, navigation, and what data is behind it.
+
+Every request, a cold deep link too, runs this script first (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.state import ROOT, store
+from planner.store import queries
+
+PAGES = ROOT / "pages"
+
+
+def _pages() -> dict[str, list[st.Page]]:
+    how_long = PAGES / "how_long.py"
+    return {
+        "Plan": [
+            st.Page(how_long, title="How long?", icon=":material/timer:", url_path="plan",
+                    default=True, help="What N epochs take on each system"),
+            # The default page answers at / only; people will link to its name as well.
+            st.Page(PAGES / "how_long_link.py", title="How long?", icon=":material/timer:",
+                    url_path="how-long", visibility="hidden"),
+        ],
+        "Understand": [
+            st.Page(PAGES / "throughput.py", title="Throughput", icon=":material/show_chart:",
+                    url_path="throughput", help="Samples per second against batch size"),
+        ],
+        "Data": [
+            st.Page(PAGES / "results.py", title="Results", icon=":material/table_rows:",
+                    url_path="results", help="Every run, where it comes from, and what is refused"),
+        ],
+        "About": [
+            st.Page(PAGES / "about.py", title="Method", icon=":material/fact_check:",
+                    url_path="method", help="The formulas, what is refused, words and sources"),
+        ],
+    }  # fmt: skip
+
+
+def _footer() -> None:
+    """How much data there is and how fresh: the same on every page."""
+    shared = store()
+    known = queries.totals(shared)
+    newest = f"data of {known.newest:%-d %b %Y}" if known.newest else "no data yet"
+    refused = f" · {len(shared.refused)} refused" if shared.refused else ""
+    with st.sidebar:
+        st.caption(
+            f"**Epochwise** · {len(shared.sets)} result sets · {known.runs:,} runs{refused} · "
+            f"{newest}"
+        )
+
+
+st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")
+page = st.navigation(_pages())
+page.run()
+_footer()

@@ -1,0 +1,236 @@
+"""Throughput: samples per second against batch size, and the curve through the points."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from pages.parts import theme, widgets
+from pages.parts.links import Link, as_text, slugs
+from pages.parts.state import store
+from planner import curves, figures
+from planner.curves import SystemCurve
+from planner.estimate import Estimate, Floats, Refusal
+from planner.export import Record, Report, csv_text, html_page
+from planner.palette import LIGHT_THEME, Theme, slots
+from planner.store import Store, queries
+
+MOST_CURVES = 12
+PREFERRED = 4
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("throughput")
+    shared = store()
+    st.title("Throughput")
+    choices = _choices(link, shared)
+    link.write()
+    link.tell()
+    if choices is None:
+        return
+    everything, chosen = choices
+    if not chosen:
+        widgets.nothing("No curve is chosen.", "The list of curves above is empty.",
+                        "Show the first ones", lambda: link.forget("curves"), "throughput.back")  # fmt: skip
+        return
+    _answer(link, everything, chosen, shared)
+    _charts(link, everything, chosen)
+    _tables(chosen, shared)
+
+
+def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemCurve]] | None:
+    workloads = slugs(queries.workloads(shared))
+    if not workloads:
+        widgets.nothing("There is no run yet.", "No result folder holds a good run.",
+                        "Look again", lambda: None, "throughput.again")  # fmt: skip
+        return None
+    workload = link.one("workload", list(workloads), next(iter(workloads)))
+    first, second = st.columns([3, 2], vertical_alignment="bottom")
+    first.selectbox("Workload", list(workloads), format_func=workloads.__getitem__,
+                    key=link.key("workload"))  # fmt: skip
+    everything = _all_curves(shared, workloads[workload])
+    by_slug = dict(zip(slugs([c.label for c in everything]), everything, strict=True))
+    link.many("curves", list(by_slug), list(by_slug)[:PREFERRED])
+    scale = link.one("scale", ["log", "linear"], "log")
+    second.segmented_control("Throughput axis", ["log", "linear"], key=link.key("scale"),
+                             format_func=str.capitalize, required=True)  # fmt: skip
+    del scale
+    chosen = st.multiselect("Curves", list(by_slug), format_func=lambda s: by_slug[s].label,
+                            key=link.key("curves"), max_selections=MOST_CURVES)  # fmt: skip
+    return everything, [by_slug[s] for s in chosen]
+
+
+def _all_curves(shared: Store, workload: str) -> list[SystemCurve]:
+    """All curves of a workload; the best documented pattern's come first."""
+    order = list(queries.patterns(shared, workload))
+    runs = [r for p in order for r in queries.runs_of(shared, workload, p)]
+    found = curves.curves_of(runs)
+    return sorted(found, key=lambda c: (order.index(c.runs[0].pattern), c.label))
+
+
+def _answer(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve],
+            shared: Store) -> None:  # fmt: skip
+    sentences = _sentences(chosen)
+    with st.container(border=True):
+        words, actions = st.columns([5, 1], vertical_alignment="center")
+        with words:
+            st.markdown(f"#### {as_text(sentences[0])}")
+            for text in sentences[1:]:
+                st.markdown(as_text(text))
+            st.caption(
+                "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
+                "overhead per step t. A step time taken from epochs is epoch time / steps, "
+                "validation included."
+            )
+        with actions:
+            widgets.share(link, "\n".join(sentences))
+            widgets.download("Report", lambda: _report(link, everything, chosen, shared),
+                             "epochwise-throughput.html", "text/html", ":material/description:",
+                             "throughput.report")  # fmt: skip
+
+
+def _sentences(chosen: list[SystemCurve]) -> list[str]:
+    """One sentence per curve, fastest first, then the crossing of the first two good ones."""
+    good = [c for c in chosen if not isinstance(c.curve, Refusal)]
+    bad = [c for c in chosen if isinstance(c.curve, Refusal)]
+    good.sort(key=_speed, reverse=True)
+    texts = [curves.curve_sentence(c) for c in [*good, *bad]]
+    pairs = [(a, b) for a in good for b in good
+             if a.short != b.short and a.runs[0].pattern == b.runs[0].pattern and _speed(a) > _speed(b)]  # fmt: skip
+    return texts + [curves.crossover_sentence(a, b) for a, b in pairs[:2]]
+
+
+def _speed(one: SystemCurve) -> float:
+    return 0.0 if isinstance(one.curve, Refusal) else float(one.curve.asymptotic_throughput.value)
+
+
+def lines(chosen: list[SystemCurve], everything: list[SystemCurve]) -> list[figures.ThroughputLine]:
+    """Points, curve, band and residuals of each chosen curve, ready to draw."""
+    colour = slots([c.label for c in chosen], [c.label for c in everything])
+    return [_line(c, colour[c.label]) for c in chosen]
+
+
+def _line(one: SystemCurve, slot: int) -> figures.ThroughputLine:
+    grid = curves.grid_of(one)
+    value, low, high = _along(one, grid)
+    measured = one.batch / one.step_s
+    left = float(one.batch.min()) if one.batch.size else float(grid[0])
+    right = float(one.batch.max()) if one.batch.size else float(grid[-1])
+    against = (np.empty(0) if isinstance(one.curve, Refusal) or not one.curve.n
+               else 1.0 / (1.0 + one.curve.residuals) - 1.0)  # fmt: skip
+    return figures.ThroughputLine(
+        label=one.label, short=one.short if len(one.short) < 28 else f"{one.short[:26]}…",
+        device_kind=one.device_kind, slot=slot, measured_batch=one.batch, measured=measured,
+        batch=grid, value=value, low=low, high=high, smallest=left, largest=right,
+        residuals=against,
+    )  # fmt: skip
+
+
+def _along(one: SystemCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
+    nothing = np.full(grid.shape, np.nan)
+    if isinstance(one.curve, Refusal):
+        return nothing, nothing, nothing
+    e = one.curve.throughput(grid)
+    if not isinstance(e, Estimate):
+        return nothing, nothing, nothing
+    return np.asarray(e.value), np.asarray(e.low), np.asarray(e.high)
+
+
+def _figure(chosen: list[SystemCurve], everything: list[SystemCurve], look: Theme, *,
+            log: bool) -> go.Figure:  # fmt: skip
+    return figures.throughput(lines(chosen, everything), look, log=log)
+
+
+def _charts(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]) -> None:
+    with st.container(border=True):
+        st.markdown("**Samples per second against batch size**")
+        log = st.session_state[link.key("scale")] == "log"
+        figure = _figure(chosen, everything, theme.current(), log=log)
+        widgets.chart(figure, "throughput.chart", " ".join(_sentences(chosen)))
+        st.caption("Markers are measured, lines fitted, bands 90 % for one new measurement; "
+                   "dashed grey lies beyond what was measured.")  # fmt: skip
+    drawn = lines(chosen, everything)
+    if any(x.residuals.size for x in drawn):
+        with st.container(border=True):
+            st.markdown("**How far each step time lies from its fit**")
+            widgets.chart(figures.residuals(drawn, theme.current()), "throughput.residuals",
+                          "Relative difference between measured and fitted step times")  # fmt: skip
+
+
+def _tables(chosen: list[SystemCurve], shared: Store) -> None:
+    with st.container(border=True):
+        st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
+        st.dataframe([_shown(r) for r in curves.curve_rows(chosen)], hide_index=True,
+                     key="throughput.table", alt="Fitted parameters of every chosen curve")  # fmt: skip
+        first, second = st.columns(2)
+        with first:
+            widgets.download("Curves as CSV", lambda: csv_text(curves.curve_rows(chosen)),
+                             "epochwise-curves.csv", "text/csv", ":material/download:",
+                             "throughput.csv")  # fmt: skip
+        with second:
+            widgets.download("Points as CSV", lambda: csv_text(curves.point_rows(chosen)),
+                             "epochwise-points.csv", "text/csv", ":material/download:",
+                             "throughput.points")  # fmt: skip
+    with st.expander("Where these numbers come from", icon=":material/source:"):
+        st.dataframe(_sources(chosen, shared), hide_index=True, key="throughput.sources",
+                     alt="Sources of every curve")  # fmt: skip
+
+
+def _shown(row: Record) -> dict[str, object]:
+    if row.get("refused"):
+        return {"Curve": row["curve"], "Points": row["points"], "v0 (samples/s)": "refused",
+                "Notes": f"{row['refused']} {row['measure_next']}"}  # fmt: skip
+    return {
+        "Curve": row["curve"],
+        "Points": row["points"],
+        "v0 (samples/s)": _with_interval(row, "asymptotic_throughput"),
+        "t (s)": _with_interval(row, "overhead_s"),
+        "b50 (samples)": _with_interval(row, "batch_50"),
+        "b90 (samples)": _with_interval(row, "batch_90"),
+        "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
+        "Basis": row["basis"],
+        "Notes": row["notes"] or "",
+    }
+
+
+def _with_interval(row: Record, name: str) -> str:
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    text = "no limit" if value is None else curves.count(float(value))
+    if low is None:
+        return text
+    return f"{text} ({curves.count(float(low))} – {'no limit' if high is None else curves.count(float(high))})"
+
+
+def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
+    titles = {(s.folder, s.slug): s for s in shared.sets}
+    rows: dict[tuple[str, str], Record] = {}
+    for one in chosen:
+        for run in one.runs:
+            found = titles.get((run.folder, run.result_set))
+            rows[(one.label, run.result_set)] = {
+                "Curve": one.label, "Result set": found.title if found else run.result_set,
+                "Folder": run.folder, "Basis": run.basis,
+                "Source": (found.citation or found.source) if found else run.source,
+                "Licence": run.licence, "Note": run.note,
+            }  # fmt: skip
+    return list(rows.values())
+
+
+def _report(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve],
+            shared: Store) -> str:  # fmt: skip
+    sentences = _sentences(chosen)
+    figure = _figure(chosen, everything, LIGHT_THEME, log=True)
+    return html_page(
+        Report(title="Throughput against batch size", sentence=sentences[0], notes=sentences[1:],
+               figure=figures.html(figure), table=curves.curve_rows(chosen),
+               sources=_sources(chosen, shared), link=link.url(),
+               made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    show()

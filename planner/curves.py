@@ -1,0 +1,183 @@
+"""Which systems' step times make which curves, and what the curves say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from planner.estimate import Estimate, Floats, Refusal
+from planner.export import Record
+from planner.runs import Run
+from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput, published_curve
+
+GRID: Final = 81
+"""Points of a drawn curve."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemCurve:
+    """The points of one system under one pattern, and the curve through them or a refusal."""
+
+    label: str
+    short: str
+    device_kind: str
+    runs: tuple[Run, ...]
+    batch: Floats
+    step_s: Floats
+    curve: ThroughputCurve | Refusal
+
+
+def curves_of(runs: Sequence[Run]) -> list[SystemCurve]:
+    """One curve per system, pattern and software of the runs, in order of label.
+
+    A run counts with a batch and a step time, or with published parameters of a curve. Patterns
+    are named by what tells them apart.
+    """
+    usable = [r for r in runs if r.status == "ok" and (_point(r) or r.asymptotic_throughput)]
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for run in usable:
+        groups.setdefault((run.system, run.pattern, run.software), []).append(run)
+    patterns = _told_apart([p for _, p, _ in groups])
+    software = {s for _, _, s in groups}
+    found = []
+    for (system, pattern, made_with), members in groups.items():
+        parts = [system, patterns[pattern], made_with if len(software) > 1 else ""]
+        label = " · ".join(p for p in parts if p)
+        found.append(_curve(label, system if len(groups) < 4 else label, members))
+    return sorted(found, key=lambda c: c.label)
+
+
+def curve_sentence(one: SystemCurve) -> str:
+    """What a curve says, or why there is none, as one sentence."""
+    if isinstance(one.curve, Refusal):
+        return f"{one.label}: {one.curve.reason} {one.curve.measure_next}"
+    v0, half = one.curve.asymptotic_throughput, one.curve.half_saturation_batch
+    ninety = one.curve.batch_for(0.9)
+    if not np.isfinite(float(v0.value)):
+        return f"{one.label}: no batch effect on the step time was seen; {v0.reasons[0]}"
+    text = (
+        f"{one.label} saturates at {count(v0.value)} samples/s{_interval(v0)}; "
+        f"half of that is reached at batch {count(half.value)}, "
+        f"90 % at batch {count(ninety.value)}"
+    )
+    if one.batch.size and float(ninety.value) > float(one.batch.max()):
+        most = float(one.batch.max())
+        share = most / (most + float(half.value))
+        text += f", beyond the largest measured batch ({count(most)}), which reaches {share:.0%}"
+    return f"{text}.".replace("%", " %").replace("  %", " %")
+
+
+def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
+    """Above which batch one system is faster than the other, or why that cannot be said."""
+    if isinstance(a.curve, Refusal) or isinstance(b.curve, Refusal):
+        return "Without both curves no crossover can be told."
+    crossing = crossover_batch(a.curve, b.curve)
+    if isinstance(crossing, Refusal):
+        return f"{crossing.reason} {crossing.measure_next}"
+    v0 = [float(c.asymptotic_throughput.value) for c in (a.curve, b.curve)]
+    fast, slow = (a, b) if v0[0] > v0[1] else (b, a)
+    text = f"{fast.label} is faster than {slow.label} above batch {count(crossing.value)}"
+    return f"{text}{_interval(crossing)}. {' '.join(crossing.reasons)}".strip()
+
+
+def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
+    """v0, t, b50 and b90 of every curve with intervals, or the refusal."""
+    return [_row(c) for c in curves]
+
+
+def point_rows(curves: Sequence[SystemCurve]) -> list[Record]:
+    """Every measured point with its fit."""
+    return [r for c in curves for r in _points(c)]
+
+
+def grid_of(one: SystemCurve) -> Floats:
+    """Batches [samples] to draw a curve at: from half the smallest to all it may be asked."""
+    if isinstance(one.curve, Refusal) or not one.batch.size:
+        return np.geomspace(1, 8192, GRID) if not one.batch.size else one.batch
+    low, high = one.batch.min() / 2, min(one.curve.answers_up_to_batch, 4 * one.batch.max())
+    edges = [one.batch.min(), one.batch.max()]
+    return np.unique(np.r_[np.geomspace(low, high, GRID), edges])
+
+
+def count(value: float | Floats) -> str:
+    """A size with at most four digits that mean something: 1,471 or 258.1 or 0.054."""
+    number = float(value)  # type: ignore[arg-type] - scalars only come here
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
+
+
+def _point(run: Run) -> bool:
+    return run.global_batch_size is not None and run.step_time_s is not None
+
+
+def _curve(label: str, short: str, runs: Sequence[Run]) -> SystemCurve:
+    pairs = sorted((r.global_batch_size or 0, r.step_time_s or 0.0) for r in runs if _point(r))
+    batch, step = np.array([p[0] for p in pairs], float), np.array([p[1] for p in pairs], float)
+    return SystemCurve(label=label, short=short, device_kind=runs[0].device_kind,
+                       runs=tuple(runs), batch=batch, step_s=step,
+                       curve=_fitted(batch, step, runs))  # fmt: skip
+
+
+def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve | Refusal:
+    if batch.size:
+        return fit_throughput(batch, step)
+    told = next(r for r in runs if r.asymptotic_throughput is not None)
+    return published_curve(float(told.asymptotic_throughput or 0), float(told.overhead_s or 0))
+
+
+def _told_apart(patterns: Sequence[str]) -> dict[str, str]:
+    """Each pattern without the parts that all of them share."""
+    parts = {p: p.split(", ") for p in patterns}
+    shared = set.intersection(*(set(v) for v in parts.values())) if parts else set()
+    alone = len(parts) < 2
+    return {p: "" if alone else ", ".join(x for x in v if x not in shared) for p, v in parts.items()}
+
+
+def _interval(e: Estimate) -> str:
+    low, high = float(e.low), float(e.high)
+    if not np.isfinite(low):
+        return ""
+    if not np.isfinite(high):
+        return f" ({e.level:.0%}: at least {count(low)})".replace("%", " %")
+    return f" ({e.level:.0%}: {count(low)} to {count(high)})".replace("%", " %")
+
+
+def _row(one: SystemCurve) -> Record:
+    if isinstance(one.curve, Refusal):
+        return {"curve": one.label, "points": int(one.batch.size), "refused": one.curve.reason,
+                "measure_next": one.curve.measure_next}  # fmt: skip
+    c = one.curve
+    row: dict[str, str | float | int | bool | None] = {"curve": one.label, "points": c.n}
+    for name, e in (
+        ("asymptotic_throughput", c.asymptotic_throughput), ("overhead_s", c.overhead_s),
+        ("batch_50", c.half_saturation_batch), ("batch_90", c.batch_for(0.9)),
+    ):  # fmt: skip
+        row |= {name: _cell(e.value), f"{name}_low": _cell(e.low), f"{name}_high": _cell(e.high)}
+    notes = (*c.warnings, *c.asymptotic_throughput.reasons)
+    scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
+    return row | {
+        "scatter_percent": scatter,
+        "basis": c.asymptotic_throughput.basis if c.n == 0 else one.runs[0].basis,
+        "notes": " ".join(dict.fromkeys(notes)) or None,
+    }
+
+
+def _points(one: SystemCurve) -> list[Record]:
+    rows: list[Record] = []
+    for batch, step in zip(one.batch, one.step_s, strict=True):
+        fitted = None if isinstance(one.curve, Refusal) else one.curve.step_time(batch)
+        fit = float(fitted.value) if isinstance(fitted, Estimate) else None
+        rows.append({
+            "curve": one.label, "global_batch_size": int(batch), "step_s": round(step, 6),
+            "samples_per_s": round(batch / step, 4),
+            "fitted_step_s": None if fit is None else round(fit, 6),
+            "measured_against_fit_percent": None if fit is None else round(100 * (step / fit - 1), 3),
+        })  # fmt: skip
+    return rows
+
+
+def _cell(value: float | Floats) -> float | None:
+    number = float(value)  # type: ignore[arg-type] - scalars only come here
+    return float(f"{number:.6g}") if np.isfinite(number) else None

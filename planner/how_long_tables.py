@@ -1,0 +1,103 @@
+"""The answer as rows: for the page's table, the CSV, and the report, always the same numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from planner.durations import hms
+from planner.estimate import Estimate, Refusal
+from planner.export import Record
+from planner.how_long import QUICK, Answer, HowLong, Option, total_time
+from planner.runs import Run
+from planner.store.sets import ResultSet
+
+
+def basis_in_words(run: Run, epochs: int) -> str:
+    """How the total is known: what was measured or published, and whether it was projected."""
+    count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
+    projected = run.epochs_measured is not None and epochs > run.epochs_measured
+    return f"{run.basis}, {count}{', projected' if projected else ''}"
+
+
+def answer_rows(result: HowLong) -> list[Record]:
+    """One row per option: total [s and h:mm:ss], interval, ratio, basis, source."""
+    return [_answer_row(a, result) for a in result.answers]
+
+
+def epochs_rows(options: Sequence[Option], epochs: Sequence[int] = QUICK, *,
+                another_session: bool = False) -> list[Record]:  # fmt: skip
+    """Options against numbers of epochs, in h:mm:ss: article 002's projection table."""
+    rows: list[Record] = []
+    for option in options:
+        cells = (total_time(option, n, another_session=another_session) for n in epochs)
+        rows.append({"Option": option.label} | _clock(epochs, cells))
+    return rows
+
+
+def source_rows(options: Iterable[Option], sets: Iterable[ResultSet]) -> list[Record]:
+    """Where each option's numbers come from."""
+    known = {(s.folder, s.slug): s for s in sets}
+    return [_source_row(o, known.get((o.run.folder, o.run.result_set))) for o in options]
+
+
+def half_width(total: Estimate) -> str:
+    """Half the interval as a share of the total: ± 2.0 %."""
+    share = (float(total.high) - float(total.low)) / (2 * float(total.value))
+    return f"± {share:.1%}".replace("%", " %")
+
+
+def _answer_row(answer: Answer, result: HowLong) -> Record:
+    run, total = answer.option.run, answer.total
+    ratio = answer.times_faster
+    return {
+        "option": answer.option.label,
+        "workload": run.workload,
+        "input_pattern": run.pattern,
+        "system": run.system,
+        "global_batch_size": run.global_batch_size,
+        "epochs": result.epochs,
+        "total_s": None if isinstance(total, Refusal) else _round(total.value),
+        "total_hms": None if isinstance(total, Refusal) else hms(float(total.value)),
+        "low_s": None if isinstance(total, Refusal) else _round(total.low),
+        "high_s": None if isinstance(total, Refusal) else _round(total.high),
+        "level": None if isinstance(total, Refusal) else total.level,
+        "baseline": result.baseline.label,
+        "times_faster_than_baseline": None if ratio is None else _round(ratio.value, 4),
+        "times_faster_low": None if ratio is None else _round(ratio.low, 4),
+        "times_faster_high": None if ratio is None else _round(ratio.high, 4),
+        "basis": basis_in_words(run, result.epochs),
+        "refused": total.reason if isinstance(total, Refusal) else None,
+        "measure_next": total.measure_next if isinstance(total, Refusal) else None,
+        "notes": None if isinstance(total, Refusal) else " ".join(total.reasons) or None,
+        "result_set": run.result_set,
+        "run_id": run.run_id,
+        "source": run.source,
+        "licence": run.licence,
+    }  # fmt: skip
+
+
+def _source_row(option: Option, found: ResultSet | None) -> Record:
+    run = option.run
+    return {
+        "Option": option.label,
+        "Result set": found.title if found else run.result_set,
+        "Folder": run.folder,
+        "Basis": run.basis,
+        "Epochs timed": run.epochs_measured,
+        "Source": (found.citation or found.source) if found else run.source,
+        "Licence": run.licence,
+        "Note": run.note,
+    }
+
+
+def _clock(epochs: Sequence[int], cells: Iterable[Estimate | Refusal]) -> dict[str, str]:
+    return {
+        f"{n:,}": "–" if isinstance(c, Refusal) else hms(float(c.value))
+        for n, c in zip(epochs, cells, strict=True)
+    }
+
+
+def _round(value: object, digits: int = 3) -> float | None:
+    number = float(value)  # type: ignore[arg-type] - scalars only come here
+    return round(number, digits) if math.isfinite(number) else None
