@@ -25,10 +25,10 @@ from planner.how_long import (
     chart_epochs,
     how_long,
     options_of,
-    times,
     total_time,
 )
 from planner.palette import LIGHT_THEME, Theme, slots
+from planner.ratio_tables import ratio_rows
 from planner.store import Store, queries
 
 MOST_LINES = 12
@@ -48,8 +48,13 @@ def show() -> None:
     link.write()
     link.tell()
     if not chosen:
-        widgets.nothing("No system is chosen.", "The list of systems above is empty.",
-                        "Show the usual ones", lambda: link.forget("systems"), "how-long.back")  # fmt: skip
+        widgets.nothing(
+            "No system is chosen.",
+            "The list of systems above is empty.",
+            "Show the usual ones",
+            lambda: link.forget("systems"),
+            key="how-long.back",
+        )
         return
     result = how_long(chosen, epochs, baseline.label, another_session=another)
     _answer(link, result, another=another, shared=shared, options=options)
@@ -59,43 +64,63 @@ def show() -> None:
     with right:
         _table(result)
     _other_epochs(result, another=another)
+    _ratios(result, options)
     _sources(result, shared)
 
 
-def _choices(link: Link, shared: Store) -> tuple[list[Option], list[Option], Option, int, bool] | None:
+def _choices(
+    link: Link, shared: Store
+) -> tuple[list[Option], list[Option], Option, int, bool] | None:
     """The controls, in two rows; None where there is nothing to choose from."""
     workloads = slugs(queries.workloads(shared))
     if not workloads:
-        widgets.nothing("There is no run yet.", "No result folder holds a good run.",
-                        "Look again", lambda: None, "how-long.again")  # fmt: skip
+        widgets.nothing(
+            "There is no run yet.",
+            "No result folder holds a good run.",
+            "Look again",
+            lambda: None,
+            key="how-long.again",
+        )
         return None
     first, second = st.columns([1, 1], vertical_alignment="bottom")
     workload = link.one("workload", list(workloads), next(iter(workloads)))
     with first:
-        st.selectbox("Workload", list(workloads), format_func=workloads.__getitem__,
-                     key=link.key("workload"))  # fmt: skip
+        st.selectbox(
+            "Workload", list(workloads), format_func=workloads.__getitem__, key=link.key("workload")
+        )
     patterns = slugs(queries.patterns(shared, workloads[workload]))
     pattern = link.one("pattern", list(patterns), next(iter(patterns)))
     with second:
-        st.selectbox("Input pattern", list(patterns), format_func=patterns.__getitem__,
-                     key=link.key("pattern"))  # fmt: skip
+        st.selectbox(
+            "Input pattern",
+            list(patterns),
+            format_func=patterns.__getitem__,
+            key=link.key("pattern"),
+        )
     first, second, third = st.columns([3, 6, 4], vertical_alignment="bottom")
     with first:
         epochs = _epochs(link)
     with second:
         _quick(link, epochs)
     options = _options(shared, workloads[workload], patterns[pattern])
-    by_slug = {s: o for s, o in zip(slugs([o.label for o in options]), options, strict=True)}
+    by_slug = dict(zip(slugs([o.label for o in options]), options, strict=True))
     usual = usual_options(by_slug)
     link.many("systems", list(by_slug), usual)
     baseline = link.one("baseline", list(by_slug), next(iter(by_slug)))
     with third:
-        st.selectbox("Compare with", list(by_slug), key=link.key("baseline"),
-                     format_func=lambda s: by_slug[s].label)  # fmt: skip
+        st.selectbox(
+            "Compare with",
+            list(by_slug),
+            key=link.key("baseline"),
+            format_func=lambda s: by_slug[s].label,
+        )
     chosen = st.multiselect(
-        "Systems", list(by_slug), format_func=lambda s: by_slug[s].label,
-        key=link.key("systems"), max_selections=MOST_LINES,
-    )  # fmt: skip
+        "Systems",
+        list(by_slug),
+        format_func=lambda s: by_slug[s].label,
+        key=link.key("systems"),
+        max_selections=MOST_LINES,
+    )
     another = link.flag("session", default=False)
     listed = [by_slug[s] for s in dict.fromkeys([*chosen, baseline])] if chosen else []
     return options, listed, by_slug[baseline], epochs, another
@@ -128,7 +153,8 @@ def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
 
 def usual_options(by_slug: dict[str, Option]) -> list[str]:
     """Systems shown before anyone chooses: of each system the smallest and largest batch, and
-    what lies between while there are few, those with an answer first."""
+    what lies between while there are few, those with an answer first.
+    """
     good = [s for s, o in by_slug.items() if isinstance(total_time(o, EPOCHS), Estimate)]
     pool = good or list(by_slug)
     groups: dict[str, list[str]] = {}
@@ -143,23 +169,31 @@ def usual_options(by_slug: dict[str, Option]) -> list[str]:
     return [s for s in by_slug if s in wanted]
 
 
-def _answer(link: Link, result: HowLong, *, another: bool, shared: Store,
-            options: list[Option]) -> None:  # fmt: skip
+def _answer(
+    link: Link, result: HowLong, *, another: bool, shared: Store, options: list[Option]
+) -> None:
     """The sentence first; then how sure, and what to do with it."""
     with st.container(border=True):
         words, actions = st.columns([5, 1], vertical_alignment="center")
         with words:
-            st.markdown(f"#### {as_text(result.sentence)}")
-            st.toggle("For another session or machine of this kind (adds 2 % spread)",
-                      key=link.key("session"))  # fmt: skip
+            st.markdown(f"#### {widgets.answer_text(result.sentence)}")
+            st.toggle(
+                "For another session or machine of this kind (adds 2 % spread)",
+                key=link.key("session"),
+            )
             if result.undecided:
-                st.markdown(f":orange-badge[:material/help: not decided] {as_text(result.undecided)}")
+                st.markdown(
+                    f":orange-badge[:material/help: not decided] {as_text(result.undecided)}"
+                )
             st.caption(_how_sure(result, another=another))
         with actions:
             widgets.share(link, result.sentence)
-            widgets.download("Report", lambda: _report(link, result, options, shared, another),
-                             "epochwise-how-long.html", "text/html", ":material/description:",
-                             "how-long.report")  # fmt: skip
+            widgets.download(
+                "Report",
+                lambda: _report(link, result, options, shared, another=another),
+                "epochwise-how-long.html",
+                key="how-long.report",
+            )
 
 
 def _how_sure(result: HowLong, *, another: bool) -> str:
@@ -167,8 +201,11 @@ def _how_sure(result: HowLong, *, another: bool) -> str:
     if isinstance(best.total, Refusal):
         return as_text(f"Next: {best.total.measure_next}")
     basis = how_long_tables.basis_in_words(best.option.run, result.epochs)
-    where = ("any session on hardware of this kind" if another
-             else "the machine and session that were measured; another one adds about 2 %")  # fmt: skip
+    where = (
+        "any session on hardware of this kind"
+        if another
+        else "the machine and session that were measured; another one adds about 2 %"
+    )
     parts = [f"Basis: {basis}.", f"The interval is for {where}.", *best.total.reasons]
     return as_text(" ".join(parts))
 
@@ -198,8 +235,9 @@ def lines(result: HowLong, options: list[Option], *, another: bool) -> list[figu
     return found
 
 
-def _figure(result: HowLong, options: list[Option], look: Theme, *, another: bool,
-            log: bool) -> object:  # fmt: skip
+def _figure(
+    result: HowLong, options: list[Option], look: Theme, *, another: bool, log: bool
+) -> object:
     return figures.total_time(lines(result, options, another=another), result.epochs, look, log=log)
 
 
@@ -208,42 +246,58 @@ def _chart(link: Link, result: HowLong, options: list[Option], *, another: bool)
         title, switch = st.columns([3, 2], vertical_alignment="center")
         title.markdown("**Total time against epochs**")
         scale = link.one("scale", ["log", "linear"], "log")
-        switch.segmented_control("Scale", ["log", "linear"], key=link.key("scale"), required=True,
-                                 format_func=str.capitalize, label_visibility="collapsed")  # fmt: skip
+        switch.segmented_control(
+            "Scale",
+            ["log", "linear"],
+            key=link.key("scale"),
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+        )
         drawn = [a for a in result.answers if isinstance(a.total, Estimate)]
         if not drawn:
             st.caption("Nothing to draw: every option is refused; the table says why.")
             return
         figure = _figure(result, options, theme.current(), another=another, log=scale == "log")
         widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
-        st.caption("A marker stands at the last epoch that was timed; right of it the line is "
-                   "projected. Bands: 90 %.")  # fmt: skip
+        st.caption(
+            "A marker stands at the last epoch that was timed; right of it the line is "
+            "projected. Bands: 90 %."
+        )
 
 
 def _table(result: HowLong) -> None:
     with st.container(border=True):
         st.markdown(f"**Ranked, {result.epochs:,} epochs**")
         rows = [_shown(a, result) for a in result.answers]
-        slowest = max((float(r["slower"]) for r in rows if r["slower"]), default=1.0)
+        most = max((float(r["faster"]) for r in rows if r["faster"]), default=1.0)
         st.dataframe(
-            rows, hide_index=True, key="how-long.table", alt="Totals of every chosen system",
+            rows,
+            hide_index=True,
+            placeholder="–",
+            key="how-long.table",
+            alt="Totals of every chosen system",
             column_config={
                 "option": st.column_config.TextColumn("System", pinned=True),
                 "total": st.column_config.TextColumn("h:mm:ss", alignment="right"),
                 "sure": st.column_config.TextColumn("90 %", alignment="right"),
-                "faster": st.column_config.TextColumn("Times faster", alignment="right"),
-                "slower": st.column_config.ProgressColumn(
-                    "Times the fastest", format="%.1f", min_value=0, max_value=float(slowest)),
+                "faster": st.column_config.ProgressColumn(
+                    "Times faster", format="%.2fx", min_value=0, max_value=most
+                ),
                 "basis": st.column_config.TextColumn("Basis"),
                 "why": st.column_config.TextColumn("Why not"),
             },
-            column_order=["option", "total", "sure", "faster", "slower", "basis"]
-            + (["why"] if any(r["why"] for r in rows) else []),
-        )  # fmt: skip
+            column_order=["option", "total", "sure", "faster"]
+            + (["why"] if any(r["why"] for r in rows) else [])
+            + ["basis"],
+        )
         st.caption(as_text(f"Times faster than {result.baseline.label}. The CSV holds the bounds."))
-        widgets.download("CSV", lambda: csv_text(how_long_tables.answer_rows(result)),
-                         "epochwise-how-long.csv", "text/csv", ":material/download:",
-                         "how-long.csv")  # fmt: skip
+        widgets.download(
+            "CSV",
+            lambda: csv_text(how_long_tables.answer_rows(result)),
+            "epochwise-how-long.csv",
+            key="how-long.csv",
+        )
 
 
 def _shown(answer: Answer, result: HowLong) -> dict[str, str | float | None]:
@@ -254,14 +308,12 @@ def _shown(answer: Answer, result: HowLong) -> dict[str, str | float | None]:
     }
     if isinstance(total, Refusal):
         why = f"{total.reason} {total.measure_next}"
-        return row | {"total": "–", "sure": "–", "faster": "–", "slower": None, "why": why}
-    best = result.answers[0].total
+        return row | {"total": "–", "sure": "–", "faster": None, "why": why}
     ratio = answer.times_faster
     return row | {
         "total": hms(float(total.value)),
         "sure": how_long_tables.half_width(total),
-        "faster": times(float(ratio.value)) if ratio else "–",
-        "slower": float(total.value) / float(best.value) if isinstance(best, Estimate) else None,
+        "faster": float(ratio.value) if ratio else None,
         "why": "",
     }
 
@@ -270,19 +322,49 @@ def _other_epochs(result: HowLong, *, another: bool) -> None:
     with st.expander("Other numbers of epochs (h:mm:ss)", icon=":material/table:"):
         options = [a.option for a in result.answers]
         rows = how_long_tables.epochs_rows(options, another_session=another)
-        st.dataframe(rows, hide_index=True, key="how-long.grid",
-                     alt="Totals of every chosen system for 10 to 2000 epochs")  # fmt: skip
+        st.dataframe(
+            rows,
+            hide_index=True,
+            placeholder="–",
+            key="how-long.grid",
+            alt="Totals of every chosen system for 10 to 2000 epochs",
+        )
         st.caption("Pre-train time + epoch 1 + mean of the later epochs × (N - 1).")
+
+
+def _ratios(result: HowLong, options: list[Option]) -> None:
+    """The fastest system against the baseline's, in every honest way to compare the two."""
+    fast, slow = result.answers[0].option.run.system, result.baseline.run.system
+    if fast == slow:
+        return
+    rows = ratio_rows(options, fast, slow, result.epochs)
+    if rows:
+        with st.expander(f"{as_text(fast)} against {as_text(slow)}", icon=":material/balance:"):
+            st.dataframe(
+                rows,
+                hide_index=True,
+                placeholder="–",
+                key="how-long.ratios",
+                alt="How many times faster one system is than the other",
+            )
+            st.caption("Two runs are two sessions: each ratio carries the 2 % spread of both.")
 
 
 def _sources(result: HowLong, shared: Store) -> None:
     with st.expander("Where these numbers come from", icon=":material/source:"):
         rows = how_long_tables.source_rows([a.option for a in result.answers], shared.sets)
-        st.dataframe(rows, hide_index=True, key="how-long.sources", alt="Sources of every number")
+        st.dataframe(
+            rows,
+            hide_index=True,
+            placeholder="–",
+            key="how-long.sources",
+            alt="Sources of every number",
+        )
 
 
-def _report(link: Link, result: HowLong, options: list[Option], shared: Store,
-            another: bool) -> str:  # fmt: skip  # noqa: FBT001
+def _report(
+    link: Link, result: HowLong, options: list[Option], shared: Store, *, another: bool
+) -> str:
     figure = _figure(result, options, LIGHT_THEME, another=another, log=True)
     return html_page(
         Report(

@@ -17,25 +17,51 @@ def _pages() -> dict[str, list[st.Page]]:
     how_long = PAGES / "how_long.py"
     return {
         "Plan": [
-            st.Page(how_long, title="How long?", icon=":material/timer:", url_path="plan",
-                    default=True, help="What N epochs take on each system"),
+            st.Page(
+                how_long,
+                title="How long?",
+                icon=":material/timer:",
+                url_path="plan",
+                default=True,
+                help="What N epochs take on each system",
+            ),
             # The default page answers at / only; people will link to its name as well.
-            st.Page(PAGES / "how_long_link.py", title="How long?", icon=":material/timer:",
-                    url_path="how-long", visibility="hidden"),
+            st.Page(
+                PAGES / "how_long_link.py",
+                title="How long?",
+                icon=":material/timer:",
+                url_path="how-long",
+                visibility="hidden",
+            ),
         ],
         "Understand": [
-            st.Page(PAGES / "throughput.py", title="Throughput", icon=":material/show_chart:",
-                    url_path="throughput", help="Samples per second against batch size"),
+            st.Page(
+                PAGES / "throughput.py",
+                title="Throughput",
+                icon=":material/show_chart:",
+                url_path="throughput",
+                help="Samples per second against batch size",
+            ),
         ],
         "Data": [
-            st.Page(PAGES / "results.py", title="Results", icon=":material/table_rows:",
-                    url_path="results", help="Every run, where it comes from, and what is refused"),
+            st.Page(
+                PAGES / "results.py",
+                title="Results",
+                icon=":material/table_rows:",
+                url_path="results",
+                help="Every run, where it comes from, and what is refused",
+            ),
         ],
         "About": [
-            st.Page(PAGES / "about.py", title="Method", icon=":material/fact_check:",
-                    url_path="method", help="The formulas, what is refused, words and sources"),
+            st.Page(
+                PAGES / "about.py",
+                title="Method",
+                icon=":material/fact_check:",
+                url_path="method",
+                help="The formulas, what is refused, words and sources",
+            ),
         ],
-    }  # fmt: skip
+    }
 
 
 def _footer() -> None:

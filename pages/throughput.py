@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.parts import theme, widgets
-from pages.parts.links import Link, as_text, slugs
+from pages.parts.links import Link, slugs
 from pages.parts.state import store
 from planner import curves, figures
 from planner.curves import SystemCurve
@@ -19,7 +19,6 @@ from planner.palette import LIGHT_THEME, Theme, slots
 from planner.store import Store, queries
 
 MOST_CURVES = 12
-PREFERRED = 4
 
 
 def show() -> None:
@@ -28,14 +27,20 @@ def show() -> None:
     shared = store()
     st.title("Throughput")
     choices = _choices(link, shared)
+    link.one("scale", ["log", "linear"], "log")
     link.write()
     link.tell()
     if choices is None:
         return
     everything, chosen = choices
     if not chosen:
-        widgets.nothing("No curve is chosen.", "The list of curves above is empty.",
-                        "Show the first ones", lambda: link.forget("curves"), "throughput.back")  # fmt: skip
+        widgets.nothing(
+            "No curve is chosen.",
+            "No system or no input pattern is left above.",
+            "Show the usual ones",
+            lambda: link.forget("systems", "patterns"),
+            key="throughput.back",
+        )
         return
     _answer(link, everything, chosen, shared)
     _charts(link, everything, chosen)
@@ -45,42 +50,52 @@ def show() -> None:
 def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemCurve]] | None:
     workloads = slugs(queries.workloads(shared))
     if not workloads:
-        widgets.nothing("There is no run yet.", "No result folder holds a good run.",
-                        "Look again", lambda: None, "throughput.again")  # fmt: skip
+        widgets.nothing(
+            "There is no run yet.",
+            "No result folder holds a good run.",
+            "Look again",
+            lambda: None,
+            key="throughput.again",
+        )
         return None
     workload = link.one("workload", list(workloads), next(iter(workloads)))
-    first, second = st.columns([3, 2], vertical_alignment="bottom")
-    first.selectbox("Workload", list(workloads), format_func=workloads.__getitem__,
-                    key=link.key("workload"))  # fmt: skip
-    everything = _all_curves(shared, workloads[workload])
-    by_slug = dict(zip(slugs([c.label for c in everything]), everything, strict=True))
-    link.many("curves", list(by_slug), list(by_slug)[:PREFERRED])
-    scale = link.one("scale", ["log", "linear"], "log")
-    second.segmented_control("Throughput axis", ["log", "linear"], key=link.key("scale"),
-                             format_func=str.capitalize, required=True)  # fmt: skip
-    del scale
-    chosen = st.multiselect("Curves", list(by_slug), format_func=lambda s: by_slug[s].label,
-                            key=link.key("curves"), max_selections=MOST_CURVES)  # fmt: skip
-    return everything, [by_slug[s] for s in chosen]
+    first, second = st.columns(2, vertical_alignment="bottom")
+    first.selectbox(
+        "Workload", list(workloads), format_func=workloads.__getitem__, key=link.key("workload")
+    )
+    patterns = slugs(queries.patterns(shared, workloads[workload]))
+    link.many("patterns", list(patterns), list(patterns)[:1])
+    shown = second.multiselect(
+        "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
+    )
+    runs = [r for p in patterns.values() for r in queries.runs_of(shared, workloads[workload], p)]
+    everything = curves.curves_of(runs)
+    systems = slugs(dict.fromkeys(c.runs[0].system for c in everything))
+    link.many("systems", list(systems), list(systems)[:MOST_CURVES])
+    wanted = st.multiselect(
+        "Systems", list(systems), key=link.key("systems"), format_func=systems.__getitem__
+    )
+    chosen = curves.curves_of(
+        [
+            r
+            for r in runs
+            if r.pattern in {patterns[p] for p in shown}
+            and r.system in {systems[s] for s in wanted}
+        ]
+    )
+    return everything, chosen[:MOST_CURVES]
 
 
-def _all_curves(shared: Store, workload: str) -> list[SystemCurve]:
-    """All curves of a workload; the best documented pattern's come first."""
-    order = list(queries.patterns(shared, workload))
-    runs = [r for p in order for r in queries.runs_of(shared, workload, p)]
-    found = curves.curves_of(runs)
-    return sorted(found, key=lambda c: (order.index(c.runs[0].pattern), c.label))
-
-
-def _answer(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve],
-            shared: Store) -> None:  # fmt: skip
+def _answer(
+    link: Link, everything: list[SystemCurve], chosen: list[SystemCurve], shared: Store
+) -> None:
     sentences = _sentences(chosen)
     with st.container(border=True):
         words, actions = st.columns([5, 1], vertical_alignment="center")
         with words:
-            st.markdown(f"#### {as_text(sentences[0])}")
+            st.markdown(f"#### {widgets.answer_text(sentences[0])}")
             for text in sentences[1:]:
-                st.markdown(as_text(text))
+                st.markdown(widgets.answer_text(text))
             st.caption(
                 "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
                 "overhead per step t. A step time taken from epochs is epoch time / steps, "
@@ -88,9 +103,12 @@ def _answer(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]
             )
         with actions:
             widgets.share(link, "\n".join(sentences))
-            widgets.download("Report", lambda: _report(link, everything, chosen, shared),
-                             "epochwise-throughput.html", "text/html", ":material/description:",
-                             "throughput.report")  # fmt: skip
+            widgets.download(
+                "Report",
+                lambda: _report(link, everything, chosen, shared),
+                "epochwise-throughput.html",
+                key="throughput.report",
+            )
 
 
 def _sentences(chosen: list[SystemCurve]) -> list[str]:
@@ -99,8 +117,14 @@ def _sentences(chosen: list[SystemCurve]) -> list[str]:
     bad = [c for c in chosen if isinstance(c.curve, Refusal)]
     good.sort(key=_speed, reverse=True)
     texts = [curves.curve_sentence(c) for c in [*good, *bad]]
-    pairs = [(a, b) for a in good for b in good
-             if a.short != b.short and a.runs[0].pattern == b.runs[0].pattern and _speed(a) > _speed(b)]  # fmt: skip
+    pairs = [
+        (a, b)
+        for a in good
+        for b in good
+        if a.runs[0].system != b.runs[0].system
+        and a.runs[0].pattern == b.runs[0].pattern
+        and _speed(a) > _speed(b)
+    ]
     return texts + [curves.crossover_sentence(a, b) for a, b in pairs[:2]]
 
 
@@ -110,8 +134,8 @@ def _speed(one: SystemCurve) -> float:
 
 def lines(chosen: list[SystemCurve], everything: list[SystemCurve]) -> list[figures.ThroughputLine]:
     """Points, curve, band and residuals of each chosen curve, ready to draw."""
-    colour = slots([c.label for c in chosen], [c.label for c in everything])
-    return [_line(c, colour[c.label]) for c in chosen]
+    colour = slots([c.key for c in chosen], [c.key for c in everything])
+    return [_line(c, colour[c.key]) for c in chosen]
 
 
 def _line(one: SystemCurve, slot: int) -> figures.ThroughputLine:
@@ -120,14 +144,26 @@ def _line(one: SystemCurve, slot: int) -> figures.ThroughputLine:
     measured = one.batch / one.step_s
     left = float(one.batch.min()) if one.batch.size else float(grid[0])
     right = float(one.batch.max()) if one.batch.size else float(grid[-1])
-    against = (np.empty(0) if isinstance(one.curve, Refusal) or not one.curve.n
-               else 1.0 / (1.0 + one.curve.residuals) - 1.0)  # fmt: skip
+    against = (
+        np.empty(0)
+        if isinstance(one.curve, Refusal) or not one.curve.n
+        else 1.0 / (1.0 + one.curve.residuals) - 1.0
+    )
     return figures.ThroughputLine(
-        label=one.label, short=one.short if len(one.short) < 28 else f"{one.short[:26]}…",
-        device_kind=one.device_kind, slot=slot, measured_batch=one.batch, measured=measured,
-        batch=grid, value=value, low=low, high=high, smallest=left, largest=right,
+        label=one.label,
+        short=one.label if len(one.label) < 28 else f"{one.label[:26]}…",
+        device_kind=one.device_kind,
+        slot=slot,
+        measured_batch=one.batch,
+        measured=measured,
+        batch=grid,
+        value=value,
+        low=low,
+        high=high,
+        smallest=left,
+        largest=right,
         residuals=against,
-    )  # fmt: skip
+    )
 
 
 def _along(one: SystemCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
@@ -140,50 +176,88 @@ def _along(one: SystemCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
     return np.asarray(e.value), np.asarray(e.low), np.asarray(e.high)
 
 
-def _figure(chosen: list[SystemCurve], everything: list[SystemCurve], look: Theme, *,
-            log: bool) -> go.Figure:  # fmt: skip
+def _figure(
+    chosen: list[SystemCurve], everything: list[SystemCurve], look: Theme, *, log: bool
+) -> go.Figure:
     return figures.throughput(lines(chosen, everything), look, log=log)
 
 
 def _charts(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]) -> None:
+    drawn, look = lines(chosen, everything), theme.current()
     with st.container(border=True):
-        st.markdown("**Samples per second against batch size**")
+        title, switch = st.columns([3, 2], vertical_alignment="center")
+        title.markdown("**Samples per second against batch size**")
+        switch.segmented_control(
+            "Scale",
+            ["log", "linear"],
+            key=link.key("scale"),
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+        )
         log = st.session_state[link.key("scale")] == "log"
-        figure = _figure(chosen, everything, theme.current(), log=log)
-        widgets.chart(figure, "throughput.chart", " ".join(_sentences(chosen)))
-        st.caption("Markers are measured, lines fitted, bands 90 % for one new measurement; "
-                   "dashed grey lies beyond what was measured.")  # fmt: skip
-    drawn = lines(chosen, everything)
+        widgets.chart(
+            figures.throughput(drawn, look, log=log),
+            "throughput.chart",
+            " ".join(_sentences(chosen)),
+        )
+        st.caption(
+            "Markers are measured, lines fitted, bands 90 % for one new measurement; "
+            "dashed grey lies beyond what was measured."
+        )
     if any(x.residuals.size for x in drawn):
         with st.container(border=True):
             st.markdown("**How far each step time lies from its fit**")
-            widgets.chart(figures.residuals(drawn, theme.current()), "throughput.residuals",
-                          "Relative difference between measured and fitted step times")  # fmt: skip
+            widgets.chart(
+                figures.residuals(drawn, look),
+                "throughput.residuals",
+                "Relative difference between measured and fitted step times",
+            )
 
 
 def _tables(chosen: list[SystemCurve], shared: Store) -> None:
     with st.container(border=True):
         st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
-        st.dataframe([_shown(r) for r in curves.curve_rows(chosen)], hide_index=True,
-                     key="throughput.table", alt="Fitted parameters of every chosen curve")  # fmt: skip
+        st.dataframe(
+            [_shown(r) for r in curves.curve_rows(chosen)],
+            hide_index=True,
+            placeholder="–",
+            key="throughput.table",
+            alt="Fitted parameters of every chosen curve",
+        )
         first, second = st.columns(2)
         with first:
-            widgets.download("Curves as CSV", lambda: csv_text(curves.curve_rows(chosen)),
-                             "epochwise-curves.csv", "text/csv", ":material/download:",
-                             "throughput.csv")  # fmt: skip
+            widgets.download(
+                "Curves as CSV",
+                lambda: csv_text(curves.curve_rows(chosen)),
+                "epochwise-curves.csv",
+                key="throughput.csv",
+            )
         with second:
-            widgets.download("Points as CSV", lambda: csv_text(curves.point_rows(chosen)),
-                             "epochwise-points.csv", "text/csv", ":material/download:",
-                             "throughput.points")  # fmt: skip
+            widgets.download(
+                "Points as CSV",
+                lambda: csv_text(curves.point_rows(chosen)),
+                "epochwise-points.csv",
+                key="throughput.points",
+            )
     with st.expander("Where these numbers come from", icon=":material/source:"):
-        st.dataframe(_sources(chosen, shared), hide_index=True, key="throughput.sources",
-                     alt="Sources of every curve")  # fmt: skip
+        st.dataframe(
+            _sources(chosen, shared),
+            hide_index=True,
+            placeholder="–",
+            key="throughput.sources",
+            alt="Sources of every curve",
+        )
 
 
 def _shown(row: Record) -> dict[str, object]:
     if row.get("refused"):
-        return {"Curve": row["curve"], "Points": row["points"], "v0 (samples/s)": "refused",
-                "Notes": f"{row['refused']} {row['measure_next']}"}  # fmt: skip
+        return {
+            "Curve": row["curve"],
+            "Points": row["points"],
+            "v0 (samples/s)": "refused",
+            "Notes": f"{row['refused']} {row['measure_next']}",
+        }
     return {
         "Curve": row["curve"],
         "Points": row["points"],
@@ -202,7 +276,8 @@ def _with_interval(row: Record, name: str) -> str:
     text = "no limit" if value is None else curves.count(float(value))
     if low is None:
         return text
-    return f"{text} ({curves.count(float(low))} – {'no limit' if high is None else curves.count(float(high))})"
+    most = "no limit" if high is None else curves.count(float(high))
+    return f"{text} ({curves.count(float(low))} – {most})"
 
 
 def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
@@ -212,24 +287,34 @@ def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
         for run in one.runs:
             found = titles.get((run.folder, run.result_set))
             rows[(one.label, run.result_set)] = {
-                "Curve": one.label, "Result set": found.title if found else run.result_set,
-                "Folder": run.folder, "Basis": run.basis,
+                "Curve": one.label,
+                "Result set": found.title if found else run.result_set,
+                "Folder": run.folder,
+                "Basis": run.basis,
                 "Source": (found.citation or found.source) if found else run.source,
-                "Licence": run.licence, "Note": run.note,
-            }  # fmt: skip
+                "Licence": run.licence,
+                "Note": run.note,
+            }
     return list(rows.values())
 
 
-def _report(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve],
-            shared: Store) -> str:  # fmt: skip
+def _report(
+    link: Link, everything: list[SystemCurve], chosen: list[SystemCurve], shared: Store
+) -> str:
     sentences = _sentences(chosen)
     figure = _figure(chosen, everything, LIGHT_THEME, log=True)
     return html_page(
-        Report(title="Throughput against batch size", sentence=sentences[0], notes=sentences[1:],
-               figure=figures.html(figure), table=curves.curve_rows(chosen),
-               sources=_sources(chosen, shared), link=link.url(),
-               made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC")
-    )  # fmt: skip
+        Report(
+            title="Throughput against batch size",
+            sentence=sentences[0],
+            notes=sentences[1:],
+            figure=figures.html(figure),
+            table=curves.curve_rows(chosen),
+            sources=_sources(chosen, shared),
+            link=link.url(),
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,10 +19,14 @@ GRID: Final = 81
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemCurve:
-    """The points of one system under one pattern, and the curve through them or a refusal."""
+    """The points of one system under one pattern, and the curve through them or a refusal.
 
+    `key` names the curve whatever else is shown; `label` says only what tells it from the others
+    that are.
+    """
+
+    key: str
     label: str
-    short: str
     device_kind: str
     runs: tuple[Run, ...]
     batch: Floats
@@ -31,7 +35,7 @@ class SystemCurve:
 
 
 def curves_of(runs: Sequence[Run]) -> list[SystemCurve]:
-    """One curve per system, pattern and software of the runs, in order of label.
+    """One curve per system, pattern and software of the runs, in their order.
 
     A run counts with a batch and a step time, or with published parameters of a curve. Patterns
     are named by what tells them apart.
@@ -41,13 +45,13 @@ def curves_of(runs: Sequence[Run]) -> list[SystemCurve]:
     for run in usable:
         groups.setdefault((run.system, run.pattern, run.software), []).append(run)
     patterns = _told_apart([p for _, p, _ in groups])
-    software = {s for _, _, s in groups}
+    several = len({s for _, _, s in groups}) > 1
     found = []
-    for (system, pattern, made_with), members in groups.items():
-        parts = [system, patterns[pattern], made_with if len(software) > 1 else ""]
+    for (system, pattern, software), members in groups.items():
+        parts = (system, patterns[pattern], software if several else "")
         label = " · ".join(p for p in parts if p)
-        found.append(_curve(label, system if len(groups) < 4 else label, members))
-    return sorted(found, key=lambda c: c.label)
+        found.append(_curve(f"{system} / {pattern} / {software}", label, members))
+    return found
 
 
 def curve_sentence(one: SystemCurve) -> str:
@@ -60,13 +64,13 @@ def curve_sentence(one: SystemCurve) -> str:
         return f"{one.label}: no batch effect on the step time was seen; {v0.reasons[0]}"
     text = (
         f"{one.label} saturates at {count(v0.value)} samples/s{_interval(v0)}; "
-        f"half of that is reached at batch {count(half.value)}, "
-        f"90 % at batch {count(ninety.value)}"
+        f"half of that is reached at batch {size(half.value)}, "
+        f"90 % at batch {size(ninety.value)}"
     )
     if one.batch.size and float(ninety.value) > float(one.batch.max()):
         most = float(one.batch.max())
         share = most / (most + float(half.value))
-        text += f", beyond the largest measured batch ({count(most)}), which reaches {share:.0%}"
+        text += f", beyond the largest measured batch ({size(most)}), which reaches {share:.0%}"
     return f"{text}.".replace("%", " %").replace("  %", " %")
 
 
@@ -79,8 +83,8 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
         return f"{crossing.reason} {crossing.measure_next}"
     v0 = [float(c.asymptotic_throughput.value) for c in (a.curve, b.curve)]
     fast, slow = (a, b) if v0[0] > v0[1] else (b, a)
-    text = f"{fast.label} is faster than {slow.label} above batch {count(crossing.value)}"
-    return f"{text}{_interval(crossing)}. {' '.join(crossing.reasons)}".strip()
+    text = f"{fast.label} is faster than {slow.label} above batch {size(crossing.value)}"
+    return f"{text}{_interval(crossing, size)}. {' '.join(crossing.reasons)}".strip()
 
 
 def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
@@ -104,20 +108,32 @@ def grid_of(one: SystemCurve) -> Floats:
 
 def count(value: float | Floats) -> str:
     """A size with at most four digits that mean something: 1,471 or 258.1 or 0.054."""
-    number = float(value)  # type: ignore[arg-type] - scalars only come here
+    number = float(value)
     return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
+
+
+def size(batch: float | Floats) -> str:
+    """A batch size: whole samples, thousands apart."""
+    number = float(batch)
+    return f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
 
 
 def _point(run: Run) -> bool:
     return run.global_batch_size is not None and run.step_time_s is not None
 
 
-def _curve(label: str, short: str, runs: Sequence[Run]) -> SystemCurve:
+def _curve(key: str, label: str, runs: Sequence[Run]) -> SystemCurve:
     pairs = sorted((r.global_batch_size or 0, r.step_time_s or 0.0) for r in runs if _point(r))
     batch, step = np.array([p[0] for p in pairs], float), np.array([p[1] for p in pairs], float)
-    return SystemCurve(label=label, short=short, device_kind=runs[0].device_kind,
-                       runs=tuple(runs), batch=batch, step_s=step,
-                       curve=_fitted(batch, step, runs))  # fmt: skip
+    return SystemCurve(
+        key=key,
+        label=label,
+        device_kind=runs[0].device_kind,
+        runs=tuple(runs),
+        batch=batch,
+        step_s=step,
+        curve=_fitted(batch, step, runs),
+    )
 
 
 def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve | Refusal:
@@ -132,28 +148,36 @@ def _told_apart(patterns: Sequence[str]) -> dict[str, str]:
     parts = {p: p.split(", ") for p in patterns}
     shared = set.intersection(*(set(v) for v in parts.values())) if parts else set()
     alone = len(parts) < 2
-    return {p: "" if alone else ", ".join(x for x in v if x not in shared) for p, v in parts.items()}
+    return {
+        p: "" if alone else ", ".join(x for x in v if x not in shared) for p, v in parts.items()
+    }
 
 
-def _interval(e: Estimate) -> str:
+def _interval(e: Estimate, write: Callable[[float | Floats], str] = count) -> str:
     low, high = float(e.low), float(e.high)
     if not np.isfinite(low):
         return ""
     if not np.isfinite(high):
-        return f" ({e.level:.0%}: at least {count(low)})".replace("%", " %")
-    return f" ({e.level:.0%}: {count(low)} to {count(high)})".replace("%", " %")
+        return f" ({e.level:.0%}: at least {write(low)})".replace("%", " %")
+    return f" ({e.level:.0%}: {write(low)} to {write(high)})".replace("%", " %")
 
 
 def _row(one: SystemCurve) -> Record:
     if isinstance(one.curve, Refusal):
-        return {"curve": one.label, "points": int(one.batch.size), "refused": one.curve.reason,
-                "measure_next": one.curve.measure_next}  # fmt: skip
+        return {
+            "curve": one.label,
+            "points": int(one.batch.size),
+            "refused": one.curve.reason,
+            "measure_next": one.curve.measure_next,
+        }
     c = one.curve
     row: dict[str, str | float | int | bool | None] = {"curve": one.label, "points": c.n}
     for name, e in (
-        ("asymptotic_throughput", c.asymptotic_throughput), ("overhead_s", c.overhead_s),
-        ("batch_50", c.half_saturation_batch), ("batch_90", c.batch_for(0.9)),
-    ):  # fmt: skip
+        ("asymptotic_throughput", c.asymptotic_throughput),
+        ("overhead_s", c.overhead_s),
+        ("batch_50", c.half_saturation_batch),
+        ("batch_90", c.batch_for(0.9)),
+    ):
         row |= {name: _cell(e.value), f"{name}_low": _cell(e.low), f"{name}_high": _cell(e.high)}
     notes = (*c.warnings, *c.asymptotic_throughput.reasons)
     scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
@@ -169,15 +193,21 @@ def _points(one: SystemCurve) -> list[Record]:
     for batch, step in zip(one.batch, one.step_s, strict=True):
         fitted = None if isinstance(one.curve, Refusal) else one.curve.step_time(batch)
         fit = float(fitted.value) if isinstance(fitted, Estimate) else None
-        rows.append({
-            "curve": one.label, "global_batch_size": int(batch), "step_s": round(step, 6),
-            "samples_per_s": round(batch / step, 4),
-            "fitted_step_s": None if fit is None else round(fit, 6),
-            "measured_against_fit_percent": None if fit is None else round(100 * (step / fit - 1), 3),
-        })  # fmt: skip
+        rows.append(
+            {
+                "curve": one.label,
+                "global_batch_size": int(batch),
+                "step_s": round(step, 6),
+                "samples_per_s": round(batch / step, 4),
+                "fitted_step_s": None if fit is None else round(fit, 6),
+                "measured_against_fit_percent": None
+                if fit is None
+                else round(100 * (step / fit - 1), 3),
+            }
+        )
     return rows
 
 
 def _cell(value: float | Floats) -> float | None:
-    number = float(value)  # type: ignore[arg-type] - scalars only come here
+    number = float(value)
     return float(f"{number:.6g}") if np.isfinite(number) else None

@@ -70,10 +70,10 @@ def _table(records: Sequence[Record]) -> str:
         return "<p class=note>Nothing to list.</p>"
     names = list(dict.fromkeys(name for r in records for name in r))
     head = "".join(f"<th>{_e(n)}</th>" for n in names)
-    rows = "".join(
-        "<tr>" + "".join(_cell(r.get(n)) for n in names) + "</tr>" for r in records
+    rows = "".join("<tr>" + "".join(_cell(r.get(n)) for n in names) + "</tr>" for r in records)
+    return (
+        f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
-    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
 def _cell(cell: Cell) -> str:

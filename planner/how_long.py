@@ -67,8 +67,9 @@ def options_of(runs: Sequence[Run], epoch_s: Mapping[str, Floats] | None = None)
     ]
 
 
-def total_time(option: Option, epochs: ArrayLike, *, another_session: bool = False,
-               level: float = LEVEL) -> Estimate | Refusal:  # fmt: skip
+def total_time(
+    option: Option, epochs: ArrayLike, *, another_session: bool = False, level: float = LEVEL
+) -> Estimate | Refusal:
     """Time of `epochs` epochs [s] on an option, by `planner.projection`; refuses what it must."""
     run, session_sd = option.run, SESSION_SD if another_session else 0.0
     if refused := _refused(run, len(option.epoch_s)):
@@ -88,8 +89,9 @@ def total_time(option: Option, epochs: ArrayLike, *, another_session: bool = Fal
     )
 
 
-def how_long(options: Sequence[Option], epochs: int, baseline: str, *,
-             another_session: bool = False) -> HowLong:  # fmt: skip
+def how_long(
+    options: Sequence[Option], epochs: int, baseline: str, *, another_session: bool = False
+) -> HowLong:
     """Rank the options for `epochs` epochs against the one labelled `baseline`.
 
     Raises ValueError without options, or where no option has that label.
@@ -187,8 +189,13 @@ def _ratio(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate |
         return None
     ratio = float(against.value) / float(total.value)
     q = 0.0 if against is total else math.hypot(_log_width(against), _log_width(total))
-    return Estimate(value=ratio, low=ratio * math.exp(-q), high=ratio * math.exp(q),
-                    level=total.level, basis=total.basis)  # fmt: skip
+    return Estimate(
+        value=ratio,
+        low=ratio * math.exp(-q),
+        high=ratio * math.exp(q),
+        level=total.level,
+        basis=total.basis,
+    )
 
 
 def _apart(a: Estimate | Refusal, b: Estimate | Refusal) -> bool:
@@ -217,10 +224,15 @@ def _distinct(parts: Sequence[tuple[str, ...]]) -> list[str]:
     labels = [p[0] for p in parts]
     for extra in range(1, len(parts[0]) if parts else 0):
         shared = Counter(labels)
-        varied = {lab for lab in shared
-                  if len({p[extra] for p, x in zip(parts, labels, strict=True) if x == lab}) > 1}  # fmt: skip
-        labels = [f"{lab} · {p[extra]}" if lab in varied else lab
-                  for lab, p in zip(labels, parts, strict=True)]  # fmt: skip
+        varied = {
+            lab
+            for lab in shared
+            if len({p[extra] for p, x in zip(parts, labels, strict=True) if x == lab}) > 1
+        }
+        labels = [
+            f"{lab} · {p[extra]}" if lab in varied else lab
+            for lab, p in zip(labels, parts, strict=True)
+        ]
     seen: Counter[str] = Counter()
     final = []
     for label in labels:

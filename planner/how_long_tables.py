@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from planner.durations import hms
-from planner.estimate import Estimate, Refusal
+from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record
 from planner.how_long import QUICK, Answer, HowLong, Option, total_time
 from planner.runs import Run
@@ -25,8 +25,9 @@ def answer_rows(result: HowLong) -> list[Record]:
     return [_answer_row(a, result) for a in result.answers]
 
 
-def epochs_rows(options: Sequence[Option], epochs: Sequence[int] = QUICK, *,
-                another_session: bool = False) -> list[Record]:  # fmt: skip
+def epochs_rows(
+    options: Sequence[Option], epochs: Sequence[int] = QUICK, *, another_session: bool = False
+) -> list[Record]:
     """Options against numbers of epochs, in h:mm:ss: article 002's projection table."""
     rows: list[Record] = []
     for option in options:
@@ -74,7 +75,7 @@ def _answer_row(answer: Answer, result: HowLong) -> Record:
         "run_id": run.run_id,
         "source": run.source,
         "licence": run.licence,
-    }  # fmt: skip
+    }
 
 
 def _source_row(option: Option, found: ResultSet | None) -> Record:
@@ -98,6 +99,6 @@ def _clock(epochs: Sequence[int], cells: Iterable[Estimate | Refusal]) -> dict[s
     }
 
 
-def _round(value: object, digits: int = 3) -> float | None:
-    number = float(value)  # type: ignore[arg-type] - scalars only come here
+def _round(value: float | Floats, digits: int = 3) -> float | None:
+    number = float(value)
     return round(number, digits) if math.isfinite(number) else None

@@ -7,10 +7,30 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-LIGHT: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8860B",
-                "#56B4E9", "#8C510A", "#01665E", "#762A83", "#5B5B5B")  # fmt: skip
-DARK: Final = ("#56B4E9", "#E69F00", "#2FBF96", "#E7A0C9", "#F0E442",
-               "#7FB3FF", "#DFC27D", "#80CDC1", "#C2A5CF", "#C0C0C0")  # fmt: skip
+LIGHT: Final = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#B8860B",
+    "#56B4E9",
+    "#8C510A",
+    "#01665E",
+    "#762A83",
+    "#A50026",
+)
+DARK: Final = (
+    "#56B4E9",
+    "#E69F00",
+    "#2FBF96",
+    "#E7A0C9",
+    "#F0E442",
+    "#7FB3FF",
+    "#DFC27D",
+    "#80CDC1",
+    "#C2A5CF",
+    "#FF8A80",
+)
 SYMBOLS: Final = {"gpu": "square", "tpu": "circle", "cpu": "diamond", "other": "cross"}
 DASHES: Final = {"gpu": "dot", "tpu": "solid", "cpu": "dash", "other": "dashdot"}
 
@@ -26,10 +46,12 @@ class Theme:
     background: str
 
 
-LIGHT_THEME: Final = Theme(colours=LIGHT, text="#14212B", quiet="#5A6872", grid="#DDE3E8",
-                           background="#FFFFFF")  # fmt: skip
-DARK_THEME: Final = Theme(colours=DARK, text="#E8EEF2", quiet="#9FB0BC", grid="#2C3944",
-                          background="#0F161C")  # fmt: skip
+LIGHT_THEME: Final = Theme(
+    colours=LIGHT, text="#14212B", quiet="#5A6872", grid="#DDE3E8", background="#FFFFFF"
+)
+DARK_THEME: Final = Theme(
+    colours=DARK, text="#E8EEF2", quiet="#9FB0BC", grid="#2C3944", background="#0F161C"
+)
 
 
 def slots(names: Iterable[str], everything: Iterable[str]) -> dict[str, int]:

@@ -245,8 +245,15 @@ def _cross_problems(i: int, row: Row) -> list[Problem]:
 
 
 def _batch_problem(row: Row) -> list[tuple[str, str]]:
-    parts = [row.get(n) for n in ("per_device_batch_size", "accelerators_per_node",
-                                  "number_of_nodes", "global_batch_size")]  # fmt: skip
+    parts = [
+        row.get(n)
+        for n in (
+            "per_device_batch_size",
+            "accelerators_per_node",
+            "number_of_nodes",
+            "global_batch_size",
+        )
+    ]
     if any(p is None for p in parts) or row.get("parallelism") in {"stage", "branch"}:
         return []
     per_device, per_node, nodes, whole = (int(p) for p in parts if p is not None)

@@ -539,7 +539,7 @@ def _crossover_reasons(
     if not (curve_a.n and curve_b.n):
         told += (NO_INTERVAL,)
     if "extrapolated" in (curve_a.basis(batch), curve_b.basis(batch)):
-        told += (f"Batch {batch:g} is outside the measured range of at least one system.",)
+        told += ("That batch lies outside the measured range of at least one system.",)
     if q > np.log(FAR):
         told += ("The curves are close together: the crossover is known to a factor only.",)
     return told

@@ -23,12 +23,12 @@ _MOST: Final = 60
 
 def slug(text: str) -> str:
     """A name as it stands in a link: lower-case letters and digits joined by hyphens."""
-    plain = unicodedata.normalize("NFKD", text.replace("×", "x")).lower()  # noqa: RUF001
+    plain = unicodedata.normalize("NFKD", text.replace("×", "x")).lower()
     return re.sub(r"[^a-z0-9.]+", "-", plain).strip("-") or "none"
 
 
 def slugs(names: Iterable[str]) -> dict[str, str]:
-    """slug -> name, numbering the second and later names that share a slug."""
+    """Slug -> name, numbering the second and later names that share a slug."""
     found: dict[str, str] = {}
     for name in names:
         base = short = slug(name)
@@ -46,6 +46,7 @@ class Link:
         self.page = page
         self.problems: list[str] = []
         self._defaults: dict[str, Any] = {}
+        self._carried: Parameters = {}
         self._given = self._read()
 
     def key(self, name: str) -> str:
@@ -55,7 +56,7 @@ class Link:
     def one(self, name: str, options: Sequence[str], default: str) -> str:
         """First value of a widget with one choice; say so if the link names no such option."""
         self._defaults[name] = default
-        self._begin(name, [v for v in self._asked(name, options)][:1], default)
+        self._begin(name, self._asked(name, options)[:1], default)
         if st.session_state[self.key(name)] not in options:
             st.session_state[self.key(name)] = default
         return str(st.session_state[self.key(name)])
@@ -110,6 +111,15 @@ class Link:
             st.session_state.pop(self.key(name), None)
         _memory(self.page)["reset"] = True
 
+    def forget_now(self, name: str) -> None:
+        """Drop one parameter, in the middle of a run or from a callback."""
+        st.session_state[self.key(name)] = None
+
+    def keep(self, *names: str) -> None:
+        """Carry parameters along whose widgets this view does not draw."""
+        kept = _memory(self.page).get("written") or self._given
+        self._carried = {n: kept[n] for n in names if n in kept}
+
     def write(self) -> None:
         """Put every value that is not a default into the URL, and say what the link got wrong."""
         now = self.parameters()
@@ -130,7 +140,7 @@ class Link:
 
     def parameters(self) -> Parameters:
         """The non-default values as they stand in the URL."""
-        found = {}
+        found = dict(self._carried)
         for name, default in self._defaults.items():
             value = st.session_state.get(self.key(name))
             if value is not None and value != default:

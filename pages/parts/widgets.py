@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
-from pages.parts.links import Link
+from pages.parts.links import Link, as_text
 from planner.figures import CONFIG
 
 
 def chart(figure: Any, key: str, alt: str) -> None:  # noqa: ANN401 - a plotly figure
     """Draw a figure in its own colours; `alt` tells what it shows to those who cannot see it."""
     st.plotly_chart(figure, theme=None, key=key, config=CONFIG, alt=alt)
+
+
+def answer_text(sentence: str) -> str:
+    """A sentence as harmless Markdown; a number and its % sign stay on one line."""
+    return as_text(sentence).replace(" %", "\u00a0%")
 
 
 def share(link: Link, sentence: str) -> None:
@@ -25,14 +30,29 @@ def share(link: Link, sentence: str) -> None:
         st.code(link.url(), language=None, wrap_lines=True)
 
 
-def download(label: str, make: Callable[[], bytes | str], name: str, mime: str, icon: str,
-             key: str) -> None:  # fmt: skip
-    """A download whose bytes are made when it is clicked."""
-    st.download_button(label, data=make, file_name=name, mime=mime, icon=icon, key=key,
-                       on_click="ignore", width="stretch")  # fmt: skip
+_KINDS: Final = {
+    "csv": ("text/csv", ":material/download:"),
+    "html": ("text/html", ":material/description:"),
+    "parquet": ("application/octet-stream", ":material/download:"),
+}
 
 
-def nothing(what: str, why: str, button: str, back: Callable[[], None], key: str) -> None:
+def download(label: str, make: Callable[[], bytes | str], name: str, *, key: str) -> None:
+    """A download named `name`, whose bytes are made when it is clicked."""
+    mime, icon = _KINDS[name.rsplit(".", 1)[-1]]
+    st.download_button(
+        label,
+        data=make,
+        file_name=name,
+        mime=mime,
+        icon=icon,
+        key=key,
+        on_click="ignore",
+        width="stretch",
+    )
+
+
+def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: str) -> None:
     """An empty state: what is missing, which choice caused it, one button back."""
     with st.container(border=True):
         st.markdown(f"**{what}**")

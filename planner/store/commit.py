@@ -150,9 +150,13 @@ def write_parquet(path: Path | BinaryIO, table: pa.Table, seal: str) -> None:
     """Write `table` with a blank seal. Single runs skip dictionaries and statistics (smaller)."""
     many = table.num_rows > 1
     with pq.ParquetWriter(
-        path, table.schema, compression="zstd", store_schema=False,
-        use_dictionary=many, write_statistics=["run_id"] if many else False,
-    ) as writer:  # fmt: skip
+        path,
+        table.schema,
+        compression="zstd",
+        store_schema=False,
+        use_dictionary=many,
+        write_statistics=["run_id"] if many else False,
+    ) as writer:
         writer.write_table(table, row_group_size=4096)
         writer.add_key_value_metadata({KEY.decode(): seal})
 
