@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from planner.schema import ARROW_SCHEMA, SUMMARY
 from planner.store import scan, sql
@@ -268,10 +269,26 @@ def _verify(path: str, arrivals: _Arrivals) -> str | None:
         raise
     except (OSError, ValueError, KeyError) as error:
         return f"cannot be read ({_first_line(error)})."
-    if seal.summary is None:
-        arrivals.many.append(path)
-    else:
+    if seal.summary is not None:
         arrivals.single.append(seal.summary | {"file": path})
+        return None
+    reason = _columns_problem(path)
+    if reason is None:
+        arrivals.many.append(path)
+    return reason
+
+
+def _columns_problem(path: str) -> str | None:
+    """What tells the columns of a file of many from those of a run; DuckDB would cast text."""
+    try:
+        given = pq.read_schema(path)
+    except pa.ArrowException as error:
+        return f"cannot be read ({_first_line(error)})."
+    known = {f.name: f.type for f in given}
+    for column in ARROW_SCHEMA:
+        if known.get(column.name) != column.type:
+            what = f"is {known[column.name]}" if column.name in known else "is missing"
+            return f"does not have the columns of a run ({column.name} {what})."
     return None
 
 

@@ -92,7 +92,9 @@ def check_sealed(file: BinaryIO) -> Seal:
         if version > SCHEMA_VERSION:
             raise _newer(version)
         rows, summary = int(body["rows"]), _summary(body.get("summary"))
-    except (KeyError, TypeError, OverflowError, RecursionError, json.JSONDecodeError) as error:
+    except SealError:
+        raise
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _damaged() from error  # sealed, but not by us
     return Seal(sha256=body["sha256"], schema_version=version, rows=rows, summary=summary)
 
@@ -179,10 +181,10 @@ def _to_json(value: Any) -> Any:  # noqa: ANN401 - any cell
     return value
 
 
-def _summary(body: dict[str, Any] | None) -> dict[str, Any] | None:
+def _summary(body: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever the JSON held
     if body is None:
         return None
-    if not body.keys() >= REQUIRED:
+    if not isinstance(body, dict) or not body.keys() >= REQUIRED:
         raise _damaged()
     body["recorded_at"] = _EPOCH + timedelta(microseconds=body["recorded_at"])
     return body
