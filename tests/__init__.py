@@ -1,0 +1,1 @@
+"""The promises of the product, told as tests; folders mirror the tree."""

@@ -1,0 +1,1 @@
+"""Kills, torn files, full disks: what the store survives, with counts."""

@@ -1,0 +1,87 @@
+"""One table makes the Arrow schema and the checks."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from planner.records import RecordError, table_from_rows
+from planner.runs import Run
+from planner.schema import ARROW_SCHEMA, BY_NAME, COLUMNS, IDENTITY, NESTED, SUMMARY, Column
+from planner.store import sql
+from tests.store.build import full_row, row
+
+CHOSEN = [c for c in COLUMNS if c.choices]
+REQUIRED = [c for c in COLUMNS if c.required and c.name not in {"run_id", "schema_version"}]
+ABOVE_ZERO = [c for c in COLUMNS if c.rule == "positive" and c.name != "schema_version"]
+NOT_BELOW_ZERO = [c for c in COLUMNS if c.rule == "not negative"]
+
+
+def _name(column: Column) -> str:
+    return column.name
+
+
+def _told(**changes: object) -> dict[str, str]:
+    with pytest.raises(RecordError) as caught:
+        table_from_rows([row(**changes)])
+    return {p.column: p.message for p in caught.value.problems}
+
+
+def test_the_arrow_schema_is_the_table() -> None:
+    assert ARROW_SCHEMA.names == [c.name for c in COLUMNS]
+    assert [f.type for f in ARROW_SCHEMA] == [c.type for c in COLUMNS]
+    assert [f.nullable for f in ARROW_SCHEMA] == [not c.required for c in COLUMNS]
+
+
+def test_every_column_has_one_name_and_says_what_it_means() -> None:
+    assert len(BY_NAME) == len(COLUMNS)
+    assert all(c.meaning and c.name == c.name.lower() for c in COLUMNS)
+
+
+def test_seconds_carry_their_unit_in_their_name() -> None:
+    assert all((c.unit == "s") == c.name.endswith("_s") for c in COLUMNS if c.unit == "s")
+
+
+def test_columns_are_summary_or_nested() -> None:
+    assert set(SUMMARY) | set(NESTED) == set(BY_NAME)
+    assert not set(SUMMARY) & set(NESTED)
+
+
+def test_results_of_a_run_are_not_part_of_its_identity() -> None:
+    measured = {c.name for c in COLUMNS if c.group in {"summary", "nested", "other"}}
+    assert measured & set(IDENTITY) == {"evaluation_metric"}
+
+
+def test_every_column_can_hold_a_value() -> None:
+    [kept] = table_from_rows([full_row()]).to_pylist()
+    assert [name for name, value in kept.items() if value is None] == []
+
+
+@pytest.mark.parametrize("column", REQUIRED, ids=_name)
+def test_a_required_column_may_not_be_missing(column: Column) -> None:
+    assert _told(**{column.name: None})[column.name] == "is missing. Every run needs it."
+
+
+@pytest.mark.parametrize("column", CHOSEN, ids=_name)
+def test_a_choice_outside_the_list_is_told_the_list(column: Column) -> None:
+    message = _told(**{column.name: "something else"})[column.name]
+    assert message == f"is 'something else'; it must be one of {', '.join(column.choices)}."
+
+
+@pytest.mark.parametrize("column", ABOVE_ZERO, ids=_name)
+def test_zero_is_refused_where_a_number_must_be_above_it(column: Column) -> None:
+    assert "It must be above 0" in _told(**{column.name: 0})[column.name]
+
+
+@pytest.mark.parametrize("column", NOT_BELOW_ZERO, ids=_name)
+def test_below_zero_is_refused_where_zero_is_the_least(column: Column) -> None:
+    assert "It must not be negative" in _told(**{column.name: -1})[column.name]
+
+
+def test_every_shown_column_of_a_run_is_asked_for_by_its_name(tmp_path: object) -> None:
+    assert set(sql.RUN_COLUMNS) == set(Run.__dataclass_fields__)
+
+
+def test_the_nested_types_name_their_entries() -> None:
+    assert [BY_NAME[n].type.value_type.field(0).name for n in NESTED] == ["epoch", "step", "step"]
+    assert all(pa.types.is_list(BY_NAME[n].type) for n in NESTED)
