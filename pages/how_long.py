@@ -142,7 +142,7 @@ def _quick(link: Link, epochs: int) -> None:
         if st.session_state[key]:
             st.session_state[link.key("epochs")] = st.session_state[key]
 
-    st.pills("Quick picks", QUICK, key=key, on_change=pick, label_visibility="collapsed")
+    st.pills("Quick picks", QUICK, key=key, on_change=pick, wrap=True, label_visibility="collapsed")
 
 
 def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
@@ -178,7 +178,7 @@ def _answer(
         with words:
             st.markdown(f"#### {widgets.answer_text(result.sentence)}")
             st.toggle(
-                "For another session or machine of this kind (adds 2 % spread)",
+                "Another session or machine (+ 2 %)",
                 key=link.key("session"),
             )
             if result.undecided:

@@ -1,0 +1,58 @@
+# `make app` and `make test` are all one needs; the rest is for people who change the program.
+# Settings: PORT (8501), ADDRESS (127.0.0.1), PYTHON (the first of 3.11 to 3.13 that is found).
+PORT ?= 8501
+ADDRESS ?= 127.0.0.1
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+  $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+APP := .venv/.app-installed
+DEV := .venv/.dev-installed
+export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
+
+.PHONY: app test lint types bench faults screenshots data docs browser clean
+
+app: $(APP)
+	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
+	@$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS) --server.headless true
+
+test: $(DEV) browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+faults: $(DEV)
+	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults
+
+bench: $(DEV)
+	$(BIN)/python -m tests.bench
+
+screenshots: $(DEV) browser
+	$(BIN)/python -m tests.browser.screenshots docs/screenshots
+
+data: $(APP)
+	$(BIN)/python data/build.py
+
+docs: $(APP)
+	$(BIN)/python -m planner docs docs
+
+browser: $(DEV)
+	@$(BIN)/python -m tests.browser.chromium
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "Epochwise needs Python 3.11, 3.12 or 3.13 (with venv). None was found: install one, or say make PYTHON=/path/to/python."; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(APP): requirements.txt requirements/constraints.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -r requirements.txt
+	@touch $@
+
+$(DEV): requirements/dev.txt $(APP)
+	$(BIN)/python -m pip install --quiet -r requirements/dev.txt
+	@touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache
