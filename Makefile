@@ -36,7 +36,7 @@ data: $(APP)
 	$(BIN)/python data/build.py
 
 docs: $(APP)
-	$(BIN)/python -m planner docs docs
+	for page in records refusals; do $(BIN)/python -m planner docs $$page > docs/$$page.md; done
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium

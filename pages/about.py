@@ -51,9 +51,10 @@ def _how_long() -> None:
         st.subheader("How long for N epochs?")
         st.latex(r"T(N) = p + e_1 + \bar{e}\,(N-1)")
         st.markdown(
-            "with the pre-train time p, epoch 1 and the mean ē of the later epochs. Epoch 1 carries tracing, compiling and cold caches, so it is counted once and the "
-            "mean starts at epoch 2. The interval of m further epochs seen through n measured "
-            "ones is a Student t interval with the variance"
+            "with the pre-train time p, epoch 1 and the mean ē of the later epochs. Epoch 1 carries "
+            "tracing, compiling and cold caches, so it is counted once and the mean starts at "
+            "epoch 2. The interval of m further epochs seen through n measured ones is a Student "
+            "t interval with the variance"
         )
         st.latex(
             r"s^2\left(m + \tfrac{m^2}{n}\right)\frac{1+\rho}{1-\rho}"

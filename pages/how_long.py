@@ -146,14 +146,18 @@ def _quick(link: Link, epochs: int) -> None:
 
 
 def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
+    """The workload's runs; single epochs are fetched only where the summary does not hold them."""
     runs = queries.runs_of(shared, workload, pattern)
-    kept = {r.run_id: queries.epoch_times(shared, r.run_id) for r in runs if r.basis == "measured"}
+    bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
+    kept = {r.run_id: queries.epoch_times(shared, r.run_id) for r in bare if r.status == "ok"}
     return options_of(runs, kept)
 
 
 def usual_options(by_slug: dict[str, Option]) -> list[str]:
-    """Systems shown before anyone chooses: of each system the smallest and largest batch, and
-    what lies between while there are few, those with an answer first.
+    """Systems shown before anyone chooses.
+
+    Of each system the smallest and the largest batch, then what lies between while there are
+    few; those with an answer first.
     """
     good = [s for s, o in by_slug.items() if isinstance(total_time(o, EPOCHS), Estimate)]
     pool = good or list(by_slug)

@@ -72,6 +72,18 @@ RULES: Final = (
         measure_next="each phase as a run of its own",
     ),
     Rule(
+        when="the first epoch, or the time before it, is not known",
+        then="no total; the time of a later epoch is told",
+        why="epoch 1 took up to 5.8 times as long as the others",
+        measure_next="the first epoch and the time before it",
+    ),
+    Rule(
+        when="a run that did not end well",
+        then="no total; the run is shown with its reason",
+        why="a run out of memory or killed says nothing about a whole one",
+        measure_next="the case again, at a smaller batch or with more memory",
+    ),
+    Rule(
         when="two totals closer than their joint interval",
         then="“not decided” is said",
         why="a gap smaller than its doubt is no ranking",

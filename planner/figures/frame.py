@@ -17,10 +17,14 @@ class Named(Protocol):
     """A line with a name and a colour of its own."""
 
     @property
-    def short(self) -> str: ...
+    def short(self) -> str:
+        """What stands at the line's end."""
+        ...
 
     @property
-    def slot(self) -> int: ...
+    def slot(self) -> int:
+        """Place of its colour among the ten."""
+        ...
 
 
 HEIGHT: Final = 430
@@ -81,7 +85,9 @@ def layout(figure: go.Figure, theme: Theme, labels: Sequence[str]) -> None:
     )
 
 
-def band(figure: go.Figure, x: Floats, low: Floats, high: Floats, colour: str, name: str) -> None:
+def band(
+    figure: go.Figure, x: Floats, low: Floats, high: Floats, *, colour: str, name: str
+) -> None:
     """A filled interval in the line's own colour; nothing where fewer than two bounds are known."""
     good = np.isfinite(low) & np.isfinite(high)
     if good.sum() < 2:

@@ -19,7 +19,14 @@ def epoch_times(
     if mean_s is not None:
         later = np.array([1.5, float(epoch[-1]) + 0.5])
         if sd_s is not None:
-            band(figure, later, np.full(2, mean_s - sd_s), np.full(2, mean_s + sd_s), colour, "sd")
+            band(
+                figure,
+                later,
+                np.full(2, mean_s - sd_s),
+                np.full(2, mean_s + sd_s),
+                colour=colour,
+                name="sd",
+            )
         sd = "" if sd_s is None else f" ± {sd_s:,.3g}"
         figure.add_scatter(
             x=later,

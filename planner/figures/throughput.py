@@ -42,7 +42,7 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> g
     figure = go.Figure()
     for line in lines:
         colour = theme.colours[line.slot]
-        band(figure, line.batch, line.low, line.high, colour, line.label)
+        band(figure, line.batch, line.low, line.high, colour=colour, name=line.label)
         inside = (line.batch <= line.largest) & (line.batch >= line.smallest)
         below, above = line.batch <= line.smallest, line.batch >= line.largest
         _curve(figure, line, inside, colour=colour, dash=DASHES[line.device_kind], what="fit")

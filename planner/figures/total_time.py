@@ -59,7 +59,9 @@ def total_time(lines: Sequence[TimeLine], asked: int, theme: Theme, *, log: bool
     scale, unit = (1.0, "") if log else _unit([float(np.nanmax(x.value)) for x in lines])
     for line in lines:
         colour = theme.colours[line.slot]
-        band(figure, line.epochs, line.low / scale, line.high / scale, colour, line.label)
+        band(
+            figure, line.epochs, line.low / scale, line.high / scale, colour=colour, name=line.label
+        )
         _time_curve(figure, line, colour, scale)
     low = min((float(np.nanmin(x.low)) for x in lines), default=1.0)
     high = max((float(np.nanmax(x.high)) for x in lines), default=10.0)
