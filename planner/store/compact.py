@@ -8,10 +8,6 @@ runs are one file.
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +17,7 @@ import pyarrow.parquet as pq
 
 from planner.schema import ARROW_SCHEMA
 from planner.store.commit import COMPACT, CommitError, commit_table, compact_name, sweep_temporaries
+from planner.store.locks import locked
 from planner.store.seal import SealError, check_seal
 
 
@@ -37,7 +34,7 @@ class Compaction:
 
 def compact_set(folder: Path) -> Compaction:
     """Merge the good files of one result set; damaged ones are left where they are and named."""
-    with _only_one(folder):
+    with locked(folder):  # one compaction of a set at a time
         sweep_temporaries(folder)
         good, left = _good_files(folder)
         if len(good) < 2:
@@ -47,9 +44,10 @@ def compact_set(folder: Path) -> Compaction:
         merged = commit_table(folder, name, table)
         if check_seal(merged).rows != table.num_rows:
             raise CommitError(f"{merged} does not hold all {table.num_rows} runs. Remove it.")
-        for path in good:
-            if path != merged:
-                path.unlink()
+        with locked(folder.parent):  # no reader is in the middle of a listing
+            for path in good:
+                if path != merged:
+                    path.unlink(missing_ok=True)
         return Compaction(
             folder=folder, files=len(good), runs=table.num_rows, merged=merged, left=left
         )
@@ -88,14 +86,3 @@ def _merged(paths: list[Path]) -> pa.Table:
         fresh = pc.not_equal(ids.slice(1), ids.slice(0, len(ids) - 1))
         table = table.filter(pa.chunked_array([pa.array([True]), *fresh.chunks]))
     return table.cast(ARROW_SCHEMA)
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """One compaction of a set at a time on a machine; the lock dies with its process."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

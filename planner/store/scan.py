@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from planner.store.folders import Folder
+from planner.store.locks import locked
 from planner.store.sets import NAME
 
 _TRIES = 20
@@ -29,12 +31,21 @@ Listing = dict[str, Stamp]
 def listing(folders: tuple[Folder, ...], known: Listing | None = None) -> Listing:
     """All parquet files and set.toml files of the folders, as path -> stamp.
 
-    A directory is not read in one instant: a compaction may link the merged file after the
-    reader passed its place and remove an original before the reader reaches it. So a listing
-    that misses a file seen before is not believed until the next one misses no other: whatever
-    replaced a file that is gone was linked before it went, and the next listing shows it.
+    A listing that shows every file of `known` is believed at once. One that misses a file (a
+    compaction may have replaced it, see `planner.store.locks`) is made again while no compaction
+    removes anything.
     """
-    known = _list_once(folders) if known is None else known
+    found = _list_once(folders)
+    if known is not None and known.keys() <= found.keys():
+        return found
+    with ExitStack() as locks:
+        for folder in folders:
+            locks.enter_context(locked(folder.path, shared=True))
+        return _settled(folders, found if known is None else known)
+
+
+def _settled(folders: tuple[Folder, ...], known: Listing) -> Listing:
+    """A listing that misses no more files than the one before: for disks that know no locks."""
     missing: set[str] | None = None
     found: Listing = {}
     for _ in range(_TRIES):
