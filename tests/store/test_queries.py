@@ -1,0 +1,325 @@
+"""What pages ask, and the answers they get."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.testing import assert_array_equal
+
+from planner.records import run_id
+from planner.schema import ARROW_SCHEMA
+from planner.store import Store, commit_runs, queries, sql
+from planner.store.seal import check_sealed
+from tests.store.build import (
+    EPOCHS,
+    EVALUATIONS,
+    NOON,
+    STEPS,
+    a_set,
+    full_row,
+    opened,
+    row,
+    rows,
+    together,
+)
+
+NAN, INFINITE = float("nan"), float("inf")
+T4 = {"system_name": "T4", "global_batch_size": 64}
+A100 = {"system_name": "A100", "global_batch_size": 128}
+
+
+def _store(root: Path, *records: dict[str, Any]) -> Store:
+    a_set(root, records)
+    return opened(root)
+
+
+def _labels(root: Path, **changes: object) -> dict[str, Any]:
+    shown: list[dict[str, Any]] = queries.table(_store(root, row(**changes)), {}).to_pylist()
+    return shown[0]
+
+
+# -- labels ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "workload"),
+    [
+        ({}, "ResNet-50"),
+        ({"dataset": "CIFAR-10"}, "ResNet-50 · CIFAR-10"),
+        (
+            {"variant": "int8", "dataset": "CIFAR-10", "optimizer": "SGD", "precision": "float32"},
+            "ResNet-50 int8 · CIFAR-10 · SGD · float32",
+        ),
+    ],
+)
+def test_a_workload_is_named_by_what_it_is(
+    tmp_path: Path, changes: dict[str, Any], workload: str
+) -> None:
+    assert _labels(tmp_path, **changes)["workload"] == workload
+
+
+@pytest.mark.parametrize(
+    ("changes", "system"),
+    [
+        ({}, "T4"),
+        ({"accelerators_per_node": 4}, "4 × T4"),
+        ({"accelerators_per_node": 4, "number_of_nodes": 2}, "8 × T4 on 2 nodes"),
+        ({"accelerators_per_node": 2, "peer_to_peer": False}, "2 × T4 without P2P"),
+        ({"accelerators_per_node": 1, "peer_to_peer": False}, "T4"),
+    ],
+)
+def test_a_system_is_named_by_its_devices(
+    tmp_path: Path, changes: dict[str, Any], system: str
+) -> None:
+    assert _labels(tmp_path, **changes)["system"] == system
+
+
+def test_a_pattern_names_every_known_factor(tmp_path: Path) -> None:
+    told = {"validation": True, "augmentation": False, "storage": "memory", "workers": 1}
+    shown = _labels(tmp_path, **told, threads=2, jit=True, feed="tf.data")["pattern"]
+    assert shown == (
+        "validation, no augmentation, from memory, 1 worker, fed by tf.data, compiled, 2 threads"
+    )
+
+
+def test_what_is_not_stated_is_said_to_be_so(tmp_path: Path) -> None:
+    shown = _labels(tmp_path)
+    assert (shown["pattern"], shown["software"]) == ("pattern not stated", "software not stated")
+
+
+def test_a_backend_is_named_where_it_is_not_the_framework(tmp_path: Path) -> None:
+    told = {"framework": "Keras", "framework_version": "3.15", "backend": "jax"}
+    assert _labels(tmp_path, **told)["software"] == "Keras 3.15 on jax"
+
+
+@pytest.mark.parametrize(
+    ("changes", "samples_per_s"),
+    [
+        ({"throughput": 250.0, "step_s": 1.0}, 250.0),
+        ({"step_s": 0.5}, 128.0),
+        (
+            {"samples_per_epoch": 1_000, "later_epoch_mean_s": 10.0, "epochs_measured": 2},
+            100.0,
+        ),
+        ({}, None),
+    ],
+)
+def test_samples_per_second_come_from_the_nearest_measurement(
+    tmp_path: Path, changes: dict[str, Any], samples_per_s: float | None
+) -> None:
+    assert _labels(tmp_path, **changes)["samples_per_s"] == samples_per_s
+
+
+# -- totals, workloads, patterns ---------------------------------------------------------------
+
+
+def test_totals_count_the_runs_and_name_the_newest(tmp_path: Path) -> None:
+    later = datetime(2026, 4, 1, tzinfo=UTC)
+    store = _store(tmp_path, row(recorded_at=later), *rows(2))
+    assert queries.totals(store) == queries.Totals(runs=3, newest=later)
+
+
+def test_totals_of_nothing_have_no_newest(tmp_path: Path) -> None:
+    assert queries.totals(_store(tmp_path)) == queries.Totals(runs=0, newest=None)
+
+
+def test_workloads_come_with_most_runs_first_and_without_failures(tmp_path: Path) -> None:
+    failed = [row(model="VGG", status="oom", status_reason="memory", seed=i) for i in range(9)]
+    store = _store(tmp_path, row(model="LSTM"), *rows(3), *failed)
+    assert list(queries.workloads(store).items()) == [("ResNet-50", 3), ("LSTM", 1)]
+
+
+def test_patterns_come_with_the_best_documented_first(tmp_path: Path) -> None:
+    times = {"later_epoch_mean_s": 1.0, "first_epoch_s": 2.0, "epochs_measured": 5}
+    store = _store(
+        tmp_path,
+        *[row(seed=i, storage="storage") for i in range(3)],
+        row(storage="memory", **times),
+    )
+    assert list(queries.patterns(store, "ResNet-50").items()) == [
+        ("from memory", 1),
+        ("from storage", 3),
+    ]
+
+
+def test_runs_of_a_workload_come_in_order_of_system_and_batch(tmp_path: Path) -> None:
+    store = _store(tmp_path, row(**T4), row(**A100), row(**(T4 | {"global_batch_size": 8})))
+    shown = queries.runs_of(store, "ResNet-50", "pattern not stated")
+    assert [(r.system, r.global_batch_size) for r in shown] == [
+        ("A100", 128),
+        ("T4", 8),
+        ("T4", 64),
+    ]
+    assert len(queries.runs_of(store, "ResNet-50", "pattern not stated", most=2)) == 2
+
+
+def test_a_run_is_read_with_its_time_in_utc(tmp_path: Path) -> None:
+    shown = queries.run(_store(tmp_path, row()), run_id(row()))
+    assert shown is not None
+    assert shown.recorded_at == NOON
+
+
+def test_a_run_nobody_has_is_none(tmp_path: Path) -> None:
+    assert queries.run(_store(tmp_path), "0" * 32) is None
+
+
+# -- facets ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Store:
+    records = [row(**T4), row(**T4, seed=1), row(**A100), row(**A100, model="LSTM")]
+    return _store(tmp_path, *records, row(**T4, status="oom", status_reason="memory", seed=2))
+
+
+def test_a_facet_counts_its_options_under_the_other_filters(mixed: Store) -> None:
+    found = queries.facets(mixed, {"system": ["A100"], "workload": ["LSTM"]})
+    assert found["system"] == {"A100": 1}
+    assert found["workload"] == {"ResNet-50": 1, "LSTM": 1}
+    assert found["status"] == {"ok": 1}
+
+
+def test_without_filters_every_facet_counts_every_run(mixed: Store) -> None:
+    found = queries.facets(mixed, {})
+    assert list(found) == list(sql.FACETS)
+    assert all(sum(options.values()) == 5 for options in found.values())
+
+
+def test_an_option_of_its_own_facet_does_not_hide_its_sisters(mixed: Store) -> None:
+    assert queries.facets(mixed, {"status": ["oom"]})["status"] == {"oom": 1, "ok": 4}
+
+
+def test_every_option_shows_as_many_runs_as_it_promised(mixed: Store) -> None:
+    for facet, options in queries.facets(mixed, {"mode": ["training"]}).items():
+        for option, promised in options.items():
+            filters = {"mode": ["training"], facet: [option]}
+            assert queries.count(mixed, filters) == promised
+            assert queries.table(mixed, filters).num_rows == promised
+
+
+def test_several_options_of_a_facet_add_up(mixed: Store) -> None:
+    assert queries.count(mixed, {"global_batch_size": ["64", "128"]}) == 5
+    assert queries.count(mixed, {"global_batch_size": ["64"]}) == 3
+
+
+def test_an_option_that_does_not_exist_leaves_nothing(mixed: Store) -> None:
+    assert queries.count(mixed, {"system": ["nobody's"]}) == 0
+
+
+def test_an_empty_filter_is_no_filter(mixed: Store) -> None:
+    assert queries.count(mixed, {"system": []}) == queries.count(mixed, {}) == 5
+
+
+# -- tables and files --------------------------------------------------------------------------
+
+
+def test_a_table_shows_at_most_what_is_asked(mixed: Store) -> None:
+    assert queries.table(mixed, {}, most=2).num_rows == 2
+
+
+def test_a_shown_table_can_be_taken_away_as_parquet(mixed: Store) -> None:
+    shown = queries.table(mixed, {})
+    assert pq.read_table(pa.BufferReader(queries.table_file(shown))).equals(shown)
+
+
+def test_all_columns_of_a_run_are_the_ones_with_a_value(tmp_path: Path) -> None:
+    shown = queries.all_columns(_store(tmp_path, row()), run_id(row()))
+    made = {"run_id", "schema_version", "workload", "system", "pattern", "software"}
+    assert set(shown) == {*row(), *made, "folder", "file"}
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["single file", "merged file"])
+def test_a_run_taken_out_of_the_store_is_a_whole_sealed_file(
+    tmp_path: Path, *, merged: bool
+) -> None:
+    place = a_set(tmp_path)
+    made = [full_row(), row()]
+    if merged:
+        together(place, made)
+    else:
+        commit_runs(place, made)
+    data = queries.run_file(opened(tmp_path), run_id(full_row()))
+    [original] = commit_runs(tmp_path / "elsewhere", [full_row()])
+    assert check_sealed(pa.BufferReader(data)).summary is not None
+    taken = pq.read_table(pa.BufferReader(data))
+    assert taken.schema.equals(ARROW_SCHEMA)
+    assert taken.equals(pq.ParquetFile(original.path).read())
+
+
+def test_a_run_taken_out_can_be_put_into_another_store(tmp_path: Path) -> None:
+    data = queries.run_file(_store(tmp_path / "a", full_row()), run_id(full_row()))
+    place = a_set(tmp_path / "b")
+    (place / "given.parquet").write_bytes(data)
+    store = opened(tmp_path / "b")
+    assert store.refused == ()
+    assert queries.nested(store, run_id(full_row()), "epochs") == EPOCHS
+
+
+# -- nested ------------------------------------------------------------------------------------
+
+
+def test_nested_records_come_back_in_order(tmp_path: Path) -> None:
+    store = _store(tmp_path, row(epochs=EPOCHS, evaluations=EVALUATIONS, steps=STEPS))
+    shown = run_id(row())
+    assert queries.nested(store, shown, "epochs") == EPOCHS
+    assert queries.nested(store, shown, "evaluations") == EVALUATIONS
+    assert queries.nested(store, shown, "steps") == STEPS
+    assert_array_equal(queries.epoch_times(store, shown), [12.5, 10.1])
+
+
+def test_nested_records_that_were_not_kept_are_an_empty_list(tmp_path: Path) -> None:
+    store = _store(tmp_path, row())
+    assert queries.nested(store, run_id(row()), "steps") == []
+    assert queries.epoch_times(store, run_id(row())).shape == (0,)
+
+
+def _steps_to(root: Path, value: float, *, higher: bool, values: list[float | None]) -> Any:  # noqa: ANN401 - a number or None
+    evaluations = [{"step": 10 * (i + 1), "value": v} for i, v in enumerate(values)]
+    path = together(a_set(root), [row(evaluations=evaluations)])
+    found = queries.retarget(opened(root), str(path), value, higher_is_better=higher)
+    return found["steps_to_target"].to_pylist()[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "steps"), [(0.95, 10), (0.9, 10), (0.5, 20), (0.2, 30), (0.1, None)]
+)
+def test_steps_to_a_lower_target_are_those_of_the_first_evaluation_that_reached_it(
+    tmp_path: Path, value: float, steps: int | None
+) -> None:
+    assert _steps_to(tmp_path, value, higher=False, values=[0.9, 0.4, 0.2, 0.3]) == steps
+
+
+@pytest.mark.parametrize(("value", "steps"), [(0.1, 10), (0.4, 20), (0.45, 30), (0.9, None)])
+def test_steps_to_a_higher_target_are_those_of_the_first_evaluation_that_reached_it(
+    tmp_path: Path, value: float, steps: int | None
+) -> None:
+    assert _steps_to(tmp_path, value, higher=True, values=[0.2, 0.4, 0.6, 0.5]) == steps
+
+
+@pytest.mark.parametrize("higher", [True, False])
+@pytest.mark.parametrize("diverged", [NAN, INFINITE, -INFINITE, None])
+def test_a_diverged_evaluation_reaches_no_target(
+    tmp_path: Path, diverged: float | None, *, higher: bool
+) -> None:
+    assert _steps_to(tmp_path, 0.5, higher=higher, values=[diverged, 0.5]) == 20
+
+
+def test_every_run_of_a_file_gets_its_own_steps(tmp_path: Path) -> None:
+    draw = np.random.default_rng(1)
+    values = draw.uniform(size=(50, 20))
+    records = [
+        row(seed=i, evaluations=[{"step": s + 1, "value": float(v)} for s, v in enumerate(line)])
+        for i, line in enumerate(values)
+    ]
+    path = together(a_set(tmp_path), records)
+    found = queries.retarget(opened(tmp_path), str(path), 0.05, higher_is_better=False).to_pydict()
+    got = dict(zip(found["run_id"], found["steps_to_target"], strict=True))
+    for i, line in enumerate(values):
+        reached = np.flatnonzero(line <= 0.05)
+        assert got[run_id(row(seed=i))] == (int(reached[0]) + 1 if len(reached) else None)
