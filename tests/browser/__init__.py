@@ -1,0 +1,1 @@
+"""Proofs in a real Chromium on the real app."""

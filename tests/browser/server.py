@@ -1,0 +1,78 @@
+"""The real app as a child process on a port of its own; ended by its own process id."""
+
+from __future__ import annotations
+
+import os
+import http.client
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parent.parent.parent
+_PATIENCE_S: Final = 60.0
+
+
+@contextmanager
+def served(results: Path, *further: str) -> Iterator[str]:
+    """The app's address, with `results` as the person's own folder instead of theirs."""
+    port = _free_port()
+    log = results.parent / f"{results.name}-server-{port}.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port),
+             "--server.address", "127.0.0.1", "--server.headless", "true", *further],
+            cwd=ROOT,
+            env=_environment(results),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        _wait(port, process, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _environment(results: Path) -> dict[str, str]:
+    """This process' environment without anybody's own Epochwise settings."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("EPOCHWISE_", "STREAMLIT_"))}
+    return kept | {"EPOCHWISE_RESULTS": str(results)}
+
+
+def _free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])
+
+
+def _wait(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until the server says ok; its own words where it does not."""
+    end = time.monotonic() + _PATIENCE_S
+    while process.poll() is None and time.monotonic() < end:
+        if _healthy(port):
+            return
+        time.sleep(0.1)
+    said = log.read_text(errors="replace")[-2000:]
+    raise RuntimeError(f"The app did not start on port {port}. It said:\n{said}")
+
+
+def _healthy(port: int) -> bool:
+    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        asked.request("GET", "/_stcore/health")
+        return asked.getresponse().read() == b"ok"
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        asked.close()
