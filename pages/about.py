@@ -51,9 +51,9 @@ def _how_long() -> None:
         st.subheader("How long for N epochs?")
         st.latex(r"T(N) = p + e_1 + \bar{e}\,(N-1)")
         st.markdown(
-            "with the pre-train time p, epoch 1 and the mean ē of the later epochs. Epoch 1 carries "
-            "tracing, compiling and cold caches, so it is counted once and the mean starts at "
-            "epoch 2. The interval of m further epochs seen through n measured ones is a Student "
+            "with the pre-train time p, epoch 1 and the mean ē of the later epochs. Epoch 1 "
+            "carries tracing, compiling and cold caches, so it is counted once and the mean starts "
+            "at epoch 2. The interval of m further epochs seen through n measured ones is a Student "
             "t interval with the variance"
         )
         st.latex(

@@ -32,6 +32,7 @@ from planner.ratio_tables import ratio_rows
 from planner.store import Store, queries
 
 MOST_LINES = 12
+MOST_CHOSEN = MOST_LINES - 1  # the one that all are compared with is drawn as well
 PREFERRED = 5
 
 
@@ -41,6 +42,7 @@ def show() -> None:
     shared = store()
     st.title("How long?")
     choices = _choices(link, shared)
+    link.one("scale", ["log", "linear"], "log")
     if choices is None:
         link.write()
         return
@@ -105,7 +107,7 @@ def _choices(
     options = _options(shared, workloads[workload], patterns[pattern])
     by_slug = dict(zip(slugs([o.label for o in options]), options, strict=True))
     usual = usual_options(by_slug)
-    link.many("systems", list(by_slug), usual)
+    link.many("systems", list(by_slug), usual, MOST_CHOSEN)
     baseline = link.one("baseline", list(by_slug), next(iter(by_slug)))
     with third:
         st.selectbox(
@@ -119,7 +121,7 @@ def _choices(
         list(by_slug),
         format_func=lambda s: by_slug[s].label,
         key=link.key("systems"),
-        max_selections=MOST_LINES,
+        max_selections=MOST_CHOSEN,
     )
     another = link.flag("session", default=False)
     listed = [by_slug[s] for s in dict.fromkeys([*chosen, baseline])] if chosen else []
@@ -169,7 +171,8 @@ def usual_options(by_slug: dict[str, Option]) -> list[str]:
         picked += [members[0], members[-1]]
     for members in sorted(groups.values(), key=len, reverse=True):
         picked += [members[len(members) * k // 4] for k in (2, 3, 1)]
-    wanted = list(dict.fromkeys(picked))[: max(PREFERRED, len(groups))]
+    most = min(max(PREFERRED, len(groups)), MOST_CHOSEN)
+    wanted = list(dict.fromkeys(picked))[:most]
     return [s for s in by_slug if s in wanted]
 
 
@@ -249,7 +252,6 @@ def _chart(link: Link, result: HowLong, options: list[Option], *, another: bool)
     with st.container(border=True):
         title, switch = st.columns([3, 2], vertical_alignment="center")
         title.markdown("**Total time against epochs**")
-        scale = link.one("scale", ["log", "linear"], "log")
         switch.segmented_control(
             "Scale",
             ["log", "linear"],
@@ -262,7 +264,8 @@ def _chart(link: Link, result: HowLong, options: list[Option], *, another: bool)
         if not drawn:
             st.caption("Nothing to draw: every option is refused; the table says why.")
             return
-        figure = _figure(result, options, theme.current(), another=another, log=scale == "log")
+        log = st.session_state[link.key("scale")] == "log"
+        figure = _figure(result, options, theme.current(), another=another, log=log)
         widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
         st.caption(
             "A marker stands at the last epoch that was timed; right of it the line is "

@@ -71,9 +71,13 @@ def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemC
     runs = [r for p in patterns.values() for r in queries.runs_of(shared, workloads[workload], p)]
     everything = curves.curves_of(runs)
     systems = slugs(dict.fromkeys(c.runs[0].system for c in everything))
-    link.many("systems", list(systems), list(systems)[:MOST_CURVES])
+    link.many("systems", list(systems), list(systems)[:MOST_CURVES], MOST_CURVES)
     wanted = st.multiselect(
-        "Systems", list(systems), key=link.key("systems"), format_func=systems.__getitem__
+        "Systems",
+        list(systems),
+        key=link.key("systems"),
+        format_func=systems.__getitem__,
+        max_selections=MOST_CURVES,
     )
     chosen = curves.curves_of(
         [
@@ -83,6 +87,8 @@ def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemC
             and r.system in {systems[s] for s in wanted}
         ]
     )
+    if len(chosen) > MOST_CURVES:
+        st.caption(f"The first {MOST_CURVES} of {len(chosen)} curves; choose fewer above.")
     return everything, chosen[:MOST_CURVES]
 
 

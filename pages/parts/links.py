@@ -19,6 +19,13 @@ import streamlit as st
 Parameters = dict[str, list[str]]
 _MOST: Final = 60
 """Values of one parameter that are read from a link; more are an accident or an attack."""
+_LAST: Final = "link-last-page"
+_JOIN: Final = "\u2060"
+"""Takes no room and joins words: between two signs it stops them from meaning more than one."""
+_LATE: Final = re.compile(
+    r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>=~])(?=[-<>=~])", re.IGNORECASE
+)
+"""Where Streamlit makes links, icons and arrows after backslashes have been taken away."""
 
 
 def slug(text: str) -> str:
@@ -61,13 +68,23 @@ class Link:
             st.session_state[self.key(name)] = default
         return str(st.session_state[self.key(name)])
 
-    def many(self, name: str, options: Sequence[str], default: Sequence[str]) -> list[str]:
-        """First values of a widget with many choices; options that are gone are named."""
+    def many(
+        self, name: str, options: Sequence[str], default: Sequence[str], most: int = _MOST
+    ) -> list[str]:
+        """First values of a widget with many choices; options that are gone are named.
+
+        Where all that was chosen is gone (another workload, say) the default is shown.
+        """
         self._defaults[name] = list(default)
         asked = self._asked(name, options)
+        if len(asked) > most and self.key(name) not in st.session_state:
+            self.problems.append(f"{name}: {len(asked)} values; the first {most} are shown.")
         known = name in self._given and (asked or self._given[name] == [""])
         self._begin(name, [asked] if known else [], list(default))
-        kept = [v for v in st.session_state[self.key(name)] if v in options]
+        chosen = st.session_state[self.key(name)]
+        kept = [v for v in chosen if v in options][:most]
+        if chosen and not kept:
+            kept = list(default)
         st.session_state[self.key(name)] = kept
         return kept
 
@@ -125,6 +142,7 @@ class Link:
         now = self.parameters()
         memory = _memory(self.page)
         memory["written"] = now
+        st.session_state[_LAST] = self.page
         memory["values"] = {n: st.session_state.get(self.key(n)) for n in self._defaults}
         if {k: st.query_params.get_all(k) for k in st.query_params} != now:
             st.query_params.from_dict(now)
@@ -157,19 +175,19 @@ class Link:
         """The parameters to begin with.
 
         Nothing changed by hand and a URL that is not the one we wrote: somebody followed a link
-        or went back, so the URL wins. An empty URL in a session that was here before: the page is
-        as it was left.
+        or went back, so the URL wins. An empty URL on the way from another page: the page is as
+        it was left.
         """
         memory = _memory(self.page)
         given = {k: st.query_params.get_all(k)[:_MOST] for k in st.query_params}
         written, values = memory.get("written"), memory.get("values", {})
         if memory.pop("reset", False):
             return {}
-        if not given:
+        if not given and st.session_state.get(_LAST) != self.page:
             return written or {}
         live = {n: st.session_state.get(self.key(n)) for n in values}
         touched = any(v is not None and v != values[n] for n, v in live.items())
-        if given != written and not touched:
+        if given != (written or {}) and not touched:
             for name in values:
                 st.session_state.pop(self.key(name), None)
             return given
@@ -197,8 +215,9 @@ class Link:
 
 
 def as_text(text: str) -> str:
-    """`text` so that Markdown shows it as it is: names from data are never markup."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", text)
+    """`text` on one line, so that Markdown shows it as it is: names from data are never markup."""
+    joined = _LATE.sub(_JOIN, " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", joined)
 
 
 def page_url(path: str, parameters: Mapping[str, str]) -> str:
