@@ -53,8 +53,8 @@ def _how_long() -> None:
         st.markdown(
             "with the pre-train time p, epoch 1 and the mean ē of the later epochs. Epoch 1 "
             "carries tracing, compiling and cold caches, so it is counted once and the mean starts "
-            "at epoch 2. The interval of m further epochs seen through n measured ones is a Student "
-            "t interval with the variance"
+            "at epoch 2. The interval of m further epochs seen through n measured ones is a "
+            "Student t interval with the variance"
         )
         st.latex(
             r"s^2\left(m + \tfrac{m^2}{n}\right)\frac{1+\rho}{1-\rho}"
