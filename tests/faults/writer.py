@@ -7,6 +7,7 @@ measured, and says `run_id new|old` on a line after each: a line said is a promi
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -37,13 +38,19 @@ def case(sweep: str, number: int) -> dict[str, Any]:
     }
 
 
-def main(folder: Path, sweep: str, first: int, count: int) -> None:
+def commit_cases(
+    say: Callable[[str], None], folder: Path, sweep: str, first: int, count: int
+) -> None:
     """Commit the cases one by one, saying each only once it is safe."""
     for number in range(first, first + count):
         [done] = commit_runs(folder, [case(sweep, number)])
-        sys.stdout.write(f"{done.run_id} {'new' if done.new else 'old'}\n")
-        sys.stdout.flush()
+        say(f"{done.run_id} {'new' if done.new else 'old'}")
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    commit_cases(_print, Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,43 @@
+"""Several writers, a reader that polls, and a compaction that never rests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from planner.store import Store
+from tests.faults import campaign
+from tests.faults.campaign import FULL, Child, Poll, temporaries, torn
+from tests.store.build import a_set, folder
+
+pytestmark = pytest.mark.faults
+WRITERS: Final = 4
+EACH: Final = 1000 if FULL else 100
+
+
+@pytest.mark.parametrize("merging", [False, True], ids=["alone", "with a compaction all the time"])
+def test_four_writers_and_a_reader_lose_nothing_and_the_count_never_falls(
+    tmp_path: Path, *, merging: bool
+) -> None:
+    place, stop = a_set(tmp_path / "runs"), tmp_path / "stop"
+    reader = Poll(Store([folder(tmp_path / "runs")]))
+    merger = Child(campaign.merge_on, place, stop) if merging else None
+    writers = [Child(campaign.write, place, f"writer {n}", 0, EACH) for n in range(WRITERS)]
+    while any(w.alive for w in writers):
+        reader.look()
+    ends = [w.ended() for w in writers]
+    stop.touch()
+    ends += [merger.ended()] if merger else []
+    reader.look()
+    said = sum(line.endswith(" new") for w in writers for line in w.said)
+    merges = f", {merger.said[0]} compactions" if merger else ""
+    print(
+        f"\n{WRITERS} writers x {EACH} runs{merges}: {said} said saved, {reader.shown} shown, "
+        f"{reader.looks} looks, {reader.falls} falls, {reader.twice} twice, "
+        f"{len(reader.refused)} refused, {len(torn(place))} torn"
+    )
+    assert (said, reader.shown) == (WRITERS * EACH, WRITERS * EACH)
+    assert (set(ends), reader.falls, reader.twice, reader.refused) == ({0}, 0, 0, set())
+    assert (torn(place), temporaries(place)) == ([], [])
