@@ -30,7 +30,8 @@ _LATE: Final = re.compile(
 
 def slug(text: str) -> str:
     """A name as it stands in a link: lower-case letters and digits joined by hyphens."""
-    plain = unicodedata.normalize("NFKD", text.replace("×", "x")).lower()
+    parts = unicodedata.normalize("NFKD", text.replace("×", "x")).lower()
+    plain = "".join(c for c in parts if not unicodedata.combining(c))
     return re.sub(r"[^a-z0-9.]+", "-", plain).strip("-") or "none"
 
 

@@ -1,0 +1,81 @@
+"""The docs are tested like the code: what they say of it is compared with it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from planner.docs import PAGES
+from planner.palette import DARK, LIGHT
+from planner.schema import COLUMNS
+
+ROOT = Path(__file__).parent.parent
+CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_pages_made_from_the_code_are_up_to_date(name: str) -> None:
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert text == PAGES[name](), "run `make docs`"
+
+
+def test_every_setting_shipped_is_explained_with_its_value() -> None:
+    text = (ROOT / "docs" / "settings.md").read_text()
+    told = dict(re.findall(r"^\| `([a-z]+\.\w+)` \| `([^`]+)` \| \S", text, re.MULTILINE))
+    shipped = {
+        f"{section}.{key}": str(value).lower() if isinstance(value, bool) else str(value)
+        for section, body in CONFIG.items()
+        if section != "theme"
+        for key, value in body.items()
+    }
+    assert told == shipped
+
+
+def test_both_themes_have_exactly_the_ten_chart_colours_of_the_figures() -> None:
+    theme = CONFIG["theme"]
+    assert tuple(theme["light"]["chartCategoricalColors"]) == LIGHT
+    assert tuple(theme["dark"]["chartCategoricalColors"]) == DARK
+    assert len(set(LIGHT)) == len(set(DARK)) == len(theme["chartCategoricalColors"]) == 10
+
+
+def test_every_unit_in_a_column_name_is_its_unit() -> None:
+    units = {"_s": "s", "_bytes": "bytes", "_kwh": "kWh", "_watts": "W", "_per_s": "FLOP/s"}
+    for column in COLUMNS:
+        for suffix, unit in units.items():
+            if column.name.endswith(suffix) and not column.name.endswith("_per_s"):
+                assert column.unit == unit, column.name
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *PAGES, "words", "architecture"])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    path = ROOT / page if page.endswith(".md") else ROOT / "docs" / f"{page}.md"
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
+    missing = [t for t in targets if not (path.parent / t).exists()]
+    assert not missing
+
+
+def test_python_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(examples) == 2
+    for code in examples:
+        exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
+    assert list((tmp_path / "results" / "my-sweep").glob("*.parquet"))
+
+
+def test_the_sentence_of_the_readme_is_what_the_planner_says() -> None:
+    from planner.how_long import how_long, options_of
+    from planner.store import Store, folders_from_environment, queries
+
+    store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": "no-such-folder"}))
+    store.refresh()
+    workload = next(iter(queries.workloads(store)))
+    pattern = next(iter(queries.patterns(store, workload)))
+    options = options_of(queries.runs_of(store, workload, pattern))
+    told = how_long(options, 2000, "GPU · batch 64").sentence
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert told in re.sub(r"\s*\n> ", " ", readme)
