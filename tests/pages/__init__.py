@@ -1,0 +1,1 @@
+"""What the pages say and remember, without a browser."""

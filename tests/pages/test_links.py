@@ -1,0 +1,200 @@
+"""The URL holds the state, the session remembers it, and what a link gets wrong is told."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from pages.parts.links import slug, slugs
+from tests.pages.conftest import show, sound, texts
+
+TABLE = [
+    ("TPU v2-8 · batch 4,096", "tpu-v2-8-batch-4-096"),
+    ("2 × GPU without P2P", "2-x-gpu-without-p2p"),
+    ("Élan ＡＢＣ", "elan-abc"),
+    ("日本語", "none"),
+    ("", "none"),
+    ("../../etc/passwd", "..-..-etc-passwd"),
+    ("a=b&c=d#e?f", "a-b-c-d-e-f"),
+]
+
+
+@pytest.mark.parametrize(("name", "short"), TABLE)
+def test_a_name_stands_in_a_link_as_small_letters_and_hyphens(name: str, short: str) -> None:
+    assert slug(name) == short
+
+
+@given(st.text())
+def test_a_slug_needs_no_quoting_in_an_address(name: str) -> None:
+    assert set(slug(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789.-")
+
+
+@given(st.lists(st.text(alphabet="aA1- 1é日"), unique=True))
+def test_no_two_names_share_a_slug_and_none_is_lost(names: list[str]) -> None:
+    assert list(slugs(names).values()) == names
+
+
+def _page() -> None:
+    import streamlit as st
+
+    from pages.parts.links import Link
+
+    link = Link("try")
+    link.one("one", ["a", "b"], "a")
+    link.many("many", ["c", "d", "e", "f"], ["c", "d"], 3)
+    link.number("number", 1, 100, 7)
+    link.flag("flag", default=False)
+    link.text("text", "[0-9]{3}")
+    st.selectbox("One", ["a", "b"], key=link.key("one"))
+    st.multiselect("Many", ["c", "d", "e", "f"], key=link.key("many"), max_selections=3)
+    st.number_input("Number", 1, 100, key=link.key("number"))
+    st.toggle("Flag", key=link.key("flag"))
+    st.button("Reset", key="reset", on_click=lambda: link.forget("number", "many"))
+    link.write()
+    link.tell()
+    st.json({"values": {n: st.session_state[link.key(n)] for n in link._defaults}})
+
+
+def _opened(**link: str | list[str]) -> AppTest:
+    page = AppTest.from_function(_page)
+    for name, value in link.items():
+        page.query_params[name] = value
+    return sound(page.run())
+
+
+def _values(page: AppTest) -> dict[str, object]:
+    import json
+
+    values: dict[str, object] = json.loads(page.json[0].value)["values"]
+    return values
+
+
+def _address(page: AppTest) -> dict[str, list[str]]:
+    return {name: _listed(page.query_params[name]) for name in page.query_params}
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+DEFAULTS = {"one": "a", "many": ["c", "d"], "number": 7, "flag": False, "text": None}
+
+
+def test_without_a_link_every_value_is_its_default_and_the_address_is_bare() -> None:
+    page = _opened()
+    assert _values(page) == DEFAULTS
+    assert _address(page) == {}
+    assert not page.warning
+
+
+def test_a_link_sets_every_kind_of_value() -> None:
+    page = _opened(one="b", many=["e", "c"], number="42", flag="on", text="123")
+    assert _values(page) == {
+        "one": "b", "many": ["e", "c"], "number": 42, "flag": True, "text": "123"
+    }  # fmt: skip
+    assert not page.warning
+
+
+def test_defaults_are_not_written_into_the_address() -> None:
+    page = _opened(one="a", many=["c", "d"], number="7", flag="off")
+    assert _address(page) == {}
+
+
+def test_what_is_changed_is_written_and_what_is_changed_back_goes() -> None:
+    page = _opened()
+    page.number_input(key="try.number").set_value(50).run()
+    page.toggle(key="try.flag").set_value(True).run()
+    assert _address(page) == {"number": ["50"], "flag": ["on"]}
+    page.number_input(key="try.number").set_value(7).run()
+    assert _address(page) == {"flag": ["on"]}
+
+
+BAD = [
+    ("one", "z", "one: “z” is not among the options any more."),
+    ("many", "z", "many: “z” is not among the options any more."),
+    ("number", "abc", "number: “abc” is not a whole number from 1 to 100."),
+    ("number", "0", "number: “0” is not a whole number from 1 to 100."),
+    ("number", "101", "number: “101” is not a whole number from 1 to 100."),
+    ("number", "1.5", "number: “1.5” is not a whole number from 1 to 100."),
+    ("number", "٧", "number: “٧” is not a whole number from 1 to 100."),
+    ("number", "9" * 5000, "is not a whole number from 1 to 100."),
+    ("number", "", "number: “” is not a whole number from 1 to 100."),
+    ("flag", "yes", "flag: “yes” is not on or off."),
+    ("text", "12", "text: “12” is not of that form."),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "told"), BAD)
+def test_a_value_that_does_not_fit_is_named_and_its_default_shown(
+    name: str, value: str, told: str
+) -> None:
+    page = _opened(**{name: value})
+    assert told in texts(page)
+    assert _values(page) == DEFAULTS
+    assert _address(page) == {}
+
+
+def test_the_good_rest_of_a_bad_link_is_kept() -> None:
+    page = _opened(one="z", many=["z", "e"], number="42")
+    assert _values(page) == DEFAULTS | {"many": ["e"], "number": 42}
+    assert texts(page).count("any more") == 2
+
+
+def test_a_bad_value_is_told_once() -> None:
+    page = _opened(number="abc")
+    page.toggle(key="try.flag").set_value(True).run()
+    assert not page.warning
+
+
+def test_no_markup_comes_in_by_a_link() -> None:
+    page = _opened(one="<img src=x> **b** [l](http://evil.example)")
+    assert "\\<img src\\=x\\> \\*\\*b\\*\\*" in page.warning[0].value
+
+
+def test_choosing_nothing_is_a_choice_and_travels() -> None:
+    page = _opened(many="")
+    assert _values(page)["many"] == []
+    assert _address(page) == {"many": [""]}
+
+
+def test_more_values_than_the_widget_takes_are_cut_and_told() -> None:
+    page = _opened(many=["c", "d", "e", "f"])
+    assert _values(page)["many"] == ["c", "d", "e"]
+    assert "many: 4 values; the first 3 are shown." in texts(page)
+
+
+def test_the_same_value_twice_is_one_value() -> None:
+    assert _values(_opened(many=["e", "e", "e", "e"]))["many"] == ["e"]
+
+
+def test_a_button_sets_some_values_back_and_leaves_the_others() -> None:
+    page = _opened(one="b", many="f", number="42")
+    page.button(key="reset").click().run()
+    assert _values(page) == DEFAULTS | {"one": "b"}
+    assert _address(page) == {"one": ["b"]}
+
+
+def test_an_address_that_changes_under_the_page_wins_as_going_back_does() -> None:
+    page = _opened(number="42", flag="on")
+    page.query_params.clear()
+    page.query_params["number"] = "8"
+    assert _values(page.run()) == DEFAULTS | {"number": 8}
+
+
+def test_going_back_to_the_bare_address_shows_the_defaults() -> None:
+    page = _opened(number="42")
+    page.query_params.clear()
+    assert _values(page.run()) == DEFAULTS
+
+
+def test_a_page_is_as_it_was_left_when_one_comes_back_by_the_menu() -> None:
+    shown = show(epochs="500", scale="linear")
+    shown.query_params.clear()
+    sound(shown.switch_page("throughput.py").run())
+    assert shown.title[0].value == "Throughput"
+    shown.query_params.clear()
+    sound(shown.switch_page("how_long.py").run())
+    assert "500 epochs" in texts(shown)
+    assert _address(shown) == {"epochs": ["500"], "scale": ["linear"]}
