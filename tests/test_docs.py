@@ -49,9 +49,11 @@ def test_every_unit_in_a_column_name_is_its_unit() -> None:
                 assert column.unit == unit, column.name
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *PAGES, "words", "architecture"])
-def test_links_between_pages_lead_somewhere(page: str) -> None:
-    path = ROOT / page if page.endswith(".md") else ROOT / "docs" / f"{page}.md"
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", *PAGES, "words", "architecture"]
+)
+def test_links_between_pages_lead_somewhere(document: str) -> None:
+    path = ROOT / document if document.endswith(".md") else ROOT / "docs" / f"{document}.md"
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
     missing = [t for t in targets if not (path.parent / t).exists()]
     assert not missing
