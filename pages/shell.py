@@ -72,9 +72,13 @@ def _footer() -> None:
     refused = f" · {len(shared.refused)} refused" if shared.refused else ""
     with st.sidebar:
         st.caption(
-            f"**Epochwise** · {len(shared.sets)} result sets · {known.runs:,} runs{refused} · "
-            f"{newest}"
+            f"**Epochwise** · {_several(len(shared.sets), 'result set')} · "
+            f"{_several(known.runs, 'run')}{refused} · {newest}"
         )
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")

@@ -1,0 +1,276 @@
+"""Every page on the shipped results: what it says is what the planner says."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.how_long import MOST_CHOSEN, usual_options
+from pages.parts.links import slugs
+from planner import how_long_tables
+from planner.curves import curve_sentence, curves_of
+from planner.durations import hms
+from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
+from planner.palette import LIGHT
+from planner.store import Store, queries
+from tests.pages.conftest import PAGES, figure, lines, show, sound, texts
+
+WORKLOAD = "wideresnet-103m-cifar-100-adam-float32"
+
+
+def _first(store: Store) -> tuple[str, str]:
+    workload = next(iter(queries.workloads(store)))
+    return workload, next(iter(queries.patterns(store, workload)))
+
+
+def _options(store: Store, place: int = 0) -> list[Option]:
+    workload, _ = _first(store)
+    pattern = list(queries.patterns(store, workload))[place]
+    return options_of(queries.runs_of(store, workload, pattern))
+
+
+def _shown_by_default(store: Store, epochs: int = EPOCHS) -> HowLong:
+    options = _options(store)
+    by_slug = dict(zip(slugs(o.label for o in options), options, strict=True))
+    baseline = options[0]
+    chosen = [by_slug[s] for s in usual_options(by_slug)]
+    return how_long(list(dict.fromkeys([*chosen, baseline])), epochs, baseline.label)
+
+
+# -- the frame ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_opens_under_its_title_without_an_exception(address: str) -> None:
+    shown = show(address)
+    assert [t.value for t in shown.title] == [PAGES[address]]
+    assert not shown.warning
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_says_how_much_there_is_and_how_fresh(address: str, store: Store) -> None:
+    known = queries.totals(store)
+    foot = [c.value for c in show(address).sidebar.caption]
+    assert len(foot) == 1
+    assert f"{len(store.sets)} result sets" in foot[0]
+    assert f"{known.runs} runs" in foot[0]
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_an_unknown_parameter_disturbs_no_page(address: str) -> None:
+    assert not show(address, zzz="1", __proto__="2").warning
+
+
+# -- how long ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["", "how-long"])
+def test_the_first_screen_answers_2000_epochs_in_the_planners_words(
+    address: str, store: Store
+) -> None:
+    assert _shown_by_default(store).sentence in texts(show(address))
+
+
+def test_the_link_asks_for_another_number_of_epochs(store: Store) -> None:
+    assert _shown_by_default(store, 500).sentence in texts(show(epochs="500"))
+
+
+def test_the_ranked_table_holds_the_planners_totals_fastest_first(store: Store) -> None:
+    result = _shown_by_default(store)
+    table = show().dataframe[0].value
+    assert list(table["option"]) == [a.option.label for a in result.answers]
+    assert list(table["total"]) == [hms(float(a.total.value)) for a in result.answers]  # type: ignore[union-attr]
+
+
+def test_the_other_numbers_of_epochs_are_the_planners(store: Store) -> None:
+    result = _shown_by_default(store)
+    rows = how_long_tables.epochs_rows([a.option for a in result.answers])
+    assert show().dataframe[1].value.to_dict("records") == rows
+
+
+def test_another_session_widens_the_interval_and_says_so() -> None:
+    shown = show()
+    before = texts(shown)
+    shown.toggle(key="how-long.session").set_value(True).run()
+    assert "any session on hardware of this kind" in texts(sound(shown))
+    assert before.splitlines()[1] != texts(shown).splitlines()[1]
+
+
+@pytest.mark.parametrize("epochs", [10, 20, 50, 100, 200, 500, 1000])
+def test_a_quick_pick_writes_into_the_number_beside_it(epochs: int) -> None:
+    shown = show()
+    quick = next(b for b in shown.button_group if b.key == "how-long.quick")
+    quick.set_value(epochs).run()
+    assert shown.number_input(key="how-long.epochs").value == epochs
+    assert f"{epochs} epochs of" in texts(sound(shown))
+
+
+def test_a_number_that_is_no_quick_pick_lights_none() -> None:
+    shown = show(epochs="777")
+    assert next(b for b in shown.button_group if b.key == "how-long.quick").value is None
+
+
+def test_the_chart_draws_each_chosen_system_in_a_colour_of_the_palette() -> None:
+    drawn = figure(show())["data"]
+    curves = [t for t in drawn if t["mode"] == "lines" and t.get("hoverinfo") != "skip"]
+    assert len(curves) == 5
+    assert {t["line"]["color"] for t in curves} <= set(LIGHT)
+
+
+def test_a_system_keeps_its_colour_when_others_are_taken_away() -> None:
+    def colour(shown: object) -> str:
+        drawn = figure(shown)["data"]  # type: ignore[arg-type]
+        return next(
+            str(t["line"]["color"])
+            for t in drawn
+            if t.get("name") == "TPU v2-8 · batch 512" and t.get("hovertemplate")
+        )
+
+    alone = show(systems="tpu-v2-8-batch-512", baseline="tpu-v2-8-batch-64")
+    assert colour(alone) == colour(show())
+
+
+def test_linear_and_log_scales_are_what_they_are_called() -> None:
+    assert figure(show())["layout"]["yaxis"]["type"] == "log"
+    assert figure(show(scale="linear"))["layout"]["xaxis"]["type"] == "linear"
+
+
+def test_no_system_chosen_shows_why_and_one_button_back(store: Store) -> None:
+    shown = show(systems="")
+    assert "No system is chosen." in texts(shown)
+    assert not shown.get("plotly_chart")
+    shown.button(key="how-long.back").click().run()
+    assert _shown_by_default(store).sentence in texts(sound(shown))
+
+
+def test_another_workload_shows_its_own_systems() -> None:
+    shown = show()
+    shown.selectbox(key="how-long.workload").select("not-named-in-the-article").run()
+    assert sound(shown).multiselect(key="how-long.systems").value == [
+        "2-x-gpu-without-p2p",
+        "gpu",
+    ]
+
+
+# -- refusals ----------------------------------------------------------------------------------
+
+FEED = "no-validation-no-augmentation-from-memory-1-worker-fed-by-"
+
+
+@pytest.mark.parametrize("feed", ["fit", "fit-truncated", "generator"])
+def test_where_every_option_is_refused_the_reason_and_the_next_step_are_shown(feed: str) -> None:
+    shown = show(pattern=FEED + feed)
+    said = texts(shown)
+    assert "No total for 2000 epochs of WideResNet-103M: Only the mean of epochs 2 and" in said
+    assert "Next: Measure the first epoch and the time before it." in said
+    assert "Nothing to draw: every option is refused; the table says why." in said
+    assert not shown.get("plotly_chart")
+
+
+def test_a_refused_option_stands_in_the_table_with_its_reason() -> None:
+    table = show(pattern=FEED + "fit").dataframe[0].value
+    assert set(table["total"]) == {"–"}
+    assert all("Measure the first epoch" in why for why in table["why"])
+
+
+def test_one_epoch_is_answered_where_more_are_refused() -> None:
+    assert "1 epoch of WideResNet-103M" in texts(show(epochs="1"))
+
+
+# -- throughput --------------------------------------------------------------------------------
+
+
+def test_throughput_speaks_the_planners_sentences(store: Store) -> None:
+    curves = curves_of([o.run for o in _options(store)])
+    said = texts(show("throughput"))
+    assert curves
+    assert all(curve_sentence(c) in said for c in curves)
+
+
+def test_published_parameters_make_a_curve_without_points() -> None:
+    shown = show("throughput", workload="not-named-in-the-article")
+    assert "saturates at 513.8 samples/s" in texts(shown)
+    assert len(shown.get("plotly_chart")) == 1  # no points, so no residuals
+
+
+def test_two_patterns_of_one_system_are_told_apart(store: Store) -> None:
+    patterns = list(slugs(queries.patterns(store, _first(store)[0])))[:2]
+    labels = set(lines(show("throughput", workload=WORKLOAD, patterns=patterns)))
+    assert len(labels) == 4
+
+
+def test_no_curve_chosen_shows_one_button_back() -> None:
+    shown = show("throughput", systems="")
+    assert "No curve is chosen." in texts(shown)
+    shown.button(key="throughput.back").click().run()
+    assert "saturates at" in texts(sound(shown))
+
+
+# -- results -----------------------------------------------------------------------------------
+
+
+def test_all_runs_are_listed_and_counted(store: Store) -> None:
+    shown = show("results")
+    total = queries.totals(store).runs
+    assert f"{total} of {total} runs" in texts(shown)
+    assert len(shown.dataframe[0].value) == total
+
+
+def test_a_filter_leaves_the_runs_it_names_and_counts_stand_beside_options(store: Store) -> None:
+    shown = show("results", system="gpu")
+    left = queries.facets(store, {})["system"]["GPU"]
+    assert f"{left} of 37 runs" in texts(shown)
+    assert set(shown.dataframe[0].value["system"]) == {"GPU"}
+    offered = shown.multiselect(key="results.global_batch_size").options
+    assert {"64 (2)", "512 (0)"} <= set(offered)
+
+
+def test_filters_that_leave_nothing_are_named_and_one_button_clears_them() -> None:
+    shown = show("results", system="gpu", global_batch_size="512")
+    assert "No run to show." in texts(shown)
+    assert "The filters on system, batch size leave none of 37 runs." in texts(shown)
+    shown.button(key="results.clear").click().run()
+    assert "37 of 37 runs" in texts(sound(shown))
+
+
+def test_a_run_opens_by_its_link_and_closes_to_the_same_filters(store: Store) -> None:
+    run = _options(store)[0].run
+    shown = show("results", run=run.run_id, system="gpu")
+    assert "at batch 64: 18 min 28 s an epoch, 18 min 51 s for epoch 1." in texts(shown)
+    values = " ".join(shown.dataframe[0].value["Value"])
+    assert run.run_id in values
+    assert "koshian2" in values
+    shown.button(key="results.all").click().run()
+    assert "7 of 37 runs" in texts(sound(shown))
+
+
+def test_every_recorded_column_is_shown_with_its_unit_and_meaning(store: Store) -> None:
+    run = _options(store)[0].run
+    columns = show("results", run=run.run_id).dataframe[1].value
+    told = columns.set_index("Column").loc["later_epoch_mean_s"]
+    assert (told["Value"], told["Unit"]) == ("1108.4", "s")
+
+
+def test_a_run_that_is_nowhere_is_told_and_the_list_is_shown() -> None:
+    said = texts(show("results", run="0" * 32))
+    assert "the run this link names is not in any result folder now." in said
+    assert "37 of 37 runs" in said
+
+
+@pytest.mark.parametrize("run", ["abc", "x'; DROP TABLE runs; --", "../../etc/passwd"])
+def test_what_is_no_run_id_is_told_and_the_list_is_shown(run: str) -> None:
+    said = texts(show("results", run=run))
+    assert "is not of that form." in said
+    assert "37 of 37 runs" in said
+
+
+# -- usual systems -----------------------------------------------------------------------------
+
+
+def test_of_each_system_the_smallest_and_the_largest_batch_are_usual(store: Store) -> None:
+    options = _options(store)
+    usual = usual_options(dict(zip(slugs(o.label for o in options), options, strict=True)))
+    assert usual == [
+        "gpu-batch-64", "gpu-batch-256", "tpu-v2-8-batch-64", "tpu-v2-8-batch-512",
+        "tpu-v2-8-batch-4-096",
+    ]  # fmt: skip
+    assert len(usual) <= MOST_CHOSEN
