@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
 from pages.parts import theme, widgets
@@ -184,7 +183,7 @@ def _along(one: SystemCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
 
 def _figure(
     chosen: list[SystemCurve], everything: list[SystemCurve], look: Theme, *, log: bool
-) -> go.Figure:
+) -> object:
     return figures.throughput(lines(chosen, everything), look, log=log)
 
 
