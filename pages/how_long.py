@@ -326,17 +326,18 @@ def _shown(answer: Answer, result: HowLong) -> dict[str, str | float | None]:
 
 
 def _other_epochs(result: HowLong, *, another: bool) -> None:
-    with st.expander("Other numbers of epochs (h:mm:ss)", icon=":material/table:"):
-        options = [a.option for a in result.answers]
-        rows = how_long_tables.epochs_rows(options, another_session=another)
-        st.dataframe(
-            rows,
-            hide_index=True,
-            placeholder="–",
-            key="how-long.grid",
-            alt="Totals of every chosen system for 10 to 2000 epochs",
-        )
-        st.caption("Pre-train time + epoch 1 + mean of the later epochs × (N - 1).")
+    box = widgets.folded("Other numbers of epochs (h:mm:ss)", "table", "how-long.others")
+    if box.open:
+        with box:
+            options = [a.option for a in result.answers]
+            st.dataframe(
+                how_long_tables.epochs_rows(options, another_session=another),
+                hide_index=True,
+                placeholder="–",
+                key="how-long.grid",
+                alt="Totals of every chosen system for 10 to 2000 epochs",
+            )
+            st.caption("Pre-train time + epoch 1 + mean of the later epochs × (N - 1).")
 
 
 def _ratios(result: HowLong, options: list[Option]) -> None:
@@ -344,11 +345,12 @@ def _ratios(result: HowLong, options: list[Option]) -> None:
     fast, slow = result.answers[0].option.run.system, result.baseline.run.system
     if fast == slow:
         return
-    rows = ratio_rows(options, fast, slow, result.epochs)
-    if rows:
-        with st.expander(f"{as_text(fast)} against {as_text(slow)}", icon=":material/balance:"):
+    label = f"{as_text(fast)} against {as_text(slow)}"
+    box = widgets.folded(label, "balance", "how-long.against")
+    if box.open:
+        with box:
             st.dataframe(
-                rows,
+                ratio_rows(options, fast, slow, result.epochs),
                 hide_index=True,
                 placeholder="–",
                 key="how-long.ratios",
@@ -358,15 +360,16 @@ def _ratios(result: HowLong, options: list[Option]) -> None:
 
 
 def _sources(result: HowLong, shared: Store) -> None:
-    with st.expander("Where these numbers come from", icon=":material/source:"):
-        rows = how_long_tables.source_rows([a.option for a in result.answers], shared.sets)
-        st.dataframe(
-            rows,
-            hide_index=True,
-            placeholder="–",
-            key="how-long.sources",
-            alt="Sources of every number",
-        )
+    box = widgets.folded("Where these numbers come from", "source", "how-long.origin")
+    if box.open:
+        with box:
+            st.dataframe(
+                how_long_tables.source_rows([a.option for a in result.answers], shared.sets),
+                hide_index=True,
+                placeholder="–",
+                key="how-long.sources",
+                alt="Sources of every number",
+            )
 
 
 def _report(

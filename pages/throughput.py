@@ -245,14 +245,16 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
                 "epochwise-points.csv",
                 key="throughput.points",
             )
-    with st.expander("Where these numbers come from", icon=":material/source:"):
-        st.dataframe(
-            _sources(chosen, shared),
-            hide_index=True,
-            placeholder="–",
-            key="throughput.sources",
-            alt="Sources of every curve",
-        )
+    box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
+    if box.open:
+        with box:
+            st.dataframe(
+                _sources(chosen, shared),
+                hide_index=True,
+                placeholder="–",
+                key="throughput.sources",
+                alt="Sources of every curve",
+            )
 
 
 def _shown(row: Record) -> dict[str, object]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.parts.links import Link, as_text
 from planner.figures import CONFIG
@@ -50,6 +51,11 @@ def download(label: str, make: Callable[[], bytes | str], name: str, *, key: str
         on_click="ignore",
         width="stretch",
     )
+
+
+def folded(label: str, icon: str, key: str) -> ExpanderContainer:
+    """A folded box whose inside is only made once it is open: ask its `.open`."""
+    return st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun")
 
 
 def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: str) -> None:

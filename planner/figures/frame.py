@@ -1,4 +1,8 @@
-"""What all charts share: size, colours, bands, axes, names at the line ends, export."""
+"""What all charts share: size, colours, bands, names at the line ends, export.
+
+A chart is put together as plain dictionaries: calling plotly's own add_... and update_... methods
+took longer than everything else on a page together.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +34,11 @@ class Named(Protocol):
 HEIGHT: Final = 430
 """Height of a chart [px]."""
 
-
 _LABEL_GAP: Final = 17.0
-
-
-MARGIN: Final = {"l": 64, "r": 16, "t": 26, "b": 48}
-
+"""Least distance of two names at line ends [px]."""
+_WIDEST: Final = 190
+_MARGIN: Final = {"l": 64, "r": 16, "t": 26, "b": 48}
+_FONT: Final = "Source Sans, Source Sans Pro, sans-serif"
 
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
@@ -43,6 +46,109 @@ CONFIG: Final[dict[str, Any]] = {
     "toImageButtonOptions": {"format": "png", "filename": "epochwise", "scale": 2},
 }
 """How a chart behaves in the page: the picture button stays, nothing leaves the machine."""
+
+
+class Drawing:
+    """A chart in the making: traces, notes and axes, turned into a figure at the end."""
+
+    def __init__(self, theme: Theme, height: int = HEIGHT) -> None:
+        self.theme = theme
+        self.height = height
+        self.x: dict[str, Any] = {}
+        self.y: dict[str, Any] = {}
+        self._traces: list[dict[str, Any]] = []
+        self._shapes: list[dict[str, Any]] = []
+        self._notes: list[dict[str, Any]] = []
+        self._right = _MARGIN["r"]
+
+    def line(self, x: Floats, y: Floats, **more: object) -> None:
+        """A line through known values."""
+        self._traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y} | more)
+
+    def points(self, x: Floats, y: Floats, **more: object) -> None:
+        """Markers."""
+        self._traces.append({"type": "scatter", "mode": "markers", "x": x, "y": y} | more)
+
+    def band(self, x: Floats, low: Floats, high: Floats, *, colour: str, name: str) -> None:
+        """A filled interval in the line's own colour; nothing below two known bounds."""
+        good = np.isfinite(low) & np.isfinite(high)
+        if good.sum() > 1:
+            edge = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "name": name}
+            self.line(x[good], high[good], **edge)
+            self.line(x[good], low[good], **edge, fill="tonexty", fillcolor=rgba(colour, 0.18))
+
+    def mark(self, x: float, text: str, *, log: bool) -> None:
+        """A dashed line at `x` with its name above the chart."""
+        line = {"color": self.theme.quiet, "dash": "dash", "width": 1}
+        self._shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper",
+                             "line": line})  # fmt: skip
+        self.note(text, x=float(np.log10(x)) if log else x, y=1, yref="paper", yanchor="bottom")
+
+    def note(self, text: str, **where: object) -> None:
+        """Text without an arrow, quiet unless a font is given."""
+        font = {"font": {"color": self.theme.quiet}, "showarrow": False}
+        self._notes.append(font | {"text": escape(text)} | where)
+
+    def end_labels(self, lines: Sequence[Named], ends: Sequence[float], *, log: bool) -> None:
+        """Names at the line ends instead of a legend, at least one text height apart."""
+        widest = max((7 * len(line.short) for line in lines), default=0)
+        self._right = min(widest + _MARGIN["r"], _WIDEST)
+        at = np.array([np.log10(max(e, 1e-12)) if log else e for e in ends])
+        for line, y, shift in zip(lines, at, self._apart(at, log=log), strict=True):
+            font = {"color": self.theme.colours[line.slot], "size": 12}
+            self.note(line.short, x=1, xref="paper", xanchor="left", xshift=4, y=float(y),
+                      yshift=float(shift), font=font)  # fmt: skip
+
+    def figure(self) -> go.Figure:
+        """The chart, unchecked: plotly's check of every part is run by the tests, not by pages."""
+        axis = {"gridcolor": self.theme.grid, "linecolor": self.theme.grid, "zeroline": False,
+                "tickfont": {"color": self.theme.quiet}}  # fmt: skip
+        layout = {
+            "height": self.height,
+            "margin": _MARGIN | {"r": self._right},
+            "showlegend": False,
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "hovermode": "closest",
+            "font": {"color": self.theme.text, "family": _FONT},
+            "hoverlabel": {"bgcolor": self.theme.background, "font": {"color": self.theme.text},
+                           "align": "left"},
+            "dragmode": "zoom",
+            "xaxis": axis | self.x | {"title": self._title(self.x)},
+            "yaxis": axis | self.y | {"title": self._title(self.y)},
+            "shapes": self._shapes,
+            "annotations": self._notes,
+        }  # fmt: skip
+        return go.Figure({"data": self._traces, "layout": layout}, _validate=False)
+
+    def _title(self, axis: dict[str, Any]) -> dict[str, Any]:
+        return {"text": axis.get("title", ""), "font": {"color": self.theme.quiet}}
+
+    def _apart(self, at: Floats, *, log: bool) -> Floats:
+        """Pixel shifts that keep neighbouring labels `_LABEL_GAP` apart, in their order."""
+        if at.size < 2:
+            return np.zeros(at.size)
+        bottom = at.min() - 1 if log else min(0.0, float(at.min()))
+        low, high = self.y.get("range") or (bottom, at.max())
+        pixels = (at - low) / max(high - low, 1e-12) * (self.height - _MARGIN["t"] - _MARGIN["b"])
+        placed = pixels.copy()
+        order = np.argsort(pixels)
+        for _ in range(40):
+            for a, b in itertools.pairwise(order):
+                lack = _LABEL_GAP - (placed[b] - placed[a])
+                if lack > 0:
+                    placed[a] -= lack / 2
+                    placed[b] += lack / 2
+        shifts: Floats = placed - pixels
+        return shifts
+
+
+def log_ticks(low: float, high: float) -> dict[str, Any]:
+    """Ticks at 1, 2 and 5 times powers of ten, from `low` to `high`."""
+    decades = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
+    ticks = [m * 10.0**k for k in decades for m in (1, 2, 5)]
+    ticks = [t for t in ticks if low * 0.7 <= t <= high * 1.4]
+    return {"tickvals": ticks, "ticktext": [f"{t:,.3g}" if t < 1 else f"{t:,.0f}" for t in ticks]}
 
 
 def html(figure: go.Figure) -> str:
@@ -59,126 +165,12 @@ def html(figure: go.Figure) -> str:
     return piece
 
 
-def layout(figure: go.Figure, theme: Theme, labels: Sequence[str]) -> None:
-    """Room on the right for the longest end label; no legend, no title inside the chart."""
-    right = max((7 * len(text) for text in labels), default=0) + MARGIN["r"]
-    axis = {
-        "gridcolor": theme.grid,
-        "linecolor": theme.grid,
-        "zeroline": False,
-        "tickfont": {"color": theme.quiet},
-        "title_font": {"color": theme.quiet},
-    }
-    figure.update_layout(
-        height=HEIGHT,
-        margin=MARGIN | {"r": min(right, 190)},
-        showlegend=False,
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        hovermode="closest",
-        font={"color": theme.text, "family": "Source Sans, Source Sans Pro, sans-serif"},
-        hoverlabel={"bgcolor": theme.background, "font": {"color": theme.text}, "align": "left"},
-        xaxis=axis,
-        yaxis=axis,
-        dragmode="zoom",
-        title_text="",
-    )
-
-
-def band(
-    figure: go.Figure, x: Floats, low: Floats, high: Floats, *, colour: str, name: str
-) -> None:
-    """A filled interval in the line's own colour; nothing where fewer than two bounds are known."""
-    good = np.isfinite(low) & np.isfinite(high)
-    if good.sum() < 2:
-        return
-    edge = {"width": 0, "color": colour}
-    figure.add_scatter(
-        x=x[good],
-        y=high[good],
-        mode="lines",
-        line=edge,
-        hoverinfo="skip",
-        name=name,
-        legendgroup=name,
-    )
-    figure.add_scatter(
-        x=x[good],
-        y=low[good],
-        mode="lines",
-        line=edge,
-        hoverinfo="skip",
-        name=name,
-        legendgroup=name,
-        fill="tonexty",
-        fillcolor=rgba(colour, 0.18),
-    )
-
-
-def end_labels(
-    figure: go.Figure,
-    theme: Theme,
-    lines: Sequence[Named],
-    ends: Sequence[float],
-    *,
-    log: bool,
-) -> None:
-    """Names at the line ends instead of a legend, at least one text height apart."""
-    at = np.array([np.log10(max(e, 1e-12)) if log else e for e in ends])
-    shifts = _apart(at, figure, log=log)
-    for line, y, shift in zip(lines, at, shifts, strict=True):
-        figure.add_annotation(
-            x=1,
-            xref="paper",
-            xanchor="left",
-            y=float(y),
-            yshift=float(shift),
-            showarrow=False,
-            xshift=4,
-            text=_escape(line.short),
-            font={"color": theme.colours[line.slot], "size": 12},
-        )
-
-
-def _apart(at: Floats, figure: go.Figure, *, log: bool) -> Floats:
-    """Pixel shifts that keep neighbouring labels `_LABEL_GAP` px apart, in their order."""
-    if at.size < 2:
-        return np.zeros(at.size)
-    given = figure.layout.yaxis.range
-    low, high = (
-        (given[0], given[1])
-        if given
-        else (min(0.0, at.min()) if not log else at.min() - 1, at.max())
-    )
-    pixels = (at - low) / max(high - low, 1e-12) * (HEIGHT - MARGIN["t"] - MARGIN["b"])
-    placed = pixels.copy()
-    order = np.argsort(pixels)
-    for _ in range(40):
-        for a, b in itertools.pairwise(order):
-            lack = _LABEL_GAP - (placed[b] - placed[a])
-            if lack > 0:
-                placed[a] -= lack / 2
-                placed[b] += lack / 2
-    shifts: Floats = placed - pixels
-    return shifts
-
-
-def log_ticks(figure: go.Figure, low: float, high: float) -> None:
-    """Ticks at 1, 2, 5 times powers of ten, between `low` and `high`."""
-    decades = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
-    ticks = [
-        m * 10.0**k for k in decades for m in (1, 2, 5) if low * 0.7 <= m * 10.0**k <= high * 1.4
-    ]
-    figure.update_yaxes(
-        tickvals=ticks, ticktext=[f"{t:,.3g}" if t < 1 else f"{t:,.0f}" for t in ticks]
-    )
+def escape(text: str) -> str:
+    """Names from data are never markup, not even plotly's own few tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def last(values: Floats) -> float:
     """The last value that is known; 1 where none is."""
     good = values[np.isfinite(values)]
     return float(good[-1]) if good.size else 1.0
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,75 @@
+"""Curves of systems: grouping, sentences, rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner.curves import crossover_sentence, curve_rows, curve_sentence, curves_of, grid_of
+from planner.curves import point_rows as points_of
+from planner.estimate import Refusal
+from planner.runs import Run
+from tests.planner.test_how_long import RUN
+
+
+def _run(batch: int, step_s: float, **more: str) -> Run:
+    return replace(RUN, global_batch_size=batch, step_time_s=step_s, **more)  # type: ignore[arg-type]
+
+
+def _sweep(v0: float, t: float, **more: str) -> list[Run]:
+    return [_run(b, t + b / v0, **more) for b in (32, 128, 512)]
+
+
+def test_systems_patterns_and_software_make_curves_of_their_own() -> None:
+    runs = [*_sweep(100, 0.5), *_sweep(400, 1.0, system="TPU"), *_sweep(90, 0.5, pattern="q, p")]
+    assert [c.label for c in curves_of(runs)] == ["GPU", "TPU", "GPU · q"]
+
+
+def test_a_failed_run_is_no_point() -> None:
+    runs = [*_sweep(100, 0.5), _run(1024, 1.0, status="oom")]
+    assert curves_of(runs)[0].batch.max() == 512
+
+
+def test_the_sentence_says_v0_b50_b90_and_what_lies_beyond() -> None:
+    told = curve_sentence(curves_of(_sweep(100, 0.5))[0])
+    assert "saturates at 100 samples/s (90 %:" in told
+    assert "half of that is reached at batch 50" in told
+    assert "90 % at batch 450" in told
+    assert "beyond" not in told
+    assert "beyond the largest measured batch (512), which reaches 34 %" in curve_sentence(
+        curves_of(_sweep(1000, 1.0))[0]
+    )
+
+
+def test_a_refused_curve_says_why_and_what_to_measure() -> None:
+    one = curves_of([_run(64, 1.0)])[0]
+    assert isinstance(one.curve, Refusal)
+    assert one.curve.measure_next in curve_sentence(one)
+    assert curve_rows([one])[0]["refused"] == one.curve.reason
+    assert points_of([one])[0]["fitted_step_s"] is None
+
+
+def test_the_crossing_names_the_faster_system() -> None:
+    a, b = curves_of([*_sweep(100, 0.1), *_sweep(400, 1.0, system="TPU")])
+    assert crossover_sentence(a, b).startswith("TPU is faster than GPU above batch 120")
+    assert crossover_sentence(a, curves_of([_run(64, 1.0)])[0]).startswith("Without both curves")
+
+
+def test_published_parameters_draw_a_curve_without_interval() -> None:
+    run = replace(RUN, global_batch_size=None, step_time_s=None, asymptotic_throughput=258.1,
+                  overhead_s=0.054)  # fmt: skip
+    one = curves_of([run])[0]
+    row = curve_rows([one])[0]
+    assert (row["asymptotic_throughput"], row["overhead_s"], row["batch_90_low"]) == (
+        258.1, 0.054, None,
+    )  # fmt: skip
+    assert "(90 %" not in curve_sentence(one)
+    assert np.isfinite(grid_of(one)).all()
+
+
+def test_points_and_their_fit_agree_on_clean_data() -> None:
+    rows = points_of(curves_of(_sweep(100, 0.5)))
+    assert [r["measured_against_fit_percent"] for r in rows] == pytest.approx([0, 0, 0], abs=1e-3)
+    assert rows[0]["samples_per_s"] == pytest.approx(32 / 0.82, rel=1e-4)

@@ -1,0 +1,107 @@
+"""Charts: plotly accepts every part, and what is drawn is what was asked."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from planner import figures
+from planner.figures.frame import Drawing
+from planner.palette import DARK_THEME, LIGHT_THEME, Theme, rgba, slots
+
+EPOCHS = np.array([1.0, 10.0, 100.0, 2000.0])
+THEMES = (LIGHT_THEME, DARK_THEME)
+
+
+def _time_line(label: str = "GPU", slot: int = 0, factor: float = 1.0) -> figures.TimeLine:
+    value = factor * 60.0 * EPOCHS
+    return figures.TimeLine(
+        label=label, short=label, device_kind="gpu", slot=slot, epochs=EPOCHS, value=value,
+        low=value * 0.9, high=value * 1.1, measured_epochs=10,
+    )  # fmt: skip
+
+
+def _throughput_line() -> figures.ThroughputLine:
+    batch = np.array([32.0, 64.0, 128.0, 256.0, 512.0])
+    value = batch / (batch / 100 + 0.5)
+    return figures.ThroughputLine(
+        label="TPU <b>", short="TPU <b>", device_kind="tpu", slot=3,
+        measured_batch=batch[1:4], measured=value[1:4], batch=batch, value=value,
+        low=value * 0.9, high=np.r_[value[:-1], np.nan], smallest=64.0, largest=256.0,
+        residuals=np.array([0.01, -0.02, 0.01]),
+    )  # fmt: skip
+
+
+def _all(theme: Theme) -> list[go.Figure]:
+    epoch, seconds = np.arange(1.0, 6.0), np.array([9.0, 5.0, 5.1, 4.9, 5.0])
+    return [
+        *(figures.total_time([_time_line()], 2000, theme, log=log) for log in (True, False)),
+        *(figures.throughput([_throughput_line()], theme, log=log) for log in (True, False)),
+        figures.residuals([_throughput_line()], theme),
+        figures.epoch_times(epoch, seconds, 5.0, 0.1, theme),
+        figures.epoch_times(epoch, seconds, None, None, theme),
+    ]
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
+def test_plotly_accepts_every_part_of_every_chart(theme: Theme) -> None:
+    for figure in _all(theme):
+        go.Figure(figure.to_dict())  # raises ValueError on any wrong part
+
+
+def test_charts_of_nothing_are_drawn_empty() -> None:
+    assert not figures.total_time([], 10, LIGHT_THEME, log=True).data
+    assert not figures.throughput([], LIGHT_THEME, log=False).data
+
+
+def test_outside_the_measured_batches_the_curve_is_grey_and_dashed() -> None:
+    drawn = figures.throughput([_throughput_line()], LIGHT_THEME, log=True).data
+    beyond = [t for t in drawn if t.mode == "lines" and t.line.dash == "dash"]
+    assert {t.line.color for t in beyond} == {LIGHT_THEME.quiet}
+    assert {(min(t.x), max(t.x)) for t in beyond} == {(32, 64), (256, 512)}
+
+
+def test_a_band_has_the_colour_of_its_line() -> None:
+    line = _time_line(slot=4)
+    drawn = figures.total_time([line], 2000, DARK_THEME, log=True).data
+    fills = [t.fillcolor for t in drawn if t.fill]
+    assert fills == [rgba(DARK_THEME.colours[4], 0.18)]
+
+
+def test_names_from_data_are_not_markup() -> None:
+    figure = figures.throughput([_throughput_line()], LIGHT_THEME, log=True)
+    assert "<b>" not in "".join(a.text for a in figure.layout.annotations)
+    assert not any("<b>" in (t.name or "") for t in figure.data if t.hoverinfo != "skip")
+
+
+def test_names_at_the_line_ends_never_touch() -> None:
+    drawing = Drawing(LIGHT_THEME)
+    drawing.y = {"range": [0.0, 1.0]}
+    at = np.array([0.5, 0.5, 0.501, 0.52, 0.9])
+    pixels = at * (430 - 26 - 48) + drawing._apart(at, log=False)
+    assert min(b - a for a, b in itertools.pairwise(sorted(pixels))) >= 16.5
+
+
+def test_the_question_is_marked_with_its_number() -> None:
+    figure = figures.total_time([_time_line()], 2000, LIGHT_THEME, log=True)
+    assert "2,000 epochs" in [a.text for a in figure.layout.annotations]
+
+
+def test_the_batch_axis_has_powers_of_two_only() -> None:
+    ticks = figures.throughput([_throughput_line()], LIGHT_THEME, log=True).layout.xaxis.tickvals
+    assert all(t & (t - 1) == 0 for t in ticks)
+
+
+def test_an_exported_chart_needs_no_network_and_offers_no_upload() -> None:
+    page = figures.html(figures.total_time([_time_line()], 2000, LIGHT_THEME, log=True))
+    assert "sendChartToCloud" in page.split("Plotly.newPlot")[-1]
+    assert '<script src="http' not in page
+    assert len(page) > 3_000_000
+
+
+def test_a_filter_does_not_recolour_what_stays() -> None:
+    everything = [f"system {i}" for i in range(10)]
+    assert slots(["system 7"], everything)["system 7"] == slots(everything, everything)["system 7"]

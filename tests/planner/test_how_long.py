@@ -1,0 +1,162 @@
+"""How long: labels, ranking, sentences, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from planner.estimate import Estimate, Refusal
+from planner.how_long import (
+    Option,
+    chart_epochs,
+    how_long,
+    options_of,
+    times,
+    total_time,
+)
+from planner.how_long_tables import answer_rows, epochs_rows, source_rows
+from planner.ratio_tables import ratio_rows
+from planner.runs import Run
+
+RUN = Run(
+    run_id="a" * 32, result_set="s", folder="yours", file="f", status="ok", status_reason=None,
+    basis="measured", source=None, source_url=None, licence="CC0", note=None,
+    recorded_at=datetime(2026, 11, 21, tzinfo=UTC), model="Net", workload="Net · Data",
+    system="GPU", pattern="p", software="TF", device_kind="gpu", mode="training",
+    global_batch_size=64, pre_train_s=1.0, first_epoch_s=12.0, until_first_epoch_end_s=None,
+    later_epoch_mean_s=10.0, later_epoch_sd_s=0.1, epochs_measured=5, total_s=None,
+    steps_per_epoch=10, samples_per_epoch=640, step_time_s=1.0, samples_per_s=64.0,
+    asymptotic_throughput=None, overhead_s=None,
+)  # fmt: skip
+FAST = replace(RUN, run_id="b" * 32, system="TPU", later_epoch_mean_s=2.0, later_epoch_sd_s=0.01)
+
+
+def _options(*runs: Run) -> list[Option]:
+    return options_of(runs)
+
+
+def test_a_label_is_system_and_batch_where_that_is_enough() -> None:
+    assert [o.label for o in _options(RUN, FAST)] == ["GPU · batch 64", "TPU · batch 64"]
+
+
+def test_labels_grow_only_where_two_would_be_equal() -> None:
+    other = replace(RUN, software="JAX")
+    third = replace(RUN, software="JAX", result_set="t")
+    same = replace(RUN, run_id="c" * 32)
+    labels = [o.label for o in _options(RUN, other, third, same, FAST)]
+    assert len(set(labels)) == 5
+    assert labels[1] == "GPU · batch 64 · JAX · s"
+    assert labels[-1] == "TPU · batch 64"
+
+
+def test_the_fastest_comes_first_and_its_ratio_is_of_the_totals() -> None:
+    result = how_long(_options(RUN, FAST), 100, "GPU · batch 64")
+    best = result.answers[0]
+    assert best.option.run is FAST
+    assert isinstance(best.total, Estimate)
+    assert best.times_faster is not None
+    assert best.total.value == pytest.approx(1 + 12 + 2 * 99)
+    assert best.times_faster.value == pytest.approx((1 + 12 + 10 * 99) / (1 + 12 + 2 * 99))
+
+
+def test_the_sentence_names_workload_batch_system_interval_and_baseline() -> None:
+    told = how_long(_options(RUN, FAST), 100, "GPU · batch 64").sentence
+    assert told.startswith("100 epochs of Net at batch 64 on TPU: 3 min 31 s (90 %: 3 min")
+    assert told.endswith("4.75x faster than GPU at batch 64.")
+
+
+def test_alone_an_option_is_compared_with_nothing() -> None:
+    assert "faster" not in how_long(_options(RUN), 1, "GPU · batch 64").sentence
+    assert how_long(_options(RUN), 1, "GPU · batch 64").sentence.startswith("1 epoch of Net")
+
+
+def test_two_totals_within_their_joint_interval_are_not_decided() -> None:
+    near = replace(RUN, run_id="d" * 32, system="GPU B", later_epoch_mean_s=10.01)
+    told = how_long(_options(RUN, near), 2000, "GPU · batch 64").undecided
+    assert told.startswith("Not decided between")
+    assert "Measure both again" in told
+    assert not how_long(_options(RUN, FAST), 2000, "GPU · batch 64").undecided
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"status": "oom", "status_reason": "12 GB asked, 8 GB there"}, "12 GB asked"),
+        ({"later_epoch_mean_s": None}, "Epoch times are not known"),
+        ({"first_epoch_s": None}, "epoch 1 and the time before it"),
+        ({"later_epoch_sd_s": 5.0}, "vary"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_with_its_way_out(
+    change: dict[str, object], reason: str
+) -> None:
+    bad = replace(RUN, **change)  # type: ignore[arg-type]
+    result = how_long(_options(bad, FAST), 10, "GPU · batch 64")
+    refused = result.answers[-1].total
+    assert isinstance(refused, Refusal)
+    assert reason in refused.reason
+    assert refused.measure_next
+    assert result.answers[0].times_faster is None
+
+
+def test_where_only_the_sum_before_epoch_2_is_known_it_is_used() -> None:
+    run = replace(RUN, pre_train_s=None, first_epoch_s=None, until_first_epoch_end_s=13.0)
+    total = total_time(_options(run)[0], 10)
+    assert isinstance(total, Estimate)
+    assert total.value == pytest.approx(13 + 9 * 10)
+
+
+def test_single_epochs_and_their_summary_say_the_same() -> None:
+    epochs = (12.0, 9.9, 10.1, 10.0, 10.0)
+    sd = 0.0707106781
+    kept = Option(label="x", run=RUN, epoch_s=epochs)
+    summed = Option(label="x", run=replace(RUN, later_epoch_sd_s=sd), epoch_s=())
+    a, b = total_time(kept, 500), total_time(summed, 500)
+    assert isinstance(a, Estimate)
+    assert isinstance(b, Estimate)
+    assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high))
+
+
+def test_another_session_widens_and_does_not_move() -> None:
+    here, there = (total_time(_options(RUN)[0], 50, another_session=s) for s in (False, True))
+    assert isinstance(here, Estimate)
+    assert isinstance(there, Estimate)
+    assert here.value == there.value
+    assert there.high > here.high
+
+
+def test_rows_of_page_and_download_hold_the_same_numbers() -> None:
+    result = how_long(_options(RUN, FAST), 100, "GPU · batch 64")
+    rows = answer_rows(result)
+    assert [r["total_s"] for r in rows] == [211.0, 1003.0]
+    assert rows[0]["total_hms"] == "0:03:31"
+    assert epochs_rows([result.answers[0].option], [100])[0]["100"] == "0:03:31"
+    assert source_rows([result.baseline], [])[0]["Licence"] == "CC0"
+
+
+def test_the_curve_over_epochs_passes_through_the_question() -> None:
+    grid = chart_epochs(777)
+    assert 777 in grid
+    assert grid[0] == 1
+    assert (grid == grid.round()).all()
+
+
+def test_ratios_are_written_with_the_digits_they_deserve() -> None:
+    assert [times(x) for x in (1.0449, 24.28, 120.4)] == ["1.04x", "24.3x", "120x"]
+
+
+def test_nothing_chosen_and_an_unknown_baseline_say_what_to_do() -> None:
+    with pytest.raises(ValueError, match="Choose at least one"):
+        how_long([], 10, "x")
+    with pytest.raises(ValueError, match="not among the options"):
+        how_long(_options(RUN), 10, "x")
+
+
+def test_the_ratio_report_gives_every_comparison_its_name() -> None:
+    large = replace(RUN, run_id="e" * 32, global_batch_size=128, later_epoch_mean_s=8.0)
+    rows = ratio_rows(_options(RUN, large, FAST), "TPU", "GPU", 20)
+    assert [r["Comparison"] for r in rows][:2] == ["same batch, 64", "best against best"]
+    assert rows[0]["Decided"] == "yes"
+    assert ratio_rows(_options(RUN), "TPU", "GPU", 20) == []
