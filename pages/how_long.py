@@ -60,7 +60,7 @@ def show() -> None:
         return
     result = how_long(chosen, epochs, baseline.label, another_session=another)
     _answer(link, result, another=another, shared=shared, options=options)
-    left, right = st.columns(2, gap="small")
+    left, right = st.columns([9, 11], gap="small")
     with left:
         _chart(link, result, options, another=another)
     with right:
@@ -285,11 +285,11 @@ def _table(result: HowLong) -> None:
             key="how-long.table",
             alt="Totals of every chosen system",
             column_config={
-                "option": st.column_config.TextColumn("System", pinned=True),
-                "total": st.column_config.TextColumn("h:mm:ss", alignment="right"),
-                "sure": st.column_config.TextColumn("90 %", alignment="right"),
+                "option": st.column_config.TextColumn("System", pinned=True, width=152),
+                "total": st.column_config.TextColumn("h:mm:ss", alignment="right", width=80),
+                "sure": st.column_config.TextColumn("90 %", alignment="right", width=62),
                 "faster": st.column_config.ProgressColumn(
-                    "Times faster", format="%.2fx", min_value=0, max_value=most
+                    "Times faster", format="%.2fx", min_value=0, max_value=most, width=120
                 ),
                 "basis": st.column_config.TextColumn("Basis"),
                 "why": st.column_config.TextColumn("Why not"),

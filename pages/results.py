@@ -194,7 +194,7 @@ def _one_run(link: Link, shared: Store, run: Run) -> None:
         with actions:
             widgets.share(link, run_sentence(run))
             widgets.download(
-                "Run",
+                "Raw file",
                 lambda: queries.run_file(shared, run.run_id),
                 f"{run.run_id}.parquet",
                 key="results.run_file",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import http.client
+import os
 import socket
 import subprocess
 import sys

@@ -32,8 +32,11 @@ def test_rows_with_other_columns_keep_all_of_them() -> None:
 
 def test_a_page_shows_names_as_text_and_loads_nothing() -> None:
     evil = "<img src=http://x onerror=alert(1)>"
-    page = html_page(Report(title=evil, sentence=evil, notes=[evil], figure="<div>chart</div>",
-                            table=[{evil: evil}], sources=[{"s": evil}], link="", made="today"))  # fmt: skip
+    report = Report(
+        title=evil, sentence=evil, notes=[evil], figure="<div>chart</div>",
+        table=[{evil: evil}], sources=[{"s": evil}], link="", made="today",
+    )  # fmt: skip
+    page = html_page(report)
     assert "<img" not in page
     assert "<div>chart</div>" in page
     assert not re.search(r"<[^>]*(src|href)=", page)
