@@ -1,0 +1,93 @@
+"""A real Chromium on the real app, and a watch that fails a test on anything untoward.
+
+Untoward is: a line in the browser's error console, a request that leaves the machine, an
+exception box on the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect
+
+from tests.browser import chromium
+from tests.browser.look import ARGUMENTS, Watch, settled
+from tests.browser.server import served
+
+expect.set_options(timeout=15_000)
+
+
+class Visit(Protocol):
+    """Opens an address."""
+
+    def __call__(
+        self, url: str, *, width: int = 1440, dark: bool = False, elsewhere: bool = False
+    ) -> Page:
+        """The page, settled."""
+        ...
+
+
+@pytest.fixture(scope="session")
+def base_url() -> None:
+    """Addresses are written in full; and the plugin's own fixture is one pytest 9.2 warns of."""
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(
+    browser_type_launch_args: dict[str, Any], browser_type: BrowserType
+) -> dict[str, Any]:
+    """The Chromium on PATH, or Playwright's own; none at all is a failure, never a skip."""
+    path = chromium.executable()
+    if path is None and not Path(browser_type.executable_path).exists():
+        pytest.fail(chromium.ADVICE)
+    known = {"executable_path": path} if path else {}
+    return browser_type_launch_args | known | {"args": ARGUMENTS}
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The app on the shipped results alone; the folder of one's own is empty and stays so."""
+    with served(tmp_path_factory.mktemp("server") / "results") as url:
+        yield url
+
+
+@pytest.fixture
+def watch() -> Iterator[Watch]:
+    """What the browser complains of, or sends away, on any page that is watched."""
+    watched = Watch()
+    yield watched
+    assert watched.complaints() == []
+
+
+@pytest.fixture(scope="session")
+def desk(browser: Browser) -> Iterator[BrowserContext]:
+    """One browser for many pages, so that the scripts of Streamlit are read once."""
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def visit(desk: BrowserContext, browser: Browser, watch: Watch) -> Iterator[Visit]:
+    """Open an address as a new session and wait until the page has settled.
+
+    `elsewhere` opens it in a browser that never saw the app.
+    """
+    opened: list[Page] = []
+
+    def visit(url: str, *, width: int = 1440, dark: bool = False, elsewhere: bool = False) -> Page:
+        page = browser.new_page() if elsewhere else desk.new_page()
+        opened.append(page)
+        watch.over(page)
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.emulate_media(color_scheme="dark" if dark else "light")
+        page.goto(url)
+        return settled(page)
+
+    yield visit
+    watch.look_round()
+    for page in opened:
+        page.close()

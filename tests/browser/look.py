@@ -1,0 +1,118 @@
+"""How the proofs look at a page: waiting, watching, and where things are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request
+
+ARGUMENTS: Final = (
+    "--no-sandbox",  # for an administrator in a container; the pages are our own
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PAGES: Final = {
+    "": "How long?",
+    "how-long": "How long?",
+    "throughput": "Throughput",
+    "results": "Results",
+    "method": "Method",
+}
+"""Every address of the app, with its title."""
+
+_PROBES: Final = ("/_stcore/health", "/_stcore/host-config")
+"""Streamlit looks for itself under a deep link's own address first: 404, and no fault of ours."""
+_QUIET_MS: Final = 250
+_SETTLED: Final = """(quiet) => {
+    const app = document.querySelector('[data-testid=stApp]')
+    const busy = !app || app.dataset.testScriptState !== 'notRunning'
+        || document.querySelector('[data-testid=stSkeleton], [data-stale=true]')
+    if (busy) { window.quietSince = undefined; return false }
+    window.quietSince ??= performance.now()
+    return performance.now() - window.quietSince > quiet
+}"""
+
+
+class Watch:
+    """What must not happen, collected over every watched page."""
+
+    def __init__(self) -> None:
+        self._seen: list[str] = []
+        self._pages: list[Page] = []
+
+    def over(self, page: Page) -> None:
+        """Watch this page from now on."""
+        self._pages.append(page)
+        page.on("console", self._console)
+        page.on("request", self._request)
+        page.on("pageerror", lambda error: self._seen.append(f"script: {error}"))
+        page.on("dialog", self._dialog)
+
+    def look_round(self) -> None:
+        """Note the exception boxes that stand on the pages now."""
+        for page in self._pages:
+            boxes = page.get_by_test_id("stException").all_inner_texts()
+            self._seen += [f"exception box on {page.url}: {text}" for text in boxes]
+
+    def complaints(self) -> list[str]:
+        """All that was seen."""
+        return self._seen
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self._seen.append(f"a script spoke: {dialog.message}")
+        dialog.dismiss()
+
+    def _console(self, message: ConsoleMessage) -> None:
+        place = message.location["url"]
+        if message.type == "error" and not place.endswith(_PROBES):
+            self._seen.append(f"console: {message.text} ({place})")
+
+    def _request(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        local = address.hostname == "127.0.0.1" or address.scheme in {"data", "blob", "file"}
+        if not local:
+            self._seen.append(f"request left the machine: {request.url}")
+
+
+def settled(page: Page) -> Page:
+    """The page, once its script has not run for a while and nothing on it is stale."""
+    page.evaluate("window.quietSince = undefined")
+    page.wait_for_function(_SETTLED, arg=_QUIET_MS)
+    return page
+
+
+def answer(page: Page) -> Locator:
+    """The sentence that answers the page's question."""
+    return page.get_by_test_id("stMain").get_by_role("heading", level=4)
+
+
+def widget(page: Page, key: str) -> Locator:
+    """The widget with this key, as `how-long.epochs`."""
+    return page.locator(f".st-key-{key.replace('.', '-')}")
+
+
+def choose(page: Page, key: str, option: str) -> Page:
+    """Pick an option of a select box or of a list of many."""
+    widget(page, key).get_by_role("combobox").click()
+    page.get_by_role("option", name=option, exact=True).click()
+    page.keyboard.press("Escape")
+    return settled(page)
+
+
+def press(page: Page, key: str, label: str) -> Page:
+    """Click the pill, the segment or the button with this label."""
+    widget(page, key).get_by_text(label, exact=True).click()
+    return settled(page)
+
+
+def download(page: Page, key: str) -> Path:
+    """The file that the download button gives."""
+    with page.expect_download() as coming:
+        widget(page, key).get_by_role("button").click()
+    return Path(coming.value.path())

@@ -1,0 +1,197 @@
+"""The first page: its answer, its links, its memory."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pages.how_long import usual_options
+from pages.parts.links import slug, slugs
+from planner.durations import hms
+from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
+from planner.projection import project_summary
+from planner.store import Store, folders_from_environment, queries
+from tests.browser.conftest import Visit
+from tests.browser.look import PAGES, answer, choose, download, press, settled, widget
+from tests.browser.server import ROOT, served
+
+pytestmark = pytest.mark.browser
+
+
+def options(place: int = 0) -> list[Option]:
+    """What one may choose of the first workload under one of its patterns."""
+    store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": "nowhere"}))
+    store.refresh()
+    workload = next(iter(queries.workloads(store)))
+    pattern = list(queries.patterns(store, workload))[place]
+    return options_of(queries.runs_of(store, workload, pattern))
+
+
+def planned(
+    epochs: int = EPOCHS, systems: list[str] | None = None, baseline: int = 0, place: int = 0
+) -> HowLong:
+    """The planner's answer to the question the page asks."""
+    known = options(place)
+    by_slug = dict(zip(slugs(o.label for o in known), known, strict=True))
+    chosen = [by_slug[s] for s in systems or usual_options(by_slug)]
+    base = known[baseline]
+    return how_long(list(dict.fromkeys([*chosen, base])), epochs, base.label)
+
+
+def says(page: Page, result: HowLong) -> None:
+    """The page's sentence is the planner's."""
+    expect(answer(page)).to_have_text(result.sentence)
+
+
+# -- the answer --------------------------------------------------------------------------------
+
+
+def test_the_first_page_answers_2000_epochs_without_a_click(app_url: str, visit: Visit) -> None:
+    page = visit(app_url)
+    says(page, planned())
+    with download(page, "how-long.csv").open(encoding="utf-8") as file:
+        first = next(csv.DictReader(file))
+    run = planned().answers[0].option.run
+    total = project_summary(
+        epochs=2000,
+        pre_train_s=run.pre_train_s,
+        first_epoch_s=run.first_epoch_s,
+        later_epoch_mean_s=run.later_epoch_mean_s,
+        later_epochs=19,
+        later_epoch_sd_s=run.later_epoch_sd_s,
+    )
+    assert first["total_hms"] == hms(float(total.value)) == "25:21:41"  # type: ignore[union-attr]
+    assert first["option"] == "TPU v2-8 · batch 4,096"
+
+
+@pytest.fixture(params=[a for a in PAGES if a])
+def cold_link(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, str]]:
+    """A deep link that is the very first request to a server, and the title it leads to."""
+    with served(tmp_path_factory.mktemp("cold") / "results") as url:
+        yield f"{url}/{request.param}?epochs=500", PAGES[request.param]
+
+
+def test_a_deep_link_opens_its_page_in_the_frame_on_a_cold_server(
+    cold_link: tuple[str, str], visit: Visit
+) -> None:
+    address, title = cold_link
+    page = visit(address)
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(page.get_by_test_id("stSidebarNav").get_by_role("link")).to_have_count(4)
+    assert page.get_by_role("dialog").count() == 0
+    assert page.title().startswith(title)
+
+
+# -- links -------------------------------------------------------------------------------------
+
+LINK = {
+    "epochs": "500",
+    "systems": ["gpu-batch-128", "tpu-v2-8-batch-256"],
+    "baseline": "gpu-batch-128",
+    "scale": "linear",
+}
+
+
+def test_a_link_restores_the_whole_view_here_and_on_another_machine(
+    app_url: str, visit: Visit
+) -> None:
+    expected = planned(500, ["gpu-batch-128", "tpu-v2-8-batch-256"], baseline=1)
+    page = visit(f"{app_url}/how-long?{urlencode(LINK, doseq=True)}")
+    says(page, expected)
+    settled(page).reload()
+    says(settled(page), expected)
+    page.get_by_role("button", name="Share").click()
+    codes = page.get_by_test_id("stPopoverBody").locator("code")
+    expect(codes).to_have_count(2)
+    texts = codes.all_inner_texts()
+    assert texts[0].strip() == expected.sentence
+    assert texts[1].strip().startswith(f"{app_url}/how-long?epochs=500&")
+    other = visit(texts[1].strip(), elsewhere=True)
+    says(other, expected)
+    expect(widget(other, "how-long.scale").locator("[aria-checked=true]")).to_have_text("Linear")
+
+
+BAD = {
+    "epochs=abc": "epochs: “abc” is not a whole number from 1 to 1,000,000.",
+    "epochs=0": "epochs: “0” is not a whole number from 1 to 1,000,000.",
+    "systems=mainframe&systems=gpu-batch-64": "systems: “mainframe” is not among the options",
+    "workload=minesweeper": "workload: “minesweeper” is not among the options any more.",
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_value_in_a_link_is_named_and_the_good_rest_is_kept(
+    app_url: str, visit: Visit, bad: str
+) -> None:
+    page = visit(f"{app_url}/how-long?{bad}&baseline=gpu-batch-128&session=on")
+    expect(page.get_by_test_id("stAlert")).to_contain_text(BAD[bad])
+    expect(answer(page)).to_contain_text("2000 epochs of WideResNet-103M")
+    expect(page.get_by_text("any session on hardware of this kind")).to_be_visible()
+    left = "systems=gpu-batch-64&" if "systems" in bad else ""
+    expect(page).to_have_url(f"{app_url}/how-long?{left}baseline=gpu-batch-128&session=on")
+
+
+# -- widgets -----------------------------------------------------------------------------------
+
+
+def test_every_choice_changes_the_address_and_the_answer(app_url: str, visit: Visit) -> None:
+    page = press(visit(app_url), "how-long.quick", "100")
+    says(page, planned(100))
+    expect(page).to_have_url(f"{app_url}/?epochs=100")
+    number = widget(page, "how-long.epochs").locator("input")
+    number.fill("750")
+    number.press("Enter")
+    says(settled(page), planned(750))
+    choose(page, "how-long.baseline", "GPU · batch 128")
+    says(page, planned(750, baseline=1))
+    expect(page).to_have_url(f"{app_url}/?epochs=750&baseline=gpu-batch-128")
+    press(page, "how-long.scale", "Linear")
+    expect(page.get_by_text("total time (hours)").or_(page.get_by_text("days)"))).to_be_visible()
+    choose(page, "how-long.systems", "TPU v2-8 · batch 1,024")
+    chosen = [s for s in _usual() if s != "tpu-v2-8-batch-1-024"] + ["tpu-v2-8-batch-1-024"]
+    says(page, planned(750, chosen, baseline=1))
+    second = list(_patterns())[1]
+    choose(page, "how-long.pattern", second)
+    says(page, planned(750, chosen, baseline=1, place=1))
+    assert f"pattern={slug(second)}" in page.url
+    assert "scale=linear" in page.url
+
+
+def _usual() -> list[str]:
+    known = options()
+    return usual_options(dict(zip(slugs(o.label for o in known), known, strict=True)))
+
+
+def _patterns() -> list[str]:
+    store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": "nowhere"}))
+    store.refresh()
+    return list(queries.patterns(store, next(iter(queries.workloads(store)))))
+
+
+def test_the_page_is_as_it_was_left_when_one_comes_back(app_url: str, visit: Visit) -> None:
+    page = press(visit(app_url), "how-long.quick", "500")
+    menu = page.get_by_test_id("stSidebarNav")
+    menu.get_by_text("Throughput").click()
+    expect(answer(page)).to_contain_text("saturates at")
+    settled(page)
+    menu.get_by_text("How long?").click()
+    says(settled(page), planned(500))
+    expect(page).to_have_url(f"{app_url}/?epochs=500")
+
+
+def test_back_and_forward_walk_through_what_was_asked(app_url: str, visit: Visit) -> None:
+    page = press(visit(app_url), "how-long.quick", "100")
+    press(page, "how-long.quick", "500")
+    for step, epochs in ((-1, 100), (-1, 2000), (1, 100), (1, 500)):
+        page.evaluate("step => history.go(step)", step)
+        says(settled(page), planned(epochs))
+    page.get_by_test_id("stSidebarNav").get_by_text("Throughput").click()
+    expect(answer(page)).to_contain_text("saturates at")
+    settled(page).go_back()
+    says(settled(page), planned(500))
