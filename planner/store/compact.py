@@ -8,8 +8,10 @@ runs are one file.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,6 +21,9 @@ from planner.schema import ARROW_SCHEMA
 from planner.store.commit import COMPACT, CommitError, commit_table, compact_name, sweep_temporaries
 from planner.store.locks import locked
 from planner.store.seal import SealError, check_seal
+
+_READERS: Final = 2
+_PARTS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +41,12 @@ def compact_set(folder: Path) -> Compaction:
     """Merge the good files of one result set; damaged ones are left where they are and named."""
     with locked(folder):  # one compaction of a set at a time
         sweep_temporaries(folder)
-        good, left = _good_files(folder)
-        if len(good) < 2:
+        whole, damaged = _whole_files(folder)
+        good, table, foreign = _read(whole) if len(whole) > 1 else (whole, None, ())
+        left = tuple(sorted(damaged + foreign))
+        if table is None or len(good) < 2:
             return Compaction(folder=folder, files=len(good), runs=0, merged=None, left=left)
-        table = _merged(good)
+        table = _each_once(table)
         name = compact_name(table["run_id"].to_pylist())
         merged = commit_table(folder, name, table)
         if check_seal(merged).rows != table.num_rows:
@@ -53,7 +60,8 @@ def compact_set(folder: Path) -> Compaction:
         )
 
 
-def _good_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
+def _whole_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
+    """Files whose seal holds, those merged earlier first, and what is wrong with the others."""
     good, left = [], []
     for path in sorted(folder.glob("[!.]*.parquet")):
         if path.is_symlink() or not path.is_file():
@@ -61,14 +69,9 @@ def _good_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
             continue
         try:
             check_seal(path)
-            known = pq.read_schema(path).equals(ARROW_SCHEMA)
-        except (SealError, OSError, pa.ArrowException) as error:
-            left.append(f"{path.name} {error}")
-            continue
-        if known:
             good.append(path)
-        else:
-            left.append(f"{path.name} does not have the columns of a run.")
+        except (SealError, OSError) as error:
+            left.append(f"{path.name} {error}")
     return sorted(good, key=_first_wins), tuple(left)
 
 
@@ -77,10 +80,36 @@ def _first_wins(path: Path) -> tuple[bool, str]:
     return not path.name.startswith(COMPACT), path.name
 
 
-def _merged(paths: list[Path]) -> pa.Table:
-    """All runs of the files, each once, in order of run_id (so that one run is found fast)."""
-    parts = [pq.ParquetFile(p).read(use_threads=False) for p in paths]
-    table = pa.concat_tables(parts).sort_by("run_id").combine_chunks()
+def _read(paths: list[Path]) -> tuple[list[Path], pa.Table, tuple[str, ...]]:
+    """The files with the columns of a run, all their rows in that order, and the other files."""
+    good: list[Path] = []
+    left: list[str] = []
+    blocks, parts = [ARROW_SCHEMA.empty_table()], []
+    with ThreadPoolExecutor(_READERS) as pool:
+        for path, found in zip(paths, pool.map(_read_one, paths), strict=True):
+            if isinstance(found, str):
+                left.append(f"{path.name} {found}")
+                continue
+            good.append(path)
+            parts.append(found)
+            if len(parts) == _PARTS:  # many tables of one row take more room than one of many
+                blocks.append(pa.concat_tables(parts).combine_chunks())
+                parts = []
+    return good, pa.concat_tables(blocks + parts), tuple(left)
+
+
+def _read_one(path: Path) -> pa.Table | str:
+    try:
+        table = pq.ParquetFile(path).read(use_threads=False)
+    except pa.ArrowException as error:
+        return f"cannot be read ({error})."
+    known = table.schema.equals(ARROW_SCHEMA)
+    return table if known else "does not have the columns of a run."
+
+
+def _each_once(table: pa.Table) -> pa.Table:
+    """Each run once, its first row, in order of run_id (so that one run is found fast)."""
+    table = table.sort_by("run_id").combine_chunks()  # stable: equal runs keep their order
     ids = table["run_id"]
     if len(ids) > 1:
         fresh = pc.not_equal(ids.slice(1), ids.slice(0, len(ids) - 1))
