@@ -1,0 +1,1 @@
+"""How fast and how large: figures of the store and of the fits, run by `make bench`."""
