@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 import streamlit as st
 
-from pages.parts import theme, widgets
+from pages.parts import asked, theme, widgets
 from pages.parts.links import Link, as_text, slugs
 from pages.parts.state import store
 from planner import figures, how_long_tables
@@ -74,7 +74,7 @@ def _choices(
     link: Link, shared: Store
 ) -> tuple[list[Option], list[Option], Option, int, bool] | None:
     """The controls, in two rows; None where there is nothing to choose from."""
-    workloads = slugs(queries.workloads(shared))
+    workloads = slugs(asked.workloads(shared))
     if not workloads:
         widgets.nothing(
             "There is no run yet.",
@@ -90,7 +90,7 @@ def _choices(
         st.selectbox(
             "Workload", list(workloads), format_func=workloads.__getitem__, key=link.key("workload")
         )
-    patterns = slugs(queries.patterns(shared, workloads[workload]))
+    patterns = slugs(asked.patterns(shared, workloads[workload]))
     pattern = link.one("pattern", list(patterns), next(iter(patterns)))
     with second:
         st.selectbox(
@@ -149,7 +149,7 @@ def _quick(link: Link, epochs: int) -> None:
 
 def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
     """The workload's runs; single epochs are fetched only where the summary does not hold them."""
-    runs = queries.runs_of(shared, workload, pattern)
+    runs = asked.runs_of(shared, workload, pattern)
     bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
     kept = {r.run_id: queries.epoch_times(shared, r.run_id) for r in bare if r.status == "ok"}
     return options_of(runs, kept)
@@ -195,9 +195,10 @@ def _answer(
             st.caption(_how_sure(result, another=another))
         with actions:
             widgets.share(link, result.sentence)
+            address = link.url()  # the report is made at the click, when no page is being drawn
             widgets.download(
                 "Report",
-                lambda: _report(link, result, options, shared, another=another),
+                lambda: _report(address, result, options, shared, another=another),
                 "epochwise-how-long.html",
                 key="how-long.report",
             )
@@ -373,7 +374,7 @@ def _sources(result: HowLong, shared: Store) -> None:
 
 
 def _report(
-    link: Link, result: HowLong, options: list[Option], shared: Store, *, another: bool
+    address: str, result: HowLong, options: list[Option], shared: Store, *, another: bool
 ) -> str:
     figure = _figure(result, options, LIGHT_THEME, another=another, log=True)
     return html_page(
@@ -384,7 +385,7 @@ def _report(
             figure=figures.html(figure),
             table=how_long_tables.answer_rows(result),
             sources=how_long_tables.source_rows([a.option for a in result.answers], shared.sets),
-            link=link.url(),
+            link=address,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )
     )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import numpy as np
 import streamlit as st
 
-from pages.parts import theme, widgets
+from pages.parts import asked, theme, widgets
 from pages.parts.links import Link, slugs
 from pages.parts.state import store
 from planner import curves, figures
@@ -15,7 +15,7 @@ from planner.curves import SystemCurve
 from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record, Report, csv_text, html_page
 from planner.palette import LIGHT_THEME, Theme, slots
-from planner.store import Store, queries
+from planner.store import Store
 
 MOST_CURVES = 12
 
@@ -47,7 +47,7 @@ def show() -> None:
 
 
 def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemCurve]] | None:
-    workloads = slugs(queries.workloads(shared))
+    workloads = slugs(asked.workloads(shared))
     if not workloads:
         widgets.nothing(
             "There is no run yet.",
@@ -62,12 +62,12 @@ def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemC
     first.selectbox(
         "Workload", list(workloads), format_func=workloads.__getitem__, key=link.key("workload")
     )
-    patterns = slugs(queries.patterns(shared, workloads[workload]))
+    patterns = slugs(asked.patterns(shared, workloads[workload]))
     link.many("patterns", list(patterns), list(patterns)[:1])
     shown = second.multiselect(
         "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
     )
-    runs = [r for p in patterns.values() for r in queries.runs_of(shared, workloads[workload], p)]
+    runs = [r for p in patterns.values() for r in asked.runs_of(shared, workloads[workload], p)]
     everything = curves.curves_of(runs)
     systems = slugs(dict.fromkeys(c.runs[0].system for c in everything))
     link.many("systems", list(systems), list(systems)[:MOST_CURVES], MOST_CURVES)
@@ -108,9 +108,10 @@ def _answer(
             )
         with actions:
             widgets.share(link, "\n".join(sentences))
+            address = link.url()  # the report is made at the click, when no page is being drawn
             widgets.download(
                 "Report",
-                lambda: _report(link, everything, chosen, shared),
+                lambda: _report(address, everything, chosen, shared),
                 "epochwise-throughput.html",
                 key="throughput.report",
             )
@@ -306,7 +307,7 @@ def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
 
 
 def _report(
-    link: Link, everything: list[SystemCurve], chosen: list[SystemCurve], shared: Store
+    address: str, everything: list[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> str:
     sentences = _sentences(chosen)
     figure = _figure(chosen, everything, LIGHT_THEME, log=True)
@@ -318,7 +319,7 @@ def _report(
             figure=figures.html(figure),
             table=curves.curve_rows(chosen),
             sources=_sources(chosen, shared),
-            link=link.url(),
+            link=address,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )
     )
