@@ -56,7 +56,7 @@ class Watch:
 
     def look_round(self) -> None:
         """Note the exception boxes that stand on the pages now."""
-        for page in self._pages:
+        for page in (p for p in self._pages if not p.is_closed()):
             boxes = page.get_by_test_id("stException").all_inner_texts()
             self._seen += [f"exception box on {page.url}: {text}" for text in boxes]
 
@@ -109,6 +109,15 @@ def press(page: Page, key: str, label: str) -> Page:
     """Click the pill, the segment or the button with this label."""
     widget(page, key).get_by_text(label, exact=True).click()
     return settled(page)
+
+
+def click_row(page: Page, key: str, row: int) -> None:
+    """Choose a row of a table by its box; a table is drawn on a canvas, so by its place."""
+    canvas = widget(page, key).get_by_test_id("data-grid-canvas").first
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 16, box["y"] + 35 * (row + 1) + 17)
 
 
 def download(page: Page, key: str) -> Path:

@@ -1,0 +1,73 @@
+"""Light, dark, wide and narrow: nothing overflows, nothing complains, nothing leaves."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from planner.palette import DARK, DARK_THEME, LIGHT, LIGHT_THEME
+from tests.browser.conftest import Visit
+from tests.browser.look import PAGES, settled
+
+pytestmark = pytest.mark.browser
+WIDTHS = (1440, 1024, 400)
+
+
+def _hex(colour: str) -> str:
+    return "#" + "".join(f"{int(n):02X}" for n in re.findall(r"\d+", colour)[:3])
+
+
+def _fits(page: Page) -> bool:
+    """Whether nothing makes the page, or its main part, wider than the window."""
+    return bool(
+        page.evaluate(
+            """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
+                .every(e => e.scrollWidth <= e.clientWidth)"""
+        )
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("address", PAGES)
+def test_a_page_fits_every_width_in_its_own_colours(
+    app_url: str, visit: Visit, address: str, *, dark: bool
+) -> None:
+    """The watch looks on: no error in the console, no request elsewhere, no exception box."""
+    page = visit(f"{app_url}/{address}", width=WIDTHS[0], dark=dark)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 1000})
+        assert _fits(settled(page)), width
+    ground = page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert _hex(ground) == (DARK_THEME if dark else LIGHT_THEME).background
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_a_telephone_gets_the_page_without_the_menu_over_it(
+    app_url: str, visit: Visit, address: str
+) -> None:
+    page = visit(f"{app_url}/{address}", width=400, dark=True)
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    assert _fits(page)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("address", ["", "throughput"])
+def test_charts_are_drawn_in_the_palette_of_the_theme(
+    app_url: str, visit: Visit, address: str, *, dark: bool
+) -> None:
+    page = visit(f"{app_url}/{address}", dark=dark)
+    expect(page.locator(".scatterlayer .js-line").first).to_be_visible()
+    strokes = page.locator(".scatterlayer .js-line").evaluate_all(
+        "lines => lines.filter(l => l.style.strokeWidth !== '0px').map(l => l.style.stroke)"
+    )
+    theme = DARK_THEME if dark else LIGHT_THEME
+    drawn = {_hex(s) for s in strokes}
+    assert len(drawn) >= 2
+    assert drawn <= {*(DARK if dark else LIGHT), theme.quiet.upper()}
+    bands = page.locator(".scatterlayer .js-fill").evaluate_all(
+        "fills => fills.map(f => f.style.fill)"
+    )
+    assert {_hex(b) for b in bands} <= drawn  # a band has the colour of its line

@@ -1,0 +1,58 @@
+"""Results: filters, one run, and the way back."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.results import run_sentence
+from tests.browser.conftest import Visit
+from tests.browser.look import answer, choose, click_row, settled, widget
+from tests.browser.test_how_long import options
+
+pytestmark = pytest.mark.browser
+
+
+def test_filters_narrow_the_table_count_the_rest_and_clear_on_a_button(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/results")
+    expect(page.get_by_text("37 of 37 runs")).to_be_visible()
+    choose(page, "results.system", "GPU (7)")
+    expect(page.get_by_text("7 of 37 runs")).to_be_visible()
+    expect(page).to_have_url(f"{app_url}/results?system=gpu")
+    widget(page, "results.global_batch_size").get_by_role("combobox").click()
+    expect(page.get_by_role("option", name="64 (2)", exact=True)).to_be_visible()
+    page.get_by_role("option", name="4096 (0)", exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("No run to show.")).to_be_visible()
+    expect(page.get_by_text("The filters on system, batch size leave none of 37")).to_be_visible()
+    widget(page, "results.clear").get_by_role("button").click()
+    expect(page.get_by_text("37 of 37 runs")).to_be_visible()
+    expect(page).to_have_url(f"{app_url}/results")
+
+
+def test_a_row_opens_its_run_and_the_way_back_keeps_the_filters(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/results?system=gpu")
+    click_row(page, "results.table", 0)
+    expect(page.get_by_text("Where it comes from")).to_be_visible()
+    assert "run=" in settled(page).url
+    page.get_by_role("button", name="All runs").click()
+    expect(page.get_by_text("7 of 37 runs")).to_be_visible()
+    expect(page).to_have_url(f"{app_url}/results?system=gpu")
+
+
+def test_a_link_to_a_run_shows_its_sentence_and_its_chart(app_url: str, visit: Visit) -> None:
+    run = options()[0].run
+    page = visit(f"{app_url}/results?run={run.run_id}")
+    expect(answer(page)).to_have_text(run_sentence(run))
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+
+
+def test_a_link_to_a_run_that_is_nowhere_says_so_and_lists_the_others(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/results?run={'0' * 32}")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("not in any result folder now")
+    expect(page.get_by_text("37 of 37 runs")).to_be_visible()
+    expect(page).to_have_url(f"{app_url}/results")
