@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import streamlit as st
 
-from pages.parts import theme, widgets
+from pages.parts import asked, theme, widgets
 from pages.parts.links import Link, as_text, slugs
 from pages.parts.state import store
 from planner import figures
@@ -59,11 +59,11 @@ def show() -> None:
 
 def _filters(link: Link, shared: Store) -> dict[str, list[str]]:
     """One multiselect per facet that has something to choose; counts beside the options."""
-    names = queries.facets(shared, {})
+    names = asked.facets(shared, {})
     tables = {f: slugs(options) for f, options in names.items()}
     chosen = {f: link.many(f, list(t), []) for f, t in tables.items()}
     filters = {f: [tables[f][s] for s in picked] for f, picked in chosen.items()}
-    counts = queries.facets(shared, filters)
+    counts = asked.facets(shared, filters)
     offered = [f for f, t in tables.items() if len(t) > 1 or chosen[f]]
     with st.container(border=True), st.grid(4, min_column_width=220):
         for facet in offered:
@@ -82,7 +82,7 @@ def _facet(link: Link, facet: str, names: dict[str, str], counts: dict[str, int]
 
 
 def _list(link: Link, shared: Store, filters: dict[str, list[str]]) -> None:
-    total, shown = queries.totals(shared).runs, queries.count(shared, filters)
+    total, shown = asked.totals(shared).runs, queries.count(shared, filters)
     if not shown:
         active = ", ".join(TITLES[f].lower() for f, v in filters.items() if v)
         why = (

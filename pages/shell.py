@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts import asked
 from pages.parts.state import ROOT, store
-from planner.store import queries
 
 PAGES = ROOT / "pages"
 
@@ -67,7 +67,7 @@ def _pages() -> dict[str, list[st.Page]]:
 def _footer() -> None:
     """How much data there is and how fresh: the same on every page."""
     shared = store()
-    known = queries.totals(shared)
+    known = asked.totals(shared)
     newest = f"data of {known.newest:%-d %b %Y}" if known.newest else "no data yet"
     refused = f" · {len(shared.refused)} refused" if shared.refused else ""
     with st.sidebar:

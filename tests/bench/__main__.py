@@ -5,5 +5,5 @@ from __future__ import annotations
 import subprocess
 import sys
 
-for bench in ("store", "small_files", "fits"):
+for bench in ("store", "small_files", "fits", "pages"):
     subprocess.run([sys.executable, "-m", f"tests.bench.{bench}"], check=True)
