@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -30,8 +31,8 @@ def peak_gb() -> float:
 
 
 def heading(text: str) -> None:
-    """What the figures below are of."""
-    print(f"\n{text}")
+    """What the figures below are of, and how busy the machine is with other things."""
+    print(f"\n{text}  [load average {os.getloadavg()[0]:.1f}]")
 
 
 def figure(name: str, value: float, unit: str, target: float | None = None) -> None:
