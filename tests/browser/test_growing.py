@@ -1,0 +1,101 @@
+"""Results come, tear and rot while the app runs; it goes on, and says what it knows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from planner.records import run_id
+from planner.store import commit_runs
+from tests.browser.conftest import Visit
+from tests.browser.look import Watch, press, settled
+from tests.browser.server import served
+from tests.store.build import a_set, row, together
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """An app of its own, and the folder it reads besides the shipped one."""
+    results = tmp_path_factory.mktemp("growing") / "results"
+    with served(results) as url:
+        yield url, results
+
+
+def test_a_run_committed_while_the_app_runs_is_seen_on_the_next_rerun(
+    growing: tuple[str, Path], visit: Visit
+) -> None:
+    url, results = growing
+    page = visit(f"{url}/results")
+    expect(page.get_by_text("37 of 37 runs")).to_be_visible()
+    commit_runs(results / "mine", [row()])
+    _rerun(page)
+    expect(page.get_by_text("38 of 38 runs")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_text("38 runs")).to_be_visible()
+
+
+def _rerun(page: Page) -> None:
+    """What a person does: look at another page and come back."""
+    menu = page.get_by_test_id("stSidebarNav")
+    menu.get_by_text("Method").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Method")
+    menu.get_by_text("Results").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Results")
+    settled(page)
+
+
+def test_a_torn_file_is_listed_with_its_reason_while_all_else_works(
+    growing: tuple[str, Path], visit: Visit
+) -> None:
+    url, results = growing
+    place = a_set(results, [row()])
+    whole = next(place.glob("*.parquet"))
+    torn = place / f"{'0' * 32}.parquet"
+    torn.write_bytes(whole.read_bytes()[:-50])
+    page = visit(f"{url}/results")
+    expect(page.get_by_text("38 of 38 runs")).to_be_visible()
+    expect(page.get_by_text("Refused files (1)")).to_be_visible()
+    expect(page.get_by_text("1 refused")).to_be_visible()
+    assert page.get_by_role("region", name="Files that are not shown, with the reason").count() == 1
+    torn.unlink()
+    _rerun(page)
+    expect(page.get_by_text("Refused files (0)")).to_be_visible()
+
+
+ROTTEN = {"pre_train_s": 3.0, "epochs_measured": 4}
+EPOCHS = [{"epoch": n, "epoch_s": 10.0 + n / 10} for n in range(1, 5)]
+
+
+def test_an_error_tells_a_stranger_nothing_of_the_machine(
+    growing: tuple[str, Path], browser: Browser
+) -> None:
+    """A file rots after it was verified, under its old size and time: what is read then fails."""
+    url, results = growing
+    records = [row(repeat=n, epochs=EPOCHS, **ROTTEN) for n in range(5)]
+    path = together(a_set(results), records)
+    page = browser.new_page()
+    watch = Watch()
+    watch.over(page)
+    page.goto(f"{url}/results")
+    expect(page.get_by_text("42 of 42 runs")).to_be_visible()
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"\xff" * before.st_size)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    page.goto(f"{url}/results?run={run_id(records[0])}")
+    box = page.get_by_test_id("stException")
+    expect(box).to_be_visible()
+    told = settled(page).locator("body").inner_text()
+    for secret in (str(results), "Traceback", ".py", "duckdb", "/tmp", "/home", "/root"):  # noqa: S108
+        assert secret not in told
+    page.goto(url)
+    press(page, "how-long.quick", "100")
+    expect(page.get_by_text("100 epochs of WideResNet-103M")).to_be_visible()
+    watch.look_round()
+    assert watch.complaints() == []
+    page.close()
