@@ -70,6 +70,12 @@ def sound(shown: AppTest) -> AppTest:
     return shown
 
 
+def unfold(shown: AppTest, key: str) -> AppTest:
+    """The page with one of its folded boxes open."""
+    shown.session_state[key] = True
+    return sound(shown.run())
+
+
 def texts(shown: AppTest) -> str:
     """Everything a page says in words, without the signs that keep names from being markup."""
     parts = [*shown.title, *shown.markdown, *shown.caption, *shown.warning]

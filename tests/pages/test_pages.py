@@ -11,8 +11,9 @@ from planner.curves import curve_sentence, curves_of
 from planner.durations import hms
 from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
 from planner.palette import LIGHT
+from planner.ratio_tables import ratio_rows
 from planner.store import Store, queries
-from tests.pages.conftest import PAGES, figure, lines, show, sound, texts
+from tests.pages.conftest import PAGES, figure, lines, show, sound, texts, unfold
 
 WORKLOAD = "wideresnet-103m-cifar-100-adam-float32"
 
@@ -84,7 +85,21 @@ def test_the_ranked_table_holds_the_planners_totals_fastest_first(store: Store) 
 def test_the_other_numbers_of_epochs_are_the_planners(store: Store) -> None:
     result = _shown_by_default(store)
     rows = how_long_tables.epochs_rows([a.option for a in result.answers])
-    assert show().dataframe[1].value.to_dict("records") == rows
+    shown = unfold(show(), "how-long.others")
+    assert shown.dataframe[1].value.to_dict("records") == rows
+
+
+def test_the_ratio_report_is_the_planners(store: Store) -> None:
+    rows = ratio_rows(_options(store), "TPU v2-8", "GPU", EPOCHS)
+    shown = unfold(show(), "how-long.against")
+    assert shown.dataframe[1].value.to_dict("records") == rows
+
+
+@pytest.mark.parametrize(("address", "key"), [("", "how-long"), ("throughput", "throughput")])
+def test_every_number_has_a_source_and_a_licence(address: str, key: str) -> None:
+    sources = unfold(show(address), f"{key}.origin").dataframe[1].value
+    assert sources["Source"].str.contains("koshian2").all()
+    assert sources["Licence"].str.len().gt(0).all()
 
 
 def test_another_session_widens_the_interval_and_says_so() -> None:
