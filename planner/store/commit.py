@@ -149,14 +149,19 @@ def _publish(folder: Path, final: Path, table: pa.Table, rows: list[dict[str, An
 def write_parquet(path: Path | BinaryIO, table: pa.Table, seal: str) -> None:
     """Write `table` with a blank seal. Single runs skip dictionaries and statistics (smaller)."""
     many = table.num_rows > 1
-    with pq.ParquetWriter(
-        path,
-        table.schema,
-        compression="zstd",
-        store_schema=False,
-        use_dictionary=many,
-        write_statistics=["run_id"] if many else False,
-    ) as writer:
+    # A sink of our own is closed even where a full disk does not let the writer end its file.
+    sink = pa.OSFile(str(path), "w") if isinstance(path, Path) else contextlib.nullcontext(path)
+    with (
+        sink as file,
+        pq.ParquetWriter(
+            file,
+            table.schema,
+            compression="zstd",
+            store_schema=False,
+            use_dictionary=many,
+            write_statistics=["run_id"] if many else False,
+        ) as writer,
+    ):
         writer.write_table(table, row_group_size=4096)
         writer.add_key_value_metadata({KEY.decode(): seal})
 

@@ -149,7 +149,9 @@ def small_disk(place: Path, kilobytes: int = 1024) -> Iterator[Path | None]:
     try:
         yield place
     finally:
-        _run("umount", str(place))
+        if _run("umount", str(place)):  # somebody keeps a file open: look who
+            _run("umount", "-l", str(place))
+            raise RuntimeError(f"{place} was still in use")
 
 
 def read_only(disk: Path) -> bool:
