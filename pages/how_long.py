@@ -60,10 +60,8 @@ def show() -> None:
         return
     result = how_long(chosen, epochs, baseline.label, another_session=another)
     _answer(link, result, another=another, shared=shared, options=options)
-    left, right = st.columns([9, 11], gap="small")
-    with left:
+    with st.grid(2, min_column_width=560):  # side by side only where the names at the lines fit
         _chart(link, result, options, another=another)
-    with right:
         _table(result)
     _other_epochs(result, another=another)
     _ratios(result, options)
@@ -99,7 +97,7 @@ def _choices(
             format_func=patterns.__getitem__,
             key=link.key("pattern"),
         )
-    first, second, third = st.columns([3, 6, 4], vertical_alignment="bottom")
+    first, second, third = st.columns([5, 14, 8], vertical_alignment="bottom")
     with first:
         epochs = _epochs(link)
     with second:
@@ -181,7 +179,7 @@ def _answer(
 ) -> None:
     """The sentence first; then how sure, and what to do with it."""
     with st.container(border=True):
-        words, actions = st.columns([5, 1], vertical_alignment="center")
+        words, actions = st.columns([7, 2], vertical_alignment="center")
         with words:
             st.markdown(f"#### {widgets.answer_text(result.sentence)}")
             st.toggle(
@@ -251,16 +249,7 @@ def _figure(
 
 def _chart(link: Link, result: HowLong, options: list[Option], *, another: bool) -> None:
     with st.container(border=True):
-        title, switch = st.columns([3, 2], vertical_alignment="center")
-        title.markdown("**Total time against epochs**")
-        switch.segmented_control(
-            "Scale",
-            ["log", "linear"],
-            key=link.key("scale"),
-            required=True,
-            format_func=str.capitalize,
-            label_visibility="collapsed",
-        )
+        widgets.scale("Total time against epochs", link.key("scale"))
         drawn = [a for a in result.answers if isinstance(a.total, Estimate)]
         if not drawn:
             st.caption("Nothing to draw: every option is refused; the table says why.")
@@ -270,7 +259,7 @@ def _chart(link: Link, result: HowLong, options: list[Option], *, another: bool)
         widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
         st.caption(
             "A marker stands at the last epoch that was timed; right of it the line is "
-            "projected. Bands: 90 %."
+            "projected. Bands: 90\u00a0%."
         )
 
 

@@ -100,24 +100,36 @@ def _list(link: Link, shared: Store, filters: dict[str, list[str]]) -> None:
         return
     table = queries.table(shared, filters)
     with st.container(border=True):
-        title, first, second, third = st.columns([3, 1, 1, 1], vertical_alignment="center")
-        title.markdown(f"**{shown:,} of {total:,} runs** · choose a row to open it")
-        with first:
-            widgets.share(link, f"{shown:,} of {total:,} runs")
-        with second:
-            widgets.download(
-                "CSV", lambda: csv_text(table.to_pylist()), "epochwise-runs.csv", key="results.csv"
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            st.markdown(
+                f"**{shown:,} of {total:,} runs** · choose a row to open it", width="content"
             )
-        with third:
-            widgets.download(
-                "Parquet",
-                lambda: queries.table_file(table),
-                "epochwise-runs.parquet",
-                key="results.parquet",
-            )
+            with st.container(horizontal=True, width="content"):
+                _take_along(link, table, f"{shown:,} of {total:,} runs")
         _table(link, table)
         if shown > table.num_rows:
             st.caption(f"The first {table.num_rows:,} runs; filter to see the others.")
+
+
+def _take_along(link: Link, table: pa.Table, sentence: str) -> None:
+    """Share, CSV and parquet of what is listed."""
+    widgets.share(link, sentence, "content")
+    widgets.download(
+        "CSV",
+        lambda: csv_text(table.to_pylist()),
+        "epochwise-runs.csv",
+        key="results.csv",
+        width="content",
+    )
+    widgets.download(
+        "Parquet",
+        lambda: queries.table_file(table),
+        "epochwise-runs.parquet",
+        key="results.parquet",
+        width="content",
+    )
 
 
 def _table(link: Link, table: pa.Table) -> None:
@@ -186,7 +198,7 @@ def _one_run(link: Link, shared: Store, run: Run) -> None:
         on_click=lambda: link.forget_now("run"),
     )
     with st.container(border=True):
-        words, actions = st.columns([5, 1], vertical_alignment="center")
+        words, actions = st.columns([7, 2], vertical_alignment="center")
         with words:
             st.markdown(f"#### {widgets.answer_text(run_sentence(run))}")
             if run.note:

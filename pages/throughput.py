@@ -96,7 +96,7 @@ def _answer(
 ) -> None:
     sentences = _sentences(chosen)
     with st.container(border=True):
-        words, actions = st.columns([5, 1], vertical_alignment="center")
+        words, actions = st.columns([7, 2], vertical_alignment="center")
         with words:
             st.markdown(f"#### {widgets.answer_text(sentences[0])}")
             for text in sentences[1:]:
@@ -191,16 +191,7 @@ def _figure(
 def _charts(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]) -> None:
     drawn, look = lines(chosen, everything), theme.current()
     with st.container(border=True):
-        title, switch = st.columns([3, 2], vertical_alignment="center")
-        title.markdown("**Samples per second against batch size**")
-        switch.segmented_control(
-            "Scale",
-            ["log", "linear"],
-            key=link.key("scale"),
-            required=True,
-            format_func=str.capitalize,
-            label_visibility="collapsed",
-        )
+        widgets.scale("Samples per second against batch size", link.key("scale"))
         log = st.session_state[link.key("scale")] == "log"
         widgets.chart(
             figures.throughput(drawn, look, log=log),
@@ -208,7 +199,7 @@ def _charts(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]
             " ".join(_sentences(chosen)),
         )
         st.caption(
-            "Markers are measured, lines fitted, bands 90 % for one new measurement; "
+            "Markers are measured, lines fitted, bands 90\u00a0% for one new measurement; "
             "dashed grey lies beyond what was measured."
         )
     if any(x.residuals.size for x in drawn):

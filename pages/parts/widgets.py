@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
@@ -11,10 +11,28 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from pages.parts.links import Link, as_text
 from planner.figures import CONFIG
 
+Width = Literal["stretch", "content"]
+
 
 def chart(figure: Any, key: str, alt: str) -> None:  # noqa: ANN401 - a plotly figure
     """Draw a figure in its own colours; `alt` tells what it shows to those who cannot see it."""
     st.plotly_chart(figure, theme=None, key=key, config=CONFIG, alt=alt)
+
+
+def scale(title: str, key: str) -> None:
+    """The title of a chart, and beside it the switch between log and linear axes."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.markdown(f"**{title}**", width="content")
+        st.segmented_control(
+            "Scale",
+            ["log", "linear"],
+            key=key,
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+        )
 
 
 def answer_text(sentence: str) -> str:
@@ -22,9 +40,9 @@ def answer_text(sentence: str) -> str:
     return as_text(sentence).replace(" %", "\u00a0%")
 
 
-def share(link: Link, sentence: str) -> None:
+def share(link: Link, sentence: str, width: Width = "stretch") -> None:
     """A button that shows the answer and the full address of this view, each to copy."""
-    with st.popover("Share", icon=":material/link:", width="stretch"):
+    with st.popover("Share", icon=":material/link:", width=width):
         st.caption("The answer, to paste")
         st.code(sentence, language=None, wrap_lines=True)
         st.caption("This view, as a link")
@@ -38,7 +56,14 @@ _KINDS: Final = {
 }
 
 
-def download(label: str, make: Callable[[], bytes | str], name: str, *, key: str) -> None:
+def download(
+    label: str,
+    make: Callable[[], bytes | str],
+    name: str,
+    *,
+    key: str,
+    width: Width = "stretch",
+) -> None:
     """A download named `name`, whose bytes are made when it is clicked."""
     mime, icon = _KINDS[name.rsplit(".", 1)[-1]]
     st.download_button(
@@ -49,7 +74,7 @@ def download(label: str, make: Callable[[], bytes | str], name: str, *, key: str
         icon=icon,
         key=key,
         on_click="ignore",
-        width="stretch",
+        width=width,
     )
 
 
