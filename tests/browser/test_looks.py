@@ -29,6 +29,17 @@ def _fits(page: Page) -> bool:
     )
 
 
+def _cut(page: Page) -> list[str]:
+    """Labels of buttons that do not fit and end in dots."""
+    labels: list[str] = page.get_by_test_id("stMain").evaluate(
+        """main => [...main.querySelectorAll('button')].filter(b =>
+            [b, ...b.querySelectorAll('*')].some(e =>
+                e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX === 'hidden')
+        ).map(b => b.innerText)"""
+    )
+    return [label for label in labels if label.strip()]
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("address", PAGES)
 def test_a_page_fits_every_width_in_its_own_colours(
@@ -39,6 +50,7 @@ def test_a_page_fits_every_width_in_its_own_colours(
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 1000})
         assert _fits(settled(page)), width
+        assert _cut(page) == [], width
     ground = page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor")
     assert _hex(ground) == (DARK_THEME if dark else LIGHT_THEME).background
 
