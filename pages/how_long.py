@@ -60,7 +60,7 @@ def show() -> None:
         return
     result = how_long(chosen, epochs, baseline.label, another_session=another)
     _answer(link, result, another=another, shared=shared, options=options)
-    with st.grid(2, min_column_width=560):  # side by side only where the names at the lines fit
+    with st.grid(2, min_column_width=440):  # side by side where the names at the lines fit
         _chart(link, result, options, another=another)
         _table(result)
     _other_epochs(result, another=another)
@@ -179,27 +179,21 @@ def _answer(
 ) -> None:
     """The sentence first; then how sure, and what to do with it."""
     with st.container(border=True):
-        words, actions = st.columns([7, 2], vertical_alignment="center")
-        with words:
-            st.markdown(f"#### {widgets.answer_text(result.sentence)}")
-            st.toggle(
-                "Another session or machine (+ 2 %)",
-                key=link.key("session"),
-            )
-            if result.undecided:
-                st.markdown(
-                    f":orange-badge[:material/help: not decided] {as_text(result.undecided)}"
-                )
-            st.caption(_how_sure(result, another=another))
-        with actions:
-            widgets.share(link, result.sentence)
+        st.markdown(f"#### {widgets.answer_text(result.sentence)}")
+        if result.undecided:
+            st.markdown(f":orange-badge[:material/help: not decided] {as_text(result.undecided)}")
+        st.caption(_how_sure(result, another=another))
+        with widgets.actions():
+            widgets.share(link, result.sentence, "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
             widgets.download(
                 "Report",
                 lambda: _report(address, result, options, shared, another=another),
                 "epochwise-how-long.html",
                 key="how-long.report",
+                width="content",
             )
+            st.toggle("Another session or machine (+ 2 %)", key=link.key("session"))
 
 
 def _how_sure(result: HowLong, *, another: bool) -> str:

@@ -198,18 +198,17 @@ def _one_run(link: Link, shared: Store, run: Run) -> None:
         on_click=lambda: link.forget_now("run"),
     )
     with st.container(border=True):
-        words, actions = st.columns([7, 2], vertical_alignment="center")
-        with words:
-            st.markdown(f"#### {widgets.answer_text(run_sentence(run))}")
-            if run.note:
-                st.caption(as_text(run.note))
-        with actions:
-            widgets.share(link, run_sentence(run))
+        st.markdown(f"#### {widgets.answer_text(run_sentence(run))}")
+        if run.note:
+            st.caption(as_text(run.note))
+        with widgets.actions():
+            widgets.share(link, run_sentence(run), "content")
             widgets.download(
                 "Raw file",
                 lambda: queries.run_file(shared, run.run_id),
                 f"{run.run_id}.parquet",
                 key="results.run_file",
+                width="content",
             )
     left, right = st.columns(2)
     with left, st.container(border=True):

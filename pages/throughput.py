@@ -96,24 +96,23 @@ def _answer(
 ) -> None:
     sentences = _sentences(chosen)
     with st.container(border=True):
-        words, actions = st.columns([7, 2], vertical_alignment="center")
-        with words:
-            st.markdown(f"#### {widgets.answer_text(sentences[0])}")
-            for text in sentences[1:]:
-                st.markdown(widgets.answer_text(text))
-            st.caption(
-                "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
-                "overhead per step t. A step time taken from epochs is epoch time / steps, "
-                "validation included."
-            )
-        with actions:
-            widgets.share(link, "\n".join(sentences))
+        st.markdown(f"#### {widgets.answer_text(sentences[0])}")
+        for text in sentences[1:]:
+            st.markdown(widgets.answer_text(text))
+        st.caption(
+            "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
+            "overhead per step t. A step time taken from epochs is epoch time / steps, "
+            "validation included."
+        )
+        with widgets.actions():
+            widgets.share(link, "\n".join(sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
             widgets.download(
                 "Report",
                 lambda: _report(address, everything, chosen, shared),
                 "epochwise-throughput.html",
                 key="throughput.report",
+                width="content",
             )
 
 

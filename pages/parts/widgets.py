@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.parts.links import Link, as_text
@@ -54,6 +55,11 @@ _KINDS: Final = {
     "html": ("text/html", ":material/description:"),
     "parquet": ("application/octet-stream", ":material/download:"),
 }
+
+
+def actions() -> DeltaGenerator:
+    """A row for what one does with an answer; it wraps where the page is narrow."""
+    return st.container(horizontal=True, vertical_alignment="center")
 
 
 def download(
