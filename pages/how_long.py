@@ -136,7 +136,9 @@ def _epochs(link: Link) -> int:
 def _quick(link: Link, epochs: int) -> None:
     """Quick picks that write into the number beside them."""
     key = link.key("quick")
-    st.session_state[key] = epochs if epochs in QUICK else None
+    lit = epochs if epochs in QUICK else None
+    if st.session_state.get(key) != lit:
+        st.session_state[key] = lit
 
     def pick() -> None:
         if st.session_state[key]:

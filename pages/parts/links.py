@@ -86,7 +86,8 @@ class Link:
         kept = [v for v in chosen if v in options][:most]
         if chosen and not kept:
             kept = list(default)
-        st.session_state[self.key(name)] = kept
+        if kept != chosen:  # a value set here overrides what is being clicked at this moment
+            st.session_state[self.key(name)] = kept
         return kept
 
     def number(self, name: str, low: int, high: int, default: int) -> int:
