@@ -101,7 +101,12 @@ def choose(page: Page, key: str, option: str) -> Page:
     """Pick an option of a select box or of a list of many."""
     widget(page, key).get_by_role("combobox").click()
     page.get_by_role("option", name=option, exact=True).click()
-    page.keyboard.press("Escape")
+    return dismissed(page)
+
+
+def dismissed(page: Page) -> Page:
+    """The page without an open list; Escape would empty a list that has closed by itself."""
+    page.mouse.click(700, 20)
     return settled(page)
 
 

@@ -42,6 +42,9 @@ def served(results: Path, *further: str) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        said = log.read_text(errors="replace")
+        if "Traceback" in said:  # pages do not tell; a failed test shows it
+            sys.stderr.write(said[-4000:])
 
 
 def _environment(results: Path) -> dict[str, str]:

@@ -118,10 +118,12 @@ def test_a_link_restores_the_whole_view_here_and_on_another_machine(
 
 
 BAD = {
-    "epochs=abc": "epochs: “abc” is not a whole number from 1 to 1,000,000.",
-    "epochs=0": "epochs: “0” is not a whole number from 1 to 1,000,000.",
-    "systems=mainframe&systems=gpu-batch-64": "systems: “mainframe” is not among the options",
-    "workload=minesweeper": "workload: “minesweeper” is not among the options any more.",
+    "epochs=abc&systems=mainframe&systems=gpu-batch-64&workload=minesweeper": [
+        "epochs: “abc” is not a whole number from 1 to 1,000,000.",
+        "systems: “mainframe” is not among the options any more.",
+        "workload: “minesweeper” is not among the options any more.",
+    ],
+    "epochs=0": ["epochs: “0” is not a whole number from 1 to 1,000,000."],
 }
 
 
@@ -130,7 +132,8 @@ def test_a_bad_value_in_a_link_is_named_and_the_good_rest_is_kept(
     app_url: str, visit: Visit, bad: str
 ) -> None:
     page = visit(f"{app_url}/how-long?{bad}&baseline=gpu-batch-128&session=on")
-    expect(page.get_by_test_id("stAlert")).to_contain_text(BAD[bad])
+    for told in BAD[bad]:
+        expect(page.get_by_test_id("stAlert")).to_contain_text(told)
     expect(answer(page)).to_contain_text("2000 epochs of WideResNet-103M")
     expect(page.get_by_text("any session on hardware of this kind")).to_be_visible()
     left = "systems=gpu-batch-64&" if "systems" in bad else ""

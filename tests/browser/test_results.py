@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from pages.results import run_sentence
 from tests.browser.conftest import Visit
-from tests.browser.look import answer, choose, click_row, settled, widget
+from tests.browser.look import answer, choose, click_row, dismissed, settled, widget
 from tests.browser.test_how_long import options
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ def test_filters_narrow_the_table_count_the_rest_and_clear_on_a_button(
     widget(page, "results.global_batch_size").get_by_role("combobox").click()
     expect(page.get_by_role("option", name="64 (2)", exact=True)).to_be_visible()
     page.get_by_role("option", name="4096 (0)", exact=True).click()
-    page.keyboard.press("Escape")
+    dismissed(page)
     expect(page.get_by_text("No run to show.")).to_be_visible()
     expect(page.get_by_text("The filters on system, batch size leave none of 37")).to_be_visible()
     widget(page, "results.clear").get_by_role("button").click()
