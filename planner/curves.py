@@ -59,13 +59,18 @@ def curve_sentence(one: SystemCurve) -> str:
     if isinstance(one.curve, Refusal):
         return f"{one.label}: {one.curve.reason} {one.curve.measure_next}"
     v0, half = one.curve.asymptotic_throughput, one.curve.half_saturation_batch
-    ninety = one.curve.batch_for(0.9)
     if not np.isfinite(float(v0.value)):
-        return f"{one.label}: no batch effect on the step time was seen; {v0.reasons[0]}"
-    text = (
-        f"{one.label} saturates at {count(v0.value)} samples/s{_interval(v0)}; "
-        f"half of that is reached at batch {size(half.value)}, "
-        f"90 % at batch {size(ninety.value)}"
+        return f"{one.label}: {v0.reasons[0]}"
+    text = f"{one.label} saturates at {count(v0.value)} samples/s{_interval(v0)}; "
+    if float(half.value) == 0.0:
+        return text + (
+            "no overhead a step was seen: full speed at every measured batch."
+            if one.curve.n
+            else "no overhead a step was published: full speed at every batch."
+        )
+    ninety = one.curve.batch_for(0.9)
+    text += (
+        f"half of that is reached at batch {size(half.value)}, 90 % at batch {size(ninety.value)}"
     )
     if one.batch.size and float(ninety.value) > float(one.batch.max()):
         most = float(one.batch.max())

@@ -43,6 +43,22 @@ def test_the_sentence_says_v0_b50_b90_and_what_lies_beyond() -> None:
     )
 
 
+def test_without_overhead_the_sentence_names_no_batch_of_zero() -> None:
+    told = curve_sentence(curves_of([_run(b, b / 100) for b in (32, 128, 512)])[0])
+    assert told.startswith("GPU saturates at 100 samples/s (90 %:")
+    assert told.endswith("; no overhead a step was seen: full speed at every measured batch.")
+    published = replace(RUN, global_batch_size=None, step_time_s=None,
+                        asymptotic_throughput=258.1, overhead_s=0.0)  # fmt: skip
+    told = curve_sentence(curves_of([published])[0])
+    assert told.endswith("; no overhead a step was published: full speed at every batch.")
+
+
+def test_steps_that_do_not_grow_say_so_once() -> None:
+    told = curve_sentence(curves_of([_run(b, 1.0) for b in (32, 128, 512)])[0])
+    assert told.startswith("GPU: No batch effect seen up to batch 512: a step takes as long")
+    assert told.count("batch effect") == 1
+
+
 def test_a_refused_curve_says_why_and_what_to_measure() -> None:
     one = curves_of([_run(64, 1.0)])[0]
     assert isinstance(one.curve, Refusal)
