@@ -83,7 +83,7 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
     """Above which batch one system is faster than the other, or why that cannot be said."""
     if isinstance(a.curve, Refusal) or isinstance(b.curve, Refusal):
         return "Without both curves no crossover can be told."
-    crossing = crossover_batch(a.curve, b.curve)
+    crossing = crossover_batch(a.curve, b.curve, names=(a.label, b.label))
     if isinstance(crossing, Refusal):
         return f"{crossing.reason} {crossing.measure_next}"
     v0 = [float(c.asymptotic_throughput.value) for c in (a.curve, b.curve)]

@@ -34,6 +34,7 @@ import numpy as np
 
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
 from planner.lines import (
+    ROUNDING,
     Lines,
     degrees_of_freedom,
     fit_lines,
@@ -230,7 +231,11 @@ def published_curve(asymptotic_throughput: float, overhead_s: float) -> Throughp
     )
 
 
-def crossover_batch(curve_a: ThroughputCurve, curve_b: ThroughputCurve) -> Estimate | Refusal:
+def crossover_batch(
+    curve_a: ThroughputCurve | Refusal,
+    curve_b: ThroughputCurve | Refusal,
+    names: tuple[str, str] = ("the first system", "the second system"),
+) -> Estimate | Refusal:
     """Batch [samples] at which two systems take the same time: (t2 - t1)/(1/v1 - 1/v2).
 
     Below it the system with the smaller overhead is faster, above it the one with the larger
@@ -238,17 +243,26 @@ def crossover_batch(curve_a: ThroughputCurve, curve_b: ThroughputCurve) -> Estim
     errors, the smaller of the two degrees of freedom): very wide where the curves are not told
     apart, and then a reason says so.
 
+    Args:
+        curve_a: curve of one system, or why it has none.
+        curve_b: curve of the other.
+        names: what a refusal calls the two systems.
+
     Returns:
-        The batch, or a `Refusal` where no positive one exists or where one of the curves refuses
-        to be asked about it.
+        The batch, or a `Refusal` where no positive one exists (parameters that differ by rounding
+        only are the same), where one of the curves refuses to be asked about it, or the one given.
     """
+    if isinstance(curve_a, Refusal):
+        return curve_a
+    if isinstance(curve_b, Refusal):
+        return curve_b
     (t1, c1), (t2, c2) = _parameters(curve_a.lines), _parameters(curve_b.lines)
-    later, slower = t2 - t1, c1 - c2
-    if not later * slower > 0.0:
-        return _refuse_crossover(later, slower)
+    later, slower = _difference(t2, t1), _difference(c1, c2)
+    if later == 0.0 or slower == 0.0 or (later > 0.0) != (slower > 0.0):
+        return _refuse_crossover(later, slower, names)
     batch = later / slower
-    for curve in (curve_a, curve_b):
-        if refusal := _refusal(curve, batch):
+    for curve, name in zip((curve_a, curve_b), names, strict=True):
+        if refusal := _refusal(curve, batch, name):
             return refusal
     variance = sum(_crossover_variance(c.lines, later, slower) for c in (curve_a, curve_b))
     dof = min(float(degrees_of_freedom(c.lines)[0]) for c in (curve_a, curve_b))
@@ -297,6 +311,12 @@ def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[fl
 
 def _parameters(lines: Lines) -> tuple[float, float]:
     return float(lines.intercept[0]), float(lines.slope[0])
+
+
+def _difference(minuend: float, subtrahend: float) -> float:
+    """0 where the two differ by no more than rounding: parallel lines cross nowhere."""
+    by = minuend - subtrahend
+    return 0.0 if abs(by) <= ROUNDING * max(minuend, subtrahend) else by
 
 
 def _estimate(
@@ -399,12 +419,11 @@ def _answer(
     )
 
 
-def _refusal(curve: ThroughputCurve, batch: float) -> Refusal | None:
+def _refusal(curve: ThroughputCurve, batch: float, name: str = "this curve") -> Refusal | None:
     if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
         return None
     return Refusal(
-        reason=f"Batch {batch:g} is outside {_range(curve)}, where this curve answers: "
-        f"{curve.limit}",
+        reason=f"Batch {batch:g} is outside {_range(curve)}, where {name} answers: {curve.limit}",
         measure_next=f"Measure batch {batch:g}, or the nearest one that fits into memory.",
     )
 
@@ -509,15 +528,15 @@ def _refuse_scatter(scatter: float, worst: float, change: tuple[str, ...]) -> Re
     )
 
 
-def _refuse_crossover(later: float, slower: float) -> Refusal:
+def _refuse_crossover(later: float, slower: float, names: tuple[str, str]) -> Refusal:
     """`later` = t2 - t1 and `slower` = 1/v1 - 1/v2 have opposite signs, or one of them is 0."""
     if later == slower == 0.0:
-        told = "The two curves are the same."
+        told = "the two are the same"
     else:
-        first = later >= 0.0 and slower <= 0.0
-        told = f"The {'first' if first else 'second'} system is at least as fast at every batch."
+        faster = names[0] if later >= 0.0 and slower <= 0.0 else names[1]
+        told = f"{faster} is at least as fast at every batch"
     return Refusal(
-        reason=f"The curves do not cross at a batch above 0. {told}",
+        reason=f"The curves do not cross at a batch above 0: {told}.",
         measure_next="Measure both at the batch you mean to use; that ratio is the answer.",
     )
 

@@ -73,6 +73,13 @@ def test_the_crossing_names_the_faster_system() -> None:
     assert crossover_sentence(a, curves_of([_run(64, 1.0)])[0]).startswith("Without both curves")
 
 
+def test_systems_that_do_not_cross_are_named() -> None:
+    a, b = curves_of([*_sweep(100, 0.5), *_sweep(400, 0.5, system="TPU")])
+    told = crossover_sentence(a, b)
+    assert "do not cross at a batch above 0: TPU is at least as fast at every batch." in told
+    assert "system" not in told
+
+
 def test_published_parameters_draw_a_curve_without_interval() -> None:
     run = replace(RUN, global_batch_size=None, step_time_s=None, asymptotic_throughput=258.1,
                   overhead_s=0.054)  # fmt: skip

@@ -311,7 +311,29 @@ def test_a_system_that_always_wins_has_no_crossover() -> None:
 
 def test_a_crossover_that_a_curve_refuses_to_see_is_refused() -> None:
     refused = refusal(crossover_batch(noisy(100.0, 0.01), noisy(100.1, 0.5)))
-    assert "where this curve answers" in refused.reason
+    assert "where the first system answers" in refused.reason
+
+
+def test_curves_that_differ_by_rounding_do_not_cross() -> None:
+    for v0, t in ((300.0 * (1 + 1e-15), 0.5), (900.0, 0.1 * (1 + 1e-15))):
+        refused = refusal(crossover_batch(published_curve(300.0, 0.1), published_curve(v0, t)))
+        assert refused.reason.startswith("The curves do not cross at a batch above 0: the ")
+    parallel = curve_of(SWEEP, law(SWEEP)), curve_of(SWEEP, law(SWEEP, t=0.5))
+    assert "the first system is at least" in refusal(crossover_batch(*parallel)).reason
+
+
+def test_a_crossover_refusal_names_the_systems_as_asked() -> None:
+    small, large = noisy(258.1, 0.054), noisy(513.8, 0.027)
+    refused = refusal(crossover_batch(small, large, names=("GPU", "TPU")))
+    assert "TPU is at least as fast at every batch" in refused.reason
+    far = crossover_batch(noisy(100.0, 0.01), noisy(100.1, 0.5), names=("GPU", "TPU"))
+    assert "where GPU answers" in refusal(far).reason
+
+
+def test_a_crossover_with_a_refused_curve_is_that_refusal() -> None:
+    refused = refusal(fit_throughput([64, 64], [1.0, 1.1]))
+    assert crossover_batch(refused, noisy()) is refused
+    assert crossover_batch(noisy(), refused) is refused
 
 
 def test_close_curves_cross_somewhere_and_say_so() -> None:
