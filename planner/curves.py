@@ -143,7 +143,10 @@ def _curve(key: str, label: str, runs: Sequence[Run]) -> SystemCurve:
 
 def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve | Refusal:
     if batch.size:
-        return fit_throughput(batch, step)
+        try:
+            return fit_throughput(batch, step)
+        except ValueError as problem:  # a file may hold any number: the page stays
+            return Refusal(reason=str(problem), measure_next="Measure these batches again.")
     told = next(r for r in runs if r.asymptotic_throughput is not None)
     return published_curve(float(told.asymptotic_throughput or 0), float(told.overhead_s or 0))
 

@@ -46,7 +46,7 @@ from planner.lines import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 NARROW: Final = 4.0
 """Two batch sizes less than this factor apart carry only to twice away."""
@@ -61,6 +61,11 @@ MAX_SCATTER: Final = 0.12
 BASES: Final[tuple[Basis, ...]] = ("measured", "interpolated", "extrapolated", "published")
 """From the firmest to the weakest."""
 NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
+SMALLEST: Final = 1e-100
+LARGEST: Final = 1e100
+"""Batches, step times and their ratio within these bounds can be squared without overflow."""
+SHOWN: Final = 5
+"""So many bad values of a kind are listed one by one."""
 UNCHECKED: Final = "Two batch sizes draw the curve but cannot check it. Measure a third."
 Interval = tuple["float | Floats", "float | Floats"]
 
@@ -125,22 +130,33 @@ class ThroughputCurve:
         mid, low, high = _predict(self, sizes)
         return _answer(self, sizes, (sizes / mid, sizes / high, sizes / low))
 
-    def batch_for(self, share: float) -> Estimate:
+    def batch_for(self, share: ArrayLike) -> Estimate:
         """Batch [samples] that reaches `share` of v0: share/(1-share)*v0*t; at 0.9 it is 9*v0*t.
 
+        Args:
+            share: of the asymptotic throughput, above 0 and below 1, scalar or any shape.
+
+        Returns:
+            An `Estimate` of floats for a scalar, of arrays in the shape of `share` otherwise.
+
         Raises:
-            ValueError: `share` is not strictly between 0 and 1.
+            ValueError: a share is not strictly between 0 and 1.
         """
-        if not 0.0 < share < 1.0:
+        shares = np.asarray(share, dtype=np.float64)
+        good = (shares > 0.0) & (shares < 1.0)
+        if not good.all():
             raise ValueError(
-                f"share is {share!r}. A share of the asymptotic throughput lies above 0 and "
-                "below 1. Ask for 0.9, not 90."
+                f"share: {_listed(shares, good)}. A share of the asymptotic throughput lies above "
+                "0 and below 1. Ask for 0.9, not 90."
             )
-        lines, factor = self.lines, share / (1.0 - share)
-        low, high = ratio_interval(lines, self.level)
+        factor, (low, high) = shares / (1.0 - shares), ratio_interval(self.lines, self.level)
         batch = factor * float(self.half_saturation_batch.value)
-        interval = factor * low, factor * high
-        return _estimate(batch, interval, self.level, *_batch_basis(lines, batch))
+        interval = factor * float(low[0]), factor * float(high[0])
+        basis, reasons = _batch_basis(self.lines, batch)
+        if not shares.ndim:
+            return _estimate(float(batch), interval, self.level, basis, reasons)
+        return Estimate(value=batch, low=interval[0], high=interval[1], level=self.level,
+                        basis=basis, reasons=reasons)  # fmt: skip
 
     def basis(self, batch: ArrayLike) -> Basis:
         """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""
@@ -156,19 +172,22 @@ def fit_throughput(
     interval of v0 is the exact inverse of the slope's; that of v0*t is taken in the logarithm.
 
     Args:
-        batch: samples per step over all devices, above 0, shape (n,); repeats are welcome.
-        step_s: seconds of one step, above 0, shape (n,).
+        batch: samples per step over all devices, 1e-100 to 1e100, shape (n,); repeats are
+            welcome.
+        step_s: seconds of one step, 1e-100 to 1e100, shape (n,); so is batch/step_s.
         level: coverage of every interval [share].
 
     Returns:
         The curve, or a `Refusal` for one batch size or for scatter above 12 %.
 
     Raises:
-        ValueError: shapes differ, nothing was given, or a value is not finite and above 0.
+        ValueError: shapes differ, nothing was given, or a value is outside these bounds; it names
+            every such value.
     """
     sizes, times = np.asarray(batch, dtype=np.float64), np.asarray(step_s, dtype=np.float64)
+    _check_pairs(sizes, times, ("batch", "step_s"))
     one = np.zeros(sizes.shape, dtype=np.int64)
-    lines = fit_lines(one, sizes, times, names=("batch", "step_s"))
+    lines = fit_lines(one, sizes, times)
     if not lines.determined[0]:
         return _refuse_one_batch(float(sizes[0]))
     order = np.lexsort((times, sizes))
@@ -293,9 +312,8 @@ def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[fl
     from scipy.optimize import least_squares
 
     b, v = np.asarray(batch, dtype=np.float64), np.asarray(throughput, dtype=np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):  # fit_lines names the bad one
-        one, time_s = np.zeros(b.shape, dtype=np.int64), b / v
-    t, c = _parameters(fit_lines(one, b, time_s, names=("batch", "batch/throughput")))
+    _check_pairs(b, v, ("batch", "throughput"))
+    t, c = _parameters(fit_lines(np.zeros(b.shape, dtype=np.int64), b, b / v))
     if not (t > 0.0 and c > 0.0):
         raise ValueError(
             f"The {b.size} points show no bend (overhead {t:g} s, slope {c:g} s per sample). Both "
@@ -307,6 +325,40 @@ def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[fl
 
     fit = least_squares(errors, np.zeros(2), method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
     return float(np.exp(-fit.x[0]) / c), float(t * np.exp(fit.x[1]))
+
+
+def _check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+    """Raise a `ValueError` that names all that keeps these points from being fitted."""
+    both = " and ".join(names)
+    if first.ndim != 1 or first.shape != second.shape or not first.size:
+        raise ValueError(
+            f"{both} have shapes {first.shape} and {second.shape}. Each point needs one of each. "
+            "Give two flat lists of one length, at least 1."
+        )
+    good = [(v >= SMALLEST) & (v <= LARGEST) for v in (first, second)]
+    told = [
+        f"{name}: {_listed(values, fine)}"
+        for name, values, fine in zip(names, (first, second), good, strict=True)
+        if not fine.all()
+    ]
+    known = good[0] & good[1]
+    ratio = np.divide(first, second, out=np.ones(first.shape), where=known)
+    fine = (ratio >= SMALLEST) & (ratio <= LARGEST)
+    if not fine.all():
+        told.append(f"{'/'.join(names)}: {_listed(ratio, fine)}")
+    if told:
+        raise ValueError(
+            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
+            f"{LARGEST:g}. Leave these points out or mark their runs failed."
+        )
+
+
+def _listed(values: Floats, good: NDArray[np.bool_]) -> str:
+    """The values that are not good, with their places in reading order."""
+    where = np.flatnonzero(~good)
+    told = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
+    more = [f"{where.size - SHOWN:,} more are as bad"] if where.size > SHOWN else []
+    return ", ".join(told + more)
 
 
 def _parameters(lines: Lines) -> tuple[float, float]:
@@ -371,17 +423,19 @@ def _half_saturation(lines: Lines, level: float) -> Estimate:
     return _estimate(batch, ratio_interval(lines, level), level, *_batch_basis(lines, batch))
 
 
-def _batch_basis(lines: Lines, batch: float) -> tuple[Basis, tuple[str, ...]]:
-    """How a batch that the fit itself names is known, and the sentence about it."""
-    basis = _basis(lines, np.asarray(batch))
+def _batch_basis(lines: Lines, batch: float | Floats) -> tuple[Basis, tuple[str, ...]]:
+    """How batches that the fit itself names are known (the weakest of them), and why."""
+    batches = np.asarray(batch, dtype=np.float64)
+    basis = _basis(lines, batches)
     if basis == "published":
         return basis, (NO_INTERVAL,)
     largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
-    if batch > largest:
-        return basis, (f"Beyond what was measured: the largest batch was {largest:g}.",)
-    if batch < smallest:
-        return basis, (f"Below what was measured: the smallest batch was {smallest:g}.",)
-    return basis, ()
+    told: tuple[str, ...] = ()
+    if (batches > largest).any():
+        told += (f"Beyond what was measured: the largest batch was {largest:g}.",)
+    if (batches < smallest).any():
+        told += (f"Below what was measured: the smallest batch was {smallest:g}.",)
+    return basis, told
 
 
 def _basis(lines: Lines, batch: Floats, measured: Floats | None = None) -> Basis:

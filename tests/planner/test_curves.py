@@ -67,6 +67,11 @@ def test_a_refused_curve_says_why_and_what_to_measure() -> None:
     assert points_of([one])[0]["fitted_step_s"] is None
 
 
+def test_an_impossible_step_time_is_a_refusal_and_not_a_crash() -> None:
+    one = curves_of([_run(32, 1e-200), _run(64, 1e-200)])[0]
+    assert "step_s: value 1 of 2 is 1e-200" in curve_sentence(one)
+
+
 def test_the_crossing_names_the_faster_system() -> None:
     a, b = curves_of([*_sweep(100, 0.1), *_sweep(400, 1.0, system="TPU")])
     assert crossover_sentence(a, b).startswith("TPU is faster than GPU above batch 120")

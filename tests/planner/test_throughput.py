@@ -341,6 +341,44 @@ def test_close_curves_cross_somewhere_and_say_so() -> None:
     assert "known to a factor only" in told.reasons[-1]
 
 
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_whatever_is_within_bounds_has_finite_parameters_or_a_true_refusal(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    batch = 10.0 ** rng.uniform(-100, 100, 4)
+    step_s = np.clip(batch / 10.0 ** rng.uniform(-99, 99), 1e-99, 1e99) * (1 + NOISE[:4])
+    step_s = np.clip(step_s, batch / 1e100, batch / 1e-100)
+    try:
+        told = fit_throughput(batch, step_s)
+    except ValueError as error:
+        assert "from 1e-100 to 1e+100" in str(error)  # noqa: PT017
+        return
+    if isinstance(told, Refusal):
+        assert "Only batch" not in told.reason
+    else:
+        assert np.isfinite(told.overhead_s.value)
+        assert not np.isnan(told.asymptotic_throughput.value)
+
+
+def test_many_shares_are_answered_as_one_by_one() -> None:
+    curve = noisy()
+    shares = [[0.01, 0.5], [0.9, 0.99]]
+    many = curve.batch_for(shares)
+    for i, share in np.ndenumerate(shares):
+        one = curve.batch_for(share)
+        for part in ("value", "low", "high"):
+            assert_allclose(getattr(many, part)[i], getattr(one, part))
+            assert isinstance(getattr(one, part), float)
+    assert many.basis == "extrapolated"
+    assert [r.split(":")[0] for r in many.reasons] == [
+        "Beyond what was measured", "Below what was measured",
+    ]  # fmt: skip
+    assert curve.batch_for([0.5]).reasons == curve.batch_for(0.5).reasons
+    assert np.asarray(curve.batch_for([]).value).size == 0
+    with pytest.raises(ValueError, match="value 2 of 2 is 90"):
+        curve.batch_for([0.5, 90.0])
+
+
 @pytest.mark.parametrize("share", [0.0, 1.0, 90.0, np.nan])
 def test_a_share_is_between_zero_and_one(share: float) -> None:
     with pytest.raises(ValueError, match="not 90"):
@@ -353,11 +391,19 @@ def test_a_share_is_between_zero_and_one(share: float) -> None:
         ([8, 16], [0.1], "batch and step_s have shapes"),
         ([8, -16], [0.1, 0.2], "batch: value 2 of 2"),
         ([8, 16], [0.1, np.nan], "step_s: value 2 of 2"),
+        (64, 1.0, r"^batch and step_s have shapes \(\) and \(\)"),
+        ([], [], "at least 1"),
+        ([1, 2, 4], [1e-200] * 3, "step_s: value 1 of 3 is 1e-200, value 2 of 3"),
+        ([1e200, 1e250], [1.0, 2.0], "batch: value 1 of 2 is 1e[+]200, value 2 of 2 is 1e[+]250"),
+        ([8, -16], [np.inf, 1.0], "batch: value 2 of 2 is -16; step_s: value 1 of 2 is inf"),
+        ([1e80, 2e80], [1e-80, 1.0], "batch/step_s: value 1 of 2 is 1e[+]160"),
+        ([8.0] * 9, [0.0] * 9, "value 5 of 9 is 0, 4 more are as bad"),
     ],
 )
 def test_bad_measurements_are_named(batch: list[float], step_s: list[float], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=told) as raised:
         fit_throughput(batch, step_s)
+    assert "group" not in str(raised.value)
 
 
 def test_a_batch_to_ask_about_must_be_positive() -> None:
