@@ -179,7 +179,7 @@ def throughput(cells: Cells) -> Iterator[Row]:
     """Article 000's fits of v(b) = b / (b / v0 + t): v0 [images/s] and t [s]."""
     yield {
         "sweep": "devices",
-        "model": "not named in the article",
+        "model": "unnamed model",
         "system_name": "GPU",
         "device_kind": "gpu",
         "accelerators_per_node": int(cells["gpus"]),

@@ -219,6 +219,8 @@ def test_the_throughput_law_is_as_printed() -> None:
         assert row["overhead_s"] == float(cells["t"])
         assert row["peer_to_peer"] is (False if cells["peer_to_peer"] == "no" else None)
         assert (row["global_batch_size"], row["dataset"]) == (None, None)
+        assert row["model"] == "unnamed model"
+        assert "model and data set are not named" in row["note"]
     assert rows == {}
 
 
