@@ -120,10 +120,6 @@ def _batch_axis(lines: Sequence[ThroughputLine]) -> dict[str, Any]:
         "title": "batch size (samples)",
         "type": "log",
         "tickvals": ticks,
-        "ticktext": [_power(t) for t in ticks],
+        "ticktext": [f"{t:,}" for t in ticks],
         "range": [np.log10(low) - 0.05, np.log10(high) + 0.05],
     }
-
-
-def _power(size: int) -> str:
-    return f"{size // 1024}k" if size >= 8192 and size % 1024 == 0 else f"{size:,}"
