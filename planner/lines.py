@@ -9,8 +9,10 @@ fitted at once by closed form, 100,000 groups of 8 points in a few hundredths of
 
 Three to eight points say little about their own scatter: textbook intervals are useless at three
 points and impossible at two. So the scatter has a prior, shared by all groups. Its constants, and
-the evidence for them on public curves (Colab TPU and GPU, Pollux, Sia, Gavel; the share of points
-never shown to the fit that fell inside its nominal 90 % band, and the band's median width):
+the evidence for them (the share of points never shown to the fit that fell inside its nominal
+90 % band, and the band's median width; Colab TPU and GPU, Pollux, Sia, Gavel). Its source:
+leave-one-out on five public data sets, measured before the project; to be replaced by the
+back-test.
 
     constant   value  unit               meaning
     NU0        4      degrees of freedom weight of the prior on scatter

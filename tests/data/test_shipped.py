@@ -30,7 +30,7 @@ COUNTS: Final = {
 PROJECTED: Final = ("10", "20", "50", "100", "200", "500", "1000", "2000")
 Row = dict[str, Any]
 needs_public = pytest.mark.skipif(
-    not PUBLIC.is_dir(), reason="needs the author's raw times in ../shared/datasets, not shipped"
+    not PUBLIC.is_dir(), reason="the public data sets are not beside this checkout"
 )
 
 
