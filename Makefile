@@ -36,14 +36,14 @@ data: $(APP)
 	$(BIN)/python data/build.py
 
 docs: $(APP)
-	for page in records refusals; do $(BIN)/python -m planner docs $$page > docs/$$page.md; done
+	for page in records refusals; do $(BIN)/python -m planner docs $$page > .venv/page.md && mv .venv/page.md docs/$$page.md || exit 1; done
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Epochwise needs Python 3.11, 3.12 or 3.13 (with venv). None was found: install one, or say make PYTHON=/path/to/python."; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv || { rm -rf .venv; echo "Making .venv failed: on Debian, apt-get install python3-venv."; exit 1; }
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(APP): requirements.txt requirements/constraints.txt | .venv/bin/python

@@ -23,6 +23,7 @@ from planner.how_long import (
     HowLong,
     Option,
     chart_epochs,
+    epochs_in_words,
     how_long,
     options_of,
     total_time,
@@ -184,7 +185,7 @@ def _answer(
         st.markdown(f"#### {widgets.answer_text(result.sentence)}")
         if result.undecided:
             st.markdown(f":orange-badge[:material/help: not decided] {as_text(result.undecided)}")
-        st.caption(_how_sure(result, another=another))
+        st.caption(as_text(how_sure(result, another=another)))
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -195,21 +196,22 @@ def _answer(
                 key="how-long.report",
                 width="content",
             )
-            st.toggle("Another session or machine (+ 2 %)", key=link.key("session"))
+            st.toggle("Another session or machine of the kind", key=link.key("session"))
 
 
-def _how_sure(result: HowLong, *, another: bool) -> str:
+def how_sure(result: HowLong, *, another: bool) -> str:
+    """What the best answer rests on, and what its interval is for."""
     best = result.answers[0]
     if isinstance(best.total, Refusal):
-        return as_text(f"Next: {best.total.measure_next}")
+        return f"Next: {best.total.measure_next}"
     basis = how_long_tables.basis_in_words(best.option.run, result.epochs)
     where = (
         "any session on hardware of this kind"
         if another
-        else "the machine and session that were measured; another one adds about 2 %"
+        else "the machine and session that were measured; two sessions differ by about 3 % (sd)"
     )
     parts = [f"Basis: {basis}.", f"The interval is for {where}.", *best.total.reasons]
-    return as_text(" ".join(parts))
+    return " ".join(parts)
 
 
 def lines(result: HowLong, options: list[Option], *, another: bool) -> list[figures.TimeLine]:
@@ -261,7 +263,7 @@ def _chart(link: Link, result: HowLong, options: list[Option], *, another: bool)
 
 def _table(result: HowLong) -> None:
     with st.container(border=True):
-        st.markdown(f"**Ranked, {result.epochs:,} epochs**")
+        st.markdown(f"**Ranked, {epochs_in_words(result.epochs)}**")
         rows = [_shown(a, result) for a in result.answers]
         most = max((float(r["faster"]) for r in rows if r["faster"]), default=1.0)
         st.dataframe(
@@ -273,7 +275,7 @@ def _table(result: HowLong) -> None:
             column_config={
                 "option": st.column_config.TextColumn("System", pinned=True, width=152),
                 "total": st.column_config.TextColumn("h:mm:ss", alignment="right", width=80),
-                "sure": st.column_config.TextColumn("90 %", alignment="right", width=62),
+                "sure": st.column_config.TextColumn("± 90 %", alignment="right", width=62),
                 "faster": st.column_config.ProgressColumn(
                     "Times faster", format="%.2fx", min_value=0, max_value=most, width=120
                 ),
@@ -342,7 +344,7 @@ def _ratios(result: HowLong, options: list[Option]) -> None:
                 key="how-long.ratios",
                 alt="How many times faster one system is than the other",
             )
-            st.caption("Two runs are two sessions: each ratio carries the 2 % spread of both.")
+            st.caption("Two runs are two sessions, about 3 % apart (sd): each ratio carries that.")
 
 
 def _sources(result: HowLong, shared: Store) -> None:
@@ -364,9 +366,9 @@ def _report(
     figure = _figure(result, options, LIGHT_THEME, another=another, log=True)
     return html_page(
         Report(
-            title=f"How long for {result.epochs:,} epochs?",
+            title=f"How long for {epochs_in_words(result.epochs)}?",
             sentence=result.sentence,
-            notes=[result.undecided],
+            notes=[result.undecided, how_sure(result, another=another)],
             figure=figures.html(figure),
             table=how_long_tables.answer_rows(result),
             sources=how_long_tables.source_rows([a.option for a in result.answers], shared.sets),

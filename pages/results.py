@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ def show() -> None:
     if found is not None:
         link.keep(*TITLES)
         link.write()
+        link.tell()
         _one_run(link, shared, found)
         return
     if wanted:
@@ -107,25 +108,26 @@ def _list(link: Link, shared: Store, filters: dict[str, list[str]]) -> None:
                 f"**{shown:,} of {total:,} runs** · choose a row to open it", width="content"
             )
             with st.container(horizontal=True, width="content"):
-                _take_along(link, table, f"{shown:,} of {total:,} runs")
+                every = lambda: queries.table(shared, filters, most=shown)  # noqa: E731
+                _take_along(link, every, f"{shown:,} of {total:,} runs")
         _table(link, table)
         if shown > table.num_rows:
-            st.caption(f"The first {table.num_rows:,} runs; filter to see the others.")
+            st.caption(f"The first {table.num_rows:,} runs; the downloads hold all {shown:,}.")
 
 
-def _take_along(link: Link, table: pa.Table, sentence: str) -> None:
-    """Share, CSV and parquet of what is listed."""
+def _take_along(link: Link, every: Callable[[], pa.Table], sentence: str) -> None:
+    """Share, CSV and parquet of all the filters leave, more than the table shows."""
     widgets.share(link, sentence, "content")
     widgets.download(
         "CSV",
-        lambda: csv_text(table.to_pylist()),
+        lambda: csv_text(every().to_pylist()),
         "epochwise-runs.csv",
         key="results.csv",
         width="content",
     )
     widgets.download(
         "Parquet",
-        lambda: queries.table_file(table),
+        lambda: queries.table_file(every()),
         "epochwise-runs.parquet",
         key="results.parquet",
         width="content",
@@ -175,7 +177,7 @@ def _columns() -> dict[str, Any]:
         "system": st.column_config.TextColumn("System", pinned=True),
         "global_batch_size": number("Batch", format="localized"),
         "pattern": st.column_config.TextColumn("Input pattern", width="medium"),
-        "later_epoch_mean_s": number("Later epochs (s)", format="%.1f"),
+        "later_epoch_mean_s": number("Mean of later epochs (s)", format="%.1f"),
         "first_epoch_s": number("Epoch 1 (s)", format="%.1f"),
         "later_epoch_sd_s": number("sd (s)", format="%.1f"),
         "samples_per_s": number("Samples/s", format="%.1f"),
@@ -245,8 +247,8 @@ def _epochs(shared: Store, run: Run) -> None:
         epoch = np.array([r["epoch"] for r in rows], dtype=float)
         seconds = np.array([r["epoch_s"] for r in rows], dtype=float)
     elif run.first_epoch_s and run.later_epoch_mean_s and run.epochs_measured:
-        epoch = np.arange(1.0, run.epochs_measured + 1)
-        seconds = np.r_[run.first_epoch_s, np.full(run.epochs_measured - 1, np.nan)]
+        epoch = np.array([1.0, float(run.epochs_measured)])
+        seconds = np.array([run.first_epoch_s, np.nan])
     else:
         st.caption("Neither single epochs nor the first one are known; only the summary is.")
         return
@@ -262,9 +264,7 @@ def _epochs(shared: Store, run: Run) -> None:
 
 
 def _provenance(shared: Store, run: Run) -> None:
-    found = next(
-        (s for s in shared.sets if (s.folder, s.slug) == (run.folder, run.result_set)), None
-    )
+    found = queries.set_of(shared, run)
     rows = [
         ("Basis", run.basis),
         ("Result set", found.title if found else run.result_set),

@@ -58,7 +58,7 @@ def _pages() -> dict[str, list[st.Page]]:
                 title="Method",
                 icon=":material/fact_check:",
                 url_path="method",
-                help="The formulas, what is refused, words and sources",
+                help="The formulas, what is refused and why, sources",
             ),
         ],
     }
@@ -68,7 +68,7 @@ def _footer() -> None:
     """How much data there is and how fresh: the same on every page."""
     shared = store()
     known = asked.totals(shared)
-    newest = f"data of {known.newest:%-d %b %Y}" if known.newest else "no data yet"
+    newest = f"last recorded {known.newest:%-d %b %Y}" if known.newest else "no data yet"
     refused = f" · {len(shared.refused)} refused" if shared.refused else ""
     with st.sidebar:
         st.caption(

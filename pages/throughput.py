@@ -283,7 +283,7 @@ def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
     rows: dict[tuple[str, str], Record] = {}
     for one in chosen:
         for run in one.runs:
-            found = titles.get((run.folder, run.result_set))
+            found = titles.get((run.folder, run.set_folder))
             rows[(one.label, run.result_set)] = {
                 "Curve": one.label,
                 "Result set": found.title if found else run.result_set,

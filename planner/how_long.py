@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from planner.durations import in_words
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
-from planner.projection import SESSION_SD, project, project_summary
+from planner.projection import SESSION_SD, project, project_summary, session_half_width
+from planner.ratios import MEASURE_AGAIN
 from planner.runs import Run
 
 QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
@@ -51,6 +52,7 @@ class HowLong:
     answers: tuple[Answer, ...]
     sentence: str
     undecided: str
+    another_session: bool = False
 
 
 def options_of(runs: Sequence[Run], epoch_s: Mapping[str, Floats] | None = None) -> list[Option]:
@@ -102,10 +104,11 @@ def how_long(
     if base is None:
         raise ValueError(f"{baseline!r} is not among the options. Choose one that is.")
     totals = [total_time(o, epochs, another_session=another_session) for o in options]
-    against = totals[options.index(base)]
+    here = [total_time(o, epochs) for o in options]  # a ratio adds the sessions' spread itself
+    against = here[options.index(base)]
     answers = [
-        Answer(option=o, total=t, times_faster=_ratio(against, t))
-        for o, t in zip(options, totals, strict=True)
+        Answer(option=o, total=t, times_faster=_ratio(against, h))
+        for o, t, h in zip(options, totals, here, strict=True)
     ]
     ranked = tuple(sorted(answers, key=_rank))
     return HowLong(
@@ -113,7 +116,8 @@ def how_long(
         baseline=base,
         answers=ranked,
         sentence=sentence(ranked, epochs, base),
-        undecided=undecided(ranked),
+        undecided=undecided(ranked, epochs),
+        another_session=another_session,
     )
 
 
@@ -125,26 +129,31 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     run, total = best.option.run, best.total
     what = f"{_epochs(epochs)} of {run.model}{_at_batch(run)} on {run.system}"
     sure = f"{total.level:.0%}".replace("%", " %")
-    interval = f"{in_words(float(total.low))} to {in_words(float(total.high))}"
-    text = f"{what}: {in_words(float(total.value))} ({sure}: {interval})"
+    interval = f"{sure}: {in_words(float(total.low))} to {in_words(float(total.high))}"
+    known = interval if float(total.high) > float(total.low) else "as measured"
+    text = f"{what}: {in_words(float(total.value))} ({known})"
     if best.option is baseline or best.times_faster is None:
         return f"{text}."
     other = f"{baseline.run.system}{_at_batch(baseline.run)}"
     return f"{text}, {times(float(best.times_faster.value))} faster than {other}."
 
 
-def undecided(ranked: Sequence[Answer]) -> str:
-    """Which options cannot be told from the fastest, and what to measure; empty where all can."""
-    good = [a for a in ranked if isinstance(a.total, Estimate)]
+def undecided(ranked: Sequence[Answer], epochs: int) -> str:
+    """Which options cannot be told from the fastest, and what to measure; empty where all can.
+
+    `ranked` is fastest first. Two runs are two sessions, whatever the totals are asked for.
+    """
+    totals = [(a.option, total_time(a.option, epochs)) for a in ranked]
+    good = [(o, t) for o, t in totals if isinstance(t, Estimate)]
     if len(good) < 2:
         return ""
-    best = good[0]
-    close = [a.option.label for a in good[1:] if not _apart(best.total, a.total)]
+    (best, least), rest = good[0], good[1:]
+    close = [o.label for o, t in rest if not _apart(least, t)]
     if not close:
         return ""
     return (
-        f"Not decided between {best.option.label} and {' or '.join(close)}: the difference is "
-        "smaller than the joint interval. Measure both again, in one session, to settle it."
+        f"Not decided between {best.label} and {' or '.join(close)}: the difference is smaller "
+        f"than the joint interval of two sessions. {MEASURE_AGAIN}"
     )
 
 
@@ -184,11 +193,11 @@ def _refused(run: Run, kept: int) -> Refusal | None:
 
 
 def _ratio(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate | None:
-    """How many times faster than the baseline, the two taken as independent in logs."""
+    """How many times faster than the baseline: two runs are two sessions, independent in logs."""
     if isinstance(against, Refusal) or isinstance(total, Refusal):
         return None
     ratio = float(against.value) / float(total.value)
-    q = 0.0 if against is total else math.hypot(_log_width(against), _log_width(total))
+    q = 0.0 if against is total else _joint(against, total)
     return Estimate(
         value=ratio,
         low=ratio * math.exp(-q),
@@ -202,7 +211,12 @@ def _apart(a: Estimate | Refusal, b: Estimate | Refusal) -> bool:
     if isinstance(a, Refusal) or isinstance(b, Refusal):
         return True
     gap = abs(math.log(float(a.value) / float(b.value)))
-    return gap > math.hypot(_log_width(a), _log_width(b))
+    return gap > _joint(a, b)
+
+
+def _joint(a: Estimate, b: Estimate) -> float:
+    """Half-width of a ratio of two totals in the logarithm, as `planner.ratios` takes it."""
+    return math.hypot(_log_width(a), _log_width(b), session_half_width(a.level))
 
 
 def _log_width(e: Estimate) -> float:
@@ -243,6 +257,11 @@ def _distinct(parts: Sequence[tuple[str, ...]]) -> list[str]:
 
 def _at_batch(run: Run) -> str:
     return "" if run.global_batch_size is None else f" at batch {run.global_batch_size}"
+
+
+def epochs_in_words(epochs: int) -> str:
+    """`1 epoch`, `2,000 epochs`: for headings. The sentence to paste has plain digits."""
+    return "1 epoch" if epochs == 1 else f"{epochs:,} epochs"
 
 
 def _epochs(epochs: int) -> str:

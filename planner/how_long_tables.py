@@ -39,7 +39,7 @@ def epochs_rows(
 def source_rows(options: Iterable[Option], sets: Iterable[ResultSet]) -> list[Record]:
     """Where each option's numbers come from."""
     known = {(s.folder, s.slug): s for s in sets}
-    return [_source_row(o, known.get((o.run.folder, o.run.result_set))) for o in options]
+    return [_source_row(o, known.get((o.run.folder, o.run.set_folder))) for o in options]
 
 
 def half_width(total: Estimate) -> str:
@@ -67,6 +67,7 @@ def _answer_row(answer: Answer, result: HowLong) -> Record:
         "times_faster_than_baseline": None if ratio is None else _round(ratio.value, 4),
         "times_faster_low": None if ratio is None else _round(ratio.low, 4),
         "times_faster_high": None if ratio is None else _round(ratio.high, 4),
+        "another_session": result.another_session,
         "basis": basis_in_words(run, result.epochs),
         "refused": total.reason if isinstance(total, Refusal) else None,
         "measure_next": total.measure_next if isinstance(total, Refusal) else None,

@@ -6,10 +6,13 @@ Epoch 1 is never an epoch like the others (graph building, caches: 1.0 to 5.8 ti
 is counted once and the mean starts at epoch 2. The sum of m future epochs, estimated from n
 measured ones, has the variance
 
-    s^2 (m + m^2/n) (1 + RHO)/(1 - RHO) + (DRIFT*mean*m)^2 + (session_sd*mean*m)^2
+    s^2 (m + m^2/n) (1 + RHO)/(1 - RHO) + (DRIFT*mean*m)^2
 
 and a Student t distribution with NU0 + n - 1 degrees of freedom, where s^2 pools the measured
-scatter with a prior of SD0 times the mean. Epochs of one run resemble their neighbours and drift:
+scatter with a prior of SD0 times the mean. In another session everything, epoch 1 included, moves
+together: the measured session and the new one each by `session_sd`, so sqrt(2)*session_sd*total is
+the standard deviation between them, known from five pairs (SESSION_DOF). The two half-widths add
+in quadrature. Epochs of one run resemble their neighbours and drift:
 the textbook interval, which knows neither, promised 90 % and held 65 to 76 % of 80 real runs.
 
     constant     value  unit               meaning
@@ -17,7 +20,8 @@ the textbook interval, which knows neither, promised 90 % and held 65 to 76 % of
     SD0          0.006  share of the mean  scatter before the run's own epochs are looked at
     RHO          0.3    correlation        of neighbouring epochs (median 0.25)
     DRIFT        0.003  share of the mean  slow drift over a run (median 0.53 % over 19 epochs)
-    SESSION_SD   0.021  share of the mean  the same case measured in another session
+    SESSION_SD   0.021  share of the total one session's deviation (two differ by 2.9 %, rms)
+    SESSION_DOF  5      degrees of freedom five pairs of sessions
     MAX_CV       0.20   share of the mean  above this the epochs are not of one kind
 
 On 80 runs of 20 epochs the total was known after k = 2, 3, 5, 10 epochs to 0.44, 0.33, 0.23, 0.12 %
@@ -41,7 +45,9 @@ SD0: Final = 0.006
 RHO: Final = 0.3
 DRIFT: Final = 0.003
 SESSION_SD: Final = 0.021
+SESSION_DOF: Final = 5.0
 MAX_CV: Final = 0.20
+MOST_EPOCHS: Final = 1e12
 AUTOCORRELATION: Final = (1.0 + RHO) / (1.0 - RHO)
 """How much faster the variance of a sum grows when neighbours resemble each other."""
 PRIOR_ONLY: Final = (
@@ -95,7 +101,7 @@ def project(
         epoch_s: measured epoch times from epoch 1 on [s], above 0, shape (k,).
         epochs: N, whole numbers from 1, scalar or any shape.
         level: coverage of the interval [share].
-        session_sd: relative sd between sessions; `SESSION_SD` where the projected run is another
+        session_sd: relative sd of one session; `SESSION_SD` where the projected run is another
             session or another machine, 0 for a run exactly like the measured one.
         continuing: the measured epochs are the first of the projected run, so that only the
             N - k that are left are uncertain (where N >= k; fewer are asked as for a fresh run).
@@ -182,17 +188,23 @@ def later_epoch(
     """What one more epoch costs in the long run [s]: the limit of total(N)/N.
 
     The mean of epochs 2.., with the variance of `project` divided by m^2 as m grows:
-    s^2/n (1 + RHO)/(1 - RHO) + (DRIFT*mean)^2 + (session_sd*mean)^2. Arguments, refusals and
-    errors as `project_summary`.
+    s^2/n (1 + RHO)/(1 - RHO) + (DRIFT*mean)^2, and the spread between sessions as there.
+    Arguments, refusals and errors as `project_summary`.
     """
     later, problems = _later(later_epochs, later_epoch_mean_s, later_epoch_sd_s)
     _speak_once(problems + _bad_share("session_sd", session_sd))
     if refusal := _refuse(later):
         return refusal
-    variance = AUTOCORRELATION * later.variance / later.count
-    variance += (DRIFT**2 + session_sd**2) * later.mean_s**2
+    mean = np.asarray(later.mean_s)
+    variance = AUTOCORRELATION * later.variance / later.count + (DRIFT * mean) ** 2
     half = t_quantile(level, later.dof) * np.sqrt(variance)
-    return _estimate(np.asarray(later.mean_s), half, level, "measured", _reasons(later))
+    half = np.hypot(half, session_half_width(level, session_sd) * mean)
+    return _estimate(mean, half, level, "measured", _reasons(later))
+
+
+def session_half_width(level: float, session_sd: float = SESSION_SD) -> float:
+    """Half-width between a measured session and another one, as a share of the time."""
+    return float(np.sqrt(2.0) * session_sd * t_quantile(level, SESSION_DOF))
 
 
 def _total(
@@ -207,7 +219,8 @@ def _total(
     total_epochs = epochs.astype(np.float64)
     if (total_epochs == 1.0).all():  # needs no later epoch, so nothing can be refused
         exact = np.full(epochs.shape, start_s)
-        return _estimate(exact, 0.0 * exact, level, "measured", ())
+        between = session_half_width(level, session_sd) * exact
+        return _estimate(exact, between, level, "measured", ())
     if refusal := _refuse(later):
         return refusal
     ahead, measured = total_epochs - 1.0, later.count + 1
@@ -215,8 +228,9 @@ def _total(
     if continuing:
         ahead = np.where(total_epochs >= measured, total_epochs - measured, ahead)
     variance = later.variance * AUTOCORRELATION * (ahead + ahead**2 / later.count)
-    variance += (DRIFT**2 + session_sd**2) * (later.mean_s * ahead) ** 2
+    variance += (DRIFT * later.mean_s * ahead) ** 2
     half = t_quantile(level, later.dof) * np.sqrt(variance)
+    half = np.hypot(half, session_half_width(level, session_sd) * total)
     basis: Basis = "extrapolated" if (total_epochs > measured).any() else "measured"
     return _estimate(total, half, level, basis, _reasons(later))
 
@@ -291,10 +305,11 @@ def _bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> lis
 
 def _bad_epochs(epochs: NDArray[np.generic]) -> list[str]:
     numbers = epochs.astype(np.float64).ravel()
-    bad = numbers[~((numbers >= 1.0) & (numbers == np.floor(numbers)) & (numbers < np.inf))]
+    bad = numbers[~((numbers >= 1.0) & (numbers == np.floor(numbers)) & (numbers <= MOST_EPOCHS))]
     if not bad.size:
         return []
-    return [f"epochs is {bad[0]:g}. Epochs are counted 1, 2, 3 ... Ask for a whole number."]
+    counted = "Epochs are counted 1, 2, 3 ..."
+    return [f"epochs is {bad[0]:g}. {counted} Ask for a whole number up to {MOST_EPOCHS:g}."]
 
 
 def _bad_share(name: str, share: float) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from planner.estimate import Refusal
 from planner.export import Record
 from planner.how_long import Option, times
-from planner.ratios import RatioReport, SpeedUp, TimedRun, systems_report
+from planner.ratios import MEASURE_AGAIN, RatioReport, SpeedUp, TimedRun, systems_report
 
 
 def timed(option: Option) -> TimedRun | None:
@@ -73,7 +73,7 @@ def _interval(answer: SpeedUp | Refusal) -> str:
 def _decided(answer: SpeedUp | Refusal) -> str:
     if isinstance(answer, Refusal):
         return "refused"
-    return "yes" if answer.decided else "no: measure both again in one session"
+    return "yes" if answer.decided else f"no. {MEASURE_AGAIN}"
 
 
 def _runs(answer: SpeedUp | Refusal) -> str:

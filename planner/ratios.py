@@ -4,8 +4,8 @@
 
 asked over N epochs (pre-train and epoch 1 included) and asymptotically (the mean later epoch: what
 the ratio tends to as N grows). Errors are independent, so half-widths of the logarithms add in
-quadrature: those of both times, and twice the doubt between sessions, because two runs are two
-sessions. The same case measured in another session differed with a sd of 2.1 % (five pairs, hence
+quadrature: those of both times, and the spread between two sessions, because two runs are two
+sessions. One session deviates with a sd of 2.1 %, two of them differ by 2.9 % (five pairs, hence
 Student t with 5 degrees of freedom). A speed-up is `decided` only where its interval excludes 1.
 
 Between two systems four questions are easily confused, so each has its name:
@@ -27,17 +27,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from planner.estimate import LEVEL, Estimate, Refusal, t_quantile
-from planner.projection import SESSION_SD, later_epoch, project_summary
+from planner.estimate import LEVEL, Estimate, Refusal
+from planner.projection import SESSION_SD, later_epoch, project_summary, session_half_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SESSION_DOF: Final = 5.0
-"""`SESSION_SD` is known from five pairs of runs only."""
-UNDECIDED: Final = (
-    "Not decided: the interval includes 1. Measure both again, each in two fresh sessions."
-)
+MEASURE_AGAIN: Final = "Measure both again, each in two fresh sessions."
+"""What settles a difference smaller than its doubt."""
+UNDECIDED: Final = f"Not decided: the interval includes 1. {MEASURE_AGAIN}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +194,9 @@ class _Question:
         )
 
     @property
-    def session_half_width(self) -> float:
-        """Half-width of one session's share in the logarithm of a time."""
-        return float(t_quantile(self.level, SESSION_DOF)) * self.session_sd
+    def between_sessions(self) -> float:
+        """Half-width between two sessions in the logarithm of a time."""
+        return session_half_width(self.level, self.session_sd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +269,7 @@ def _speed_up(a: _Timed, b: _Timed, question: _Question) -> SpeedUp:
     half = math.hypot(
         _log_half_width(a.time_s),
         _log_half_width(b.time_s),
-        math.sqrt(2.0) * question.session_half_width,
+        question.between_sessions,
     )
     low, high = factor * math.exp(-half), factor * math.exp(half)
     decided = not low <= 1.0 <= high

@@ -240,8 +240,26 @@ def _cross_problems(i: int, row: Row) -> list[Problem]:
         found.append(("epochs_measured", "must be at least 2 where later epochs are given."))
     if row["schema_version"] > SCHEMA_VERSION:
         found.append(("schema_version", f"is newer than {SCHEMA_VERSION}. Update Epochwise."))
-    found += _batch_problem(row)
+    found += _batch_problem(row) + _epochs_problem(row)
     return [Problem(row=i, column=column, message=text) for column, text in found]
+
+
+def _epochs_problem(row: Row) -> list[tuple[str, str]]:
+    """A summary must be that of the epochs beside it: pages project from the summary."""
+    found = []
+    until, start = row.get("until_first_epoch_end_s"), row.get("pre_train_s")
+    first = row.get("first_epoch_s")
+    both = until is not None and start is not None and first is not None
+    if both and not math.isclose(until, start + first, rel_tol=0.01):
+        told = f"is {until} s, but pre_train_s and first_epoch_s make {start + first:.6g} s."
+        found.append(("until_first_epoch_end_s", told))
+    times = [e["epoch_s"] for e in row.get("epochs") or ()]
+    told = {"first_epoch_s": times[:1], "later_epoch_mean_s": times[1:]}
+    for name, of in told.items():
+        value, mean = row.get(name), sum(of) / len(of) if of else None
+        if value is not None and mean is not None and not math.isclose(value, mean, rel_tol=0.01):
+            found.append((name, f"is {value} s, but the epochs beside it give {mean:.6g} s."))
+    return found
 
 
 def _batch_problem(row: Row) -> list[tuple[str, str]]:

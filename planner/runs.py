@@ -47,3 +47,8 @@ class Run:
     samples_per_s: float | None
     asymptotic_throughput: float | None
     overhead_s: float | None
+
+    @property
+    def set_folder(self) -> str:
+        """Name of the folder the run lies in: the set it is shown with, even after a rename."""
+        return self.file.rsplit("/", 2)[-2] if "/" in self.file else self.result_set

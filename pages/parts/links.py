@@ -22,6 +22,8 @@ _MOST: Final = 60
 _LAST: Final = "link-last-page"
 _JOIN: Final = "\u2060"
 """Takes no room and joins words: between two signs it stops them from meaning more than one."""
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
+"""Controls, direction marks and half characters: nothing one could see."""
 _LATE: Final = re.compile(
     r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>=~])(?=[-<>=~])", re.IGNORECASE
 )
@@ -64,6 +66,7 @@ class Link:
     def one(self, name: str, options: Sequence[str], default: str) -> str:
         """First value of a widget with one choice; say so if the link names no such option."""
         self._defaults[name] = default
+        self._twice(name)
         self._begin(name, self._asked(name, options)[:1], default)
         if st.session_state[self.key(name)] not in options:
             st.session_state[self.key(name)] = default
@@ -93,6 +96,7 @@ class Link:
     def number(self, name: str, low: int, high: int, default: int) -> int:
         """First value of a whole number between `low` and `high`."""
         self._defaults[name] = default
+        self._twice(name)
         asked = []
         for text in self._given.get(name, [])[:1]:
             if re.fullmatch(r"[0-9]{1,18}", text) and low <= int(text) <= high:
@@ -105,6 +109,7 @@ class Link:
     def flag(self, name: str, *, default: bool) -> bool:
         """First value of a switch, written as on or off."""
         self._defaults[name] = default
+        self._twice(name)
         asked = []
         for text in self._given.get(name, [])[:1]:
             if text in {"on", "off"}:
@@ -150,7 +155,10 @@ class Link:
             st.query_params.from_dict(now)
 
     def tell(self) -> None:
-        """Name the parts of the link that no longer exist."""
+        """Name the parts of the link that no longer exist, or never did."""
+        for name in self._given:
+            if name not in self._defaults and name not in self._carried:
+                self.problems.append(f"{as_text(name[:80])}: this page knows no such setting.")
         if self.problems:
             st.warning(
                 "Part of this link no longer fits the data, so the page shows its default there:\n"
@@ -203,6 +211,13 @@ class Link:
                     self._problem(name, text, None)
         return [v for v in asked if v in options]
 
+    def _twice(self, name: str) -> None:
+        """Say so where a parameter with one value is given several times."""
+        values = self._given.get(name, [])
+        if len(values) > 1 and self.key(name) not in st.session_state:
+            first = as_text(values[0][:80])
+            self.problems.append(f"{name}: given {len(values)} times; “{first}” counts.")
+
     def _begin(self, name: str, asked: Sequence[Any], default: object) -> None:
         key = self.key(name)
         if key not in st.session_state:
@@ -218,7 +233,8 @@ class Link:
 
 def as_text(text: str) -> str:
     """`text` on one line, so that Markdown shows it as it is: names from data are never markup."""
-    joined = _LATE.sub(_JOIN, " ".join(text.split()))
+    seen = "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in _UNSEEN)
+    joined = _LATE.sub(_JOIN, seen)
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", joined)
 
 

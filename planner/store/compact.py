@@ -8,6 +8,7 @@ runs are one file.
 
 from __future__ import annotations
 
+import errno
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,8 +50,7 @@ def compact_set(folder: Path) -> Compaction:
         table = _each_once(table)
         name = compact_name(table["run_id"].to_pylist())
         merged = commit_table(folder, name, table)
-        if check_seal(merged).rows != table.num_rows:
-            raise CommitError(f"{merged} does not hold all {table.num_rows} runs. Remove it.")
+        _check_merged(merged, table.num_rows)
         with locked(folder.parent):  # no reader is in the middle of a listing
             for path in good:
                 if path != merged:
@@ -58,6 +58,17 @@ def compact_set(folder: Path) -> Compaction:
         return Compaction(
             folder=folder, files=len(good), runs=table.num_rows, merged=merged, left=left
         )
+
+
+def _check_merged(merged: Path, runs: int) -> None:
+    """Originals only go once what replaces them is whole: an older file may have that name."""
+    try:
+        whole = check_seal(merged).rows == runs
+    except SealError:
+        whole = False
+    if not whole:
+        told = f"{merged} is in the way: it is damaged or does not hold all {runs} runs. Remove it."
+        raise CommitError(errno.EEXIST, told)
 
 
 def _whole_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:

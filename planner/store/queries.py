@@ -19,6 +19,7 @@ from planner.store import sql
 from planner.store.commit import write_parquet
 from planner.store.reader import Store
 from planner.store.seal import blank_seal, seal_bytes
+from planner.store.sets import ResultSet
 
 MOST_ROWS: Final = 5000
 """Rows a table shows at once; more are counted and can be downloaded or filtered."""
@@ -60,6 +61,11 @@ def run(store: Store, run_id: str) -> Run | None:
     """One run, or None where there is no such run (any more)."""
     found = store.rows(sql.RUN, [run_id])
     return _run(found[0]) if found else None
+
+
+def set_of(store: Store, of: Run) -> ResultSet | None:
+    """The result set a run lies in; None where its folder is gone by now."""
+    return next((s for s in store.sets if (s.folder, s.slug) == (of.folder, of.set_folder)), None)
 
 
 def all_columns(store: Store, run_id: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from planner.records import check_rows, run_id
 from planner.schema import ARROW_SCHEMA, SUMMARY
 from planner.store import scan, sql
 from planner.store.folders import Folder
@@ -183,7 +184,8 @@ class Store:
         self._base.execute(sql.CLEAR_INCOMING)
         arrivals = _Arrivals()
         for path in paths:
-            reason = scan.kind_problem(now[path]) or self._place_problem(path)
+            reason = _name_problem(path) or scan.kind_problem(now[path])
+            reason = reason or self._place_problem(path)
             reason = reason or self._poison.get((path, now[path])) or _verify(path, arrivals)
             if reason is not None:
                 arrivals.refused.append(self._refusal(path, reason))
@@ -205,7 +207,7 @@ class Store:
                 cursor.execute(sql.LOAD_ROWS)
         except _BROKEN:
             raise
-        except (pa.ArrowException, TypeError, OverflowError, duckdb.Error) as error:
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, duckdb.Error) as error:
             if len(rows) == 1:
                 reason = f"does not have the columns of a run ({_first_line(error)})."
                 return [self._refusal(rows[0]["file"], reason)]
@@ -225,7 +227,11 @@ class Store:
             raise
         except duckdb.Error as error:
             return f"does not have the columns of a run ({_first_line(error)})."
-        return None
+        broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
+        if broken is None:
+            return None
+        self._base.execute(sql.DROP_INCOMING, [path])
+        return f"holds a run that breaks the rules: run {broken[0]}, {broken[1]}. Run `verify`."
 
     def _swap(self, gone: list[str]) -> None:
         """Old rows out, new rows in, in one transaction: no query sees half of it."""
@@ -243,13 +249,16 @@ class Store:
         """All sets by their folder, and what is wrong with their set.toml files."""
         sets, refused = {}, []
         for place in {os.path.dirname(p) for p in now} - self._roots:  # noqa: PTH120 - 10,000 fast
+            if reason := _name_problem(place):
+                refused.append(self._refusal(place, reason))
+                continue
             sets[place], problem = read_set(Path(place), self._folder_of(place))
             if problem:
                 refused.append(self._refusal(f"{place}/{NAME}", problem))
         return sets, refused
 
     def _refusal(self, path: str, reason: str) -> Refused:
-        return Refused(path=path, folder=self._folder_of(path), reason=reason)
+        return Refused(path=_shown(path), folder=self._folder_of(path), reason=_shown(reason))
 
     def _folder_of(self, path: str) -> str:
         return next((f.label for f in self.folders if path.startswith(f"{f.path}/")), "")
@@ -270,12 +279,37 @@ def _verify(path: str, arrivals: _Arrivals) -> str | None:
     except (OSError, ValueError, KeyError) as error:
         return f"cannot be read ({_first_line(error)})."
     if seal.summary is not None:
+        if reason := _rules_problem(seal.summary):
+            return reason
         arrivals.single.append(seal.summary | {"file": path})
         return None
     reason = _columns_problem(path)
     if reason is None:
         arrivals.many.append(path)
     return reason
+
+
+def _rules_problem(summary: dict[str, Any]) -> str | None:
+    """A seal is no secret: what it tells must keep the rules of every run."""
+    problems = check_rows([summary])
+    if problems:
+        return f"breaks the rules: {problems[0].column} {problems[0].message}"
+    if run_id(summary) != summary["run_id"]:
+        return "has a run_id that is not the hash of its identity. Commit the run again."
+    return None
+
+
+def _name_problem(path: str) -> str | None:
+    """A name that is no text in UTF-8 cannot travel through queries and pages."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8. Rename it."
+    return None
+
+
+def _shown(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _columns_problem(path: str) -> str | None:

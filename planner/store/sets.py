@@ -40,14 +40,14 @@ def read_set(path: Path, folder: str) -> tuple[ResultSet, str | None]:
         body = tomllib.loads((path / NAME).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return fallback, "is missing: title, licence and source are not known. Write one."
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         return fallback, f"cannot be read ({error}). Mend it."
     return _from_toml(fallback, body)
 
 
 def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, str | None]:
-    texts = {name: body[name] for name in FIELDS if isinstance(body.get(name), str)}
-    wrong = [name for name in body if name not in texts]
+    texts = {n: body[n] for n in FIELDS if isinstance(body.get(n), str) and body[n].strip()}
+    wrong = [n for n in body if n not in FIELDS or not isinstance(body[n], str)]
     missing = [name for name in ("title", "licence", "source") if name not in texts]
     problem = None
     if wrong:

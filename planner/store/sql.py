@@ -83,6 +83,26 @@ KEEP_SPARE: Final = f"""
 KEEP_RUNS: Final = f"""
     INSERT INTO runs SELECT * FROM incoming
     WHERE run_id NOT IN (SELECT run_id FROM runs) AND {_FIRST.format(table="incoming")} {_ORDER}"""
+
+
+def _broken(name: str) -> str:
+    """When a value of this column breaks its rule, as `planner.records` tells it for rows."""
+    column = BY_NAME[name]
+    terms = [f"{name} IS NULL"] if column.required else []
+    if column.type == pa.float64():
+        terms.append(f"NOT isfinite({name})")
+    if column.rule != "any" and column.type in (pa.float64(), pa.int64()):
+        terms.append(f"{name} {'<=' if column.rule == 'positive' else '<'} 0")
+    if column.choices:
+        terms.append(f"{name} NOT IN ({', '.join(repr(c) for c in column.choices)})")
+    return f"WHEN {' OR '.join(terms)} THEN '{name}'" if terms else ""
+
+
+_RULES: Final = " ".join(text for n in SUMMARY if (text := _broken(n)))
+BROKEN_RULE: Final = f"""
+    SELECT run_id, CASE {_RULES} END AS rule FROM incoming
+    WHERE file = ? AND rule IS NOT NULL LIMIT 1"""
+DROP_INCOMING: Final = "DELETE FROM incoming WHERE file = ?"
 CLEAR_INCOMING: Final = "DELETE FROM incoming"
 DROP_RUNS: Final = "DELETE FROM runs WHERE file IN (SELECT unnest(?))"
 DROP_SPARE: Final = "DELETE FROM spare WHERE file IN (SELECT unnest(?))"

@@ -197,7 +197,7 @@ def test_a_sealed_summary_of_a_wrong_type_stops_no_other_run(tmp_path: Path, val
     (place / "odd.parquet").write_bytes(data)
     store = opened(tmp_path)
     assert len(ids(store)) == 3
-    assert "does not have the columns of a run" in reasons(store)["odd.parquet"]
+    assert "breaks the rules: model is [[]]; it must be text" in reasons(store)["odd.parquet"]
 
 
 def _summary() -> dict[str, Any]:
