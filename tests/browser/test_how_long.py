@@ -14,21 +14,20 @@ from pages.parts.links import slug, slugs
 from planner.durations import hms
 from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
 from planner.projection import project_summary
-from planner.store import Store, folders_from_environment, queries
+from planner.store import queries
 from tests.browser.conftest import Visit
 from tests.browser.look import PAGES, answer, choose, download, press, settled, widget
-from tests.browser.server import ROOT, served
+from tests.browser.server import served
+from tests.shipped import store
 
 pytestmark = pytest.mark.browser
 
 
 def options(place: int = 0) -> list[Option]:
     """What one may choose of the first workload under one of its patterns."""
-    store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": "nowhere"}))
-    store.refresh()
-    workload = next(iter(queries.workloads(store)))
-    pattern = list(queries.patterns(store, workload))[place]
-    return options_of(queries.runs_of(store, workload, pattern))
+    workload = next(iter(queries.workloads(store())))
+    pattern = list(queries.patterns(store(), workload))[place]
+    return options_of(queries.runs_of(store(), workload, pattern))
 
 
 def planned(
@@ -172,9 +171,7 @@ def _usual() -> list[str]:
 
 
 def _patterns() -> list[str]:
-    store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": "nowhere"}))
-    store.refresh()
-    return list(queries.patterns(store, next(iter(queries.workloads(store)))))
+    return list(queries.patterns(store(), next(iter(queries.workloads(store())))))
 
 
 def test_the_page_is_as_it_was_left_when_one_comes_back(app_url: str, visit: Visit) -> None:
