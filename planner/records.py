@@ -17,6 +17,7 @@ from planner.schema import (
     BY_NAME,
     COLUMNS,
     IDENTITY,
+    NESTED,
     REAL,
     SCHEMA_VERSION,
     Column,
@@ -63,8 +64,12 @@ def run_id(row: Row) -> str:
 
 def _as_kept(column: Column, value: Any) -> Any:  # noqa: ANN401 - any cell
     """The value as the file keeps it: a whole learning rate of 1 is 1.0 there, and one run."""
+    return _real(value) if column.type == REAL else value
+
+
+def _real(value: Any) -> Any:  # noqa: ANN401 - any cell
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return float(value) if whole and column.type == REAL and _finite(value) else value
+    return float(value) if whole and _finite(value) else value
 
 
 def complete(row: Row) -> dict[str, Any]:
@@ -87,7 +92,18 @@ def table_from_rows(rows: Iterable[Row]) -> pa.Table:
     problems = check_rows(whole) + _duplicates(whole)
     if problems:
         raise RecordError(problems)
-    return pa.Table.from_pylist(whole, schema=ARROW_SCHEMA)
+    return pa.Table.from_pylist([_row_as_kept(row) for row in whole], schema=ARROW_SCHEMA)
+
+
+def _row_as_kept(row: Row) -> dict[str, Any]:
+    """Whole numbers as reals where a real is kept: Arrow takes none above 2**53 by itself."""
+    kept = {name: _as_kept(BY_NAME[name], value) for name, value in row.items()}
+    for name in NESTED:
+        kept[name] = row.get(name) and [
+            {key: value if key in _WHOLE_ITEMS else _real(value) for key, value in item.items()}
+            for item in row[name]
+        ]
+    return kept
 
 
 def _duplicates(rows: Sequence[Row]) -> list[Problem]:
@@ -249,10 +265,10 @@ def _epochs_problem(row: Row) -> list[tuple[str, str]]:
     found = []
     until, start = row.get("until_first_epoch_end_s"), row.get("pre_train_s")
     first = row.get("first_epoch_s")
-    both = until is not None and start is not None and first is not None
-    if both and not math.isclose(until, start + first, rel_tol=0.01):
-        told = f"is {until} s, but pre_train_s and first_epoch_s make {start + first:.6g} s."
-        found.append(("until_first_epoch_end_s", told))
+    parts = None if start is None or first is None else start + first
+    if until is not None and parts is not None and not math.isclose(until, parts, rel_tol=0.01):
+        text = f"is {until} s, but pre_train_s and first_epoch_s make {parts:.6g} s."
+        found.append(("until_first_epoch_end_s", text))
     times = [e["epoch_s"] for e in row.get("epochs") or ()]
     told = {"first_epoch_s": times[:1], "later_epoch_mean_s": times[1:]}
     for name, of in told.items():

@@ -261,3 +261,10 @@ def test_any_row_becomes_a_table_or_a_list_of_problems(changes: list[tuple[str, 
         assert error.problems  # noqa: PT017 - either outcome is fine, nothing else is
     else:
         assert table.num_rows == 1
+
+
+@pytest.mark.parametrize("value", [3, 2**53 + 1, 123_456_789_012_345_678])
+def test_a_whole_number_is_kept_as_the_real_next_to_it(value: int) -> None:
+    given = row(gemm_flops_per_s=value, epochs=[{"epoch": 1, "epoch_s": value}])
+    [kept] = table_from_rows([given]).to_pylist()
+    assert kept["gemm_flops_per_s"] == kept["epochs"][0]["epoch_s"] == float(value)
