@@ -53,10 +53,7 @@ def rows(count: int, **changes: object) -> list[dict[str, Any]]:
 
 
 def full_row() -> dict[str, Any]:
-    """A sound row in which every column has a value, the nested ones too.
-
-    But for `until_first_epoch_end_s`, which stands only where `first_epoch_s` is not known.
-    """
+    """A sound row in which every column has a value, the nested ones too."""
     filled = {c.name: _filler(c.name, c.type, c.choices) for c in COLUMNS if c.group != "nested"}
     chosen = {
         "global_batch_size": 512,
@@ -66,10 +63,11 @@ def full_row() -> dict[str, Any]:
         "gradient_accumulation_steps": 2,
         "parallelism": "data",
         "epochs_measured": 2,
+        "pre_train_s": 1.5,
         "first_epoch_s": 12.5,
+        "until_first_epoch_end_s": 14.0,
         "later_epoch_mean_s": 10.1,
         "later_epoch_sd_s": 0.0,
-        "until_first_epoch_end_s": None,
         "extra": '{"temperature_c": 61.5}',
         "epochs": EPOCHS,
         "evaluations": EVALUATIONS,

@@ -53,9 +53,8 @@ def test_results_of_a_run_are_not_part_of_its_identity() -> None:
 
 
 def test_every_column_can_hold_a_value() -> None:
-    summed = {"first_epoch_s": None, "epochs": None, "until_first_epoch_end_s": 20.0}
-    kept = table_from_rows([full_row(), full_row() | summed | {"seed": 1}]).to_pylist()
-    assert [name for name in kept[0] if all(row[name] is None for row in kept)] == []
+    [kept] = table_from_rows([full_row()]).to_pylist()
+    assert [name for name, value in kept.items() if value is None] == []
 
 
 @pytest.mark.parametrize("column", REQUIRED, ids=_name)
