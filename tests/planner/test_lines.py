@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -236,14 +235,3 @@ def test_groups_must_be_whole_numbers_from_zero() -> None:
 def test_a_level_is_a_share() -> None:
     with pytest.raises(ValueError, match="not 90"):
         predict_lines(one([1, 2], [1, 2]), 1.0, level=90)
-
-
-def test_a_hundred_thousand_groups_take_less_than_a_tenth_of_a_second() -> None:
-    group, x = np.repeat(np.arange(100_000), 8), np.tile(2.0 ** np.arange(8), 100_000)
-    y = 0.05 + x / 200
-    seconds = []
-    for _ in range(4):  # the best of four: other work on the machine is not the kernel's
-        start = time.perf_counter()
-        fit_lines(group, x, y)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.1
