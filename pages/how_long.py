@@ -151,6 +151,7 @@ def _quick(link: Link, epochs: int) -> None:
 def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
     """The workload's runs; single epochs are fetched only where the summary does not hold them."""
     runs = asked.runs_of(shared, workload, pattern)
+    widgets.cut_short(runs)
     bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
     kept = {r.run_id: queries.epoch_times(shared, r.run_id) for r in bare if r.status == "ok"}
     return options_of(runs, kept)

@@ -67,7 +67,9 @@ def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemC
     shown = second.multiselect(
         "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
     )
-    runs = [r for p in patterns.values() for r in asked.runs_of(shared, workloads[workload], p)]
+    of_pattern = [asked.runs_of(shared, workloads[workload], p) for p in patterns.values()]
+    widgets.cut_short(max(of_pattern, key=len, default=[]))
+    runs = [run for runs in of_pattern for run in runs]
     everything = curves.curves_of(runs)
     systems = slugs(dict.fromkeys(c.runs[0].system for c in everything))
     link.many("systems", list(systems), list(systems)[:MOST_CURVES], MOST_CURVES)

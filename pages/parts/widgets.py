@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 import streamlit as st
@@ -11,6 +11,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.parts.links import Link, as_text
 from planner.figures import CONFIG
+from planner.store import queries
 
 Width = Literal["stretch", "content"]
 
@@ -82,6 +83,12 @@ def download(
         on_click="ignore",
         width=width,
     )
+
+
+def cut_short(runs: Sequence[object]) -> None:
+    """Say so where a list of runs is only the first part of what there is."""
+    if len(runs) >= queries.MOST_RUNS:
+        st.caption(f"Only the first {queries.MOST_RUNS:,} runs of this input pattern are used.")
 
 
 def folded(label: str, icon: str, key: str) -> ExpanderContainer:

@@ -22,7 +22,10 @@ from planner.store.seal import blank_seal, seal_bytes
 from planner.store.sets import ResultSet
 
 MOST_ROWS: Final = 5000
-"""Rows a table shows at once; more are counted and can be downloaded or filtered."""
+"""Rows a table shows at once; more are counted, and the downloads hold all of them."""
+
+MOST_RUNS: Final = 2000
+"""Runs of one workload under one pattern that a page reasons about; it says so above that."""
 
 Filters = Mapping[str, Sequence[str]]
 
@@ -51,7 +54,7 @@ def patterns(store: Store, workload: str) -> dict[str, int]:
     return dict(store.rows(sql.PATTERNS, [workload]))
 
 
-def runs_of(store: Store, workload: str, pattern: str, most: int = MOST_ROWS) -> list[Run]:
+def runs_of(store: Store, workload: str, pattern: str, most: int = MOST_RUNS) -> list[Run]:
     """The runs of one workload under one pattern, in order of system and batch."""
     rows = store.rows(sql.RUNS_OF, [workload, pattern, most])
     return [_run(row) for row in rows]

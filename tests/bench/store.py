@@ -161,7 +161,7 @@ def _summary_questions(store: Store) -> dict[str, float]:
         "totals": lambda: queries.totals(store),
         "workloads": lambda: queries.workloads(store),
         "patterns": lambda: queries.patterns(store, workload),
-        "runs_of (a workload, 5,000 rows)": lambda: queries.runs_of(store, workload, pattern),
+        "runs_of (a workload, 2,000 runs)": lambda: queries.runs_of(store, workload, pattern),
         "run": lambda: queries.run(store, run),
         "all_columns": lambda: queries.all_columns(store, run),
         "count, no filter": lambda: queries.count(store, {}),
