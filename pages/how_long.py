@@ -185,7 +185,7 @@ def _answer(
     with st.container(border=True):
         st.markdown(f"#### {widgets.answer_text(result.sentence)}")
         if result.undecided:
-            st.markdown(f":orange-badge[:material/help: not decided] {as_text(result.undecided)}")
+            st.markdown(f":orange[:material/help:] {as_text(result.undecided)}")
         st.caption(as_text(how_sure(result, another=another)))
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
