@@ -28,8 +28,12 @@ def test_filters_narrow_the_table_count_the_rest_and_clear_on_a_button(
             "option", name=f"64 ({runs(system='GPU', global_batch_size='64')})", exact=True
         )
     ).to_be_visible()
-    page.get_by_role("option", name="4096 (0)", exact=True).click()
-    dismissed(page)
+    for _ in range(3):  # a list that is being drawn anew may swallow a click, as under a person's
+        page.get_by_role("option", name="4096 (0)", exact=True).click()
+        dismissed(page)
+        if page.get_by_text("No run to show.").count():
+            break
+        widget(page, "results.global_batch_size").get_by_role("combobox").click()
     expect(page.get_by_text("No run to show.")).to_be_visible()
     expect(page.get_by_text("The filters on system, batch size leave none of")).to_be_visible()
     widget(page, "results.clear").get_by_role("button").click()

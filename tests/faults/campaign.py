@@ -8,10 +8,12 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 from planner.store import Store
@@ -35,7 +37,8 @@ class Child:
         self._process: ForkServerProcess = _CHILDREN.Process(
             target=_speaking, args=(theirs, work, arguments)
         )
-        self._process.start()
+        with _no_main():
+            self._process.start()
         theirs.close()
         self.said: list[str] = []
         self._pipe.recv_bytes()  # it is about to begin
@@ -67,6 +70,17 @@ class Child:
     def alive(self) -> bool:
         """Whether it still works."""
         return self._process.is_alive()
+
+
+@contextlib.contextmanager
+def _no_main() -> Iterator[None]:
+    """Children need no main module; other tests of this process may have left a page as one."""
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = before
 
 
 def _speaking(pipe: object, work: Callable[..., None], arguments: tuple[object, ...]) -> None:

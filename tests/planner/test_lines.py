@@ -235,3 +235,14 @@ def test_groups_must_be_whole_numbers_from_zero() -> None:
 def test_a_level_is_a_share() -> None:
     with pytest.raises(ValueError, match="not 90"):
         predict_lines(one([1, 2], [1, 2]), 1.0, level=90)
+
+
+def test_many_groups_in_order_are_fitted_as_in_any_other_order() -> None:
+    rng = np.random.default_rng(5)
+    group = np.repeat(np.r_[np.arange(9_000), np.arange(9_100, 17_000)], 4)  # a gap in the middle
+    x = np.tile([1.0, 2.0, 4.0, 8.0], group.size // 4)
+    y = (0.05 + x / 200) * rng.lognormal(0, 0.05, x.size)
+    shuffled = rng.permutation(group.size)
+    one, other = fit_lines(group, x, y), fit_lines(group[shuffled], x[shuffled], y[shuffled])
+    for name in ("intercept", "slope", "n", "rss", "cov", "x_min", "x_max"):
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-9)
