@@ -116,14 +116,15 @@ def fit_lines(
 
 
 def _fit(group: NDArray[np.int64], x: Floats, y: Floats, size: int) -> Lines:
-    weight = y**-2.0
+    inverse = 1.0 / y
+    weight = inverse * inverse  # y**-2 takes ten times as long
 
     def total(values: Floats) -> Floats:
         return np.bincount(group, values, size).astype(np.float64, copy=False)
 
     weights = total(weight)
     weights[weights == 0.0] = np.nan  # a group without points: NaN from here on
-    x_mean, y_mean = total(weight * x) / weights, total(1.0 / y) / weights
+    x_mean, y_mean = total(weight * x) / weights, total(inverse) / weights
     # Sums are centred: x up to 65,536 beside an intercept of 1e-3 would cancel otherwise.
     x_off = x - x_mean[group]
     x_min, x_max = _ranges(group, x, size)
@@ -132,14 +133,17 @@ def _fit(group: NDArray[np.int64], x: Floats, y: Floats, size: int) -> Lines:
     intercept = y_mean - slope * x_mean
     no_intercept, no_slope = intercept <= ROUNDING * y_mean, slope * x_max <= ROUNDING * y_mean
     nothing = 0.0 * slope  # NaN where there is no line, so that sums of nothing are not zeros
-    through_zero = total(x / y) / (total((x / y) ** 2) + nothing)
+    through_zero = slope
+    if no_intercept.any():
+        share = x * inverse
+        through_zero = total(share) / (total(share * share) + nothing)
     slope = np.where(no_intercept, through_zero, np.where(no_slope, 0.0, slope))
     intercept = np.where(no_intercept, 0.0, np.where(no_slope, y_mean, intercept))
     return Lines(
         intercept=intercept,
         slope=slope,
         n=np.bincount(group, minlength=size),
-        rss=total(((intercept[group] + slope[group] * x) / y - 1.0) ** 2) + nothing,
+        rss=total(np.square((intercept[group] + slope[group] * x) * inverse - 1.0)) + nothing,
         var_intercept=1.0 / weights + x_mean**2 / spread,
         var_slope=1.0 / spread,
         cov=-x_mean / spread,
@@ -267,11 +271,11 @@ def _checked(
             f"group has type {numbers.dtype} and smallest value {numbers.min()}. Groups are whole "
             "numbers from 0. Number them with numpy.unique(..., return_inverse=True)."
         )
-    return numbers.astype(np.int64), _positive(names[0], xs), _positive(names[1], ys)
+    return numbers.astype(np.int64, copy=False), _positive(names[0], xs), _positive(names[1], ys)
 
 
 def _positive(name: str, values: NDArray[np.generic]) -> Floats:
-    floats = values.astype(np.float64)
+    floats = values.astype(np.float64, copy=False)
     good = np.isfinite(floats) & (floats > 0.0)
     if not good.all():
         where = int(np.argmin(good))  # the first bad one, in reading order
