@@ -7,15 +7,21 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 APP := .venv/.app-installed
 DEV := .venv/.dev-installed
+JAX := .venv-jax/.installed
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 
-.PHONY: app test lint types bench faults screenshots data docs browser clean
+.PHONY: app test lint types sweep jax bench faults screenshots data docs browser clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
 	@$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS) --server.headless true
 
-test: $(DEV) browser
+# SPEC names a sweep of runners/sweeps/ or a TOML file of yours.
+SPEC ?= quick
+sweep: $(APP)
+	$(BIN)/python -m runners run $(SPEC) --yes
+
+test: $(DEV) $(JAX) browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(DEV)
@@ -54,5 +60,14 @@ $(DEV): requirements/dev.txt $(APP)
 	$(BIN)/python -m pip install --quiet -r requirements/dev.txt
 	@touch $@
 
+# A second environment: JAX, Keras and pyarrow, no TensorFlow and no DuckDB.
+jax: $(JAX)
+
+$(JAX): requirements/jax.txt requirements/constraints.txt
+	test -x .venv-jax/bin/python || $(PYTHON) -m venv .venv-jax
+	.venv-jax/bin/python -m pip install --quiet --upgrade pip
+	.venv-jax/bin/python -m pip install --quiet -r requirements/jax.txt
+	@touch $@
+
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-jax .pytest_cache .mypy_cache .ruff_cache

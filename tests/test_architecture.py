@@ -57,6 +57,12 @@ ALL: Final = [(room, path) for room in ROOMS for path in _files(room)]
 NAMES: Final = [str(path.relative_to(ROOT)) for _, path in ALL]
 
 
+def _is_measured(path: Path) -> bool:
+    """Files that only the measured child process imports: networks and what trains them."""
+    parts = path.relative_to(ROOT).parts
+    return "child" in parts or (parts[:2] == ("runners", "workloads") and path.stem != "__init__")
+
+
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
@@ -109,16 +115,33 @@ def test_no_room_imports_what_belongs_to_another(room: str, path: Path) -> None:
 
 
 def _modules(*rooms: str) -> list[str]:
-    found = [".".join(p.relative_to(ROOT).with_suffix("").parts) for r in rooms for p in _files(r)]
+    files = [p for r in rooms for p in _files(r) if not _is_measured(p)]
+    found = [".".join(p.relative_to(ROOT).with_suffix("").parts) for p in files]
     names = [n.removesuffix(".__init__") for n in found]
     return [n for n in names if not n.endswith("__main__") and n not in SCRIPTS]
+
+
+@pytest.mark.parametrize(("room", "path"), ALL, ids=NAMES)
+def test_only_the_measured_child_imports_a_framework(room: str, path: Path) -> None:
+    if room == "runners" and _is_measured(path):
+        return
+    at_import = {
+        name
+        for node in _tree(path).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
+        )
+    }
+    first = {str(name).split(".")[0] for name in at_import}
+    assert first & {"tensorflow", "keras", "jax", "torch"} == set()
 
 
 @pytest.mark.parametrize(
     ("rooms", "absent"),
     [
         (("planner",), {"streamlit", "tensorflow", "keras"}),
-        (("planner", "runners", "pages"), {"tensorflow", "keras"}),
+        (("planner", "runners", "pages"), {"tensorflow", "keras", "jax", "torch"}),
     ],
 )
 def test_importing_every_module_loads_nothing_heavy(

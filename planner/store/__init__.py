@@ -1,8 +1,18 @@
-"""The only door to disk: result sets as immutable parquet files, served by DuckDB."""
+"""The only door to disk: result sets as immutable parquet files, served by DuckDB.
+
+Measuring needs the commit protocol but no DuckDB (a rented machine may not have it), so `Store`
+and what comes with it is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from planner.store.commit import CommitError, commit_runs
 from planner.store.folders import Folder, folders_from_environment
-from planner.store.reader import Refused, Store
+
+if TYPE_CHECKING:
+    from planner.store.reader import Refused, Store
 
 __all__ = [
     "CommitError",
@@ -12,3 +22,11 @@ __all__ = [
     "commit_runs",
     "folders_from_environment",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in {"Refused", "Store"}:
+        from planner.store import reader
+
+        return getattr(reader, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,90 @@
+"""A case: everything that decides one run, frozen, before anything has been measured.
+
+A case travels to the child process as JSON and its hash (`case_id`) is how a later `resume`
+knows what is done. Versions and machine facts are not part of it: they are measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+Mode = Literal["training", "inference"]
+Backend = Literal["tensorflow", "jax", "torch"]
+Engine = Literal["loop", "fit", "predict"]
+Device = Literal["cpu", "gpu", "tpu"]
+Timing = Literal["per epoch", "per step"]
+Options = tuple[tuple[str, int | float | str | bool], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One run to be measured. Batch sizes in samples; None is the framework's own default."""
+
+    sweep: str
+    workload: str
+    """A name of `runners.workloads.CATALOGUE`."""
+    options: Options = ()
+    """What tells this network from its sisters (`k`, `depth` ...), sorted by name."""
+    dataset: str
+    """A name of `runners.workloads.DATASETS`."""
+    train_samples: int
+    validation_samples: int
+    mode: Mode = "training"
+    variant: str | None = None
+    """Changed form (inference): int8, pruned dense 80 %, distilled ..."""
+    backend: Backend = "tensorflow"
+    engine: Engine = "loop"
+    device: Device = "cpu"
+    batch: int
+    """Global batch size."""
+    epochs: int
+    repeat: int = 0
+    attempt: int = 0
+    optimizer: str = "sgd"
+    """A name of `runners.workloads.OPTIMIZERS`."""
+    learning_rate: float = 0.01
+    precision: str = "float32"
+    validation: bool = False
+    augmentation: bool = False
+    storage: Literal["memory", "storage"] = "memory"
+    feed: str = "tf.data"
+    workers: int | None = None
+    multiprocessing: bool | None = None
+    drop_remainder: bool = False
+    steps_per_execution: int = 1
+    jit: bool = False
+    threads: int | None = None
+    timing: Timing = "per epoch"
+    seed: int = 0
+    devices: int = 1
+    nodes: int = 1
+    strategy: str = "none"
+
+    @property
+    def case_id(self) -> str:
+        """First 16 hex digits of the sha256 of all fields but `attempt`."""
+        body = asdict(replace(self, attempt=0))
+        text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def words(self) -> str:
+        """What a person calls it while it is being measured."""
+        told = [self.workload, *(f"{k}={v}" for k, v in self.options), self.variant or ""]
+        how = [self.backend, self.engine, f"batch {self.batch}"]
+        return " ".join(t for t in told if t) + ", " + ", ".join(how)
+
+
+def to_json(case: Case) -> dict[str, Any]:
+    """The case as a JSON object."""
+    return asdict(case)
+
+
+def from_json(body: Mapping[str, Any]) -> Case:
+    """The case of `to_json`."""
+    options = tuple((str(k), v) for k, v in body["options"])
+    return Case(**{**body, "options": options})
