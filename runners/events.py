@@ -1,15 +1,13 @@
 """What a measuring child tells its supervisor: one JSON object a line, on a pipe of its own.
 
-| event | fields | when |
-|---|---|---|
-| `imported` | versions of Python, the framework, Keras; device facts only the framework knows | once |
-| `built` | params, dataset sha256, samples of both splits, synthetic | before training |
-| `training` | pre_train_s; from here on energy counts | first step is next |
-| `epoch` | epoch, epoch_s, validation_s, samples, loss, metric | after each epoch |
-| `trained` | peak_memory_bytes, its method, step quantiles; energy no longer counts | training ended |
-| `rows` | rows: list of run columns to keep (converge: many at once) | when a group is done |
-| `result` | columns: whatever else the row holds (FLOPs, GEMM ...) | last |
-| `failed` | status (oom or nan or crashed), reason | instead of what did not happen |
+    imported  versions of Python, the framework, Keras; device facts only the framework knows
+    built     params, dataset sha256, samples of both splits, synthetic; training comes next
+    training  pre_train_s: the first step is next, from here on energy counts
+    epoch     epoch, epoch_s, validation_s, samples, loss, metric: after each epoch
+    trained   peak_memory_bytes, its method, step quantiles: energy no longer counts
+    rows      rows: run columns to keep, many at once (steps to target)
+    result    columns: whatever else the row holds (FLOPs, GEMM ...), last
+    failed    status (oom, nan or crashed) and reason, instead of what did not happen
 
 Times in s. Whatever arrived before a child died is kept in the row of its failure.
 """

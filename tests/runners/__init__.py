@@ -1,0 +1,1 @@
+"""Measuring: plans, children, their ends, what is kept."""
