@@ -13,7 +13,9 @@ import pytest
 from planner.store import export, sql
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-WRITERS: Final = {"planner/store/commit.py", "planner/store/seal.py", "planner/store/export.py"}
+WRITERS: Final = {
+    f"planner/store/{name}.py" for name in ("commit", "export", "files", "seal", "sweeps")
+}
 ASKING: Final = {"execute", "executemany", "sql", "query", "rows", "arrow", "in_place"}
 
 
