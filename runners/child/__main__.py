@@ -1,0 +1,142 @@
+"""Measure one case: `python -m runners.child`, the request as JSON on standard input.
+
+The request is {"case": ..., "spawned_at_s": ..., "cache": ...}: the case, the supervisor's
+`time.perf_counter()` at the start of this process (the clock is the machine's, so pre-train time
+counts from there), and the folder for samples written as files.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from runners.cases import Case, from_json
+from runners.events import Teller
+
+BEGAN_S = time.perf_counter()
+
+
+def main() -> int:
+    """Measure and tell; any error is told as the reason of the run's end."""
+    request = json.load(sys.stdin)
+    teller = Teller()
+    try:
+        measure(from_json(request["case"]), request, teller)
+    except Exception as error:  # noqa: BLE001 - every end is a row
+        from runners.child.backend import is_out_of_memory
+
+        status = "oom" if is_out_of_memory(error) else "crashed"
+        where = "framework: " if status == "oom" else ""
+        teller.tell("failed", status=status, reason=f"{where}{type(error).__name__}: {error}")
+        return 1
+    return 0
+
+
+def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
+    """All of one run, from the first import of the framework to the last event."""
+    from runners.child import backend, datasets
+    from runners.workloads import build
+
+    backend.prepare(case)
+    teller.tell("imported", columns=backend.facts())
+    data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
+    images = _images(case, data, request)
+    model = build(case.workload, data.dataset, dict(case.options))
+    columns, extra = {}, {"dataset_sha256": data.sha256}
+    if case.mode == "inference":
+        from runners.child import variants
+
+        model, told = variants.make(case, model, data)
+        columns |= told
+    teller.tell("built", columns={"params": model.count_params(), **columns}, extra=extra)
+    started = _Started(teller, float(request.get("spawned_at_s") or BEGAN_S))
+    paced = _run(case, model, data, images, started.tell)
+    peak, method = backend.peak_memory()
+    from runners.child.clock import quantiles
+
+    summary = {"first_step_s": paced["first_step_s"], **quantiles(paced["step_seconds"])}
+    teller.tell("trained", columns={**summary, "peak_memory_bytes": peak,
+                                    "peak_memory_method": method})  # fmt: skip
+    if paced["diverged"]:
+        teller.tell("failed", status="nan", reason="the loss is no longer a number")
+        return
+    teller.tell("result", **_afterwards(case, model, data))
+
+
+class _Started:
+    """Adds the pre-train time to the event `training`: everything before the first step."""
+
+    def __init__(self, teller: Teller, spawned_at_s: float) -> None:
+        self._teller, self._spawned_at_s = teller, spawned_at_s
+
+    def tell(self, event: str, **fields: Any) -> None:  # noqa: ANN401 - any JSON
+        """Pass an event on."""
+        if event == "training":
+            fields["columns"] = {"pre_train_s": time.perf_counter() - self._spawned_at_s}
+        self._teller.tell(event, **fields)
+
+
+def _images(case: Case, data: Any, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    if case.storage == "memory":
+        return None
+    from runners.child.datasets import as_png_folder
+
+    return as_png_folder(data, Path(request["cache"]), case.seed)
+
+
+def _run(case: Case, model: Any, data: Any, images: Any, tell: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Run the case's engine; first step and single steps [s], and whether the loss was lost."""
+    if case.mode == "training" and case.engine == "fit":
+        from runners.child import fit
+
+        return fit.train(case, model, data, images, tell)
+    from runners.child import pace
+
+    epoch = _inference(case, model, data) if case.mode == "inference" else _training(
+        case, model, data, images)  # fmt: skip
+    paced = pace.run(epoch, case.epochs, tell, per_step=case.timing == "per step")
+    return {"first_step_s": paced.first_step_s, "step_seconds": paced.step_seconds,
+            "diverged": paced.diverged}  # fmt: skip
+
+
+def _training(case: Case, model: Any, data: Any, images: Any) -> Any:  # noqa: ANN401
+    from runners.child import loop
+    from runners.child.feeds import samples_of
+    from runners.child.pace import Epoch
+
+    made = loop.prepare(case, model, data, images)
+    return Epoch(calls=made.calls, steps=made.steps, samples=samples_of(case),
+                 arrived=loop.arrived, validate=made.validate)  # fmt: skip
+
+
+def _inference(case: Case, model: Any, data: Any) -> Any:  # noqa: ANN401
+    from runners.child import predict
+    from runners.child.pace import Epoch
+
+    forward, parts = predict.forward(case, model), predict.batches(case, data)
+    calls = [lambda part=part: forward(part) for part in parts]
+    return Epoch(calls=calls, steps=[1] * len(calls), samples=sum(map(len, parts)),
+                 arrived=lambda logits: float(logits.flat[0]), learns=False)  # fmt: skip
+
+
+def _afterwards(case: Case, model: Any, data: Any) -> dict[str, Any]:  # noqa: ANN401
+    """What is asked once the clock no longer runs: FLOPs and the speed of a matrix product."""
+    from runners.child import flops, gemm
+
+    columns: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    counted = flops.count(model, data.dataset, batch=min(case.batch, 8), optimizer=case.optimizer)
+    training = case.mode == "training"
+    columns["train_flops_per_sample"] = counted.train if training else counted.forward
+    columns["train_flops_method"] = counted.method if training else f"{counted.method}, forward"
+    extra["flops_by_hand"] = counted.by_hand_train if training else counted.by_hand_forward
+    columns["gemm_flops_per_s"] = gemm.measure(case.backend, case.precision)
+    return {"columns": columns, "extra": extra}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+"""From a sweep to its cases: fill in what is automatic, take cross products, check each case."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, get_args
+
+from runners import cases
+from runners.cases import Case
+from runners.spec import Spec, SpecError, Table
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, PRECISIONS
+
+FEEDS: Final = ("numpy", "generator", "PyDataset", "tf.data", "directory")
+STORAGES: Final = ("memory", "storage")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What this machine offers: its best device, and the backends that can be started."""
+
+    device: cases.Device
+    backends: tuple[str, ...]
+    """The first is the one used where a sweep says auto."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Automatic:
+    """A group whose batch sizes are still to be found; `case` is its member of batch 1."""
+
+    case: Case
+    steps_per_epoch: int | None
+    """Where an epoch is counted in steps: its samples grow with the batch."""
+
+    def at(self, batch: int) -> Case:
+        """The member of this group with a batch size [samples]."""
+        samples = self.steps_per_epoch * batch if self.steps_per_epoch else None
+        return replace(self.case, batch=batch, train_samples=samples or self.case.train_samples)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expanded:
+    """The cases of a sweep; `automatic` are cases whose batch sizes are still to be found."""
+
+    cases: tuple[Case, ...]
+    automatic: tuple[Automatic, ...] = ()
+
+
+def expand(spec: Spec, host: Host) -> Expanded:
+    """All cases in the order they are run, or SpecError with everything that is wrong."""
+    found: dict[str, Case] = {}
+    automatic: dict[str, Automatic] = {}
+    problems: list[str] = []
+    for i, block in enumerate(spec.blocks, 1):
+        for factors in _products({**spec.defaults, **block}, spec.patterns):
+            told = _problems(factors, host)
+            problems += [f"[[runs]] block {i}: {text}" for text in told]
+            if told:
+                continue
+            for repeat in range(spec.repeats):
+                case = _case(spec, factors, host, repeat)
+                if factors["batch"] == "auto":
+                    group = Automatic(case=case, steps_per_epoch=factors.get("steps_per_epoch"))
+                    automatic.setdefault(case.case_id, group)
+                else:
+                    found.setdefault(case.case_id, case)
+    if problems:
+        raise SpecError(spec.name, problems)
+    return Expanded(cases=tuple(found.values()), automatic=tuple(automatic.values()))
+
+
+def _products(block: Table, patterns: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
+    names = block.get("pattern")
+    chosen = [names] if isinstance(names, str) else names
+    for pattern in [patterns[n] for n in chosen] if chosen else [{}]:
+        merged = {k: v for k, v in {**block, **pattern}.items() if k != "pattern"}
+        lists = {k: v if isinstance(v, list) else [v] for k, v in merged.items() if k != "options"}
+        for options in _option_products(merged.get("options", {})):
+            for values in itertools.product(*lists.values()):
+                yield {**dict(zip(lists, values, strict=True)), "options": options}
+
+
+def _option_products(options: Table) -> Iterator[dict[str, Any]]:
+    lists = [v if isinstance(v, list) else [v] for v in options.values()]
+    for values in itertools.product(*lists):
+        yield dict(zip(options, values, strict=True))
+
+
+# -- what cannot be measured, and why ------------------------------------------------------------
+
+
+def _problems(factors: Table, host: Host) -> list[str]:
+    """What is wrong with one combination of factors; known names first, then how they combine."""
+    return _name_problems(factors, host) or _combination_problems(_filled(factors, host))
+
+
+def _name_problems(factors: Table, host: Host) -> list[str]:
+    workload = str(factors.get("workload", ""))
+    if workload not in CATALOGUE:
+        return [f"workload {workload!r} is not known. Known are: {', '.join(CATALOGUE)}."]
+    known: dict[str, Sequence[str]] = {
+        "dataset": tuple(DATASETS),
+        "mode": get_args(cases.Mode),
+        "backend": (*get_args(cases.Backend), "auto"),
+        "engine": (*get_args(cases.Engine), "auto"),
+        "device": (*get_args(cases.Device), "auto"),
+        "optimizer": tuple(OPTIMIZERS),
+        "precision": PRECISIONS,
+        "storage": STORAGES,
+        "feed": (*FEEDS, "auto"),
+        "timing": get_args(cases.Timing),
+    }
+    found = [
+        f"{name} {factors[name]!r} is not known. Known are: {', '.join(values)}."
+        for name, values in known.items()
+        if name in factors and factors[name] not in values
+    ]
+    options = ", ".join(CATALOGUE[workload].options) or "none"
+    found += [
+        f"{workload} has no option {name!r}. It has: {options}."
+        for name in factors["options"]
+        if name not in CATALOGUE[workload].options
+    ]
+    if "batch" not in factors:
+        found.append('batch is missing. Give a list of batch sizes, or "auto".')
+    return found + _not_yet(factors) + _backend_problems(factors, host)
+
+
+def _not_yet(factors: Table) -> list[str]:
+    """Fields that are there for later: more than one device, node or a strategy."""
+    found = [
+        f"{name} = {factors[name]} is not supported yet: one {what} is measured. Set it to 1."
+        for name, what in (("devices", "device"), ("nodes", "node"))
+        if factors.get(name, 1) > 1
+    ]
+    if factors.get("strategy", "none") != "none":
+        found.append(
+            f"strategy = {factors['strategy']!r} is not supported yet: one device needs none. "
+            'Set it to "none".'
+        )
+    return found
+
+
+def _backend_problems(factors: Table, host: Host) -> list[str]:
+    backend = factors.get("backend", "auto")
+    if not host.backends:
+        return ["no backend can be started here. Install TensorFlow (requirements.txt) or JAX "
+                "(make jax, or requirements/jax.txt)."]  # fmt: skip
+    if backend in {"auto", *host.backends}:
+        return []
+    how = {"jax": "make jax, or pip install -r requirements/jax.txt"}.get(
+        backend, f"pip install {backend}"
+    )
+    return [f"backend {backend} is not installed here. Install it ({how}), or name its Python "
+            f"with --python {backend}=PATH."]  # fmt: skip
+
+
+def _combination_problems(f: Table) -> list[str]:
+    """Rules between factors. Each says what to change."""
+    rules = [*_engine_rules(f), *_feed_rules(f), *_size_rules(f)]
+    return [text for broken, text in rules if broken]
+
+
+def _engine_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    training = f["mode"] == "training"
+    yield (
+        f["engine"] == "loop" and training and f["backend"] != "tensorflow",
+        "engine loop trains with TensorFlow only; use engine fit for other backends.",
+    )
+    yield f["engine"] == "predict" and training, "engine predict is for mode inference."
+    yield f["engine"] == "fit" and not training, "engine fit is for training; use loop or predict."
+    yield (
+        f["variant"] is not None and training,
+        "variant is for mode inference; a variant is not trained but made from a trained net.",
+    )
+    yield (DATASETS[f["dataset"]].task != CATALOGUE[f["workload"]].task,
+           f"{f['workload']} takes {CATALOGUE[f['workload']].task}, "
+           f"{f['dataset']} holds {DATASETS[f['dataset']].task}.")  # fmt: skip
+
+
+def _feed_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    feed, stored = f["feed"], f["storage"] == "storage"
+    images = DATASETS[f["dataset"]].task == "images"
+    training = f["mode"] == "training"
+    yield (
+        f["engine"] == "loop" and training and feed != "tf.data",
+        f"engine loop is fed by tf.data, not by {feed}; use engine fit for that.",
+    )
+    yield (
+        feed in {"tf.data", "directory"} and f["backend"] != "tensorflow" and training,
+        f"feed {feed} needs the tensorflow backend; use numpy, generator or PyDataset.",
+    )
+    yield (
+        f["augmentation"] and feed in {"numpy", "directory"},
+        f"feed {feed} cannot augment; use generator, PyDataset or tf.data.",
+    )
+    yield f["augmentation"] and not images, "augmentation is for images."
+    yield stored and not images, "storage is for images: tokens are read from memory."
+    yield (
+        stored and feed == "numpy",
+        "feed numpy reads from memory; use generator, PyDataset, tf.data or directory.",
+    )
+    yield (
+        feed == "directory" and not stored,
+        'feed directory reads files; say storage = "storage".',
+    )
+    yield (
+        f["multiprocessing"] is not None and feed != "PyDataset",
+        f"multiprocessing is a factor of feed PyDataset, not of {feed}.",
+    )
+    yield (
+        f["workers"] is not None and feed not in {"PyDataset", "tf.data"},
+        f"workers is a factor of the feeds PyDataset and tf.data, not of {feed}.",
+    )
+    yield (not training and (stored or f["augmentation"] or f["validation"]),
+           "inference has no storage, augmentation or validation.")  # fmt: skip
+
+
+def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    data = DATASETS[f["dataset"]]
+    samples, batch = f["train_samples"], f["batch"]
+    yield (
+        not data.synthetic and samples > data.train_samples,
+        f"{f['dataset']} has {data.train_samples} training samples, {samples} are asked for.",
+    )
+    yield (
+        not data.synthetic and f["validation_samples"] > data.validation_samples,
+        f"{f['dataset']} has {data.validation_samples} validation samples, "
+        f"{f['validation_samples']} are asked for.",
+    )
+    yield (
+        batch != "auto" and batch > samples,
+        f"batch {batch} is larger than the {samples} training samples of an epoch.",
+    )
+    yield (
+        f["validation"] and f["validation_samples"] < 1,
+        "validation needs validation_samples of at least 1.",
+    )
+    yield ("steps_per_epoch" in f and batch == "auto" and not data.synthetic,
+           "steps_per_epoch with auto needs a synthetic data set; give train_samples.")  # fmt: skip
+
+
+# -- filling in ----------------------------------------------------------------------------------
+
+
+def _filled(factors: Table, host: Host) -> dict[str, Any]:
+    """All factors, with what was not said: the workload's own, or what suits the machine."""
+    said = {k: v for k, v in factors.items() if v != "auto" or k == "batch"}
+    workload = CATALOGUE[factors["workload"]]
+    data = DATASETS[said.get("dataset", workload.dataset)]
+    f: dict[str, Any] = {
+        "dataset": data.name, "mode": "training", "variant": None, "device": host.device,
+        "backend": host.backends[0], "optimizer": "sgd", "precision": "float32",
+        "validation": False, "augmentation": False, "storage": "memory", "workers": None,
+        "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
+        "threads": None, "timing": "per epoch", "seed": 0,
+    } | said  # fmt: skip
+    tensorflow = f["backend"] == "tensorflow"
+    f.setdefault("engine", "loop" if tensorflow or f["mode"] == "inference" else "fit")
+    f.setdefault("feed", "tf.data" if f["engine"] == "loop" and tensorflow else "numpy")
+    f.setdefault("jit", f["device"] != "cpu" or not tensorflow)
+    f.setdefault("learning_rate", 0.001 if f["optimizer"] == "adam" else 0.01)
+    return f | _sizes(f, data)
+
+
+def _sizes(f: Table, data: Any) -> dict[str, int]:  # noqa: ANN401 - a DataSet
+    """Samples of both splits. An epoch counted in steps holds that many full batches."""
+    batch = 1 if f["batch"] == "auto" else f["batch"]
+    steps = f.get("steps_per_epoch")
+    samples = steps * batch if steps else f.get("train_samples", data.train_samples)
+    validating = data.validation_samples if f["validation"] else 0
+    return {
+        "train_samples": samples,
+        "validation_samples": f.get("validation_samples", validating),
+    }
+
+
+def _case(spec: Spec, factors: Table, host: Host, repeat: int) -> Case:
+    f = _filled(factors, host)
+    names = set(Case.__dataclass_fields__) - {"sweep", "options", "repeat", "attempt"}
+    kept = {k: v for k, v in f.items() if k in names}
+    return Case(
+        sweep=spec.name,
+        options=tuple(sorted(f["options"].items())),
+        repeat=repeat,
+        **{**kept, "batch": 1 if f["batch"] == "auto" else f["batch"],
+           "epochs": f.get("epochs", spec.epochs)},
+    )  # fmt: skip

@@ -1,0 +1,256 @@
+"""A sweep as a person writes it: a TOML file, checked whole, every mistake told at once.
+
+    title = "What it is for"            about = "..."
+    epochs = 3                          repeats = 1
+    [limits]    timeout_s, memory_share, max_batch, attempts
+    [cost]      currency, price_per_hour, price_per_kwh, power_watts
+    [defaults]  factors that hold for all [[runs]]
+    [patterns."name"]  factors set together
+    [[runs]]    factors; a list means "each of these"; `pattern = ["name", ...]` names patterns
+
+Every [[runs]] block is the cross product of its lists. `auto` as a batch list finds the largest
+batch that fits first and then measures the smallest design that answers (`runners.design`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+SWEEPS: Final = Path(__file__).parent / "sweeps"
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one run may use, and how often it is tried after an end that was nobody's fault."""
+
+    timeout_s: float = 1800.0
+    memory_share: float = 0.8
+    """Share of the memory that is free when the run starts."""
+    max_batch: int = 65_536
+    """Where a search for the largest batch ends at the latest."""
+    attempts: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What an hour of measuring costs; None is what nobody said."""
+
+    currency: str = "USD"
+    price_per_hour: float | None = None
+    price_per_kwh: float | None = None
+    power_watts: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A checked sweep. `blocks` are [[runs]] with defaults and patterns not yet filled in."""
+
+    name: str
+    title: str
+    about: str = ""
+    epochs: int = 3
+    repeats: int = 1
+    limits: Limits = field(default_factory=Limits)
+    cost: Cost = field(default_factory=Cost)
+    defaults: Table = field(default_factory=dict)
+    patterns: Mapping[str, Table] = field(default_factory=dict)
+    blocks: tuple[Table, ...] = ()
+
+
+class SpecError(ValueError):
+    """A sweep that cannot be planned; `problems` holds everything that is wrong with it."""
+
+    def __init__(self, name: str, problems: Iterable[str]) -> None:
+        self.problems = tuple(dict.fromkeys(problems))
+        lines = "\n  ".join(self.problems)
+        super().__init__(f"{len(self.problems)} problem(s) in {name}:\n  {lines}")
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What one factor may be."""
+
+    types: tuple[type, ...]
+    at_least: float | None = None
+    automatic: bool = False
+    """Whether it may be "auto": decided by the machine at hand."""
+
+
+_WHOLE, _TRUTH, _TEXT = (int,), (bool,), (str,)
+FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
+    {
+        "workload": Factor(_TEXT),
+        "options": Factor((dict,)),
+        "dataset": Factor(_TEXT),
+        "train_samples": Factor(_WHOLE, 1),
+        "steps_per_epoch": Factor(_WHOLE, 1),
+        "validation_samples": Factor(_WHOLE, 0),
+        "mode": Factor(_TEXT),
+        "variant": Factor(_TEXT),
+        "backend": Factor(_TEXT, automatic=True),
+        "engine": Factor(_TEXT, automatic=True),
+        "device": Factor(_TEXT, automatic=True),
+        "batch": Factor(_WHOLE, 1, automatic=True),
+        "epochs": Factor(_WHOLE, 1),
+        "optimizer": Factor(_TEXT),
+        "learning_rate": Factor((int, float), 0),
+        "precision": Factor(_TEXT),
+        "validation": Factor(_TRUTH),
+        "augmentation": Factor(_TRUTH),
+        "storage": Factor(_TEXT),
+        "feed": Factor(_TEXT, automatic=True),
+        "workers": Factor(_WHOLE, 1),
+        "multiprocessing": Factor(_TRUTH),
+        "drop_remainder": Factor(_TRUTH),
+        "steps_per_execution": Factor(_WHOLE, 1),
+        "jit": Factor(_TRUTH, automatic=True),
+        "threads": Factor(_WHOLE, 1),
+        "timing": Factor(_TEXT),
+        "seed": Factor(_WHOLE, 0),
+        "devices": Factor(_WHOLE, 1),
+        "nodes": Factor(_WHOLE, 1),
+        "strategy": Factor(_TEXT),
+        "pattern": Factor(_TEXT),
+    }
+)
+"""Every factor a sweep may set, by its name."""
+
+_TOP: Final = ("title", "about", "epochs", "repeats", "limits", "cost", "defaults", "patterns",
+               "runs")  # fmt: skip
+_NUMBERS: Final[Mapping[str, tuple[type, ...]]] = {
+    "timeout_s": (int, float), "memory_share": (int, float), "max_batch": _WHOLE,
+    "attempts": _WHOLE, "price_per_hour": (int, float), "price_per_kwh": (int, float),
+    "power_watts": (int, float),
+}  # fmt: skip
+
+
+def find(named: str) -> Path:
+    """The file of a sweep: a path, or the name of one shipped in runners/sweeps/."""
+    path = Path(named)
+    if path.suffix == ".toml" and path.exists():
+        return path
+    shipped = SWEEPS / f"{named.removesuffix('.toml')}.toml"
+    if shipped.exists() and shipped.parent == SWEEPS:
+        return shipped
+    names = sorted(p.stem for p in SWEEPS.glob("*.toml"))
+    close = difflib.get_close_matches(named, names, 1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    text = f"there is no such file, and no shipped sweep of that name.{hint}"
+    raise SpecError(named, [f"{text} Shipped are: {', '.join(names)}."])
+
+
+def read(path: Path) -> Spec:
+    """The sweep in a TOML file; SpecError tells everything that is wrong with it."""
+    try:
+        body = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
+        raise SpecError(path.name, [f"it cannot be read as TOML: {error}"]) from error
+    return from_table(path.stem, body)
+
+
+def from_table(name: str, body: Table) -> Spec:
+    """The sweep of a TOML table."""
+    problems = [*_top_problems(body), *_block_problems(body)]
+    if problems:
+        raise SpecError(name, problems)
+    given = {k: body[k] for k in ("title", "about", "epochs", "repeats") if k in body}
+    return Spec(
+        name=name,
+        limits=Limits(**body.get("limits", {})),
+        cost=Cost(**body.get("cost", {})),
+        defaults=body.get("defaults", {}),
+        patterns=body.get("patterns", {}),
+        blocks=tuple(body["runs"]),
+        **given,
+    )
+
+
+def _top_problems(body: Table) -> list[str]:
+    found = [_unknown(k, _TOP, "at the top") for k in body if k not in _TOP]
+    if not (isinstance(body.get("title"), str) and body["title"].strip()):
+        found.append("title: is missing. Say in a line what the sweep is for.")
+    for name in ("epochs", "repeats"):
+        value = body.get(name, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            found.append(f"{name}: is {value!r}; it must be a whole number from 1.")
+    for name, record in (("limits", Limits), ("cost", Cost)):
+        known = tuple(record.__dataclass_fields__)
+        found += _number_problems(name, body.get(name, {}), known)
+    return found
+
+
+def _number_problems(name: str, table: Any, known: tuple[str, ...]) -> list[str]:  # noqa: ANN401
+    if not isinstance(table, Mapping):
+        return [f"{name}: must be a table, as [{name}]."]
+    found = [_unknown(k, known, f"in [{name}]") for k in table if k not in known]
+    for key, value in table.items():
+        types = _NUMBERS.get(key)
+        if types and (not isinstance(value, types) or isinstance(value, bool) or value <= 0):
+            found.append(f"{name}.{key}: is {value!r}; it must be a number above 0.")
+    share = table.get("memory_share", 0.5)
+    if isinstance(share, int | float) and share > 1:
+        found.append(f"limits.memory_share: is {share}; it is a share, at most 1.")
+    return found
+
+
+def _block_problems(body: Table) -> list[str]:
+    blocks, patterns = body.get("runs"), body.get("patterns", {})
+    if not isinstance(blocks, list) or not blocks:
+        return ["runs: is missing. Write at least one [[runs]] block with a workload and a batch."]
+    found = _factor_problems("[defaults]", body.get("defaults", {}), patterns)
+    for name, table in patterns.items():
+        found += _factor_problems(f'[patterns."{name}"]', table, {})
+    for i, block in enumerate(blocks, 1):
+        found += _factor_problems(f"[[runs]] block {i}", block, patterns)
+    return found
+
+
+def _factor_problems(where: str, table: Any, patterns: Table) -> list[str]:  # noqa: ANN401
+    if not isinstance(table, Mapping):
+        return [f"{where}: must be a table."]
+    found = []
+    for name, given in table.items():
+        factor = FACTORS.get(name)
+        if factor is None:
+            found.append(_unknown(name, tuple(FACTORS), f"in {where}"))
+            continue
+        values = given if isinstance(given, list) else [given]
+        if not values:
+            found.append(f"{where}: {name} is an empty list. Leave it out or give values.")
+        found += [
+            f"{where}: {text}" for value in values if (text := _value_problem(name, factor, value))
+        ]
+        if name == "pattern":
+            found += [_unknown(v, tuple(patterns), f"in {where} (pattern)")
+                      for v in values if isinstance(v, str) and v not in patterns]  # fmt: skip
+    return found
+
+
+def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa: ANN401
+    if value == "auto" and factor.automatic:
+        return None
+    sound = isinstance(value, factor.types) and (
+        factor.types == _TRUTH or not isinstance(value, bool)
+    )
+    if not sound:
+        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text",
+                 dict: "a table"}  # fmt: skip
+        wanted = kinds[factor.types[-1]] + (' or "auto"' if factor.automatic else "")
+        return f"{name} is {value!r}; it must be {wanted}."
+    if factor.at_least is not None and value < factor.at_least:
+        return f"{name} is {value}; it must be at least {factor.at_least:g}."
+    return None
+
+
+def _unknown(name: str, known: tuple[str, ...], where: str) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
+    return f"{name}: is not known {where}. {hint}"
