@@ -51,6 +51,13 @@ def _pages() -> dict[str, list[st.Page]]:
                 url_path="results",
                 help="Every run, where it comes from, and what is refused",
             ),
+            st.Page(
+                PAGES / "measure.py",
+                title="Measure",
+                icon=":material/speed:",
+                url_path="measure",
+                help="What a sweep would cost; start, follow and stop it",
+            ),
         ],
         "About": [
             st.Page(

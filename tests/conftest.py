@@ -1,14 +1,19 @@
-"""What every test starts from: nobody's own result folders."""
+"""What every test starts from: nobody's own result folders, sweeps or settings."""
 
 from __future__ import annotations
 
 import pytest
 
 from planner.store.folders import FURTHER, OWN
+from planner.store.sweeps import STATE
 
 
 @pytest.fixture(autouse=True)
-def no_folders_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A developer's own results must change no test."""
+def no_folders_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A developer's own results and sweeps must change no test."""
     monkeypatch.delenv(OWN, raising=False)
     monkeypatch.delenv(FURTHER, raising=False)
+    monkeypatch.delenv("EPOCHWISE_MEASURE", raising=False)
+    monkeypatch.setenv(STATE, str(tmp_path_factory.getbasetemp() / "no-sweeps"))

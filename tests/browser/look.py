@@ -22,6 +22,7 @@ PAGES: Final = {
     "how-long": "How long?",
     "throughput": "Throughput",
     "results": "Results",
+    "measure": "Measure",
     "method": "Method",
 }
 """Every address of the app, with its title."""

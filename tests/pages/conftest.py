@@ -21,6 +21,7 @@ PAGES = {
     "how-long": "How long?",
     "throughput": "Throughput",
     "results": "Results",
+    "measure": "Measure",
     "method": "Method",
 }
 """Every address of the app, with its title."""

@@ -1,0 +1,209 @@
+"""What a sweep would measure and cost, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts import measuring, widgets
+from pages.parts.links import Link, as_text
+from pages.parts.measuring import NotDoneError, Plan
+from planner.durations import in_words
+
+UNKNOWN: Final = "not known"
+_PROBED: Final = "measure.probed"
+
+
+def choose(link: Link) -> dict[str, str] | NotDoneError:
+    """Titles of the shipped sweeps by name, one of them chosen; why not where they are unknown."""
+    try:
+        names = {s.name: s.title for s in measuring.shipped()}
+    except NotDoneError as why:
+        return why
+    if names:
+        link.one("sweep", list(names), next(iter(names)))
+    return names
+
+
+def draw(link: Link, names: dict[str, str] | NotDoneError, generation: int, busy: set[str]) -> None:
+    """The choice of a sweep, its plan, and the button that starts it."""
+    if isinstance(names, NotDoneError):
+        _not_told("The list of sweeps could not be read.", names)
+        return
+    with st.container(border=True, key="measure.plan"):
+        st.selectbox("Sweep", list(names), format_func=names.__getitem__, key=link.key("sweep"))
+        name = str(st.session_state[link.key("sweep")])
+        try:
+            planned = _probed(name, generation) or measuring.plan(name, generation)
+        except NotDoneError as why:
+            _not_told("This sweep could not be planned.", why)
+            return
+        _plan(link, planned, generation, busy)
+
+
+def _not_told(what: str, why: NotDoneError) -> None:
+    with st.container(border=True):
+        st.markdown(f"**{what}**")
+        st.caption(as_text(str(why)))
+        st.button("Ask again", key="measure.again", icon=":material/refresh:")
+
+
+def _plan(link: Link, planned: Plan, generation: int, busy: set[str]) -> None:
+    if planned.problems:
+        st.markdown("**This sweep cannot be measured here.**")
+        st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
+        return
+    st.markdown(f"#### {widgets.answer_text(sentence(planned))}")
+    if planned.about:
+        st.caption(as_text(planned.about))
+    _numbers(planned)
+    if design := designs(planned):
+        st.caption(as_text(design))
+    _buttons(link, planned, generation, busy)
+    _runs(planned)
+
+
+def sentence(planned: Plan) -> str:
+    """What the plan takes, to paste."""
+    if planned.planned and not planned.left:
+        return f"{planned.title}: all {_count(planned.planned)} are measured."
+    done = (
+        f" ({planned.finished:,} of {planned.planned:,} are measured)" if planned.finished else ""
+    )
+    takes = (
+        "how long is not known yet" if planned.hours is None else f"about {_time(planned.hours)}"
+    )
+    return f"{planned.title}: {_count(planned.left)} to measure{done}, {takes}."
+
+
+def designs(planned: Plan) -> str:
+    """The smallest design that answers the question, against the full one."""
+    small, full = planned.smallest, planned.full
+    if not small or not full or small.get("runs") == full.get("runs"):
+        return ""
+    batches = ", ".join(f"{b:,}" for b in small.get("batches") or ())
+    at = f" (batch {batches})" if batches else ""
+    return (
+        f"The smallest design that gives a curve: {_count(small['runs'])}{at}"
+        f"{_takes(small)}. In full: {_count(full['runs'])}{_takes(full)}."
+    )
+
+
+def _takes(design: Mapping[str, Any]) -> str:
+    return "" if design.get("hours") is None else f", {_time(design['hours'])}"
+
+
+def _numbers(planned: Plan) -> None:
+    with st.grid(4, min_column_width=170):
+        st.metric("Runs to measure", f"{planned.left:,} of {planned.planned:,}")
+        st.metric("Time", UNKNOWN if planned.hours is None else _time(planned.hours))
+        st.metric("Memory at most", _memory(planned.memory_bytes))
+        st.metric("Cost", _cost(planned))
+    st.caption(as_text(basis(planned)))
+
+
+def basis(planned: Plan) -> str:
+    """How the time is known, and between what limits."""
+    if planned.hours is None:
+        return (
+            "Nothing like it has been measured here yet, so its time is not known. Timing two "
+            "steps of each network tells it, in seconds to minutes."
+        )
+    low, high = planned.hours_low, planned.hours_high
+    limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
+    used = "" if planned.energy_kwh is None else f" Energy: {planned.energy_kwh:.2g} kWh."
+    return f"Predicted {planned.hours_basis or 'without a stated basis'}{limits}.{used}"
+
+
+def _time(hours: float) -> str:
+    return in_words(3600.0 * hours)
+
+
+def _memory(size: float | None) -> str:
+    return UNKNOWN if size is None else f"{size / 1e9:.1f} GB"
+
+
+def _cost(planned: Plan) -> str:
+    if planned.cost is None:
+        return UNKNOWN
+    money = "below 0.01" if 0 < planned.cost < 0.01 else f"{planned.cost:,.2f}"
+    return f"{money} {planned.currency or ''}".strip()
+
+
+def _count(runs: int) -> str:
+    return f"{runs:,} {'run' if runs == 1 else 'runs'}"
+
+
+# -- buttons -----------------------------------------------------------------------------------
+
+
+def _buttons(link: Link, planned: Plan, generation: int, busy: set[str]) -> None:
+    mine = planned.name in busy
+    with widgets.actions():
+        st.button(
+            "Start", type="primary", icon=":material/play_arrow:", key="measure.start",
+            disabled=mine or not planned.left, on_click=_start, args=(link, planned),
+        )  # fmt: skip
+        if planned.hours is None and planned.left:
+            st.button(
+                "Time two steps", icon=":material/speed:", key="measure.probe",
+                disabled=bool(busy), on_click=_probe, args=(planned.name, generation),
+            )  # fmt: skip
+        widgets.share(link, sentence(planned), "content")
+    if mine:
+        st.caption("It is being measured, or waits to be: see above.")
+    elif busy:
+        st.caption("A machine measures one sweep at a time: this one will wait for its turn.")
+
+
+def _start(link: Link, planned: Plan) -> None:
+    try:
+        ticket = measuring.start(planned)
+    except NotDoneError as why:
+        st.toast(as_text(f"Not started. {why}"), icon=":material/block:")
+        return
+    st.session_state[link.key("ticket")] = ticket
+    st.toast("Started. It goes on when you close this page.", icon=":material/check:")
+
+
+def _probe(name: str, generation: int) -> None:
+    try:
+        found = measuring.probe(name)
+    except NotDoneError as why:
+        st.toast(as_text(f"Not timed. {why}"), icon=":material/block:")
+        return
+    st.session_state[_PROBED] = (name, generation, found)
+
+
+def _probed(name: str, generation: int) -> Plan | None:
+    """What a probe in this session said of this sweep, until there are new results."""
+    known: tuple[str, int, Plan] | None = st.session_state.get(_PROBED)
+    return known[2] if known and known[:2] == (name, generation) else None
+
+
+def _runs(planned: Plan) -> None:
+    box = widgets.folded(f"The {_count(len(planned.runs))}", "table_rows", "measure.runs")
+    if box.open:
+        with box:
+            st.dataframe(
+                [_row(r) for r in planned.runs],
+                hide_index=True,
+                placeholder="–",
+                key="measure.table",
+                alt="The runs of the plan",
+            )
+
+
+def _row(run: Mapping[str, Any]) -> dict[str, Any]:
+    seconds, size = run.get("seconds"), run.get("memory_bytes")
+    return {
+        "Run": run.get("words"),
+        "Batch": run.get("batch"),
+        "Backend": run.get("backend"),
+        "Engine": run.get("engine"),
+        "Time": None if seconds is None else in_words(seconds),
+        "Memory": None if size is None else _memory(size),
+        "State": "measured" if run.get("done") else "to measure",
+    }
