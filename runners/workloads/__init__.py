@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from runners.workloads import titles
+from runners.workloads.titles import Value
+
 if TYPE_CHECKING:
     import keras
-
-Value = int | float | str | bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,10 @@ class Workload:
 
     name: str
     title: str
-    """The `model` column, with {option} where an option tells sisters apart."""
+    """The `model` column, with {option} where an option tells sisters apart.
+
+    {size} is what `sized` makes of the options.
+    """
     file: str
     """Module in this folder with `build(data: DataSet, **options) -> keras.Model`."""
     task: Literal["images", "tokens"]
@@ -50,6 +54,8 @@ class Workload:
     options: Mapping[str, Value] = field(default_factory=dict)
     """Options and their defaults."""
     about: str = ""
+    """What it is, where it comes from, and which bigger options are usual."""
+    sized: Callable[[Mapping[str, Value]], str] = titles.unsized
 
 
 def _by_name(*items: Any) -> MappingProxyType[str, Any]:  # noqa: ANN401 - one of the two records
@@ -77,9 +83,50 @@ DATASETS: Final[Mapping[str, DataSet]] = _by_name(
 )  # fmt: skip
 
 CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
-    Workload(name="mlp", title="MLP {units}-{units}", file="mlp", task="images",
-             dataset="synthetic-cifar10", options={"units": 512},
-             about="three dense layers: so small that the host decides (article 000)"),
+    Workload(
+        name="mlp", title="MLP {units}-{units}", file="mlp", task="images",
+        dataset="synthetic-cifar10", options={"units": 512},
+        about="Three dense layers: so small that the host decides (article 000).",
+    ),
+    Workload(
+        name="simple-cnn", title="simple CNN {width}-{size}", file="simple_cnn", task="images",
+        dataset="synthetic-cifar10", options={"width": 32}, sized=titles.twice_the_width,
+        about="Two convolutions, one hidden dense layer (article 001).",
+    ),
+    Workload(
+        name="vgg11", title="VGG-11{size}", file="vgg11", task="images",
+        dataset="synthetic-cifar10", options={"width": 16}, sized=titles.width_unless(64),
+        about="Configuration A of Simonyan and Zisserman with batch normalisation; width 64 is "
+        "the published one, 16 the one a laptop trains.",
+    ),
+    Workload(
+        name="resnet8", title="ResNet-8{size}", file="resnet8", task="images",
+        dataset="synthetic-cifar10", options={"width": 16}, sized=titles.width_unless(16),
+        about="The CIFAR ResNet of He et al. with one block a stage; width 64 on a GPU.",
+    ),
+    Workload(
+        name="resnet50", title="ResNet-50", file="resnet50", task="images",
+        dataset="synthetic-imagenet",
+        about="keras.applications, random weights; 224x224 as published, CIFAR shapes as in "
+        "article 003.",
+    ),
+    Workload(
+        name="wide-resnet", title="WideResNet-{size}", file="wide_resnet", task="images",
+        dataset="synthetic-cifar100", options={"k": 7, "n": 4, "kernel": 7},
+        sized=titles.wide_resnet_size,
+        about="Article 002's: 103,465,028 parameters on 100 classes; k=1 (2 million) on a CPU.",
+    ),
+    Workload(
+        name="lstm", title="LSTM {layers}x{units}", file="lstm", task="tokens",
+        dataset="synthetic-tokens", options={"layers": 1, "units": 128},
+        about="Language model of article 001's family; 2 layers of 1,024 units on a GPU.",
+    ),
+    Workload(
+        name="transformer", title="Transformer {layers}x{width}, {heads} heads",
+        file="transformer", task="tokens", dataset="synthetic-tokens",
+        options={"layers": 2, "width": 128, "heads": 4},
+        about="Causal language model, pre-norm; layers 12, width 768, heads 12 are GPT-2 small's.",
+    ),
 )  # fmt: skip
 
 OPTIMIZERS: Final[Mapping[str, str]] = MappingProxyType(
@@ -93,7 +140,8 @@ PRECISIONS: Final = ("float32", "mixed_bfloat16", "mixed_float16")
 def model_title(name: str, options: Mapping[str, Value]) -> str:
     """What the `model` column says of a network with these options."""
     workload = CATALOGUE[name]
-    return workload.title.format(**{**workload.options, **options})
+    chosen = {**workload.options, **options}
+    return workload.title.format(size=workload.sized(chosen), **chosen)
 
 
 def build(name: str, data: DataSet, options: Mapping[str, Value]) -> keras.Model:

@@ -1,0 +1,27 @@
+"""ResNet-50 of keras.applications, from random weights, on images of 32x32 and more."""
+
+from __future__ import annotations
+
+import keras
+from keras import layers
+
+from runners.workloads import DataSet
+from runners.workloads.parts import images, logits
+
+MEAN_BGR = (103.939, 116.779, 123.68)
+"""ImageNet's mean colours, as keras.applications.resnet.preprocess_input takes them off."""
+
+
+def build(data: DataSet) -> keras.Model:
+    """Preprocessing, 49 convolutions, logits: (batch, classes).
+
+    The preprocessing is made of layers: `preprocess_input` would compute in uint8 here.
+    """
+    given, _ = images(data, least=32)
+    if data.shape[-1] != 3:
+        raise ValueError(f"{data.title} is grey; ResNet-50 needs colours. Name another data set.")
+    shifted = layers.Rescaling(1.0, offset=[-mean for mean in MEAN_BGR])(given[..., ::-1])
+    base = keras.applications.ResNet50(
+        include_top=False, weights=None, input_tensor=shifted, pooling="avg"
+    )
+    return keras.Model(given, logits(base.output, data.classes), name="resnet50")

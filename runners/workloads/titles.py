@@ -1,0 +1,46 @@
+"""What tells sister networks apart in a title, worked out from their options without Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+Value = int | float | str | bool
+Options = Mapping[str, Value]
+
+
+def unsized(options: Options) -> str:  # noqa: ARG001 - the others read them
+    """Nothing: the title needs no computed part."""
+    return ""
+
+
+def twice_the_width(options: Options) -> str:
+    """Filters of a second layer that has twice as many as the first."""
+    return str(2 * int(options["width"]))
+
+
+def width_unless(published: int) -> Callable[[Options], str]:
+    """Says the width where it is not the one the name stands for."""
+    return lambda options: "" if options["width"] == published else f" width {options['width']}"
+
+
+def wide_resnet_size(options: Options) -> str:
+    """Millions of parameters, and the options that are not article 002's where there are any."""
+    k, n, kernel = (int(options[name]) for name in ("k", "n", "kernel"))
+    millions = wide_resnet_params(k, n, kernel, classes=100) / 1e6
+    deeper = "" if n == 4 else f" N={n}"
+    smaller = "" if kernel == 7 else f" {kernel}x{kernel}"
+    return f"{millions:.0f}M{deeper}{smaller}"
+
+
+def wide_resnet_params(k: int, n: int, kernel: int, *, classes: int, channels: int = 3) -> int:
+    """Parameters of article 002's WideResNet, by hand; 103,465,028 for (7, 4, 7, classes=100).
+
+    Each stage: a 1x1 convolution to its width w, then n blocks of two (w, w) convolutions with
+    bias, each followed by batch normalisation (4 w: scale, shift, moving mean and variance).
+    """
+    total, before = 0, channels
+    for width in (16 * k, 32 * k, 64 * k):
+        convolution = kernel * kernel * width * width + width
+        total += before * width + width + n * 2 * (convolution + 4 * width)
+        before = width
+    return total + before * classes + classes
