@@ -70,6 +70,12 @@ def expand(spec: Spec, host: Host) -> Expanded:
     return Expanded(cases=tuple(found.values()), automatic=tuple(automatic.values()))
 
 
+def steps_in(case: Case) -> int:
+    """Optimiser steps of an epoch, a smaller last one included."""
+    full, rest = divmod(case.train_samples, case.batch)
+    return full + bool(rest and not case.drop_remainder)
+
+
 def _products(block: Table, patterns: Mapping[str, Table]) -> Iterator[dict[str, Any]]:
     names = block.get("pattern")
     chosen = [names] if isinstance(names, str) else names

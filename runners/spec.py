@@ -193,7 +193,7 @@ def _number_problems(name: str, table: Any, known: tuple[str, ...]) -> list[str]
     found = [_unknown(k, known, f"in [{name}]") for k in table if k not in known]
     for key, value in table.items():
         types = _NUMBERS.get(key)
-        if types and (not isinstance(value, types) or isinstance(value, bool) or value <= 0):
+        if types and not _above_zero(value, types):
             found.append(f"{name}.{key}: is {value!r}; it must be a number above 0.")
     share = table.get("memory_share", 0.5)
     if isinstance(share, int | float) and share > 1:
@@ -254,3 +254,7 @@ def _unknown(name: str, known: tuple[str, ...], where: str) -> str:
     close = difflib.get_close_matches(name, known, 1)
     hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
     return f"{name}: is not known {where}. {hint}"
+
+
+def _above_zero(value: Any, types: tuple[type, ...]) -> bool:  # noqa: ANN401 - any value
+    return isinstance(value, types) and not isinstance(value, bool) and value > 0  # type: ignore[operator]

@@ -1,0 +1,68 @@
+"""One sweep measures at a time: a lock that dies with its process, taken in order of asking."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from planner.store.sweeps import SweepStatus, alive, read_statuses
+
+
+class Turn:
+    """The right to measure on this machine, once `take` has said yes; given back by `give_back`."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._handle: int | None = None
+
+    def take(self, ticket: str) -> SweepStatus | None:
+        """None when it is this ticket's turn, else the sweep that is waited for."""
+        if ahead := _ahead(self._state, ticket):
+            return ahead
+        if self._handle is None:
+            self._handle = _lock(self._state / "queue.lock")
+        return None if self._handle is not None else _running(self._state, ticket)
+
+    def give_back(self) -> None:
+        """Let the next sweep measure."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def _lock(path: Path) -> int | None:
+    """The lock's open file, or None while somebody holds it; where no locks are known, open."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        return handle
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _ahead(state: Path, ticket: str) -> SweepStatus | None:
+    """A living sweep that asked before this one did."""
+    told = read_statuses(state)
+    own = next((s for s in told if s.ticket == ticket), None)
+    before = [
+        s
+        for s in told
+        if own
+        and s.ticket != ticket
+        and s.phase in {"waiting", "running"}
+        and (s.asked_at, s.ticket) < (own.asked_at, own.ticket)
+        and alive(s)
+    ]
+    return before[0] if before else None
+
+
+def _running(state: Path, ticket: str) -> SweepStatus | None:
+    others = [s for s in read_statuses(state) if s.ticket != ticket and s.phase == "running"]
+    living = [s for s in others if alive(s)]
+    return living[0] if living else next(iter(others), None)

@@ -1,0 +1,10 @@
+"""Measure sweeps from the command line: `python -m runners plan|run|resume|status ... SPEC`."""
+
+from __future__ import annotations
+
+import sys
+
+from runners.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

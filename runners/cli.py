@@ -1,0 +1,110 @@
+"""The command line: plan, run, resume, status, max-batch, converge, sweeps."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from planner.store.commit import CommitError
+from runners import commands
+from runners.spec import SpecError
+
+EPILOG = """\
+SPEC is a TOML file, or the name of a sweep that is shipped (`python -m runners sweeps`).
+Results go to EPOCHWISE_RESULTS (default: results), one file a run. Ctrl-C loses nothing: what
+is finished is kept, `resume` measures what is missing. Exit codes: 0 all measured, 1 something
+failed, 2 the request cannot be carried out, 130 stopped.
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry out one command; every refusal is a sentence on standard error."""
+    asked = _parser().parse_args(arguments)
+    stopper = Stopper()
+    try:
+        return int(asked.command(asked, stopper.asked))
+    except SpecError as error:
+        return commands.refuse(asked, error.problems, str(error))
+    except CommitError as error:
+        return commands.refuse(asked, [str(error.strerror)], str(error.strerror))
+
+
+class Stopper:
+    """Turns Ctrl-C and SIGTERM into a question that loops ask: a second Ctrl-C is not needed."""
+
+    def __init__(self) -> None:
+        self._asked = False
+        for name in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(name, self._ask)
+
+    def _ask(self, *_: Any) -> None:  # noqa: ANN401 - a signal handler's arguments
+        self._asked = True
+
+    def asked(self) -> bool:
+        """Whether somebody has asked to stop."""
+        return self._asked
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is."""
+        print(f"{message}. See: python -m runners --help", file=sys.stderr)  # noqa: T201
+        raise SystemExit(2)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="python -m runners",
+        description="Measure training and inference on this machine.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    made = {
+        name: parsers.add_parser(name, help=told, description=told)
+        for name, told in {
+            "plan": "what a sweep would measure, how long it takes and what it costs",
+            "run": "measure a sweep",
+            "resume": "measure what is missing of a sweep that was begun",
+            "status": "what is done of a sweep, and what is being measured now",
+            "max-batch": "find the largest batch that fits, for each network of a sweep",
+            "converge": "steps to a target against batch size",
+            "sweeps": "list the sweeps that are shipped",
+        }.items()
+    }
+    for name, sub in made.items():
+        sub.set_defaults(command=commands.COMMANDS[name], json=False)
+        _options(name, sub)
+    return parser
+
+
+def _options(name: str, sub: argparse.ArgumentParser) -> None:
+    add = sub.add_argument
+    if name in {"plan", "status", "sweeps"}:
+        add("--json", action="store_true", help="one JSON value on standard output")
+    if name == "sweeps":
+        return
+    add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
+    add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),
+        help="folder of result sets (EPOCHWISE_RESULTS, else results)")  # fmt: skip
+    add("--name", help="name of the result set's folder (made of sweep and system)")
+    add("--python", action="append", default=[], metavar="BACKEND=PATH",
+        help="the Python that starts a backend, as jax=.venv-jax/bin/python")  # fmt: skip
+    add("--backend", choices=("tensorflow", "jax", "torch"), help="what backend auto means")
+    add("--device", choices=("cpu", "gpu", "tpu"), help="what device auto means")
+    if name == "plan":
+        add("--probe", action="store_true", help="run two steps where no results tell of a time")
+    if name in {"plan", "run", "resume"}:
+        add("--price-per-hour", type=float, help="of this machine, in the sweep's currency")
+    if name in {"run", "resume", "max-batch", "converge"}:
+        add("--memory-limit", type=float, metavar="GB", help="most memory one run may use")
+        add("--ticket", help=argparse.SUPPRESS)
+    if name in {"run", "resume"}:
+        add("--yes", action="store_true", help="do not ask, whatever the plan says")
+        add("--max-hours", type=float, help="ask before the plan or the clock exceeds this")
+        add("--max-cost", type=float, help="ask before the plan exceeds this")

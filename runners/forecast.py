@@ -1,0 +1,142 @@
+"""What would a run take? From rows of the same network on the same machine, never from guesses.
+
+A step time comes from the throughput law fitted to those rows; start-up from their mean. Where
+there are none, the answer is None, and a probe of two steps at two batch sizes can make some.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from planner import fit_throughput
+from planner.estimate import Refusal
+from planner.records import Row
+from runners.cases import Case
+from runners.expand import steps_in
+from runners.rows import planned
+
+_SAME: Final = ("model", "variant", "mode", "dataset", "backend", "engine", "precision",
+                "optimizer", "jit")  # fmt: skip
+"""What must be equal for one run to tell of another; feed and augmentation come on top."""
+_DOUBT: Final = 2.0
+"""Factor by which a time guessed from one other batch size may be wrong, either way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """What one run would take: seconds with bounds, memory, energy, and from how many rows."""
+
+    seconds: float
+    low_s: float
+    high_s: float
+    memory_bytes: float | None
+    power_watts: float | None
+    rows: int
+
+
+def forecast(case: Case, known: Sequence[Row], system_name: str) -> Forecast | None:
+    """The forecast of one case, or None where no row tells of it."""
+    here = [r for r in known if r.get("system_name") == system_name]
+    told = alike(case, here)
+    if not told:
+        return None
+    step = _step_s(case, told)
+    start = _start_s(case, here)
+    passes = steps_in(case) * case.epochs
+    checks = _validation_s(case, told, step[1]) * case.epochs
+    low, mid, high = (start + passes * s + checks for s in step)
+    powers = [r["mean_power_watts"] for r in told if r.get("mean_power_watts")]
+    return Forecast(
+        seconds=mid, low_s=low, high_s=high, memory_bytes=memory_at(case.batch, told),
+        power_watts=statistics.fmean(powers) if powers else None, rows=len(told),
+    )  # fmt: skip
+
+
+def alike(case: Case, rows: Iterable[Row]) -> list[Row]:
+    """Timed rows of the same network in the same software; of those, fed alike, where any are."""
+    wanted = planned(case)
+    told = [
+        r
+        for r in rows
+        if r.get("step_s") and all(r.get(n) == wanted[n] for n in _SAME) and r["status"] == "ok"
+    ]
+    fed = ("feed", "storage", "augmentation", "workers")
+    exact = [r for r in told if all(r.get(n) == wanted[n] for n in fed)]
+    return exact or told
+
+
+def _step_s(case: Case, told: Sequence[Row]) -> tuple[float, float, float]:
+    """Low, middle and high step time [s]."""
+    sizes = [float(r["global_batch_size"]) for r in told]
+    times = [float(r["step_s"]) for r in told]
+    if len(set(sizes)) > 1:
+        curve = fit_throughput(sizes, times)
+        at = None if isinstance(curve, Refusal) else curve.step_time([float(case.batch)])
+        if at is not None and not isinstance(at, Refusal):
+            low, mid, high = (np.ravel(x)[0] for x in (at.low, at.value, at.high))
+            if np.isfinite([low, mid, high]).all():
+                return float(low), float(mid), float(high)
+    size, time_s = min(zip(sizes, times, strict=True), key=lambda p: abs(p[0] - case.batch))
+    guess = time_s * max(case.batch / size, 1.0)
+    doubt = 1.0 if size == case.batch else _DOUBT
+    return guess / max(doubt, 1.1), guess, guess * max(doubt, 1.1)
+
+
+def _start_s(case: Case, here: Sequence[Row]) -> float:
+    """Everything that is no step: start, tracing, and what is asked after training [s]."""
+    same = [r for r in here if r.get("backend") == case.backend and r.get("total_s")]
+    model = planned(case)["model"]
+    near = [r for r in same if r.get("model") == model] or same
+    return statistics.fmean(_not_steps_s(r) for r in near) if near else 0.0
+
+
+def _not_steps_s(row: Row) -> float:
+    told: Any = json.loads(row.get("extra") or "{}")
+    wall = float(told.get("wall_s") or row["total_s"])
+    later = float(row.get("later_epoch_mean_s") or row.get("first_epoch_s") or 0.0)
+    return max(wall - later * int(row.get("epochs_measured") or 1), 0.0)
+
+
+def _validation_s(case: Case, told: Sequence[Row], step_s: float) -> float:
+    """One validation [s]: as measured, else a third of what training on its samples would take."""
+    if not case.validation:
+        return 0.0
+    per_sample = [
+        r["validation_s"] / r["validation_samples_per_epoch"]
+        for r in told
+        if r.get("validation_s") and r.get("validation_samples_per_epoch")
+    ]
+    each = statistics.fmean(per_sample) if per_sample else step_s / case.batch / 3
+    return each * case.validation_samples
+
+
+def memory_line(points: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """Base [bytes] and slope [bytes/sample] of memory against batch; None for one batch size.
+
+    Memory grows by the activations of each sample on top of parameters, gradients and framework.
+    A slope below 0 is noise and counts as 0.
+    """
+    sizes = np.array([p[0] for p in points], dtype=float)
+    if len(set(sizes)) < 2:
+        return None
+    peaks = np.array([p[1] for p in points], dtype=float)
+    slope = max(float(np.cov(sizes, peaks, ddof=0)[0, 1] / sizes.var()), 0.0)
+    return float(peaks.mean() - slope * sizes.mean()), slope
+
+
+def memory_at(batch: int, rows: Iterable[Row]) -> float | None:
+    """Peak memory expected at a batch size [bytes]."""
+    points = [
+        (float(r["global_batch_size"]), float(r["peak_memory_bytes"]))
+        for r in rows
+        if r.get("peak_memory_bytes")
+    ]
+    if line := memory_line(points):
+        return line[0] + line[1] * batch
+    return max((p[1] for p in points), default=None)

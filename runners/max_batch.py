@@ -1,0 +1,112 @@
+"""The largest batch that fits: doubling, then bisection, started from a memory line.
+
+Two small runs give memory against batch; the line says where memory should end, so the search
+begins there instead of at the bottom. Every probe is a run of its own and becomes a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from runners.forecast import memory_line
+
+SMALL: Final = (8, 32)
+"""The two batch sizes that give the memory line [samples]."""
+RESOLUTION: Final = 16
+"""The search ends when the first batch that fails is within 1/16 of the last that fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whether a batch size fitted, and the peak memory it took [bytes], where known."""
+
+    fits: bool
+    peak_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The largest batch that was seen to fit, and the smallest that was seen not to."""
+
+    largest: int | None
+    fails: int | None
+    """None where the search ended at its bound."""
+    probes: tuple[int, ...]
+    """Batch sizes in the order they were tried."""
+
+
+def search(
+    probe: Callable[[int], Probe], *, bound: int, memory_bytes: float | None = None
+) -> Found:
+    """Find the largest batch from 1 to `bound` for which `probe` says that it fits.
+
+    `memory_bytes` is where memory ends, if known; without it the search doubles from the second
+    small batch. Assumes that what fits at a batch fits below it.
+    """
+    seen: dict[int, Probe] = {}
+
+    def fits(batch: int) -> bool:
+        if batch not in seen:
+            seen[batch] = probe(batch)
+        return seen[batch].fits
+
+    good, bad = _small(fits, bound)
+    step = good or 1
+    if good is not None and bad is None:
+        good, bad = _from_line(fits, seen, good, (bound, memory_bytes))
+        # Just below the line's end a whole doubling would only waste a probe.
+        step = good or 1 if good in SMALL else max((good or 1) // 8, 1)
+    good, bad = _gallop(fits, (good, bad), step, bound)
+    good, bad = _bisect(fits, good, bad)
+    return Found(largest=good, fails=bad, probes=tuple(seen))
+
+
+Bracket = tuple[int | None, int | None]
+
+
+def _small(fits: Callable[[int], bool], bound: int) -> Bracket:
+    good: int | None = None
+    for batch in sorted({min(b, bound) for b in SMALL}):
+        if not fits(batch):
+            return good, batch
+        good = batch
+    return good, None
+
+
+def _from_line(
+    fits: Callable[[int], bool],
+    seen: dict[int, Probe],
+    good: int,
+    limits: tuple[int, float | None],
+) -> Bracket:
+    """One probe where the line says that memory is nearly full."""
+    bound, memory_bytes = limits
+    points = [(float(b), p.peak_bytes) for b, p in seen.items() if p.peak_bytes]
+    line = memory_line(points) if memory_bytes else None
+    if not line or not line[1] or memory_bytes is None:
+        return good, None
+    guess = min(int((memory_bytes - line[0]) / line[1] * (1 - 1 / RESOLUTION)), bound)
+    if guess <= good:
+        return good, None
+    return (guess, None) if fits(guess) else (good, guess)
+
+
+def _gallop(fits: Callable[[int], bool], bracket: Bracket, step: int, bound: int) -> Bracket:
+    """Go up in steps that double until something fails; halve where nothing fits yet."""
+    good, bad = bracket
+    while good is not None and bad is None and good < bound:
+        further = min(good + step, bound)
+        good, bad = (further, None) if fits(further) else (good, further)
+        step *= 2
+    while good is None and bad is not None and bad > 1:
+        good, bad = (bad // 2, bad) if fits(bad // 2) else (None, bad // 2)
+    return good, bad
+
+
+def _bisect(fits: Callable[[int], bool], good: int | None, bad: int | None) -> Bracket:
+    while good is not None and bad is not None and bad - good > max(1, good // RESOLUTION):
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if fits(middle) else (good, middle)
+    return good, bad

@@ -1,0 +1,216 @@
+"""Run the cases of a sweep one after the other, each until it has a row, and tell how it goes.
+
+What is done is what the result set holds: rows are found again by their `case_id`. So a sweep
+that was stopped, killed or cut off by a power failure goes on where it was, from the rows alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import psutil
+
+from planner.records import RecordError, Row
+from planner.schema import COLUMNS
+from planner.store.commit import commit_runs
+from planner.store.queue import Turn
+from planner.store.summaries import summaries
+from planner.store.sweeps import HEARTBEAT_S, SweepStatus, write_status
+from runners.cases import Case
+from runners.events import Event
+from runners.measure import Hooks
+from runners.supervise import Stopped
+
+INFRASTRUCTURE: Final = frozenset({"killed", "crashed", "peer_lost"})
+"""Ends that may not happen again: the case is tried again. Memory, NaN and time would."""
+
+_UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
+
+
+class Measure(Protocol):
+    """Measures one case and returns its row."""
+
+    def __call__(self, case: Case, hooks: Hooks) -> Row:
+        """Run it to its end, however it ends; `Stopped` where the hooks say stop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """What a result set already holds of a sweep: the rows of every case, by case id."""
+
+    rows: Mapping[str, tuple[Row, ...]]
+
+    def settled(self, case: Case, attempts: int) -> bool:
+        """Whether the case needs no further run: it ended of itself, or too often otherwise."""
+        ends = [row["status"] for row in self.rows.get(case.case_id, ())]
+        return any(e not in INFRASTRUCTURE for e in ends) or len(ends) >= attempts
+
+    def attempt(self, case: Case) -> int:
+        """Number of the next attempt, from 0."""
+        return 1 + max((r.get("attempt", 0) for r in self.rows.get(case.case_id, ())), default=-1)
+
+
+def done_in(folder: Path) -> Done:
+    """The runs a result set holds, by the case id they were measured for."""
+    found: dict[str, list[Row]] = {}
+    for row in summaries(folder):
+        if case_id := case_id_of(row):
+            found.setdefault(case_id, []).append(row)
+    return Done(rows={k: tuple(v) for k, v in found.items()})
+
+
+def case_id_of(row: Row) -> str | None:
+    """The case a row was measured for; None for rows that no sweep made."""
+    try:
+        told = json.loads(row.get("extra") or "{}")
+    except ValueError:
+        return None
+    return told.get("case_id") if isinstance(told, dict) else None
+
+
+@dataclass(slots=True)
+class Journal:
+    """Keeps the status file fresh; changes while the sweep runs."""
+
+    state: Path
+    status: SweepStatus
+    told: Callable[[SweepStatus], None] = lambda _: None
+    taken_s: list[float] = field(default_factory=list)
+    """Wall time of each run measured in this process [s]."""
+    _written_s: float = float("-inf")
+
+    def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of SweepStatus
+        """Change the status and write it at once."""
+        self.status = replace(self.status, **changes, heartbeat_at=time.time())
+        write_status(self.state, self.status)
+        self._written_s = time.perf_counter()
+        self.told(self.status)
+
+    def beat(self) -> None:
+        """Write again if the last time was two seconds ago."""
+        if time.perf_counter() - self._written_s >= HEARTBEAT_S:
+            self.update()
+
+    def left_s(self, waiting: int) -> float | None:
+        """Time left [s], from run times measured here; None until one is known."""
+        if not self.taken_s:
+            return None
+        return waiting * sum(self.taken_s) / len(self.taken_s)
+
+
+def journal(
+    state: Path,
+    ticket: str,
+    *,
+    asked_at: float | None = None,
+    **known: Any,  # noqa: ANN401
+) -> Journal:
+    """A journal of a sweep that has just been asked for, by this process."""
+    me = psutil.Process()
+    now = time.time()
+    status = SweepStatus(
+        ticket=ticket, phase="waiting", finished=0, pid=me.pid, pid_started=me.create_time(),
+        asked_at=now if asked_at is None else asked_at, heartbeat_at=now, **known,
+    )  # fmt: skip
+    return Journal(state=state, status=status)
+
+
+def wait_for_turn(turn: Turn, book: Journal, stop: Callable[[], bool]) -> None:
+    """Wait until no other sweep measures on this machine; `Stopped` where asked to."""
+    book.update(phase="waiting")
+    while ahead := turn.take(book.status.ticket):
+        text = f"waits for '{ahead.sweep}' ({ahead.finished} of {ahead.planned} runs done)"
+        if text != book.status.message:
+            book.update(message=text)
+        book.beat()
+        if stop():
+            raise Stopped
+        time.sleep(0.2)
+    book.update(phase="running", message=None, started_at=time.time())
+
+
+def run(
+    cases: Sequence[Case],
+    folder: Path,
+    measure: Measure,
+    book: Journal,
+    *,
+    attempts: int = 3,
+    stop: Callable[[], bool] = lambda: False,
+    on_row: Callable[[Row], None] = lambda _: None,
+) -> list[Row]:
+    """Measure every case that has no settled row yet; returns the rows made now, in order.
+
+    CommitError where the disk refuses: what was measured before is safe, and a resume goes on.
+    """
+    made: list[Row] = []
+    done = done_in(folder)
+    waiting = [c for c in cases if not done.settled(c, attempts)]
+    _count(book, cases, done, attempts, len(waiting))
+    for i, case in enumerate(waiting):
+        for row in _tries(case, range(done.attempt(case), attempts), measure, book, stop):
+            made.append(_kept(folder, row))
+            on_row(made[-1])
+        failed = book.status.failed + (made[-1]["status"] != "ok")
+        book.update(finished=book.status.finished + 1, failed=failed, current=None,
+                    current_epoch=None, left_s=book.left_s(len(waiting) - i - 1))  # fmt: skip
+    return made
+
+
+def _kept(folder: Path, row: Row) -> Row:
+    """Commit a row; numbers that no row may hold become a crash with that as its reason."""
+    try:
+        commit_runs(folder, [row])
+    except RecordError as error:
+        reason = f"its numbers make no row: {'; '.join(map(str, error.problems))}"[:500]
+        names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() | {"extra"}
+        row = {n: row[n] for n in names} | {"status": "crashed", "status_reason": reason}
+        commit_runs(folder, [row])
+    return row
+
+
+def _count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, waiting: int) -> None:
+    settled = [c for c in cases if done.settled(c, attempts)]
+    last = [done.rows[c.case_id][-1]["status"] for c in settled]
+    book.update(
+        planned=len(cases), finished=len(cases) - waiting, failed=sum(s != "ok" for s in last)
+    )
+
+
+def _tries(
+    case: Case, tries: range, measure: Measure, book: Journal, stop: Callable[[], bool]
+) -> Iterable[Row]:
+    """The rows of one case: one, or several where its end was nobody's fault."""
+    for attempt in tries:
+        began = time.perf_counter()
+        book.update(current=case.words, current_epoch=None, current_epochs=case.epochs)
+        row = measure(replace(case, attempt=attempt), _hooks(book, stop))
+        book.taken_s.append(time.perf_counter() - began)
+        yield row
+        if row["status"] not in INFRASTRUCTURE:
+            return
+
+
+def _hooks(book: Journal, stop: Callable[[], bool]) -> Hooks:
+    def on_event(event: Event) -> None:
+        if event["event"] == "epoch":
+            book.update(current_epoch=event["epoch"])
+
+    return Hooks(on_event=on_event, beat=book.beat, stop=stop)
+
+
+def slug(text: str) -> str:
+    """A folder name made of a text: small letters, digits and dashes."""
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
+    return "-".join(part for part in kept.split("-") if part)[:80] or "results"
+
+
+def new_ticket(name: str) -> str:
+    """A name for one asking of a sweep that sorts by time and is never used twice."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{slug(name)}-{os.getpid()}"
