@@ -103,7 +103,7 @@ _PATTERNS: Final = (
     (re.compile(r"\b(authorization:? \w+|bearer) [\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {GONE}"),
     (
         re.compile(
-            r"\b(\w*(?:(?:key|token|secret|passw|credential)\w*=|(?:secret|password|api_?key)['\"]?\s?:\s?['\"]?))"
+            r"\b(\w{0,40}(?:(?:key|token|secret|passw|credential)\w{0,40}=|(?:secret|password|api_?key)['\"]?\s?:\s?['\"]?))"
             r"[^\s,;)'\"]{4,}",
             re.IGNORECASE,
         ),
