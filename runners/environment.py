@@ -13,6 +13,7 @@ import socket
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
 
@@ -94,34 +95,28 @@ _ESCAPE: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _FRAMES: Final = re.compile(
     r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*", re.MULTILINE
 )
-_PATTERNS: Final = (
-    # of a URL its scheme: hosts are addresses, user:password@ and what follows ? may be secrets
-    (re.compile(r"\b([a-z][a-z0-9+.-]{1,15}):/{2,3}[^\s'\"<>]+", re.IGNORECASE), rf"\1:{GONE}"),
-    (re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*"), GONE),  # user@host
-    (re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{12,}"), GONE),
-    (re.compile(r"\b(?:hf|gh[opsu]|glpat|sk|xox[abp])[-_][\w-]{20,}"), GONE),
-    (re.compile(r"\b(authorization:? \w+|bearer) [\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {GONE}"),
-    (
-        re.compile(
-            r"\b(\w{0,40}(?:(?:key|token|secret|passw|credential)\w{0,40}=|(?:secret|password|api_?key)['\"]?\s?:\s?['\"]?))"
-            r"[^\s,;)'\"]{4,}",
-            re.IGNORECASE,
-        ),
-        rf"\1{GONE}",
-    ),
-    (
-        re.compile(r"\b(?:GPU-|MIG-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.IGNORECASE),
-        GONE,
-    ),
-    (
-        re.compile(r"(?<![\w:])(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:])", re.IGNORECASE),
-        GONE,
-    ),  # MAC
-    (re.compile(r"(?<!\d)(?<!\d\.)(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)"), GONE),  # IPv4
+_NAMED: Final = (
+    r"\w{0,40}(?:key|token|secret|passw|credential)\w{0,40}="  # as a shell or a URL writes it
+    r"|(?:secret|password|api_?key)['\"]?\s?:\s?['\"]?"  # as JSON writes it
+)
+_TELLING: Final = MappingProxyType(
+    {
+        # of a URL its scheme: hosts are addresses, user:password@ and a query may be secrets
+        r"\b([a-z][a-z0-9+.-]{1,15}:)/{2,3}[^\s'\"<>]+": rf"\1{GONE}",
+        r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*": GONE,  # user@host
+        r"\b(?-i:AKIA|ASIA)[0-9A-Z]{12,}": GONE,
+        r"\b(?:hf|gh[opsu]|glpat|sk|xox[abp])[-_][\w-]{20,}": GONE,
+        r"\b((?:authorization:? \w+|bearer) )[\w.~+/=-]{8,}": rf"\1{GONE}",
+        rf"\b({_NAMED})[^\s,;)'\"]{{4,}}": rf"\1{GONE}",
+        r"\b(?:GPU-|MIG-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b": GONE,
+        r"(?<![\w:])(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:])": GONE,  # of a network card
+        r"(?<!\d)(?<!\d\.)(?:\d{1,3}\.){3}\d{1,3}(?!\.?\d)": GONE,  # IPv4
+    }
 )
 """What tells of a person or a machine wherever it stands, and what stays of it."""
 _IPV6: Final = re.compile(
-    r"(?<![\w:.])((?:\w{1,20}:(?=[0-9a-f]))??)([0-9a-f:]{0,40}:[0-9a-f]{0,4}:[0-9a-f:]{0,40})(?![\w:])",
+    r"(?<![\w:.])((?:\w{1,20}:(?=[0-9a-f]))??)"
+    r"([0-9a-f:]{0,40}:[0-9a-f]{0,4}:[0-9a-f:]{0,40})(?![\w:])",
     re.IGNORECASE,
 )
 """Perhaps behind a word and a colon, as gRPC writes ipv6:fe80::1."""
@@ -143,8 +138,8 @@ def clean(text: str, environ: Mapping[str, str], limit: int = 500) -> str:
     values = _values(environ)
     kept = _without(values, _printable(text))[:_LONGEST]
     kept = _FRAMES.sub("", kept + "\n")
-    for pattern, instead in _PATTERNS:
-        kept = pattern.sub(instead, kept)
+    for pattern, instead in _TELLING.items():
+        kept = re.sub(pattern, instead, kept, flags=re.IGNORECASE)
     kept = _IPV6.sub(_address, kept)
     kept = _PATH.sub(_last_part, _QUOTED_PATH.sub(_last_part, kept))
     for name in _names(environ):
@@ -166,7 +161,7 @@ def _values(environ: Mapping[str, str]) -> set[str]:
     told = (v for k, v in environ.items() if k not in _HARMLESS and not k.startswith("LC_"))
     lines = {line.strip() for value in told for line in (value, *_printable(value).split("\n"))}
     forms = {form for line in lines for form in (line, repr(line)[1:-1], quote(line, safe=""))}
-    return {_printable(form) for form in forms if len(form) >= 6}
+    return {seen for form in forms if len(seen := _printable(form)) >= 6}
 
 
 def _without(values: Iterable[str], text: str) -> str:

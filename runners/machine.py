@@ -11,7 +11,6 @@ import os
 import platform
 import re
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from importlib import metadata
@@ -160,14 +159,14 @@ def _host_name() -> str:
 
 def processor(root: Path = ROOT) -> str | None:
     """Model name; None where the kernel does not tell it (many ARM machines)."""
-    if sys.platform == "darwin":
+    if platform.system() == "Darwin":
         return _output(["sysctl", "-n", "machdep.cpu.brand_string"])
     return next(_cpuinfo(root, "model name"), None)
 
 
 def sockets(root: Path = ROOT) -> int | None:
     """Processor packages."""
-    if sys.platform == "darwin":
+    if platform.system() == "Darwin":
         told = _output(["sysctl", "-n", "hw.packages"])
         return int(told) if told and told.isdecimal() else None
     return len(set(_cpuinfo(root, "physical id"))) or None
@@ -184,7 +183,7 @@ def _cpuinfo(root: Path, wanted: str) -> Iterator[str]:
 def operating_system() -> str:
     """Distribution and kernel, as "Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64"."""
     kernel = f"{platform.system()} {platform.release()}"
-    if sys.platform == "darwin":
+    if platform.system() == "Darwin":
         return f"macOS {platform.mac_ver()[0]}, {kernel}"
     try:
         return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {kernel}"

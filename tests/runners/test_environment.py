@@ -194,6 +194,10 @@ def test_a_secret_wrapped_over_two_lines_goes() -> None:
     assert "horse" not in clean("correct\nhorse\nbattery", ENVIRON)
 
 
+def test_a_value_without_a_visible_character_takes_nothing_out() -> None:
+    assert clean("all of it", {"IFS": "\x01" * 8, "PS1": " " * 8}) == "all of it"
+
+
 def test_values_of_everybody_stay() -> None:
     assert clean("tensorflow failed", ENVIRON) == "tensorflow failed"
 
