@@ -75,8 +75,9 @@ class Case:
     def words(self) -> str:
         """What a person calls it while it is being measured."""
         told = [self.workload, *(f"{k}={v}" for k, v in self.options), self.variant or ""]
-        how = [self.backend, self.engine, f"batch {self.batch}"]
-        return " ".join(t for t in told if t) + ", " + ", ".join(how)
+        mode = "inference" if self.mode == "inference" else ""
+        how = [mode, self.backend, self.engine, f"batch {self.batch}"]
+        return " ".join(t for t in told if t) + ", " + ", ".join(t for t in how if t)
 
 
 def to_json(case: Case) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -93,11 +92,3 @@ def _device(environment: Mapping[str, str]) -> Device:
     if Path("/dev/accel0").exists() or environment.get("TPU_NAME"):
         return "tpu"
     return "cpu"
-
-
-def loads() -> float | None:
-    """1-minute load average; None where the system has none."""
-    try:
-        return os.getloadavg()[0]
-    except OSError:
-        return None

@@ -34,6 +34,8 @@ class Bench:
     """Folder for samples written as files."""
     timeout_s: float
     memory_share: float
+    memory_bytes: int | None = None
+    """Most memory a run may use; None is its share of what is free when it starts."""
     child: tuple[str, ...] = CHILD
     """Arguments that make an interpreter the measuring child."""
 
@@ -54,7 +56,9 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
     environ = environment.for_child(
         bench.environ, backend=case.backend, threads=case.threads, device=case.device
     )
-    around = _Around(meter=Meter(device=case.device, visible=environ.get("CUDA_VISIBLE_DEVICES")))
+    visible = environ.get("CUDA_VISIBLE_DEVICES")
+    meter = Meter(device=case.device, devices=case.devices, visible=visible)
+    around = _Around(meter=meter)
     around.before()
 
     def on_event(event: Event) -> None:
@@ -86,10 +90,8 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
 
 def _limits(bench: Bench) -> RunLimits:
     """Memory is what is free now: other programs of the machine keep theirs."""
-    return RunLimits(
-        timeout_s=bench.timeout_s,
-        memory_bytes=int(bench.memory_share * machine.memory_limit_bytes()),
-    )
+    share = int(bench.memory_share * machine.memory_limit_bytes())
+    return RunLimits(timeout_s=bench.timeout_s, memory_bytes=bench.memory_bytes or share)
 
 
 def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def row_of(
         **summary(case, epochs, told),
         **_memory(ended, told),
         "epochs": epochs or None,
-        "extra": json.dumps(_extra(case, ended.events), sort_keys=True),
+        "extra": json.dumps(_extra(case, ended), sort_keys=True),
     }
     return {k: v for k, v in row.items() if v is not None}
 
@@ -136,9 +136,9 @@ def _memory(ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _extra(case: Case, told: Iterable[Event]) -> dict[str, Any]:
+def _extra(case: Case, ended: Ended) -> dict[str, Any]:
     """What has no column: the case's id (how a resume knows it) and what the child added."""
-    merged: dict[str, Any] = {"case_id": case.case_id}
-    for event in told:
+    merged: dict[str, Any] = {"case_id": case.case_id, "wall_s": round(ended.wall_s, 3)}
+    for event in ended.events:
         merged |= event.get("extra", {})
     return merged

@@ -46,13 +46,14 @@ def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
     data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
     images = _images(case, data, request)
     model = build(case.workload, data.dataset, dict(case.options))
-    columns, extra = {}, {"dataset_sha256": data.sha256}
-    if case.mode == "inference":
+    columns: dict[str, Any] = {}
+    if case.mode == "inference" and (case.variant or not data.synthetic):
         from runners.child import variants
 
         model, told = variants.make(case, model, data)
         columns |= told
-    teller.tell("built", columns={"params": model.count_params(), **columns}, extra=extra)
+    teller.tell("built", columns={"params": model.count_params(), **columns},
+                extra={"dataset_sha256": data.sha256})  # fmt: skip
     started = _Started(teller, float(request.get("spawned_at_s") or BEGAN_S))
     paced = _run(case, model, data, images, started.tell)
     peak, method = backend.peak_memory()

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
 
 from runners.cases import Case
-from runners.child.datasets import Data, augment
+from runners.child.datasets import Data, PngFolder, augment
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -36,15 +35,6 @@ def samples_of(case: Case) -> int:
     return full * case.batch + rest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Images:
-    """Training images as PNG files (class subfolders), in the order of `labels`."""
-
-    folder: Path
-    paths: tuple[str, ...]
-    labels: np.ndarray
-
-
 # -- for the loop engine: endless TensorFlow iterators with static shapes ------------------------
 
 
@@ -60,21 +50,31 @@ class Batches:
     """Samples of the last batch; 0 where there is none."""
 
 
-def for_loop(case: Case, data: Data, images: Images | None) -> Batches:
+def for_loop(case: Case, data: Data, images: PngFolder | None) -> Batches:
     """tf.data over memory or PNG files. Static batch shapes, so that nothing traces twice."""
     steps, rest = steps_of(case)
-    full = _tf_batches(case, data, images, 0, steps, case.batch) if steps else iter(())
-    last = _tf_batches(case, data, images, steps * case.batch, 1, rest) if rest else None
+    whole = _Part(skip=0, count=steps, size=case.batch)
+    remainder = _Part(skip=steps * case.batch, count=1, size=rest)
+    full = _tf_batches(case, data, images, whole) if steps else iter(())
+    last = _tf_batches(case, data, images, remainder) if rest else None
     return Batches(full=full, last=last, steps=steps, rest=rest)
 
 
-def _tf_batches(
-    case: Case, data: Data, images: Images | None, skip: int, count: int, size: int
-) -> Iterator[Any]:
-    """Each epoch's batches number `count` of `size`, after the first `skip` shuffled samples."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """A part of each epoch's shuffled samples: `count` batches of `size` after `skip` samples."""
+
+    skip: int
+    count: int
+    size: int
+
+
+def _tf_batches(case: Case, data: Data, images: PngFolder | None, part: _Part) -> Iterator[Any]:
+    """The batches of one part of every epoch, without end."""
     import tensorflow as tf
 
     samples = case.train_samples
+    skip, count, size = part.skip, part.count, part.size
 
     def epoch(number: tf.Tensor) -> tf.data.Dataset:
         seed = tf.stack([tf.constant(case.seed, tf.int64), number])
@@ -87,7 +87,7 @@ def _tf_batches(
 
 
 def _gathered(
-    case: Case, data: Data, images: Images | None, places: tf.data.Dataset, size: int | None
+    case: Case, data: Data, images: PngFolder | None, places: tf.data.Dataset, size: int | None
 ) -> tf.data.Dataset:
     """Batches of places (positions in the training split) as batches of samples."""
     import tensorflow as tf
@@ -107,7 +107,7 @@ def _from_memory(data: Data) -> Callable[[Any], Any]:
     return lambda places: (tf.gather(x, places), tf.gather(y, places))
 
 
-def _from_storage(images: Images, data: Data) -> Callable[[Any], Any]:
+def _from_storage(images: PngFolder, data: Data) -> Callable[[Any], Any]:
     import tensorflow as tf
 
     paths, labels = tf.constant(list(images.paths)), tf.constant(images.labels)
@@ -150,7 +150,7 @@ class Fed:
     keywords: dict[str, Any] = field(default_factory=dict)
 
 
-def for_fit(case: Case, data: Data, images: Images | None) -> Fed:
+def for_fit(case: Case, data: Data, images: PngFolder | None) -> Fed:
     """The feed the case names, as `model.fit` takes it."""
     if case.feed == "numpy":
         kept = samples_of(case)
@@ -174,7 +174,7 @@ def _for_ever(samples: Samples) -> Iterator[Batch]:
         samples.on_epoch_end()
 
 
-def _tf_epoch(case: Case, data: Data, images: Images | None) -> tf.data.Dataset:
+def _tf_epoch(case: Case, data: Data, images: PngFolder | None) -> tf.data.Dataset:
     """One epoch, drawn anew each time Keras starts it."""
     import tensorflow as tf
 
@@ -184,7 +184,7 @@ def _tf_epoch(case: Case, data: Data, images: Images | None) -> tf.data.Dataset:
     return _gathered(case, data, images, batches, None).prefetch(tf.data.AUTOTUNE)
 
 
-def _directory(case: Case, images: Images | None) -> Any:  # noqa: ANN401 - a tf.data.Dataset
+def _directory(case: Case, images: PngFolder | None) -> Any:  # noqa: ANN401 - a tf.data.Dataset
     """`keras.utils.image_dataset_from_directory`: Keras's own reader of class subfolders."""
     assert images is not None  # noqa: S101 - the spec refuses this feed from memory
     size = keras.utils.load_img(images.paths[0]).size
@@ -197,7 +197,7 @@ def _directory(case: Case, images: Images | None) -> Any:  # noqa: ANN401 - a tf
 class Samples(keras.utils.PyDataset):  # type: ignore[misc] # Keras ships no types
     """One batch an item, from memory or from PNG files, augmented where asked for."""
 
-    def __init__(self, case: Case, data: Data, images: Images | None) -> None:
+    def __init__(self, case: Case, data: Data, images: PngFolder | None) -> None:
         super().__init__(
             workers=case.workers or 1,
             use_multiprocessing=bool(case.multiprocessing),

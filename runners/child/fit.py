@@ -7,6 +7,7 @@ for that would make JAX wait for every step; `timing = per step` asks for exactl
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +16,14 @@ import keras
 
 from runners.cases import Case
 from runners.child import backend, optimizers
-from runners.child.datasets import Data
-from runners.child.feeds import Images, for_fit, samples_of, steps_of
+from runners.child.datasets import Data, PngFolder
+from runners.child.feeds import for_fit, samples_of, steps_of
 
 Tell = Callable[..., None]
 
 
 def train(
-    case: Case, model: keras.Model, data: Data, images: Images | None, tell: Tell
+    case: Case, model: keras.Model, data: Data, images: PngFolder | None, tell: Tell
 ) -> dict[str, Any]:
     """Train as the case says, telling `training` and each `epoch`; returns summary columns."""
     model.compile(
@@ -46,7 +47,7 @@ def _fit(
     case: Case,
     model: keras.Model,
     data: Data,
-    images: Images | None,
+    images: PngFolder | None,
     callbacks: list[keras.callbacks.Callback],
     **keywords: Any,  # noqa: ANN401 - arguments of model.fit
 ) -> None:
@@ -74,7 +75,7 @@ def _time_first_call(model: keras.Model) -> list[float]:
     return seconds
 
 
-def _probe(case: Case, model: keras.Model, data: Data, images: Images | None) -> StepStamps:
+def _probe(case: Case, model: keras.Model, data: Data, images: PngFolder | None) -> StepStamps:
     """Up to 50 steps, each waited for, after the timed epochs: where quantiles come from."""
     full, rest = steps_of(case)
     calls = min(50, -(-(full + bool(rest)) // case.steps_per_execution))
@@ -126,7 +127,7 @@ class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships
             loss=loss,
             metric=float(logs["val_accuracy"]) if self._case.validation else None,
         )
-        self.diverged = loss != loss or abs(loss) == float("inf")
+        self.diverged = not math.isfinite(loss)
         self.model.stop_training = self.diverged
         self._begin = time.perf_counter()
 

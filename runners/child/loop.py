@@ -17,8 +17,8 @@ import tensorflow as tf
 
 from runners.cases import Case
 from runners.child import optimizers
-from runners.child.datasets import Data
-from runners.child.feeds import Batches, Images, for_loop
+from runners.child.datasets import Data, PngFolder
+from runners.child.feeds import Batches, for_loop
 
 Call = Callable[[], tf.Tensor]
 
@@ -35,7 +35,7 @@ class Loop:
     """Loss and accuracy over the validation split, on the host."""
 
 
-def prepare(case: Case, model: keras.Model, data: Data, images: Images | None) -> Loop:
+def prepare(case: Case, model: keras.Model, data: Data, images: PngFolder | None) -> Loop:
     """Optimiser, functions and iterators; nothing is traced or run yet."""
     strategy = tf.distribute.get_strategy()
     with strategy.scope():

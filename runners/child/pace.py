@@ -56,7 +56,7 @@ def run(
     seconds: list[float] = []
     first_s = 0.0
     for number in range(1, epochs + 1):
-        begin = now()
+        stamps = [now()]
         calls = list(zip(epoch.calls, epoch.steps, strict=True))
         value = math.nan
         if number == 1:
@@ -64,10 +64,10 @@ def run(
             first = lap(call, epoch.arrived, now)
             first_s, value = first.seconds, first.value
         value = _rest(calls, epoch, value, seconds if per_step else None, now)
-        trained = now()
+        stamps.append(now())
         told = epoch.validate() if epoch.validate else None
-        end = now()
-        _tell_epoch(tell, number, epoch, value, (begin, trained, end), told)
+        stamps.append(now())
+        tell("epoch", epoch=number, **_told(epoch, value, stamps, told))
         if epoch.learns and not math.isfinite(value):
             return Paced(first_step_s=first_s, step_seconds=tuple(seconds), diverged=True)
     if not per_step:
@@ -95,24 +95,18 @@ def _rest(
     return value
 
 
-def _tell_epoch(
-    tell: Tell,
-    number: int,
-    epoch: Epoch,
-    value: float,
-    stamps: tuple[float, float, float],
-    told: tuple[float, float] | None,
-) -> None:
+def _told(
+    epoch: Epoch, value: float, stamps: Sequence[float], told: tuple[float, float] | None
+) -> dict[str, Any]:
+    """Fields of the event of an epoch; validation is part of its time, and told apart."""
     begin, trained, end = stamps
-    tell(
-        "epoch",
-        epoch=number,
-        epoch_s=end - begin,
-        validation_s=end - trained if told else None,
-        samples=epoch.samples,
-        loss=value if epoch.learns else None,
-        metric=told[1] if told else None,
-    )
+    return {
+        "epoch_s": end - begin,
+        "validation_s": end - trained if told else None,
+        "samples": epoch.samples,
+        "loss": value if epoch.learns else None,
+        "metric": told[1] if told else None,
+    }
 
 
 def _probe(epoch: Epoch, now: Callable[[], float]) -> list[float]:

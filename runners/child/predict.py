@@ -46,7 +46,7 @@ def _jax(model: keras.Model) -> Forward:
     trainable = [v.value for v in model.trainable_variables]
     fixed = [v.value for v in model.non_trainable_variables]
 
-    @jax.jit
+    @jax.jit  # type: ignore[untyped-decorator]
     def run(trainable: Any, fixed: Any, x: Any) -> Any:  # noqa: ANN401 - arrays
         return model.stateless_call(trainable, fixed, x, training=False)[0]
 

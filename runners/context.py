@@ -1,0 +1,129 @@
+"""Everything a command needs to know before it starts: the sweep, the machine, the folders."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from planner.records import Row
+from planner.store.files import write_once
+from planner.store.folders import folders_from_environment
+from planner.store.summaries import summaries
+from planner.store.sweeps import state_folder
+from runners import machine, spec
+from runners.cases import Case
+from runners.expand import Expanded, Host, expand
+from runners.host import Python, detect, pythons
+from runners.measure import Bench, Hooks, measure
+from runners.spec import Spec, SpecError
+from runners.supervise import ROOT
+from runners.sweep import Measure, slug
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """A sweep on this machine: what is to be measured, with what, and where it is kept."""
+
+    spec: Spec
+    host: Host
+    pythons: Mapping[str, Python]
+    expanded: Expanded
+    results: Path
+    folder: Path
+    """The result set's folder."""
+    state: Path
+    facts: Mapping[str, Any]
+    environ: Mapping[str, str]
+    memory_bytes: int | None
+
+    @property
+    def system_name(self) -> str:
+        """What this machine, or its card, is called in the results."""
+        return str(self.facts["system_name"])
+
+
+def context(asked: argparse.Namespace) -> Context:
+    """Read and expand the sweep a command was asked for; SpecError tells all that is wrong."""
+    read = spec.read(spec.find(asked.spec))
+    environ = dict(os.environ)
+    if asked.backend:
+        environ["KERAS_BACKEND"] = asked.backend
+    found = pythons(_named(asked.python), environ)
+    host = detect(found, environ)
+    if asked.device:
+        host = Host(device=asked.device, backends=host.backends)
+    facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
+    results = (ROOT / asked.results.expanduser()).resolve()
+    limit = getattr(asked, "memory_limit", None)
+    return Context(
+        spec=read,
+        host=host,
+        pythons=found,
+        expanded=expand(read, host),
+        results=results,
+        folder=results / slug(asked.name or f"{read.name} {facts['system_name']}"),
+        state=state_folder(environ),
+        facts=facts,
+        environ=environ,
+        memory_bytes=int(limit * 1e9) if limit else None,
+    )
+
+
+def _named(given: list[str]) -> dict[str, str]:
+    """BACKEND=PATH of the command line."""
+    wrong = [g for g in given if "=" not in g]
+    if wrong:
+        raise SpecError("--python", [f"{g!r} is not BACKEND=PATH." for g in wrong])
+    return dict(g.split("=", 1) for g in given)
+
+
+def measurer(known: Context) -> Measure:
+    """What measures a case of this sweep: a fresh child with the sweep's limits."""
+    bench = Bench(
+        pythons=known.pythons,
+        environ=known.environ,
+        cache=known.state / "cache",
+        timeout_s=known.spec.limits.timeout_s,
+        memory_share=known.spec.limits.memory_share,
+        memory_bytes=known.memory_bytes,
+    )
+
+    def of(case: Case, hooks: Hooks) -> Row:
+        return measure(case, bench, known.folder.name, hooks)
+
+    return of
+
+
+def known_rows(known: Context) -> list[Row]:
+    """Summaries of all runs in the shipped folder and in the one results go to."""
+    places = [f.path for f in folders_from_environment(ROOT, known.environ)] + [known.results]
+    folders = {p for place in dict.fromkeys(places) if place.is_dir() for p in place.iterdir()}
+    return [row for folder in sorted(folders) if folder.is_dir() for row in summaries(folder)]
+
+
+def name_result_set(known: Context) -> None:
+    """Write the set's set.toml, unless it has one."""
+    today = datetime.now(UTC)
+    date = f"{today.day} {today:%B %Y}"
+    about = f"{known.spec.about} Measured on {known.system_name}.".strip()
+    measured = f"Measured with Epochwise {known.facts['git_describe'] or ''}".strip()
+    lines = {
+        "title": f"{known.spec.title}: {known.system_name}, {date}",
+        "about": about,
+        "basis": "measured",
+        "licence": "measured here; the owner of the folder decides",
+        "source": f"{measured}, sweep {known.spec.name}, {date}",
+    }
+    text = "".join(f"{k} = {_quoted(v)}\n" for k, v in lines.items())
+    write_once(known.folder / "set.toml", text)
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else " " for c in escaped) + '"'

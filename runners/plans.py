@@ -1,0 +1,168 @@
+"""What a sweep would take: runs, hours, memory, energy, money, and the smallest that answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from planner.records import Row
+from runners import design
+from runners.cases import Case
+from runners.context import Context, known_rows, measurer
+from runners.forecast import Forecast, forecast
+from runners.measure import Hooks
+from runners.sweep import Done, done_in
+from runners.workloads import DATASETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One case of the plan, what it would take, and whether it is there already."""
+
+    case: Case
+    expected: Forecast | None
+    done: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A sweep before it runs. Sums are over what is still to be measured; None is not known."""
+
+    planned: tuple[Planned, ...]
+    smallest: tuple[Planned, ...]
+    automatic: int
+    """Groups whose batch sizes a search will find first."""
+    basis: str | None
+
+    @property
+    def left(self) -> tuple[Planned, ...]:
+        """What is not measured yet."""
+        return tuple(p for p in self.planned if not p.done)
+
+
+def plan(known: Context, *, probe: bool = False) -> Plan:
+    """Forecast every case from the rows that are there; with `probe`, make those that are not."""
+    rows, done = known_rows(known), done_in(known.folder)
+    basis = "measured runs of this machine"
+    cases = known.expanded.cases
+    if probe and (new := _probes(known, rows)):
+        rows, basis = [*rows, *new], "measured runs of this machine and a probe of two steps"
+    planned = [_planned(c, known, rows, done) for c in cases]
+    small = [_planned(c, known, rows, done) for c in design.smallest(cases)]
+    told = any(p.expected for p in planned)
+    return Plan(
+        planned=tuple(planned),
+        smallest=tuple(small),
+        automatic=len(known.expanded.automatic),
+        basis=basis if told else None,
+    )
+
+
+def _planned(case: Case, known: Context, rows: Sequence[Row], done: Done) -> Planned:
+    return Planned(
+        case=case,
+        expected=forecast(case, rows, known.system_name),
+        done=done.settled(case, known.spec.limits.attempts),
+    )
+
+
+def _probes(known: Context, rows: Sequence[Row]) -> list[Row]:
+    """Two epochs of two steps at the smallest and the largest batch of every unknown group."""
+    run = measurer(known)
+    made: list[Row] = []
+    for group in design.groups(known.expanded.cases):
+        if all(forecast(c, rows, known.system_name) for c in group):
+            continue
+        by_size = sorted(group, key=lambda c: c.batch)
+        for case in {c.batch: c for c in (by_size[0], by_size[-1])}.values():
+            made.append(run(two_steps(case), Hooks()))  # noqa: PERF401 - each takes seconds
+    return made
+
+
+def two_steps(case: Case) -> Case:
+    """The probe of a case: two epochs of two steps each (one, where the data set holds no more)."""
+    data = DATASETS[case.dataset]
+    most = 2 * case.batch if data.synthetic else min(2 * case.batch, data.train_samples)
+    return replace(case, train_samples=most, epochs=2, repeat=0, validation=False)
+
+
+# -- sums ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Sums over runs: hours with bounds, largest memory, energy, money. None is not known."""
+
+    runs: int
+    hours: float | None = None
+    low_hours: float | None = None
+    high_hours: float | None = None
+    memory_bytes: float | None = None
+    energy_kwh: float | None = None
+    cost: float | None = None
+
+
+def totals(known: Context, runs: Sequence[Planned], price_per_hour: float | None = None) -> Totals:
+    """What these runs take together; times only where every run has a forecast."""
+    told = [p.expected for p in runs if p.expected]
+    memory = max((t.memory_bytes for t in told if t.memory_bytes), default=None)
+    if not runs or len(told) < len(runs):
+        return Totals(runs=len(runs), memory_bytes=memory, **({} if runs else {"hours": 0.0}))
+    hours = sum(t.seconds for t in told) / 3600
+    energy = _energy_kwh(known, told)
+    return Totals(
+        runs=len(runs), hours=hours, low_hours=sum(t.low_s for t in told) / 3600,
+        high_hours=sum(t.high_s for t in told) / 3600, memory_bytes=memory, energy_kwh=energy,
+        cost=_cost(known, hours, energy, price_per_hour),
+    )  # fmt: skip
+
+
+def _energy_kwh(known: Context, told: Sequence[Forecast]) -> float | None:
+    powers = [t.power_watts or known.spec.cost.power_watts for t in told]
+    pairs = [(t.seconds, p) for t, p in zip(told, powers, strict=True) if p]
+    return math.fsum(s * p for s, p in pairs) / 3.6e6 if len(pairs) == len(told) else None
+
+
+def _cost(
+    known: Context, hours: float, energy_kwh: float | None, price_per_hour: float | None
+) -> float | None:
+    """Hours and energy at the sweep's prices; None where no price was said."""
+    cost = known.spec.cost
+    hourly = price_per_hour if price_per_hour is not None else cost.price_per_hour
+    parts = [
+        hourly * hours if hourly is not None else None,
+        cost.price_per_kwh * energy_kwh if cost.price_per_kwh and energy_kwh else None,
+    ]
+    known_parts = [p for p in parts if p is not None]
+    return sum(known_parts) if known_parts else None
+
+
+def as_json(known: Context, made: Plan, price_per_hour: float | None = None) -> dict[str, Any]:
+    """The plan as one JSON object, as the Measure page reads it."""
+    left = totals(known, made.left, price_per_hour)
+    full = totals(known, made.planned, price_per_hour)
+    small = totals(known, made.smallest, price_per_hour)
+    return {
+        "name": known.spec.name, "title": known.spec.title, "about": known.spec.about,
+        "result_set": known.folder.name, "system": known.system_name,
+        "planned": len(made.planned), "finished": len(made.planned) - len(made.left),
+        "left": len(made.left), "automatic": made.automatic,
+        "hours": left.hours, "hours_low": left.low_hours, "hours_high": left.high_hours,
+        "hours_basis": made.basis, "memory_bytes": left.memory_bytes,
+        "energy_kwh": left.energy_kwh, "cost": left.cost, "currency": known.spec.cost.currency,
+        "smallest": {"runs": small.runs, "hours": small.hours,
+                     "batches": sorted({p.case.batch for p in made.smallest})},
+        "full": {"runs": full.runs, "hours": full.hours},
+        "runs": [_run(p) for p in made.planned], "problems": [],
+    }  # fmt: skip
+
+
+def _run(p: Planned) -> dict[str, Any]:
+    return {
+        "case_id": p.case.case_id, "words": p.case.words, "workload": p.case.workload,
+        "batch": p.case.batch, "backend": p.case.backend, "engine": p.case.engine,
+        "seconds": p.expected.seconds if p.expected else None,
+        "memory_bytes": p.expected.memory_bytes if p.expected else None, "done": p.done,
+    }  # fmt: skip
