@@ -37,7 +37,7 @@ def show() -> None:
         sweep_card.draw(*opened, allowed=may.allowed)
     if may.allowed:
         plan_card.draw(link, names, store().generation, _busy(known))
-    _earlier(link, known)
+    _earlier(link, known, may)
 
 
 def _opened(link: Link, known: list[Told]) -> Told | None:
@@ -76,6 +76,8 @@ def _active(tickets: list[str], *, allowed: bool) -> None:
     known = measuring.statuses()
     now = [s.ticket for s, c in known if is_active(c)]
     if now != tickets:  # one ended or came: the rest of the page has to know
+        for ended in set(tickets) - set(now):
+            st.session_state[sweep_card.OPENED] = ended
         st.rerun()
     for status, of in sorted((t for t in known if t[0].ticket in now), key=_turn):
         sweep_card.draw(status, of, allowed=allowed)
@@ -94,14 +96,15 @@ def _busy(known: list[Told]) -> set[str]:
 # -- earlier -----------------------------------------------------------------------------------
 
 
-def _earlier(link: Link, known: list[Told]) -> None:
+def _earlier(link: Link, known: list[Told], may: Permission) -> None:
     ended = [(s, c) for s, c in known if not is_active(c)]
     with st.container(border=True):
         st.markdown("**Earlier sweeps on this machine**")
         if not ended:
             st.caption("None yet. A sweep that has ended stands here until you forget it.")
             return
-        st.caption("Choose a row to see what came of it, to resume or to forget it.")
+        further = ", to resume or to forget it" if may.allowed else ""
+        st.caption(f"Choose a row to see what came of it{further}.")
         _table(link, ended)
 
 

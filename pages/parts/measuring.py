@@ -47,6 +47,7 @@ class Plan:
     name: str
     title: str = ""
     about: str = ""
+    result_set: str = ""
     planned: int = 0
     finished: int = 0
     left: int = 0
@@ -129,8 +130,16 @@ def resume(ticket: str) -> None:
     require()
     status = _known(ticket)
     _not_twice(status.sweep, Path(status.folder))
-    kept = sweeps.ticket_folder(state(), ticket) / "spec.toml"
-    _launch(status, ("resume", str(kept) if kept.is_file() else status.sweep))
+    _launch(status, ("resume", _spec_of(status), "--yes"))
+
+
+def _spec_of(status: SweepStatus) -> str:
+    """What to resume: the file kept when it began, or the shipped sweep of that name."""
+    if kept := sweeps.kept_spec(state(), status):
+        return str(kept)
+    if status.sweep in {s.name for s in shipped()}:
+        return status.sweep
+    raise NotDoneError("Its file is not kept here. Resume it in a terminal, where it was started.")
 
 
 def stop(ticket: str) -> None:
@@ -167,7 +176,7 @@ def _asked(ticket: str, planned: Plan) -> SweepStatus:
         ticket=ticket,
         sweep=planned.name,
         title=planned.title,
-        result_set="",
+        result_set=planned.result_set,
         folder=str(results()),
         phase="waiting",
         planned=planned.planned,

@@ -58,9 +58,9 @@ def _plan(link: Link, planned: Plan, generation: int, busy: set[str]) -> None:
     st.markdown(f"#### {widgets.answer_text(sentence(planned))}")
     if planned.about:
         st.caption(as_text(planned.about))
-    _numbers(planned)
-    if design := designs(planned):
-        st.caption(as_text(design))
+    if planned.left:
+        _numbers(planned)
+        st.caption(as_text(designs(planned)))
     _buttons(link, planned, generation, busy)
     _runs(planned)
 
@@ -96,11 +96,18 @@ def _takes(design: Mapping[str, Any]) -> str:
 
 
 def _numbers(planned: Plan) -> None:
-    with st.grid(4, min_column_width=170):
-        st.metric("Runs to measure", f"{planned.left:,} of {planned.planned:,}")
-        st.metric("Time", UNKNOWN if planned.hours is None else _time(planned.hours))
-        st.metric("Memory at most", _memory(planned.memory_bytes))
-        st.metric("Cost", _cost(planned))
+    shown = {
+        "Runs to measure": f"{planned.left:,} of {planned.planned:,}",
+        "Time": UNKNOWN if planned.hours is None else _time(planned.hours),
+        "Memory at most": _memory(planned.memory_bytes),
+        "Energy": UNKNOWN if planned.energy_kwh is None else f"{planned.energy_kwh:.2g} kWh",
+        "Cost": _cost(planned),
+    }
+    with st.grid(5, min_column_width=140):
+        for name, value in shown.items():
+            with st.container(gap=None):
+                st.caption(name)
+                st.markdown(f"**{as_text(value)}**")
     st.caption(as_text(basis(planned)))
 
 
@@ -113,8 +120,7 @@ def basis(planned: Plan) -> str:
         )
     low, high = planned.hours_low, planned.hours_high
     limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
-    used = "" if planned.energy_kwh is None else f" Energy: {planned.energy_kwh:.2g} kWh."
-    return f"Predicted {planned.hours_basis or 'without a stated basis'}{limits}.{used}"
+    return f"Time predicted {planned.hours_basis or 'without a stated basis'}{limits}."
 
 
 def _time(hours: float) -> str:

@@ -15,6 +15,8 @@ from planner.durations import in_words
 from planner.store import Store, queries, sweeps
 from planner.store.sweeps import Condition, SweepStatus
 
+OPENED: Final = "measure.ticket"
+"""Where the session keeps which sweep is opened."""
 MOST_FAILURES: Final = 50
 MOST_LINKS: Final = 3
 _COLOURS = Literal["blue", "green", "orange", "red", "gray"]
@@ -33,7 +35,7 @@ _THROUGHPUT: Final = ROOT / "pages" / "throughput.py"
 
 def sentence(status: SweepStatus, of: Condition) -> str:
     """What this sweep does or did, to paste."""
-    done = f"{status.finished:,} of {_runs(status.planned)} measured"
+    done = f"{status.finished:,} of {_runs(status.planned)} measured{_failed(status)}"
     name = status.title or status.sweep
     if of == "waiting":
         return f"{name}: {_waits(status)}."
@@ -43,6 +45,10 @@ def sentence(status: SweepStatus, of: Condition) -> str:
         took = f" in {in_words(_took(status))}" if status.ended_at and status.started_at else ""
         return f"{name}: {done}{took}."
     return f"{name}: {BADGES[of][0].lower()} after {done}."
+
+
+def _failed(status: SweepStatus) -> str:
+    return f" ({status.failed:,} failed)" if status.failed else ""
 
 
 def explanation(status: SweepStatus, of: Condition) -> str:
@@ -73,7 +79,7 @@ def _stalled(status: SweepStatus) -> str:
     return (
         f"No sign of life for {age}, though its process {status.pid} is there. A machine that is "
         "short of memory, asleep or very busy looks like this: give it a minute. Else stop it; if "
-        f"that does nothing, end the process (`kill -9 {status.pid}`) and resume. "
+        f"that does nothing, end the process with `kill -9 {status.pid}`, then resume. "
         "Finished runs are kept."
     )
 
@@ -147,7 +153,12 @@ def _actions(status: SweepStatus, of: Condition) -> None:
             _button("Resume", "resume", f"measure.resume.{ticket}",
                     lambda: measuring.resume(ticket), "Resumed.")  # fmt: skip
         _button("Forget", "delete", f"measure.forget.{ticket}",
-                lambda: measuring.forget(ticket), "Forgotten; its results stay.")  # fmt: skip
+                lambda: _forget(ticket), "Forgotten; its results stay.")  # fmt: skip
+
+
+def _forget(ticket: str) -> None:
+    measuring.forget(ticket)
+    st.session_state[OPENED] = None
 
 
 def _button(label: str, icon: str, key: str, do: Callable[[], None], said: str) -> None:
@@ -192,7 +203,7 @@ def _curves(shared: Store, result_set: str) -> None:
     all_of = {name: s for s, name in slugs(asked.workloads(shared)).items()}
     names = [n for n in within["workload"] if n in all_of]
     for name in names[:MOST_LINKS]:
-        label = "Throughput" if len(names) == 1 else f"Throughput of {as_text(name)}"
+        label = "Throughput curve" if len(names) == 1 else f"Throughput of {as_text(name)}"
         wanted = {"workload": all_of[name], "systems": list(systems)[:1]}
         st.page_link(_THROUGHPUT, label=label, icon=":material/show_chart:", query_params=wanted)
 

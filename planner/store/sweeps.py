@@ -1,6 +1,6 @@
 """What the sweeps on this machine are doing: one folder per started sweep, replaced whole.
 
-    STATE/<ticket>/spec.toml     what was asked for, as it was when it was asked
+    STATE/<ticket>/<sweep>.toml  what was asked for, as it was when it was asked
     STATE/<ticket>/status.json   the newest status, replaced at every event and every 2 s
     STATE/<ticket>/launch.json   who was started, until that process speaks for itself
     STATE/<ticket>/log.txt       what the supervisor printed (detached sweeps only)
@@ -152,6 +152,12 @@ def _is_sound(status: SweepStatus) -> bool:
     return typed and status.phase in _PHASES
 
 
+def kept_spec(state: Path, status: SweepStatus) -> Path | None:
+    """The file that says what was asked for; None where none was kept."""
+    path = ticket_folder(state, status.ticket) / f"{Path(status.sweep).name}.toml"
+    return path if path.is_file() else None
+
+
 def log_tail(state: Path, ticket: str) -> str:
     """The last lines its supervisor printed; empty where it printed none."""
     try:
@@ -204,7 +210,7 @@ def condition(status: SweepStatus, now: float | None = None) -> Condition:
 def ask_to_stop(status: SweepStatus) -> bool:
     """Send the supervisor SIGTERM, which it obeys cleanly; False where it is gone already."""
     process = _process(status) if here(status) else None
-    if process is None:
+    if process is None or process.pid == os.getpid():
         return False
     try:
         process.terminate()

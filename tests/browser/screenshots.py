@@ -22,6 +22,7 @@ VIEWS: Final = {
     "how-long": "",
     "throughput": "throughput",
     "results": "results?system=gpu",
+    "measure": "measure",
     "method": "method",
 }
 KINDS: Final = {"": (1280, "light"), "-dark": (1280, "dark"), "-400px": (400, "light")}

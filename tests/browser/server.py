@@ -18,13 +18,16 @@ _PATIENCE_S: Final = 60.0
 
 
 @contextmanager
-def served(results: Path, *further: str) -> Iterator[str]:
-    """The app's address, with `results` as the person's own folder instead of theirs."""
+def served(results: Path, *further: str, script: str = "app.py") -> Iterator[str]:
+    """The app's address, with `results` as the person's own folder instead of theirs.
+
+    What its sweeps do is told in the folder `state` beside it.
+    """
     port = _free_port()
     log = results.parent / f"{results.name}-server-{port}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port),
+            [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port),
              "--server.address", "127.0.0.1", "--server.headless", "true", *further],
             cwd=ROOT,
             env=_environment(results),
@@ -50,7 +53,8 @@ def served(results: Path, *further: str) -> Iterator[str]:
 def _environment(results: Path) -> dict[str, str]:
     """This process' environment without anybody's own Epochwise settings."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("EPOCHWISE_", "STREAMLIT_"))}
-    return kept | {"EPOCHWISE_RESULTS": str(results)}
+    mine = {"EPOCHWISE_RESULTS": str(results), "EPOCHWISE_STATE": str(results.parent / "state")}
+    return kept | mine
 
 
 def _free_port() -> int:

@@ -42,7 +42,7 @@ def _cut(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("address", ["", "throughput", "results", "method"])
+@pytest.mark.parametrize("address", ["", "throughput", "results", "measure", "method"])
 def test_a_page_fits_every_width_in_the_colours_of_its_theme(
     app_url: str, visit: Visit, address: str, *, dark: bool
 ) -> None:

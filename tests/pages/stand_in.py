@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _name(spec: str) -> str:
-    return Path(spec).read_text(encoding="utf-8").strip() if "/" in spec else spec
+    return Path(spec).stem if "/" in spec else spec
 
 
 def _given(rest: list[str], name: str) -> str:
@@ -89,6 +89,7 @@ def _plan(spec: str, results: str, *, probed: bool) -> int:
             "name": spec,
             "title": SWEEPS[spec],
             "about": f"About {spec}.",
+            "result_set": spec,
             "planned": len(batches),
             "finished": done,
             "left": len(batches) - done,

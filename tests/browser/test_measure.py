@@ -1,0 +1,189 @@
+"""From a click on Start to a curve; then stop, resume, and a server that is started anew."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Page, expect
+
+from planner.store import sweeps
+from planner.store.sweeps import SweepStatus
+from tests.browser.conftest import Visit
+from tests.browser.look import settled, widget
+from tests.browser.server import served
+
+pytestmark = pytest.mark.browser
+STAND_IN = "tests/browser/stand_in_app.py"
+PATIENCE_S = 60.0
+QUICK_MS = 600_000
+"""Far above the three minutes that the quick sweep takes on two cores: a hang is a failure."""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    """A folder for results and state; what was started from it is stopped in the end."""
+    yield tmp_path
+    _open(tmp_path, "all")
+    for status in sweeps.read_statuses(tmp_path / "state"):
+        sweeps.ask_to_stop(status)
+        _until(lambda s=status: not sweeps.alive(s))  # type: ignore[misc]
+
+
+@pytest.fixture
+def app(place: Path) -> Iterator[str]:
+    """The app with the stand-in, gone after the pages that look at it."""
+    with served(place / "results", script=STAND_IN) as url:
+        yield url
+
+
+@pytest.fixture
+def real(place: Path) -> Iterator[str]:
+    """The app as it is, on an empty folder."""
+    with served(place / "results") as url:
+        yield url
+
+
+def _open(place: Path, gate: str) -> None:
+    """Let the stand-in end run `gate`."""
+    (place / "state" / "gate").mkdir(parents=True, exist_ok=True)
+    (place / "state" / "gate" / gate).touch()
+
+
+def _until(true: Callable[[], bool]) -> None:
+    """Wait for another process, far longer than it ever takes."""
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.02)
+
+
+def _only(place: Path) -> SweepStatus:
+    [status] = sweeps.read_statuses(place / "state")
+    return status
+
+
+def _click(page: Page, key: str) -> None:
+    widget(page, key).get_by_role("button").click()
+
+
+def _says(page: Page, text: str, patience_ms: float = 15_000) -> None:
+    """The page comes to say so by itself: nobody clicks."""
+    heading = page.get_by_test_id("stMain").get_by_role("heading", level=4).filter(has_text=text)
+    expect(heading).to_be_visible(timeout=patience_ms)
+
+
+def test_the_quick_sweep_runs_from_a_click_to_its_curve(
+    real: str, place: Path, visit: Visit
+) -> None:
+    """For real: child processes, TensorFlow, committed runs."""
+    page = visit(f"{real}/measure?sweep=quick")
+    _says(page, "Quick look at this machine: ", 60_000)
+    _click(page, "measure.start")
+    planned = _planned(place)
+    _says(page, f"{planned:,} of {planned:,} runs measured", QUICK_MS)
+    page.get_by_test_id("stMain").get_by_role("link", name="Results of this sweep").click()
+    expect(page.get_by_text(f"{planned} of ")).to_be_visible()
+    assert _only(place).phase == "finished"
+    _curve(visit(f"{real}/measure?ticket={_only(place).ticket}"))
+
+
+def _planned(place: Path) -> int:
+    """How many runs there will be."""
+    _until(lambda: bool(sweeps.read_statuses(place / "state")))
+    return _only(place).planned
+
+
+def _curve(page: Page) -> None:
+    """From the sweep to the curve of its first network."""
+    page.get_by_test_id("stMain").get_by_role("link", name="Throughput").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Throughput")
+    expect(page.get_by_text("saturates at").first).to_be_visible()
+    expect(page.locator(".scatterlayer .js-line").first).to_be_visible()
+
+
+def test_progress_moves_by_itself_and_a_stopped_sweep_resumes(
+    app: str, place: Path, visit: Visit
+) -> None:
+    page = visit(f"{app}/measure")
+    _click(page, "measure.start")
+    _says(page, "Small sweep: 0 of 4 runs measured, time left is known after the first run.")
+    _open(place, "1")
+    _says(page, "Small sweep: 1 of 4 runs measured, 1 min 8 s left.")
+    ticket = _only(place).ticket
+    _click(page, f"measure.stop.{ticket}")
+    _says(page, "Small sweep: stopped after 1 of 4 runs measured.")
+    _open(place, "all")
+    _click(page, f"measure.resume.{ticket}")
+    _says(page, "Small sweep: 4 of 4 runs measured in")
+    page.get_by_role("link", name="Results of this sweep").click()
+    expect(page.get_by_text("4 of ")).to_be_visible()
+    expect(page).to_have_url(f"{app}/results?result_set=small")
+
+
+def test_a_sweep_outlives_the_server_and_the_next_server_knows_it(
+    place: Path, visit: Visit
+) -> None:
+    with served(place / "results", script=STAND_IN) as url:
+        page = visit(f"{url}/measure")
+        _click(page, "measure.start")
+        _says(page, "Small sweep: 0 of 4 runs measured")
+        page.close()
+    before = _only(place)
+    assert sweeps.alive(before)
+    with served(place / "results", script=STAND_IN) as url:
+        page = visit(f"{url}/measure")
+        _says(page, "Small sweep: 0 of 4 runs measured")
+        _open(place, "all")
+        _says(page, "Small sweep: 4 of 4 runs measured in")
+        page.close()
+    assert (_only(place).ticket, _only(place).pid) == (before.ticket, before.pid)
+
+
+def test_a_supervisor_that_is_killed_is_told_as_interrupted(
+    app: str, place: Path, visit: Visit
+) -> None:
+    page = visit(f"{app}/measure")
+    _click(page, "measure.start")
+    _open(place, "1")
+    _says(page, "Small sweep: 1 of 4 runs measured")
+    os.kill(_only(place).pid, signal.SIGKILL)
+    _says(page, "Small sweep: interrupted after 1 of 4 runs measured.")
+    _open(place, "all")
+    _click(page, f"measure.resume.{_only(place).ticket}")
+    _says(page, "Small sweep: 4 of 4 runs measured in")
+
+
+def test_where_other_machines_reach_the_app_nothing_can_be_started(
+    place: Path, visit: Visit
+) -> None:
+    everywhere = "0.0.0.0"  # noqa: S104 - that is what is tried
+    with served(place / "results", "--server.address", everywhere, script=STAND_IN) as url:
+        page = visit(f"{url}/measure")
+        _says(page, "Measuring is switched off here.")
+        expect(page.get_by_text("Other machines can reach this app")).to_be_visible()
+        assert not widget(page, "measure.start").count()
+        page.close()
+
+
+def test_an_earlier_sweep_opens_from_the_list_and_is_forgotten(
+    app: str, place: Path, visit: Visit
+) -> None:
+    from tests.browser.look import click_row
+    from tests.pages.test_measure import told
+
+    child = psutil.Popen(["true"])
+    ended = told(place / "state", phase="stopped", pid=child.pid, pid_started=child.create_time())
+    child.wait()
+    page = visit(f"{app}/measure")
+    click_row(page, "measure.earlier", 0)
+    _says(page, "Small sweep: stopped after 1 of 4 runs measured.")
+    expect(page).to_have_url(f"{app}/measure?ticket={ended.ticket}")
+    _click(settled(page), f"measure.forget.{ended.ticket}")
+    expect(page.get_by_text("None yet.")).to_be_visible()
+    expect(page.get_by_text("is not known on this machine now")).not_to_be_visible()
