@@ -6,10 +6,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -21,6 +19,7 @@ from planner.store.sweeps import STATE, SweepStatus
 from tests.pages.conftest import show, sound, texts
 from tests.pages.stand_in import __file__ as stand_in
 from tests.store.build import row
+from tests.store.sweeping import dead, told
 
 PATIENCE_S = 60.0
 HOSTILE = "<img src=x onerror=alert(1)> **b** [l](http://evil.example)"
@@ -72,27 +71,6 @@ def _is(state: Path, phase: str, finished: int) -> Callable[[], bool]:
 def _started(sweep: str = "small") -> AppTest:
     shown = show("measure", sweep=sweep)
     return sound(shown.button(key="measure.start").click().run())
-
-
-def _dead() -> dict[str, float]:
-    """Pid and start of a process that was and is no more."""
-    child = psutil.Popen([sys.executable, "-c", ""])
-    began = float(child.create_time())
-    child.wait()
-    return {"pid": child.pid, "pid_started": began}
-
-
-def told(state: Path, **changes: object) -> SweepStatus:
-    """A status on disk, of this very process where nothing else is said."""
-    me, now = psutil.Process(), time.time()
-    known = SweepStatus(
-        ticket="small-1", sweep="small", title="Small sweep", result_set="small", folder="/r",
-        phase="running", planned=4, finished=1, pid=me.pid, pid_started=me.create_time(),
-        asked_at=now - 100, started_at=now - 90, heartbeat_at=now,
-    )  # fmt: skip
-    status = replace(known, **changes)  # type: ignore[arg-type]
-    sweeps.write_status(state, status)
-    return status
 
 
 # -- before ------------------------------------------------------------------------------------
@@ -292,7 +270,7 @@ def test_a_process_that_says_nothing_is_called_stalled_with_what_to_do(sweeping:
 
 
 def test_a_process_that_is_gone_is_called_interrupted_and_can_be_resumed(sweeping: Path) -> None:
-    told(sweeping, **_dead())
+    told(sweeping, **dead())
     shown = show("measure", ticket="small-1")
     assert "Small sweep: interrupted after 1 of 4 runs measured." in texts(shown)
     assert shown.button(key="measure.resume.small-1")
@@ -405,7 +383,7 @@ def test_switched_off_nothing_is_asked_started_stopped_or_forgotten(
 
 
 def test_what_was_asked_for_is_resumed_from_the_file_kept_of_it(sweeping: Path) -> None:
-    ended = told(sweeping, sweep="of-mine", phase="stopped", **_dead())
+    ended = told(sweeping, sweep="of-mine", phase="stopped", **dead())
     with pytest.raises(NotDoneError, match="Resume it in a terminal"):
         measuring.resume(ended.ticket)
     (sweeping / ended.ticket / "of-mine.toml").touch()
