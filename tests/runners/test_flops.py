@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.runners.networks import answer
+
+NETWORKS: dict[str, tuple[str, dict[str, int]]] = {
+    "mlp": ("synthetic-cifar10", {}),
+    "simple-cnn": ("synthetic-cifar10", {}),
+    "vgg11": ("synthetic-cifar10", {}),
+    "resnet8": ("synthetic-cifar10", {}),
+    "resnet50": ("synthetic-imagenet", {}),
+    "wide-resnet": ("synthetic-cifar100", {"k": 7}),
+    "lstm": ("synthetic-tokens", {}),
+    "transformer": ("synthetic-tokens", {}),
+}
+MATRIX = {"Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "MatMul", "BatchMatMulV2",
+          "Einsum"}  # fmt: skip
+"""Operations that multiply matrices: what a hand counts."""
+
+COUNTED = f"""
+import json
+from dataclasses import asdict
+import keras
+from runners.child import flops
+from runners.workloads import DATASETS, build
+told, kinds, hands = {{}}, [], {{}}
+of_graph = flops.flops_by_type
+def watched(graph):
+    found = of_graph(graph)
+    kinds.append(found)
+    return found
+flops.flops_by_type = watched
+for name, (data, options) in {NETWORKS!r}.items():
+    kinds.clear()
+    model = build(name, DATASETS[data], options)
+    if name == "lstm":
+        told["loop"] = asdict(flops.count(model, DATASETS[data], batch=8, optimizer="sgd"))
+        for layer in model.layers:
+            layer.unroll = True
+        kinds.clear()
+    counted = flops.count(model, DATASETS[data], batch=8, optimizer="adam")
+    matrix = [sum(v for k, v in f.items() if k in {MATRIX!r}) / 8 for f in kinds]
+    told[name] = asdict(counted) | dict(zip(["matrix_forward", "matrix_train"], matrix))
+    told[name]["learning"] = sum(w.shape.num_elements() for w in model.trainable_variables)
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module")
+def counted() -> dict[str, dict[str, Any]]:
+    """Every network's operations on TensorFlow, with the profiler's share of matrix products."""
+    told: dict[str, dict[str, Any]] = answer(COUNTED, "tensorflow")
+    return told
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_forward_by_profiler_and_by_hand_agree_within_one_per_cent(
+    counted: dict[str, dict[str, Any]], name: str
+) -> None:
+    told = counted[name]
+    assert told["method"] == "graph profiler"
+    assert told["forward"] == pytest.approx(told["by_hand_forward"], rel=0.01)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_training_agrees_within_one_per_cent_and_two_where_normalisation_is_a_visible_part(
+    counted: dict[str, dict[str, Any]], name: str
+) -> None:
+    # Normalisation costs about 18 operations a number; a 3x3 convolution of few filters not much
+    # more than 300. The hand counts only the matrix products.
+    told, normalised = counted[name], name in {"vgg11", "resnet8", "resnet50"}
+    allowed = 0.022 if normalised else 0.01
+    assert told["train"] == pytest.approx(told["by_hand_train"], rel=allowed)
+    assert told["train"] >= told["by_hand_train"]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_profiler_s_matrix_products_are_exactly_the_hand_s(
+    counted: dict[str, dict[str, Any]], name: str
+) -> None:
+    # An LSTM's first state is constant, so one of 128 places computes no gradient of it; and the
+    # profiler takes 115x115 for the 112x112 pixels of ResNet-50's first filter gradient, because
+    # that convolution's padding is a layer of its own.
+    told, known = counted[name], {"lstm": 2e-4, "resnet50": 6e-4}
+    assert told["matrix_forward"] == pytest.approx(told["by_hand_forward"], rel=1e-9)
+    assert told["matrix_train"] == pytest.approx(told["by_hand_train"], rel=known.get(name, 1e-9))
+
+
+def test_the_article_s_network_takes_30_gflop_forward_and_91_in_training(
+    counted: dict[str, dict[str, Any]],
+) -> None:
+    told = counted["wide-resnet"]
+    assert told["forward"] / 1e9 == pytest.approx(30.244, abs=0.001)
+    assert told["by_hand_forward"] / 1e9 == pytest.approx(30.238, abs=0.001)
+    assert told["train"] / 1e9 == pytest.approx(90.75, abs=0.01)
+
+
+def test_the_first_layer_computes_no_gradient_of_the_pixels(
+    counted: dict[str, dict[str, Any]],
+) -> None:
+    first, second, last = 3_072 * 512, 512 * 512, 512 * 10
+    assert counted["mlp"]["by_hand_forward"] == 2 * (first + second + last)
+    assert counted["mlp"]["by_hand_train"] == 2 * (2 * first + 3 * second + 3 * last)
+
+
+def test_a_loop_is_counted_by_hand_and_its_unrolled_form_by_the_profiler_is_as_much(
+    counted: dict[str, dict[str, Any]],
+) -> None:
+    loop, unrolled = counted["loop"], counted["lstm"]
+    assert (loop["method"], unrolled["method"]) == ("hand count", "graph profiler")
+    assert loop["forward"] == loop["by_hand_forward"] == unrolled["by_hand_forward"]
+    assert loop["train"] == pytest.approx(unrolled["train"], rel=0.01)
+
+
+def test_an_update_is_counted_per_parameter_and_apart(counted: dict[str, dict[str, Any]]) -> None:
+    assert counted["mlp"]["update"] == 12 * counted["mlp"]["learning"]
+    assert counted["loop"]["update"] == 2 * counted["lstm"]["learning"]
+
+
+# -- other backends, other layers ----------------------------------------------------------------
+
+BY_HAND = """
+import json
+from dataclasses import asdict
+import keras
+from runners.child import flops
+from runners.workloads import DATASETS, build
+images = DATASETS["synthetic-cifar10"]
+model = build("mlp", images, {"units": 16})
+counted = asdict(flops.count(model, images, batch=4, optimizer="sgd"))
+given = keras.Input((8, 8, 6))
+x = keras.layers.DepthwiseConv2D(3, padding="same")(given)
+x = keras.layers.Conv2D(4, 3, strides=2, groups=2, padding="same")(x)
+x = keras.layers.Reshape((16, 4))(x)
+x = keras.layers.EinsumDense("abc,cd->abd", (16, 5))(x)
+x = keras.layers.Conv1D(7, 3, padding="same")(x)
+parts = [flops.operations_of(layer) for layer in keras.Model(given, x).layers]
+print(json.dumps([counted, parts]))
+"""
+
+
+def test_jax_is_counted_by_hand() -> None:
+    counted, parts = answer(BY_HAND, "jax")
+    assert counted["method"] == "hand count"
+    assert counted["forward"] == counted["by_hand_forward"] == 2 * (3_072 * 16 + 16 * 16 + 16 * 10)
+    depthwise, grouped = 2 * 64 * 9 * 6, 2 * 16 * 9 * 3 * 4
+    assert parts == [0, depthwise, grouped, 0, 2 * 16 * 4 * 5, 2 * 16 * 3 * 5 * 7]
+
+
+SPEED = """
+import json
+import keras
+from runners.child import gemm
+formats = ("float32", "mixed_bfloat16", "mixed_float16")
+print(json.dumps([gemm.measure(keras.config.backend(), p, budget_s=0.02) for p in formats]))
+"""
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_every_number_format_has_a_matrix_speed(backend: str) -> None:
+    # Slower than any machine and faster than any accelerator would be a mistake in the units.
+    assert all(1e7 < speed < 1e17 for speed in answer(SPEED, backend))

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, model_title, titles
+from tests.runners.networks import answer
+
+# -- names, without Keras ------------------------------------------------------------------------
+
+
+def test_the_article_s_network_has_the_title_of_the_published_runs() -> None:
+    assert model_title("wide-resnet", {}) == "WideResNet-103M"
+    assert model_title("wide-resnet", {"k": 1}) == "WideResNet-2M"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "title"),
+    [
+        ("mlp", {"units": 64}, "MLP 64-64"),
+        ("simple-cnn", {}, "simple CNN 32-64"),
+        ("vgg11", {}, "VGG-11 width 16"),
+        ("vgg11", {"width": 64}, "VGG-11"),
+        ("resnet8", {}, "ResNet-8"),
+        ("resnet8", {"width": 64}, "ResNet-8 width 64"),
+        ("resnet50", {}, "ResNet-50"),
+        ("wide-resnet", {"k": 2, "n": 2, "kernel": 3}, "WideResNet-1M N=2 3x3"),
+        ("lstm", {"units": 256}, "LSTM 1x256"),
+        ("transformer", {"heads": 8}, "Transformer 2x128, 8 heads"),
+    ],
+)
+def test_a_title_tells_a_network_from_its_sisters(
+    name: str, options: dict[str, Any], title: str
+) -> None:
+    assert model_title(name, options) == title
+
+
+def test_every_network_has_a_data_set_of_its_task() -> None:
+    for workload in CATALOGUE.values():
+        assert DATASETS[workload.dataset].task == workload.task
+        assert workload.about.endswith(".")
+
+
+# -- parameters, by hand -------------------------------------------------------------------------
+
+VGG = 9 * (3 * 64 + 64 * 128 + 128 * 256 + 256 * 256 + 256 * 512 + 3 * 512 * 512)
+RESNET8 = 9 * (3 * 16 + 2 * 16 * 16 + 16 * 32 + 32 * 32 + 32 * 64 + 64 * 64)
+BLOCK = 4 * (128 * 128 + 128) + (128 * 512 + 512) + (512 * 128 + 128) + 2 * (128 + 128)
+BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
+    ("mlp", "synthetic-cifar10", {},
+     (3_072 * 512 + 512) + (512 * 512 + 512) + (512 * 10 + 10)),
+    ("simple-cnn", "synthetic-cifar10", {},
+     (27 * 32 + 32) + (9 * 32 * 64 + 64) + (8 * 8 * 64 * 128 + 128) + (128 * 10 + 10)),
+    ("vgg11", "synthetic-cifar10", {"width": 64},
+     VGG + 4 * (64 + 128 + 2 * 256 + 4 * 512) + (512 * 10 + 10)),
+    ("resnet8", "synthetic-cifar10", {},
+     RESNET8 + (16 * 32 + 32 * 64) + 4 * (3 * 16 + 3 * 32 + 3 * 64) + (64 * 10 + 10)),
+    ("resnet50", "synthetic-imagenet", {}, 25_636_712),  # as keras.applications documents it
+    ("resnet50", "synthetic-cifar10", {}, 25_636_712 - 2_049 * 1_000 + 2_049 * 10),
+    ("wide-resnet", "synthetic-cifar100", {}, 103_465_028),  # article 002
+    ("wide-resnet", "synthetic-cifar10", {"k": 1, "n": 2, "kernel": 3},
+     titles.wide_resnet_params(1, 2, 3, classes=10)),
+    ("lstm", "synthetic-tokens", {},
+     8_192 * 128 + 4 * 128 * (128 + 128 + 1) + (128 * 8_192 + 8_192)),
+    ("transformer", "synthetic-tokens", {},
+     8_192 * 128 + 128 * 128 + 2 * BLOCK + 2 * 128 + (128 * 8_192 + 8_192)),
+]  # fmt: skip
+
+SMALL_BY_HAND = [row for row in BY_HAND if row[-1] < 3_000_000]
+"""For JAX, which compiles each shape of each initialiser: the others take it half a minute."""
+
+BUILT = """
+import json
+import keras
+from runners.workloads import DATASETS, build
+keras.config.set_dtype_policy("mixed_bfloat16")
+told = []
+for name, data, options, _ in ROWS:
+    model = build(name, DATASETS[data], options)
+    told.append([model.count_params(), model.input.dtype, model.output.dtype, model.output.shape])
+print(json.dumps(told))
+"""
+
+
+@pytest.fixture(scope="module", params=["tensorflow", "jax"])
+def built(request: pytest.FixtureRequest) -> list[tuple[tuple[str, str, int], list[Any]]]:
+    """Network, data set and parameters by hand; then what Keras says: parameters, types, shape."""
+    rows = BY_HAND if request.param == "tensorflow" else SMALL_BY_HAND
+    found = answer(f"ROWS = {rows!r}\n{BUILT}", request.param)
+    named = [(name, data, params) for name, data, _, params in rows]
+    return list(zip(named, found, strict=True))
+
+
+def test_parameters_are_what_a_hand_counts(
+    built: list[tuple[tuple[str, str, int], list[Any]]],
+) -> None:
+    assert [found[0] for _, found in built] == [params for (_, _, params), _ in built]
+
+
+def test_samples_come_as_the_data_set_holds_them_and_logits_are_float32_under_any_policy(
+    built: list[tuple[tuple[str, str, int], list[Any]]],
+) -> None:
+    for (_, name, _), (_, given, out, shape) in built:
+        data = DATASETS[name]
+        tokens = data.task == "tokens"
+        assert given == ("int32" if tokens else "uint8")
+        assert out == "float32"
+        assert shape == [None, *(data.shape if tokens else ()), data.classes]
+
+
+# -- learning ------------------------------------------------------------------------------------
+
+SMALL = {
+    "mlp": {"units": 32}, "simple-cnn": {"width": 8}, "vgg11": {"width": 4},
+    "resnet8": {"width": 8}, "wide-resnet": {"k": 1, "n": 1, "kernel": 3},
+    "lstm": {"units": 32}, "transformer": {"layers": 1, "width": 32},
+}  # fmt: skip
+SMALL_JAX = {name: SMALL[name] for name in ("mlp", "simple-cnn", "lstm", "transformer")}
+
+TRAINED = """
+import json
+from dataclasses import replace
+import keras
+import numpy as np
+from runners.child import datasets, optimizers
+from runners.workloads import CATALOGUE, DATASETS, build
+keras.utils.set_random_seed(0)
+images = DATASETS["synthetic-cifar10"]
+tokens = replace(DATASETS["synthetic-tokens"], shape=(16,), classes=64)
+loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+told = {}
+for name, options in SMALL.items():
+    data = images if CATALOGUE[name].task == "images" else tokens
+    make = datasets._synthetic_images if data is images else datasets._synthetic_tokens
+    x, y = make(data, 256, 0, "train")
+    model = build(name, data, options)
+    model.compile(optimizers.make("adam", 0.003), loss)
+    told[name] = model.fit(x, y, batch_size=32, epochs=4, verbose=0).history["loss"]
+made = [optimizers.make(name, 0.1) for name in ("sgd", "momentum", "nesterov", "adam")]
+rules = [[type(o).__name__, getattr(o, "momentum", 0), getattr(o, "nesterov", False)] for o in made]
+print(json.dumps([told, rules]))
+"""
+
+
+@pytest.fixture(scope="module", params=["tensorflow", "jax"])
+def trained(request: pytest.FixtureRequest) -> tuple[dict[str, list[float]], list[list[Any]]]:
+    """The loss of each epoch by network; class, momentum and Nesterov by optimiser."""
+    small = SMALL if request.param == "tensorflow" else SMALL_JAX
+    losses, rules = answer(f"SMALL = {small!r}\n{TRAINED}", request.param)
+    assert list(losses) == list(small)
+    return losses, rules
+
+
+def test_every_network_learns_the_synthetic_samples(
+    trained: tuple[dict[str, list[float]], list[list[Any]]],
+) -> None:
+    assert [name for name, told in trained[0].items() if not told[-1] < 0.95 * told[0]] == []
+
+
+def test_optimisers_are_the_field_s(
+    trained: tuple[dict[str, list[float]], list[list[Any]]],
+) -> None:
+    assert list(OPTIMIZERS) == ["sgd", "momentum", "nesterov", "adam"]
+    assert trained[1] == [
+        ["SGD", 0.0, False],
+        ["SGD", 0.9, False],
+        ["SGD", 0.9, True],
+        ["Adam", 0, False],
+    ]
+
+
+# -- refusals and preprocessing ------------------------------------------------------------------
+
+ONCE = """
+import json
+import keras
+import numpy as np
+from runners.child import optimizers
+from runners.workloads import DATASETS, build
+def said(call, *given):
+    try:
+        call(*given)
+    except ValueError as error:
+        return str(error)
+digits, tokens = DATASETS["digits"], DATASETS["synthetic-tokens"]
+refused = [
+    said(build, "vgg11", digits, {}), said(build, "resnet50", digits, {}),
+    said(build, "mlp", tokens, {}), said(build, "lstm", digits, {}),
+    said(build, "transformer", tokens, {"width": 100, "heads": 3}),
+    said(optimizers.make, "lion", 0.1),
+]
+model = build("resnet50", DATASETS["synthetic-cifar10"], {})
+sample = np.zeros((1, 32, 32, 3), np.uint8)
+sample[..., 0], sample[..., 2] = 255, 7
+first = next(layer for layer in model.layers if "rescaling" in layer.name)
+shifted = keras.ops.convert_to_numpy(keras.Model(model.input, first.output)(sample))
+logits = keras.ops.convert_to_numpy(model(sample))
+print(json.dumps([refused, shifted[0, 5, 5].tolist(), bool(np.isfinite(logits).all())]))
+"""
+
+
+@pytest.fixture(scope="module")
+def once() -> tuple[list[str], list[float], bool]:
+    """What is refused; a preprocessed pixel of ResNet-50; whether its logits are numbers."""
+    refused, pixel, finite = answer(ONCE, "tensorflow")
+    return refused, pixel, finite
+
+
+def test_a_network_that_does_not_suit_the_samples_says_so_and_what_would(
+    once: tuple[list[str], list[float], bool],
+) -> None:
+    assert once[0] == [
+        "images of digits are 8x8; this network needs 32x32. Name another data set.",
+        "images of digits are 8x8; this network needs 32x32. Name another data set.",
+        "synthetic tokens holds tokens, not images. Name a set of images.",
+        "digits holds images, not tokens. Name a set of tokens.",
+        "width 100 cannot be shared by 3 heads. Take a multiple.",
+        "no optimiser is called 'lion'. Take sgd, momentum, nesterov or adam.",
+    ]
+
+
+def test_resnet50_turns_rgb_to_bgr_and_takes_imagenet_s_mean_off(
+    once: tuple[list[str], list[float], bool],
+) -> None:
+    _, pixel, finite = once
+    assert pixel == pytest.approx([7 - 103.939, 0 - 116.779, 255 - 123.68])
+    assert finite
