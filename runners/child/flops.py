@@ -84,9 +84,10 @@ def by_hand(model: keras.Model) -> tuple[float, float]:
 
 
 def _in_order(model: keras.Model) -> Iterator[tuple[Any, bool]]:
-    """Each operation of a functional model, and whether something before it learns."""
+    """Each operation from input to output, and whether something before it learns."""
     learning: set[int] = set()
-    for operation in model.operations:
+    # Wrapped, because a Sequential does not tell its operations.
+    for operation in keras.Model(model.inputs, model.outputs).operations:
         inputs, outputs = map(keras.tree.flatten, (operation.input, operation.output))
         before = any(id(tensor) in learning for tensor in inputs)
         if before or _learns(operation):
@@ -100,6 +101,8 @@ def _learns(operation: Any) -> bool:  # noqa: ANN401 - any layer or operation of
 
 def operations_of(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of Keras
     """Forward FLOP per sample of one layer that has been called; 0 for kinds not known here."""
+    if isinstance(layer, keras.Model):
+        return sum(operations_of(inner) for inner in layer.layers)
     for kinds, counted in _COUNTS:
         if isinstance(layer, kinds):
             return counted(layer)

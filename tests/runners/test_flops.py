@@ -138,16 +138,36 @@ x = keras.layers.Reshape((16, 4))(x)
 x = keras.layers.EinsumDense("abc,cd->abd", (16, 5))(x)
 x = keras.layers.Conv1D(7, 3, padding="same")(x)
 parts = [flops.operations_of(layer) for layer in keras.Model(given, x).layers]
-print(json.dumps([counted, parts]))
+inner = keras.Sequential([keras.Input((6,)), keras.layers.Dense(5), keras.layers.Dense(4)])
+outer = keras.Sequential([keras.Input((6,)), inner, keras.layers.Dense(3)])
+print(json.dumps([counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0]]))
 """
 
 
-def test_jax_is_counted_by_hand() -> None:
-    counted, parts = answer(BY_HAND, "jax")
+@pytest.fixture(scope="module")
+def by_hand() -> list[Any]:
+    """A network on JAX, single layers, and models of models."""
+    told: list[Any] = answer(BY_HAND, "jax")
+    return told
+
+
+def test_jax_is_counted_by_hand(by_hand: list[Any]) -> None:
+    counted = by_hand[0]
     assert counted["method"] == "hand count"
     assert counted["forward"] == counted["by_hand_forward"] == 2 * (3_072 * 16 + 16 * 16 + 16 * 10)
+
+
+def test_convolutions_and_einsums_count_each_weight_once_for_each_output(
+    by_hand: list[Any],
+) -> None:
     depthwise, grouped = 2 * 64 * 9 * 6, 2 * 16 * 9 * 3 * 4
-    assert parts == [0, depthwise, grouped, 0, 2 * 16 * 4 * 5, 2 * 16 * 3 * 5 * 7]
+    assert by_hand[1] == [0, depthwise, grouped, 0, 2 * 16 * 4 * 5, 2 * 16 * 3 * 5 * 7]
+
+
+def test_a_model_inside_a_model_is_counted(by_hand: list[Any]) -> None:
+    inner = 2 * (6 * 5 + 5 * 4)
+    assert by_hand[2] == [inner, inner * 3 - 2 * 6 * 5]
+    assert by_hand[3] == inner + 2 * 4 * 3
 
 
 SPEED = """
