@@ -1,0 +1,189 @@
+"""Train all trials of one group: `python -m runners.child.converge`, a request on standard input.
+
+The request is `runners.converge.groups.Group.request`: network, data, optimiser, one batch size,
+learning rates and seeds. Told are `imported`, `built`, `rows` (one entry a trial) and `result`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from runners.converge.curves import NEVER, Curve, Draw, Point, best_median, columns
+from runners.events import Teller
+
+PARTS: Final = 8
+PART_SIZE: Final = 32
+"""Gradient noise is estimated from 8 batches of 32 samples, and from all 256 of them."""
+
+LOOK_STEPS: Final = 4
+"""It is estimated every 4 steps, or at every evaluation where those are further apart."""
+
+Trial = tuple[float, int]
+"""Learning rate and seed."""
+
+
+def main() -> int:
+    """Train and tell; any error is told as the reason of the group's end."""
+    request = json.load(sys.stdin)
+    teller = Teller()
+    try:
+        measure(request, teller)
+    except Exception as error:  # noqa: BLE001 - every end is a row
+        from runners.child.backend import is_out_of_memory
+
+        status = "oom" if is_out_of_memory(error) else "crashed"
+        teller.tell("failed", status=status, reason=f"{type(error).__name__}: {error}")
+        return 1
+    return 0
+
+
+def measure(request: Mapping[str, Any], teller: Teller) -> None:
+    """All trials of the group, from the first import of the framework to the last event."""
+    from runners.child import backend, datasets, trials
+    from runners.workloads import build
+
+    _prepare(request)
+    teller.tell("imported", columns=backend.facts())
+    data = datasets.load(
+        request["dataset"],
+        request["train_samples"],
+        request["validation_samples"],
+        request["data_seed"],
+    )
+    model = build(request["workload"], data.dataset, request["options"])
+    teller.tell("built", columns=trials.columns_of(model), extra={"dataset_sha256": data.sha256})
+    rows = list(_rows(request, model, data))
+    teller.tell("rows", rows=rows)
+    teller.tell("result", columns={})
+
+
+def _prepare(request: Mapping[str, Any]) -> None:
+    """Threads and memory growth; before the first operation, as thread pools stay as they are."""
+    import keras
+    import tensorflow as tf
+
+    if threads := request.get("threads"):
+        tf.config.threading.set_intra_op_parallelism_threads(threads)
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+    keras.config.set_dtype_policy("float32")
+
+
+def _rows(request: Mapping[str, Any], model: Any, data: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    for done in _chunks(request, model, data):
+        for curve in done.curves:
+            yield columns(
+                curve,
+                batch=request["batch"],
+                parts=PARTS,
+                part_size=PART_SIZE,
+                steps_run=done.steps,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """Trials that shared the trial axis, and the steps that each of them was given."""
+
+    curves: Sequence[Curve]
+    steps: int
+
+
+def _chunks(request: Mapping[str, Any], model: Any, data: Any) -> Iterator[_Done]:  # noqa: ANN401
+    """Train the trials, all at once or one after the other.
+
+    One after the other, a rate that can no longer beat the best so far is not trained further.
+    """
+    from runners.child import trials
+    from runners.workloads import build
+
+    every = [(rate, seed) for rate in request["rates"] for seed in request["seeds"]]
+    size = len(every) if request["at_once"] else 1
+    stack = trials.make(model, data, request["optimizer"], size)
+    weights = {
+        seed: trials.initial_weights(
+            lambda: build(request["workload"], data.dataset, request["options"]), seed
+        )
+        for seed in request["seeds"]
+    }
+    finished: list[Curve] = []
+    for i in range(0, len(every), size):
+        chunk = every[i : i + size]
+        own = [weights[seed] for _, seed in chunk]
+        stack.start([rate for rate, _ in chunk], [w[0] for w in own], [w[1] for w in own])
+        done = _train(request, stack, chunk, _whole_rates(finished, len(request["seeds"])))
+        finished += done.curves
+        yield done
+
+
+def _whole_rates(finished: Sequence[Curve], seeds: int) -> float:
+    """Best median [steps] of the rates of which every seed is done."""
+    return best_median(finished[: len(finished) // seeds * seeds])
+
+
+def _train(request: Mapping[str, Any], stack: Any, chunk: Sequence[Trial], best: float) -> _Done:  # noqa: ANN401
+    """Train one filling of the trial axis until its step limit, or until no more can be told."""
+    curves = [Curve.begin(rate, seed, request["target"]) for rate, seed in chunk]
+    feed = _Feed(request, chunk)
+    step, limit = 0, request["steps_limit"]
+    while step < limit and any(c.open for c in curves):
+        if step >= request["patience"] * min(best, _median_known(curves)):
+            break
+        if step % LOOK_STEPS == 0 or request["interval"] > LOOK_STEPS:
+            _look(stack, feed, curves, step)
+        count = min(request["interval"], limit - step)
+        losses = stack.train(feed.take(count)).numpy()
+        step += count
+        _evaluate(stack, curves, step, losses)
+    return _Done(curves=curves, steps=step)
+
+
+def _median_known(curves: Sequence[Curve]) -> float:
+    """Best median of this filling; a single trial tells nothing of its rate's median."""
+    return best_median(curves) if len({c.seed for c in curves}) < len(curves) else NEVER
+
+
+def _look(stack: Any, feed: _Feed, curves: Sequence[Curve], step: int) -> None:  # noqa: ANN401
+    small, big = (n.numpy() for n in stack.norms(feed.draw()))
+    for curve, s, b in zip(curves, small, big, strict=True):
+        curve.looked(Draw(step=step, small_sq=float(s), big_sq=float(b)))
+
+
+def _evaluate(stack: Any, curves: Sequence[Curve], step: int, losses: Any) -> None:  # noqa: ANN401
+    errors, checked = (n.numpy() for n in stack.evaluate())
+    for curve, error, loss, training in zip(curves, errors, checked, losses, strict=True):
+        curve.evaluated(Point(step=step, error=float(error), loss=float(loss)), float(training))
+
+
+class _Feed:
+    """Places in the training split for each trial: those of its seed."""
+
+    def __init__(self, request: Mapping[str, Any], chunk: Sequence[Trial]) -> None:
+        from runners.child.orders import Orders
+
+        seeds = list(dict.fromkeys(seed for _, seed in chunk))
+        self._of_trial = [seeds.index(seed) for _, seed in chunk]
+        self._orders = Orders(
+            seeds, request["train_samples"], request["batch"], request["sampling"]
+        )
+
+    def take(self, steps: int) -> Any:  # noqa: ANN401 - a tensor
+        """(trials, steps, batch)."""
+        return self._tensor(self._orders.take(steps))
+
+    def draw(self) -> Any:  # noqa: ANN401 - a tensor
+        """(trials, parts, part size)."""
+        return self._tensor(self._orders.draw(PARTS, PART_SIZE))
+
+    def _tensor(self, places: Any) -> Any:  # noqa: ANN401
+        import tensorflow as tf
+
+        return tf.constant(places[self._of_trial])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Steps to a target against batch size (article 001): plan, rates, rows; no TensorFlow."""

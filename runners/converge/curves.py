@@ -1,0 +1,145 @@
+"""What one trial's evaluations say: when it reached the target, how it ended. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from runners.converge import noise
+
+NEVER: Final = math.inf
+"""Steps to a target that was not reached: it counts as later than every other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """Squared gradient norms at one point of a training, for two batch sizes."""
+
+    step: int
+    small_sq: float
+    big_sq: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One evaluation: optimiser steps so far, validation error [share], validation loss."""
+
+    step: int
+    error: float
+    loss: float
+
+
+@dataclass(slots=True)
+class Curve:
+    """One trial: grows while it trains, and no longer once its loss is not a number."""
+
+    rate: float
+    seed: int
+    target: float
+    points: list[Point]
+    draws: list[Draw]
+    diverged_at: int | None = None
+
+    @classmethod
+    def begin(cls, rate: float, seed: int, target: float) -> Curve:
+        """A trial before its first step."""
+        return cls(rate=rate, seed=seed, target=target, points=[], draws=[])
+
+    def looked(self, draw: Draw) -> None:
+        """Take an estimate of the gradients at the weights of the last evaluation."""
+        if self.diverged_at is None and math.isfinite(draw.small_sq + draw.big_sq):
+            self.draws.append(draw)
+
+    def evaluated(self, point: Point, training_loss: float) -> None:
+        """Take the next evaluation; the last finite one ends a curve that diverges."""
+        if self.diverged_at is not None:
+            return
+        if math.isfinite(point.loss) and math.isfinite(training_loss):
+            self.points.append(point)
+        else:
+            self.diverged_at = point.step
+
+    @property
+    def reached_at(self) -> float:
+        """Steps of the first evaluation at or below the target; infinite where there is none."""
+        return next((p.step for p in self.points if p.error <= self.target), NEVER)
+
+    @property
+    def open(self) -> bool:
+        """Whether more steps could tell more: neither at the target nor diverged."""
+        return self.diverged_at is None and self.reached_at == NEVER
+
+
+def median_steps(reached: Iterable[float | None]) -> float:
+    """Median over seeds where None (not reached) is later than all: a mean would lose the row."""
+    return statistics.median(NEVER if r is None else r for r in reached)
+
+
+def best_median(curves: Iterable[Curve]) -> float:
+    """Smallest median over seeds of any learning rate [steps]; infinite where none got there."""
+    by_rate: dict[float, list[float | None]] = {}
+    for curve in curves:
+        by_rate.setdefault(curve.rate, []).append(curve.reached_at)
+    return min((median_steps(r) for r in by_rate.values()), default=NEVER)
+
+
+def columns(
+    curve: Curve, *, batch: int, parts: int, part_size: int, steps_run: int
+) -> dict[str, Any]:
+    """The columns of the run record that one trial fills; NULLs left out.
+
+    `parts` of `part_size` samples are what the gradient norms were taken from.
+    """
+    reached = curve.reached_at < NEVER
+    last = curve.points[-1] if curve.points else None
+    told = {
+        "learning_rate": curve.rate,
+        "seed": curve.seed,
+        **_ending(curve),
+        "target_value": curve.target,
+        "target_reached": reached,
+        "steps_to_target": int(curve.reached_at) if reached else None,
+        "samples_to_target": int(curve.reached_at) * batch if reached else None,
+        "final_metric": last.error if last else None,
+        "gradient_noise_scale": _noise_scale(curve, parts, part_size),
+        "evaluations": [_evaluation(p, batch) for p in curve.points] or None,
+        "extra": {"steps_run": steps_run, "diverged_at_step": curve.diverged_at},
+    }
+    return {k: v for k, v in told.items() if v is not None}
+
+
+def _ending(curve: Curve) -> dict[str, Any]:
+    """A trial that diverged on its way is a failure; after the target it has told all."""
+    if curve.diverged_at is None or curve.reached_at < NEVER:
+        return {"status": "ok"}
+    reason = f"the loss was no longer a number at step {curve.diverged_at}"
+    return {"status": "nan", "status_reason": f"{reason} (learning rate {curve.rate:g})"}
+
+
+def _evaluation(point: Point, batch: int) -> dict[str, Any]:
+    """Four digits of the loss: a run-to-run spread is far larger, and a file half as large."""
+    return {
+        "step": point.step,
+        "samples": point.step * batch,
+        "value": float(f"{point.error:.6g}"),
+        "loss": float(f"{point.loss:.4g}"),
+    }
+
+
+def _noise_scale(curve: Curve, parts: int, part_size: int) -> float | None:
+    """Along the path to the target, or all of it where the target was not reached."""
+    draws = [d for d in curve.draws if d.step < curve.reached_at]
+    small, big = (np.array([getattr(d, n) for d in draws]) for n in ("small_sq", "big_sq"))
+    trace, squared = noise.two_batches(small, big, part_size, parts * part_size)
+    return noise.along(trace, squared)
+
+
+def merged_extra(columns_told: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """What has no column, without what is not known."""
+    whole = {**columns_told.get("extra", {}), **more}
+    return {k: v for k, v in whole.items() if v is not None}

@@ -1,0 +1,113 @@
+"""A group: the trials of one optimiser, batch size and part of the grid, trained in one child.
+
+A group is committed whole, as one file; its key, kept in `extra` of each of its rows, is how a
+later call knows what is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from planner.store.summaries import summaries
+from runners.converge.spec import Plan
+from runners.sweep import INFRASTRUCTURE
+
+ATTEMPTS: Final = 3
+"""How often a group is tried whose child was killed or crashed."""
+Row = Mapping[str, Any]
+Request = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """All rates x seeds of one part of the grid; part 0 is the grid as it was planned."""
+
+    optimizer: str
+    batch: int
+    part: int
+    rates: tuple[float, ...]
+
+    @property
+    def words(self) -> str:
+        """What a person calls it while it is measured."""
+        widened = f", widened {self.part} times" if self.part > 1 else ", widened"
+        return f"{self.optimizer}, batch {self.batch}{widened if self.part else ''}"
+
+
+def request_of(plan: Plan, group: Group) -> Request:
+    """All that the child needs to know, and nothing that does not decide the numbers."""
+    return {
+        "workload": plan.workload,
+        "options": dict(plan.options),
+        "dataset": plan.dataset,
+        "train_samples": plan.train_samples,
+        "validation_samples": plan.validation_samples,
+        "data_seed": plan.data_seed,
+        "optimizer": group.optimizer,
+        "batch": group.batch,
+        "rates": list(group.rates),
+        "seeds": list(range(plan.seeds)),
+        "target": plan.target,
+        "sampling": plan.sampling,
+        "interval": plan.interval(group.batch),
+        "steps_limit": plan.steps_limit(group.batch),
+        "patience": plan.limits.patience,
+        "threads": plan.limits.threads,
+        "at_once": plan.at_once,
+    }
+
+
+def key_of(request: Request) -> str:
+    """First 16 hex digits of the sha256 of the request."""
+    text = json.dumps(request, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a result set holds of this kind: summary rows by group key, and their plans."""
+
+    groups: Mapping[str, Sequence[Row]]
+    plans: frozenset[str]
+
+    def settled(self, key: str) -> Sequence[Row]:
+        """The rows of a group's last attempt; none where it is still to be measured."""
+        rows = self.groups.get(key, ())
+        last = [row for row in rows if row.get("attempt", 0) == self.attempt(key) - 1]
+        again = any(row["status"] in INFRASTRUCTURE for row in last)
+        return () if again and self.attempt(key) < ATTEMPTS else last
+
+    def attempt(self, key: str) -> int:
+        """Number of the next attempt, from 0."""
+        rows = self.groups.get(key, ())
+        return 1 + max((row.get("attempt", 0) for row in rows), default=-1)
+
+
+def kept_in(folder: Path, sweep: str) -> Kept:
+    """The groups of a sweep that a result set's folder holds; damaged files hold none."""
+    groups: dict[str, list[Row]] = {}
+    plans = set()
+    for row, extra in _of_sweep(folder, sweep):
+        groups.setdefault(str(extra.get("group")), []).append(row)
+        plans.add(str(extra.get("plan")))
+    return Kept(groups=groups, plans=frozenset(plans))
+
+
+def _of_sweep(folder: Path, sweep: str) -> Iterator[tuple[Row, Mapping[str, Any]]]:
+    for row in summaries(folder):
+        if row.get("sweep") == sweep:
+            yield row, extra_of(row)
+
+
+def extra_of(row: Row) -> Mapping[str, Any]:
+    """The JSON map of a row; empty where it cannot be read."""
+    try:
+        told = json.loads(row.get("extra") or "{}")
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,117 @@
+"""What the child told of a group, as rows of the run table: one row a trial. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import product
+from typing import Any, Final
+
+from planner.records import Row
+from runners.converge.grid import Best
+from runners.converge.groups import Group, Request, key_of
+from runners.converge.spec import Plan
+from runners.events import Event
+from runners.workloads import DATASETS, OPTIMIZERS, model_title
+
+METRIC: Final = "validation error"
+ENGINE: Final = "trials"
+Trial = dict[str, Any]
+
+
+def trials_of(request: Request, told: Iterable[Event]) -> list[Trial]:
+    """The trials' own columns; where the child failed, every trial of the group failed so."""
+    events = list(told)
+    rows = [dict(row) for e in events if e["event"] == "rows" for row in e["rows"]]
+    failed = next((e for e in events if e["event"] == "failed"), None)
+    if rows and not failed:
+        return rows
+    end = {
+        "status": failed["status"] if failed else "crashed",
+        "status_reason": str(failed["reason"]) if failed else "the child told no rows",
+    }
+    return [
+        {"learning_rate": rate, "seed": seed, "target_value": request["target"], **end}
+        for rate, seed in product(request["rates"], request["seeds"])
+    ]
+
+
+def rows_of(
+    plan: Plan,
+    group: Group,
+    trials: Sequence[Trial],
+    told: Iterable[Event],
+    *,
+    request: Request,
+    best: Best,
+    facts: Mapping[str, Any],
+    result_set: str,
+    recorded_at: datetime,
+    attempt: int,
+) -> list[Row]:
+    """Whole rows. No times are kept: trials trained together have none of their own."""
+    columns, more = _merged(told)
+    common = {**_planned(plan, group), **facts, **columns, "result_set": result_set,
+              "recorded_at": recorded_at, "attempt": attempt}  # fmt: skip
+    shared = {**_extra(plan, group, request, best), **more}
+    rows: list[Row] = []
+    for trial in trials:
+        extra = {**shared, **trial.get("extra", {})}
+        extra["best_rate_so_far"] = trial["learning_rate"] == best.rate
+        row = {**common, **trial, "extra": _json(extra)}
+        rows.append({k: v for k, v in row.items() if v is not None})
+    return rows
+
+
+def _merged(told: Iterable[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Columns and extra of all events that tell of the whole group."""
+    columns: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for event in told:
+        columns |= {k: v for k, v in event.get("columns", {}).items() if v is not None}
+        extra |= event.get("extra", {})
+    return columns, extra
+
+
+def _planned(plan: Plan, group: Group) -> dict[str, Any]:
+    data = DATASETS[plan.dataset]
+    shape = "x".join(map(str, data.shape))
+    return {
+        "sweep": plan.name, "repeat": 0, "basis": "measured", "mode": "training",
+        "licence": "measured here; the owner of the folder decides",
+        "model": model_title(plan.workload, plan.options), "dataset": data.title,
+        "synthetic_data": data.synthetic,
+        "input_shape": shape if data.task == "images" else f"{shape} tokens",
+        "optimizer": OPTIMIZERS[group.optimizer], "precision": "float32",
+        "train_samples": plan.train_samples, "validation_samples": plan.validation_samples,
+        "framework": "TensorFlow", "backend": "tensorflow", "engine": ENGINE, "jit": False,
+        "strategy": "none", "parallelism": "none", "launch": "single process", "sync": "none",
+        "global_batch_size": group.batch, "per_device_batch_size": group.batch,
+        "augmentation": False, "storage": "memory",
+        "drop_remainder": True if plan.sampling == "epochwise" else None,
+        "threads": plan.limits.threads, "evaluation_metric": METRIC,
+        "evaluation_higher_is_better": False,
+    }  # fmt: skip
+
+
+def _extra(plan: Plan, group: Group, request: Request, best: Best) -> dict[str, Any]:
+    """What a reader needs to judge a trial, and a later call to find the group again."""
+    trials = len(request["rates"]) * len(request["seeds"])
+    return {
+        "group": key_of(request),
+        "plan": plan.digest,
+        "grid_part": group.part,
+        "trials_in_process": trials,
+        "trials_at_once": trials if request["at_once"] else 1,
+        "evaluate_every_steps": request["interval"],
+        "steps_limit": request["steps_limit"],
+        "patience": request["patience"],
+        "sampling": request["sampling"],
+        "data_seed": request["data_seed"],
+        "best_rate_at_edge": best.edge,
+    }
+
+
+def _json(extra: Mapping[str, Any]) -> str:
+    return json.dumps({k: v for k, v in extra.items() if v is not None}, sort_keys=True)
