@@ -15,7 +15,10 @@ Times in s. Whatever arrived before a child died is kept in the row of its failu
 from __future__ import annotations
 
 import json
+import math
 import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 FD: Final = "EPOCHWISE_EVENTS_FD"
@@ -39,9 +42,72 @@ class Teller:
 
 
 def parse(line: bytes) -> Event | None:
-    """The event of one line; None for a line that is none (a dying child may cut one)."""
+    """The event of one line; None for a line that is none (a dying child may cut one).
+
+    An event that lacks what it must say is none either: nobody after this looks again.
+    """
     try:
         body = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return body if isinstance(body, dict) and isinstance(body.get("event"), str) else None
+    return body if isinstance(body, dict) and _is_sound(body) else None
+
+
+def _is_sound(event: Event) -> bool:
+    """Whether it is one of the events above, with every field that others will read."""
+    name = event.get("event")
+    if not isinstance(name, str) or name not in _NEEDS:
+        return False
+    needed = all(holds(event.get(field)) for field, holds in _NEEDS[name].items())
+    return needed and all(isinstance(event.get(field, {}), dict) for field in ("columns", "extra"))
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+
+
+def _number(value: object) -> bool:
+    """Also what is not finite: a lost loss is a fact."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
+
+
+def _seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and _finite(value)
+
+
+def _finite(value: float) -> bool:
+    return _number(value) and math.isfinite(value) and value >= 0
+
+
+def _or_nothing(holds: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or holds(value)
+
+
+def _rows(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(row, dict) for row in value)
+
+
+Needs = Mapping[str, Callable[[object], bool]]
+_NEEDS: Final[Mapping[str, Needs]] = MappingProxyType(
+    {
+        "imported": {},
+        "built": {},
+        "training": {},
+        "epoch": {
+            "epoch": _whole,
+            "epoch_s": _seconds,
+            "validation_s": _or_nothing(_seconds),
+            "samples": _whole,
+            "loss": _or_nothing(_number),
+            "metric": _or_nothing(_number),
+        },
+        "trained": {},
+        "rows": {"rows": _rows},
+        "result": {},
+        "failed": {
+            "status": lambda value: value in ("oom", "nan", "crashed"),
+            "reason": lambda value: isinstance(value, str) and bool(value.strip()),
+        },
+    }
+)
+"""Fields that events must have, and what these may hold."""

@@ -23,7 +23,6 @@ _PR_SET_PDEATHSIG = 1
 
 def _child(command: list[str], guard: int) -> None:
     """Become COMMAND, dying with the guard; never returns."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash must not fill the disk
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != guard:  # it died before the line above
@@ -49,6 +48,8 @@ def _end_like(status: int) -> None:
 def main() -> None:
     """Start COMMAND and wait for its end or the supervisor's."""
     lifeline, command = int(sys.argv[1]), sys.argv[2:]
+    # A crash must not fill the disk; the guard ends as its child did, so neither may write a core.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the supervisor decides, not the terminal
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     woken, wake = os.pipe()

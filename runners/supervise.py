@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -34,6 +34,10 @@ POLL_S: Final = 0.05
 FAMILY_S: Final = 1.0
 """How often new grandchildren are looked for [s]: that lists all processes of the machine."""
 _TAIL_BYTES: Final = 65_536
+_LINE_BYTES: Final = 1 << 26
+"""Longest event that is waited for; what is longer comes from a child gone mad."""
+_DRAIN_S: Final = 5.0
+"""How long what is left in the pipes is read at most, should somebody go on writing [s]."""
 _OUT_OF_MEMORY: Final = re.compile(
     r"bad_alloc|out of memory|resource[_ ]?exhausted|MemoryError|cannot allocate memory"
     r"|OOM when allocating",
@@ -74,7 +78,7 @@ class _Watch:
     limits: Limits
     started_s: float
     told: list[Event] = field(default_factory=list)
-    rest: bytes = b""
+    rest: bytearray = field(default_factory=bytearray)
     tail: bytes = b""
     peak_rss_bytes: int = 0
     family: list[psutil.Process] = field(default_factory=list)
@@ -165,6 +169,7 @@ def _follow(
             for key, _ in selector.select(0 if gone else POLL_S):
                 _read(watch, key.fd, reading, on_event)
             if gone:
+                _kill_group(watch.child)  # else a worker left behind could write for ever
                 _drain(watch, reading, output.fileno(), on_event)
                 return
             beat()
@@ -182,17 +187,28 @@ def _read(watch: _Watch, fd: int, reading: int, on_event: Callable[[Event], None
     if fd != reading:
         watch.tail = (watch.tail + data)[-_TAIL_BYTES:]
         return bool(data)
-    *lines, watch.rest = (watch.rest + data).split(b"\n")
-    for line in lines:
+    for line in _lines(watch, data):
         if event := events.parse(line):
             watch.told.append(event)
             on_event(event)
     return bool(data)
 
 
+def _lines(watch: _Watch, data: bytes) -> Iterator[bytes]:
+    """Lines that `data` ends; the beginning of the next one is kept."""
+    *ended, rest = data.split(b"\n")
+    for line in ended:
+        yield bytes(watch.rest + line)
+        watch.rest.clear()
+    watch.rest += rest
+    if len(watch.rest) > _LINE_BYTES:
+        watch.rest.clear()
+
+
 def _drain(watch: _Watch, reading: int, output: int, on_event: Callable[[Event], None]) -> None:
+    end_s = time.perf_counter() + _DRAIN_S
     for fd in (reading, output):
-        while _read(watch, fd, reading, on_event):
+        while _read(watch, fd, reading, on_event) and time.perf_counter() < end_s:
             pass
 
 
@@ -279,12 +295,20 @@ def classify(
 def _from_exit(returncode: int, output: str) -> tuple[Status, str]:
     """The end of a child that said nothing of it: by its exit code or signal and its last line."""
     last = next((x.strip() for x in reversed(output.splitlines()) if x.strip()), "no output")
-    how = f"exit code {returncode}" if returncode >= 0 else signal.Signals(-returncode).name
+    how = f"exit code {returncode}" if returncode >= 0 else _signal_name(-returncode)
     if _OUT_OF_MEMORY.search(output):
         return "oom", f"{how}: {last}"
     if -returncode in {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}:
         return "killed", f"{how} from outside (a person, or the kernel short of memory)"
     return "crashed", f"{how}: {last}"
+
+
+def _signal_name(number: int) -> str:
+    """SIGSEGV for 11; real-time signals have no names."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _gb(size: float) -> str:
