@@ -1,34 +1,23 @@
 """Samples to train on: real digits, synthetic sets in known shapes, CIFAR where there is a network.
 
-Synthetic samples are made from raw PCG64 numbers, the only stream NumPy promises never to change:
-the same name, seed and number give the same bytes anywhere, and fewer samples are the first of
-more. They can be learnt (images carry their class's pattern, tokens follow a rule), but their
-accuracy says nothing about the real set whose shape they have.
+The same name, numbers and seed give the same bytes anywhere, told by their sha256.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from planner.store.cache import file_system, fill_folder
+from runners.child import synthetic
+from runners.child.synthetic import Bytes, Integers, Split
 from runners.workloads import DATASETS, DataSet
 
-Bytes = npt.NDArray[np.uint8]
-Integers = npt.NDArray[np.int32]
-PATTERN: Final = 8
-"""Rows and columns of a class's pattern; each cell covers the same share of the image."""
-CHUNK_BYTES: Final = 1 << 25
-"""Images are made in pieces of this size, so that memory holds the set hardly more than once."""
-SUCCESSORS: Final = 4
-"""Tokens that may follow a token, but for one in eight that follows no rule."""
 PADDING: Final = 4
 """Pixels around an image before it is cropped: what CIFAR's augmentation usually is."""
 
@@ -56,13 +45,6 @@ class Data:
     def synthetic(self) -> bool:
         """Whether the samples are made up."""
         return self.dataset.synthetic
-
-
-class Split(NamedTuple):
-    """Samples and their targets."""
-
-    x: np.ndarray
-    y: Integers
 
 
 def load(name: str, train_samples: int, validation_samples: int, seed: int) -> Data:
@@ -106,8 +88,8 @@ def _splits(dataset: DataSet, wanted: tuple[int, int], seed: int) -> tuple[Split
         return _digits(wanted, seed)
     if not dataset.synthetic:
         return _downloaded(dataset, wanted)
-    make = _synthetic_images if dataset.task == "images" else _synthetic_tokens
-    return make(dataset, wanted[0], seed, "train"), make(dataset, wanted[1], seed, "validation")
+    train, validation = zip(wanted, ("train", "validation"), strict=True)
+    return synthetic.make(dataset, *train, seed), synthetic.make(dataset, *validation, seed)
 
 
 # -- real ----------------------------------------------------------------------------------------
@@ -123,7 +105,7 @@ def _digits(wanted: tuple[int, int], seed: int) -> tuple[Split, Split]:
     found = load_digits()
     images = np.rint(found.images[..., None] * (255 / 16)).astype(np.uint8)
     labels = found.target.astype(np.int32)
-    order = np.argsort(_raw(len(labels), seed, "digits"), kind="stable")
+    order = np.argsort(synthetic.raw(len(labels), seed, "digits"), kind="stable")
     first = DATASETS["digits"].train_samples
     train, validation = order[: wanted[0]], order[first : first + wanted[1]]
     return Split(images[train], labels[train]), Split(images[validation], labels[validation])
@@ -146,67 +128,6 @@ def _downloaded(dataset: DataSet, wanted: tuple[int, int]) -> tuple[Split, Split
         for (x, y), count in zip(parts, wanted, strict=True)
     )
     return train, validation
-
-
-# -- synthetic -----------------------------------------------------------------------------------
-
-
-def _raw(count: int, seed: int, *purpose: str) -> npt.NDArray[np.uint64]:
-    """`count` 64-bit numbers; each seed and purpose has a stream of its own."""
-    words = int.from_bytes(hashlib.sha256(" ".join(purpose).encode()).digest()[:8], "little")
-    return np.random.PCG64(np.random.SeedSequence([seed, words])).random_raw(count)
-
-
-def _raw_bytes(count: int, raw: npt.NDArray[np.uint64]) -> Bytes:
-    return raw.astype("<u8", copy=False).view(np.uint8)[:count]
-
-
-def _synthetic_images(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
-    """Each image is its class's pattern of 8x8 cells (0..127) and noise (0..127), added."""
-    height, width, channels = dataset.shape
-    cells = (dataset.classes, PATTERN, PATTERN, channels)
-    count = int(np.prod(cells))
-    patterns = _raw_bytes(count, _raw(-(-count // 8), seed, dataset.name, "patterns")) >> 1
-    patterns = patterns.reshape(cells)
-    labels = (_raw(samples, seed, dataset.name, split, "labels") % dataset.classes).astype(np.int32)
-    size = height * width * channels
-    x = _raw_bytes(samples * size, _raw(-(-samples * size // 8), seed, dataset.name, split))
-    x = x.reshape(samples, height, width, channels)
-    for piece in _pieces(samples, size):
-        large = patterns[labels[piece]].repeat(height // PATTERN, axis=1)
-        x[piece] >>= 1
-        x[piece] += large.repeat(width // PATTERN, axis=2)
-    return Split(x, labels)
-
-
-def _pieces(samples: int, size: int) -> Iterator[slice]:
-    step = max(1, CHUNK_BYTES // size)
-    return (slice(begin, begin + step) for begin in range(0, samples, step))
-
-
-def _synthetic_tokens(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
-    """Sequences in which a token is mostly one of four that its predecessor allows.
-
-    Small tokens are more frequent, as common words are, so a loss falls from the first steps.
-    """
-    length, vocabulary = dataset.shape[0], dataset.classes
-    allowed = _frequent(_raw(vocabulary * SUCCESSORS, seed, dataset.name, "rule"), vocabulary)
-    allowed = allowed.reshape(vocabulary, SUCCESSORS)
-    raw = _raw(samples * (length + 1), seed, dataset.name, split).reshape(samples, length + 1)
-    free = _frequent(raw, vocabulary)
-    ruled, choice = (raw & 7) != 0, (raw >> 3) % SUCCESSORS
-    tokens = free.copy()
-    for place in range(1, length + 1):
-        follows = allowed[tokens[:, place - 1], choice[:, place]]
-        tokens[:, place] = np.where(ruled[:, place], follows, free[:, place])
-    return Split(tokens[:, :-1].copy(), tokens[:, 1:].copy())
-
-
-def _frequent(raw: npt.NDArray[np.uint64], vocabulary: int) -> Integers:
-    """Tokens from raw numbers, token t about as t**(-2/3): the cube of an even draw."""
-    even = (raw >> 11).astype(np.float64) * 2.0**-53
-    tokens: Integers = (vocabulary * (even * even * even)).astype(np.int32)
-    return tokens
 
 
 # -- on the way to the network -------------------------------------------------------------------

@@ -123,7 +123,7 @@ import json
 from dataclasses import replace
 import keras
 import numpy as np
-from runners.child import datasets, optimizers
+from runners.child import optimizers, synthetic
 from runners.workloads import CATALOGUE, DATASETS, build
 keras.utils.set_random_seed(0)
 images = DATASETS["synthetic-cifar10"]
@@ -132,8 +132,7 @@ loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 told = {}
 for name, options in SMALL.items():
     data = images if CATALOGUE[name].task == "images" else tokens
-    make = datasets._synthetic_images if data is images else datasets._synthetic_tokens
-    x, y = make(data, 256, 0, "train")
+    x, y = synthetic.make(data, 256, "train", seed=0)
     model = build(name, data, options)
     model.compile(optimizers.make("adam", 0.003), loss)
     told[name] = model.fit(x, y, batch_size=32, epochs=4, verbose=0).history["loss"]
