@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from planner.store.commit import CommitError
 from runners import commands
+from runners.answers import refuse
 from runners.spec import SpecError
 
 EPILOG = """\
@@ -29,9 +30,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return int(asked.command(asked, stopper.asked))
     except SpecError as error:
-        return commands.refuse(asked, error.problems, str(error))
+        return refuse(asked, error.problems, str(error))
     except CommitError as error:
-        return commands.refuse(asked, [str(error.strerror)], str(error.strerror))
+        return refuse(asked, [str(error.strerror)], str(error.strerror))
 
 
 class Stopper:

@@ -4,45 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.durations import in_words
 from planner.records import Row
 from planner.store.commit import CommitError
 from planner.store.files import write_once
 from planner.store.queue import Turn
 from planner.store.sweeps import SweepStatus, condition, read_statuses, state_folder
 from runners import design, max_batch, plans, spec, sweep
+from runners.answers import FAILED, OK, REFUSED, STOPPED, Stop, print_plan, refuse, say
 from runners.cases import Case
 from runners.context import Context, context, measurer, name_result_set
+from runners.converge_command import converge_command
 from runners.expand import Automatic
 from runners.progress import Progress
-from runners.spec import SpecError
 from runners.supervise import Stopped
 from runners.sweep import Journal
 from runners.workloads import DATASETS
-
-Stop = Callable[[], bool]
-OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
-
-
-def refuse(asked: argparse.Namespace, problems: Sequence[str], text: str) -> int:
-    """Say why a request is not carried out."""
-    if asked.json:
-        say(json.dumps({"problems": list(problems)}))
-    print(text, file=sys.stderr)  # noqa: T201 - this is the command line
-    return REFUSED
-
-
-def say(text: str) -> None:
-    """A line on standard output."""
-    print(text, flush=True)  # noqa: T201 - this is the command line
-
 
 # -- plan and sweeps -----------------------------------------------------------------------------
 
@@ -73,49 +57,6 @@ def plan_command(asked: argparse.Namespace, _: Stop) -> int:
     else:
         print_plan(known, made, asked.price_per_hour)
     return OK
-
-
-def print_plan(known: Context, made: plans.Plan, price_per_hour: float | None = None) -> None:
-    """The plan for people: every run, then the sums, then the smallest design."""
-    say(f"{known.spec.title}, on {known.system_name}")
-    for p in made.planned:
-        time_text = "done" if p.done else _seconds(p.expected.seconds if p.expected else None)
-        memory = p.expected.memory_bytes if p.expected else None
-        say(f"  {p.case.words:<58} {time_text:>14} {_bytes(memory):>9}")
-    for group in known.expanded.automatic:
-        say(f"  {group.case.workload}: batch sizes are searched first, up to what fits")
-    for name, runs in (("left", made.left), ("all", made.planned), ("smallest", made.smallest)):
-        say(f"{name:>9}: {_sum(known, runs, price_per_hour)}")
-    if made.smallest:
-        sizes = ", ".join(map(str, sorted({p.case.batch for p in made.smallest})))
-        say(f"The smallest design that answers: batches {sizes}; {design.EPOCHS} epochs.")
-    say(f"Known from {made.basis}." if made.basis else
-        "No results tell of a time yet: `plan --probe` runs two steps of each.")  # fmt: skip
-
-
-def _sum(known: Context, runs: Sequence[plans.Planned], price_per_hour: float | None) -> str:
-    total = plans.totals(known, runs, price_per_hour)
-    hours = "time not known"
-    if total.hours is not None:
-        low, high = total.low_hours, total.high_hours
-        between = f" (between {_hours(low)} and {_hours(high)})" if low and high else ""
-        hours = _hours(total.hours) + between
-    cost = "cost not known" if total.cost is None else (
-        f"{total.cost:.2f} {known.spec.cost.currency}")  # fmt: skip
-    energy = "energy not known" if total.energy_kwh is None else f"{total.energy_kwh:.3f} kWh"
-    return f"{total.runs} runs, {hours}, {_bytes(total.memory_bytes)} memory, {energy}, {cost}"
-
-
-def _seconds(seconds: float | None) -> str:
-    return "not known" if seconds is None else in_words(seconds)
-
-
-def _hours(hours: float | None) -> str:
-    return _seconds(None if hours is None else hours * 3600)
-
-
-def _bytes(size: float | None) -> str:
-    return "?" if size is None else f"{size / 1e9:.2f} GB"
 
 
 # -- run and resume ------------------------------------------------------------------------------
@@ -258,7 +199,7 @@ def search(
     return max_batch.search(
         probe,
         bound=bound if data.synthetic else min(bound, group.case.train_samples),
-        memory_bytes=_memory_end(known),
+        memory_bytes=plans.memory_end(known),
     )
 
 
@@ -269,17 +210,6 @@ def _row_of_probe(known: Context, case: Case, book: Journal, shown: Progress, st
     book.status = replace(quiet.status, planned=book.status.planned,
                           finished=book.status.finished, failed=book.status.failed)  # fmt: skip
     return made[-1] if made else sweep.done_in(known.folder).rows[case.case_id][-1]
-
-
-def _memory_end(known: Context) -> float | None:
-    """Where memory ends [bytes]: the card's, or this process's limit on a host."""
-    from runners import machine
-
-    if known.memory_bytes:
-        return float(known.memory_bytes)
-    if known.host.device != "cpu":
-        return known.facts.get("accelerator_memory_bytes")
-    return known.spec.limits.memory_share * machine.memory_limit_bytes()
 
 
 def max_batch_command(asked: argparse.Namespace, stop: Stop) -> int:
@@ -351,12 +281,11 @@ def status_command(asked: argparse.Namespace, _: Stop) -> int:
 
 
 def _all_statuses(asked: argparse.Namespace) -> int:
-    import os
-
     found = read_statuses(state_folder(os.environ))
     if asked.json:
-        say(json.dumps([{"ticket": s.ticket, "sweep": s.sweep, "condition": condition(s),
-                         "finished": s.finished, "planned": s.planned} for s in found]))  # fmt: skip
+        told = [{"ticket": s.ticket, "sweep": s.sweep, "condition": condition(s),
+                 "finished": s.finished, "planned": s.planned} for s in found]  # fmt: skip
+        say(json.dumps(told))
         return OK
     if not found:
         say("No sweep has been started on this machine.")
@@ -364,11 +293,6 @@ def _all_statuses(asked: argparse.Namespace) -> int:
         how = f"{condition(s):<12} {s.finished} of {s.planned} runs"
         say(f"{s.sweep:<18} {how}  {s.message or ''}")
     return OK
-
-
-def converge_command(asked: argparse.Namespace, _: Stop) -> int:
-    """Steps to a target against batch size."""
-    raise SpecError(str(asked.spec), ["converge is not wired yet"])
 
 
 COMMANDS: Final[MappingProxyType[str, Callable[[Any, Stop], int]]] = MappingProxyType(

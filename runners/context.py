@@ -53,7 +53,7 @@ def context(asked: argparse.Namespace) -> Context:
     environ = dict(os.environ)
     if asked.backend:
         environ["KERAS_BACKEND"] = asked.backend
-    found = pythons(_named(asked.python), environ)
+    found = pythons(named_pythons(asked.python), environ)
     host = detect(found, environ)
     if asked.device:
         host = Host(device=asked.device, backends=host.backends)
@@ -74,7 +74,7 @@ def context(asked: argparse.Namespace) -> Context:
     )
 
 
-def _named(given: list[str]) -> dict[str, str]:
+def named_pythons(given: list[str]) -> dict[str, str]:
     """BACKEND=PATH of the command line."""
     wrong = [g for g in given if "=" not in g]
     if wrong:
@@ -82,13 +82,14 @@ def _named(given: list[str]) -> dict[str, str]:
     return dict(g.split("=", 1) for g in given)
 
 
-def measurer(known: Context) -> Measure:
+def measurer(known: Context, *, timeout_s: float | None = None) -> Measure:
     """What measures a case of this sweep: a fresh child with the sweep's limits."""
+    limit_s = known.spec.limits.timeout_s
     bench = Bench(
         pythons=known.pythons,
         environ=known.environ,
         cache=known.state / "cache",
-        timeout_s=known.spec.limits.timeout_s,
+        timeout_s=limit_s if timeout_s is None else min(timeout_s, limit_s),
         memory_share=known.spec.limits.memory_share,
         memory_bytes=known.memory_bytes,
     )

@@ -47,10 +47,10 @@ def forecast(case: Case, known: Sequence[Row], system_name: str) -> Forecast | N
     if not told:
         return None
     step = _step_s(case, told)
-    start = _start_s(case, here)
+    starts = _start_s(case, here)
     passes = steps_in(case) * case.epochs
     checks = _validation_s(case, told, step[1]) * case.epochs
-    low, mid, high = (start + passes * s + checks for s in step)
+    low, mid, high = (a + passes * s + checks for a, s in zip(starts, step, strict=True))
     powers = [r["mean_power_watts"] for r in told if r.get("mean_power_watts")]
     return Forecast(
         seconds=mid, low_s=low, high_s=high, memory_bytes=memory_at(case.batch, told),
@@ -88,12 +88,18 @@ def _step_s(case: Case, told: Sequence[Row]) -> tuple[float, float, float]:
     return guess / max(doubt, 1.1), guess, guess * max(doubt, 1.1)
 
 
-def _start_s(case: Case, here: Sequence[Row]) -> float:
-    """Everything that is no step: start, tracing, and what is asked after training [s]."""
+def _start_s(case: Case, here: Sequence[Row]) -> tuple[float, float, float]:
+    """Everything that is no step: start, tracing, what is asked after training; with bounds [s]."""
     same = [r for r in here if r.get("backend") == case.backend and r.get("total_s")]
     model = planned(case)["model"]
     near = [r for r in same if r.get("model") == model] or same
-    return statistics.fmean(_not_steps_s(r) for r in near) if near else 0.0
+    if not near:
+        return 0.0, 0.0, 0.0
+    taken = [_not_steps_s(r) for r in near]
+    mid = statistics.fmean(taken)
+    # One start says nothing of how starts differ: a quarter is what they were seen to differ by.
+    spread = max(2 * statistics.pstdev(taken), 0.05 * mid) if len(taken) > 2 else 0.25 * mid
+    return max(mid - spread, 0.0), mid, mid + spread
 
 
 def _not_steps_s(row: Row) -> float:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from planner.records import Row
-from runners import design
+from runners import design, machine
 from runners.cases import Case
 from runners.context import Context, known_rows, measurer
 from runners.forecast import Forecast, forecast
 from runners.measure import Hooks
 from runners.sweep import Done, done_in
 from runners.workloads import DATASETS
+
+PROBE_S: Final = 180.0
+"""Most time a probe of two steps may take [s]; a longer one tells enough by not ending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,8 @@ def plan(known: Context, *, probe: bool = False) -> Plan:
     if probe and (new := _probes(known, rows)):
         rows, basis = [*rows, *new], "measured runs of this machine and a probe of two steps"
     planned = [_planned(c, known, rows, done) for c in cases]
-    small = [_planned(c, known, rows, done) for c in design.smallest(cases)]
+    fitting = [p.case for p in planned if _fits(p.expected, known)]
+    small = [_planned(c, known, rows, done) for c in design.smallest(fitting)]
     told = any(p.expected for p in planned)
     return Plan(
         planned=tuple(planned),
@@ -68,9 +72,25 @@ def _planned(case: Case, known: Context, rows: Sequence[Row], done: Done) -> Pla
     )
 
 
+def _fits(expected: Forecast | None, known: Context) -> bool:
+    """Whether a run would fit, as far as anybody knows."""
+    memory = expected.memory_bytes if expected else None
+    end = memory_end(known)
+    return memory is None or end is None or memory <= end
+
+
+def memory_end(known: Context) -> float | None:
+    """Where memory ends [bytes]: as asked, the card's, or this process's limit on a host."""
+    if known.memory_bytes:
+        return float(known.memory_bytes)
+    if known.host.device != "cpu":
+        return known.facts.get("accelerator_memory_bytes")
+    return known.spec.limits.memory_share * machine.memory_limit_bytes()
+
+
 def _probes(known: Context, rows: Sequence[Row]) -> list[Row]:
     """Two epochs of two steps at the smallest and the largest batch of every unknown group."""
-    run = measurer(known)
+    run = measurer(known, timeout_s=PROBE_S)
     made: list[Row] = []
     for group in design.groups(known.expanded.cases):
         if all(forecast(c, rows, known.system_name) for c in group):

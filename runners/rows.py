@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from planner.records import Row
+from planner.schema import COLUMNS
 from runners.cases import Case
 from runners.events import Event
 from runners.expand import steps_in
@@ -16,6 +17,10 @@ from runners.supervise import Ended
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
 
 FRAMEWORKS: Final = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
+_NOT_TOLD: Final = frozenset(
+    c.name for c in COLUMNS if (c.group == "identity" and c.name != "note") or c.required
+)
+"""What a run is and how it ended: the supervisor says it, no child."""
 
 
 def row_of(
@@ -116,7 +121,7 @@ def _columns(told: Iterable[Event]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for event in told:
         merged |= {k: v for k, v in event.get("columns", {}).items() if v is not None}
-    return merged
+    return {k: v for k, v in merged.items() if k not in _NOT_TOLD}
 
 
 def _epoch(event: Event) -> dict[str, Any]:
@@ -138,7 +143,7 @@ def _memory(ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _extra(case: Case, ended: Ended) -> dict[str, Any]:
     """What has no column: the case's id (how a resume knows it) and what the child added."""
-    merged: dict[str, Any] = {"case_id": case.case_id, "wall_s": round(ended.wall_s, 3)}
+    merged: dict[str, Any] = {}
     for event in ended.events:
         merged |= event.get("extra", {})
-    return merged
+    return merged | {"case_id": case.case_id, "wall_s": round(ended.wall_s, 3)}

@@ -158,6 +158,8 @@ def read(path: Path) -> Spec:
 
 def from_table(name: str, body: Table) -> Spec:
     """The sweep of a TOML table."""
+    if "target" in body and "runs" not in body:
+        raise SpecError(name, ["it is a sweep of steps to a target: use `converge` for it."])
     problems = [*_top_problems(body), *_block_problems(body)]
     if problems:
         raise SpecError(name, problems)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import keras
 import numpy as np
@@ -150,6 +150,10 @@ class Fed:
     keywords: dict[str, Any] = field(default_factory=dict)
 
 
+_SHUFFLED: Final = {"shuffle": False}
+"""These feeds draw their own order; Keras must not draw a second one."""
+
+
 def for_fit(case: Case, data: Data, images: PngFolder | None) -> Fed:
     """The feed the case names, as `model.fit` takes it."""
     if case.feed == "numpy":
@@ -159,12 +163,12 @@ def for_fit(case: Case, data: Data, images: PngFolder | None) -> Fed:
         )
     if case.feed == "generator":
         steps = Samples(case, data, images)
-        return Fed(x=_for_ever(steps), keywords={"steps_per_epoch": len(steps)})
+        return Fed(x=_for_ever(steps), keywords={"steps_per_epoch": len(steps), **_SHUFFLED})
     if case.feed == "PyDataset":
-        return Fed(x=Samples(case, data, images))
+        return Fed(x=Samples(case, data, images), keywords=_SHUFFLED)
     if case.feed == "tf.data":
-        return Fed(x=_tf_epoch(case, data, images))
-    return Fed(x=_directory(case, images))
+        return Fed(x=_tf_epoch(case, data, images), keywords=_SHUFFLED)
+    return Fed(x=_directory(case, images), keywords=_SHUFFLED)
 
 
 def _for_ever(samples: Samples) -> Iterator[Batch]:

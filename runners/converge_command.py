@@ -1,0 +1,83 @@
+"""The command `converge`: steps to a target, in turn with the sweeps of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from planner.store.commit import CommitError
+from planner.store.files import write_once
+from planner.store.queue import Turn
+from planner.store.sweeps import state_folder
+from runners import machine, spec, sweep
+from runners.answers import STOPPED, Stop, refuse, say
+from runners.context import named_pythons
+from runners.converge import spec as target_spec
+from runners.converge.children import supervised
+from runners.converge.measure import converge
+from runners.host import pythons
+from runners.spec import SpecError
+from runners.supervise import ROOT, Stopped
+from runners.sweep import Journal
+
+
+def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
+    """Steps to a target against batch size, in turn with the sweeps of this machine."""
+    path = spec.find(asked.spec)
+    asked_for = target_spec.read(path)
+    python = pythons(named_pythons(asked.python), os.environ).get("tensorflow")
+    if python is None:
+        text = "Steps to a target need TensorFlow here. Install it (requirements.txt)."
+        return refuse(asked, [text], text)
+    facts = machine.facts("cpu", devices=1)
+    results = (ROOT / asked.results.expanduser()).resolve()
+    groups = len(asked_for.optimizers) * len(asked_for.batch)
+    ticket = asked.ticket or sweep.new_ticket(asked_for.name)
+    state = state_folder(os.environ)
+    write_once(state / ticket / "spec.toml", path.read_bytes())
+    book = sweep.journal(
+        state, ticket, sweep=asked_for.name, title=asked_for.title, planned=groups,
+        result_set=sweep.slug(asked.name or f"{asked_for.name} {facts['system_name']}"),
+        folder=str(results),
+    )  # fmt: skip
+    return _converge(asked, book, python.path, facts, stop)
+
+
+def _converge(
+    asked: argparse.Namespace,
+    book: Journal,
+    python: str,
+    facts: Mapping[str, Any],
+    stop: Stop,
+) -> int:
+    turn = Turn(book.state)
+    limit = int(asked.memory_limit * 1e9) if asked.memory_limit else None
+    run_child = supervised(
+        os.environ, timeout_s=target_spec.read(spec.find(asked.spec)).limits.timeout_s,
+        memory_bytes=limit, python=python, beat=book.beat, stop=stop,
+    )  # fmt: skip
+
+    def told(text: str) -> None:
+        say(text)
+        book.update(current=text[:200])
+
+    try:
+        sweep.wait_for_turn(turn, book, stop)
+        code = converge(spec.find(asked.spec), Path(book.status.folder), facts, run_child, told,
+                        name=book.status.result_set)  # fmt: skip
+        book.update(phase="finished", ended_at=time.time(), finished=book.status.planned,
+                    current=None)  # fmt: skip
+    except Stopped:
+        text = "Stopped: every group that was finished is saved, none is half."
+        book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
+        say(f"{text} Go on with: python -m runners converge {asked.spec}")
+        return STOPPED
+    except (CommitError, SpecError) as error:
+        book.update(phase="failed", ended_at=time.time(), message=str(error)[:500])
+        raise
+    finally:
+        turn.give_back()
+    return code
