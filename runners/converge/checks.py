@@ -97,7 +97,7 @@ OPTIMIZER: Final[Table] = MappingProxyType(
 def problems(body: Table) -> list[str]:
     """Everything that is wrong; an empty list where the sweep can be run."""
     found = _of_table(body, TOP, "")
-    sound = {k: v for k, v in body.items() if k in TOP and TOP[k].fits(v)}
+    sound = {k: v for k, v in body.items() if k in TOP and _fits(TOP[k], v)}
     found += _of_table(sound.get("learning_rates", {}), RATES, "learning_rates.")
     found += _of_table(sound.get("limits", {}), LIMITS, "limits.")
     for name, table in sound.get("optimizers", {}).items():

@@ -1,0 +1,108 @@
+"""Sweeps of steps to a target: read, checked, and what follows from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runners.converge.spec import Plan, from_table, read
+from runners.spec import SWEEPS, SpecError
+from tests.runners.converge_stand_in import BODY
+
+
+def _problems(body: dict[str, Any]) -> str:
+    with pytest.raises(SpecError) as told:
+        from_table("broken", body)
+    return "\n".join(told.value.problems)
+
+
+def test_everything_that_is_wrong_is_told_at_once() -> None:
+    told = _problems(
+        {
+            "titel": "x",
+            "workload": "mlp",
+            "options": {"units": 64, "width": 3},
+            "dataset": "synthetic-tokens",
+            "batch": [8, 8],
+            "seeds": 0,
+            "target": 2.5,
+            "sampling": "at random",
+            "learning_rates": {"factor": 1, "count": 2, "widen": 1},
+            "optimizers": {"sgdm": {"lowest_rate": 1}, "adam": {}, "sgd": {"lowest_rate": 0}},
+            "limits": {"patience": 0.5, "steps": True},
+        }
+    )
+    for part in (
+        "titel: is not known. Did you mean title?",
+        "title: is missing",
+        "options.width: is not known",
+        "dataset: synthetic-tokens holds tokens, mlp takes images",
+        "batch: is [8, 8]",
+        "seeds: is 0",
+        "target: is 2.5; it must be a validation error between 0 and 1",
+        "sampling: is 'at random'",
+        "learning_rates.factor: is 1",
+        "learning_rates.count: is 2",
+        "learning_rates.widen: is not known. Did you mean",
+        "optimizers.sgdm: is not known. Did you mean sgd?",
+        "optimizers.adam.lowest_rate: is missing",
+        "optimizers.sgd.lowest_rate: is 0",
+        "limits.patience: is 0.5",
+        "limits.steps: is True",
+    ):
+        assert part in told
+
+
+def test_a_table_of_wrong_types_is_refused_and_not_a_crash() -> None:
+    told = _problems({"title": 3, "workload": ["mlp"], "batch": 8, "target": "low",
+                      "learning_rates": [1], "optimizers": {"sgd": 0.1}, "limits": 3})  # fmt: skip
+    assert "workload: is ['mlp']" in told
+    assert "optimizers.sgd: must be a table" in told
+
+
+def test_a_batch_larger_than_the_set_needs_sampling_with_replacement() -> None:
+    body = {**BODY, "batch": [64, 2048]}
+    assert "2048 is more than the 1280 training samples" in _problems(body)
+    allowed = from_table("allowed", {**body, "sampling": "with replacement"})
+    assert allowed.batch == (64, 2048)
+
+
+def test_a_real_set_cannot_give_more_samples_than_it_holds() -> None:
+    assert "the data set holds 1280" in _problems({**BODY, "train_samples": 1281})
+
+
+def test_a_file_that_is_no_toml_is_told_by_name(tmp_path: Path) -> None:
+    (tmp_path / "torn.toml").write_text("title = ")
+    with pytest.raises(SpecError, match=r"torn\.toml"):
+        read(tmp_path / "torn.toml")
+
+
+def test_shipped_sweeps_can_be_read() -> None:
+    plans = [read(p) for p in sorted(SWEEPS.glob("digits-steps*.toml"))]
+    full = next(p for p in plans if p.name == "digits-steps-to-target")
+    assert len(plans) == 2
+    assert (len(full.optimizers), full.batch[0], full.batch[-1]) == (3, 8, 2048)
+    assert (full.learning_rates.count, full.seeds, full.target) == (11, 5, 0.025)
+
+
+@pytest.mark.parametrize(("batch", "steps"), [(8, 8), (32, 4), (128, 1), (2048, 1)])
+def test_large_batches_are_evaluated_at_every_step(batch: int, steps: int) -> None:
+    assert _plan().interval(batch) == steps
+    assert from_table("x", {**BODY, "evaluate_every": 5}).interval(batch) == 5
+
+
+def test_the_step_limit_falls_with_the_batch_as_steps_to_a_target_do() -> None:
+    plan = from_table("x", {**BODY, "limits": {"steps": 100, "epochs": 2}})
+    assert plan.steps_limit(8) == 100 + 2 * 1280 // 8
+    assert plan.steps_limit(1280) == 102
+
+
+def test_more_batch_sizes_belong_to_the_same_set_but_another_target_does_not() -> None:
+    assert _plan().digest == from_table("sweep", {**BODY, "batch": [16]}).digest
+    assert _plan().digest != from_table("sweep", {**BODY, "target": 0.1}).digest
+
+
+def _plan() -> Plan:
+    return from_table("sweep", BODY)
