@@ -12,6 +12,8 @@ from pages.parts.links import Link, as_text
 from pages.parts.measuring import NotDoneError, Plan
 from planner.durations import in_words
 
+USUAL: Final = "quick"
+"""What is offered first: it takes minutes, the others may take hours."""
 UNKNOWN: Final = "not known"
 _PROBED: Final = "measure.probed"
 
@@ -23,7 +25,7 @@ def choose(link: Link) -> dict[str, str] | NotDoneError:
     except NotDoneError as why:
         return why
     if names:
-        link.one("sweep", list(names), next(iter(names)))
+        link.one("sweep", list(names), USUAL if USUAL in names else next(iter(names)))
     return names
 
 
@@ -120,7 +122,8 @@ def basis(planned: Plan) -> str:
         )
     low, high = planned.hours_low, planned.hours_high
     limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
-    return f"Time predicted {planned.hours_basis or 'without a stated basis'}{limits}."
+    source = (planned.hours_basis or "what is not said").removeprefix("from ")
+    return f"Time predicted from {source}{limits}."
 
 
 def _time(hours: float) -> str:
@@ -152,12 +155,12 @@ def _buttons(link: Link, planned: Plan, generation: int, busy: set[str]) -> None
             "Start", type="primary", icon=":material/play_arrow:", key="measure.start",
             disabled=mine or not planned.left, on_click=_start, args=(link, planned),
         )  # fmt: skip
-        if planned.hours is None and planned.left:
-            st.button(
-                "Time two steps", icon=":material/speed:", key="measure.probe",
-                disabled=bool(busy), on_click=_probe, args=(planned.name, generation),
-            )  # fmt: skip
+        probe = bool(planned.hours is None and planned.left) and st.button(
+            "Time two steps", icon=":material/speed:", key="measure.probe", disabled=bool(busy)
+        )
         widgets.share(link, sentence(planned), "content")
+    if probe:
+        _probe(planned.name, generation)
     if mine:
         st.caption("It is being measured, or waits to be: see above.")
     elif busy:
@@ -176,11 +179,13 @@ def _start(link: Link, planned: Plan) -> None:
 
 def _probe(name: str, generation: int) -> None:
     try:
-        found = measuring.probe(name)
+        with st.spinner("Timing two steps of each network: seconds to minutes", show_time=True):
+            found = measuring.probe(name)
     except NotDoneError as why:
         st.toast(as_text(f"Not timed. {why}"), icon=":material/block:")
         return
     st.session_state[_PROBED] = (name, generation, found)
+    st.rerun()
 
 
 def _probed(name: str, generation: int) -> Plan | None:

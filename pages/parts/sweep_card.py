@@ -202,10 +202,17 @@ def _curves(shared: Store, result_set: str) -> None:
     systems = slugs(within["system"])
     all_of = {name: s for s, name in slugs(asked.workloads(shared)).items()}
     names = [n for n in within["workload"] if n in all_of]
-    for name in names[:MOST_LINKS]:
-        label = "Throughput curve" if len(names) == 1 else f"Throughput of {as_text(name)}"
+    for name, short in list(zip(names, told_apart(names), strict=True))[:MOST_LINKS]:
         wanted = {"workload": all_of[name], "systems": list(systems)[:1]}
+        label = f"Throughput of {as_text(short)}" if short else "Throughput curve"
         st.page_link(_THROUGHPUT, label=label, icon=":material/show_chart:", query_params=wanted)
+
+
+def told_apart(names: list[str]) -> list[str]:
+    """Workloads without the parts that all of them share; a single one needs no name."""
+    parts = [name.split(" · ") for name in names]
+    shared = set(parts[0]).intersection(*parts) if parts else set()
+    return [" · ".join(p for p in of if p not in shared) for of in parts]
 
 
 def _failures(shared: Store, result_set: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import measuring, permission
+from pages.parts import measuring, permission, sweep_card
 from pages.parts.measuring import NotDoneError
 from pages.parts.state import ROOT
 from planner.store import commit_runs, sweeps
@@ -191,6 +191,18 @@ def test_results_and_their_curve_are_one_click_away_once_there_is_one(sweeping: 
     assert [p.proto.label for p in links] == ["Results of this sweep", "Throughput curve"]
     assert links[0].proto.query_string == "result_set=small"
     assert links[1].proto.query_string == "workload=resnet-50&systems=t4"
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        ([], []),
+        (["A · x · SGD"], [""]),
+        (["A · x · SGD", "A · x", "B · x · SGD"], ["A · SGD", "A", "B · SGD"]),
+    ],
+)
+def test_links_to_several_curves_name_only_what_differs(names: list[str], told: list[str]) -> None:
+    assert sweep_card.told_apart(names) == told
 
 
 def test_a_stopped_sweep_resumes_where_it_was(sweeping: Path) -> None:
