@@ -12,7 +12,7 @@ import streamlit as st
 from pages.parts import asked, theme, widgets
 from pages.parts.links import Link, as_text, slugs
 from pages.parts.state import store
-from planner import figures
+from planner import figures, utilization
 from planner.durations import hms, in_words
 from planner.export import csv_text
 from planner.runs import Run
@@ -293,6 +293,8 @@ def _provenance(shared: Store, run: Run) -> None:
 
 def _all_columns(shared: Store, run: Run) -> None:
     values = queries.all_columns(shared, run.run_id)
+    if used := utilization.sentence(values):
+        st.caption(used)
     rows = [
         {
             "Column": name,
