@@ -1,0 +1,196 @@
+"""The training itself, in real TensorFlow children of a few seconds each."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow.parquet as pq
+import pytest
+
+from runners import environment
+from runners.converge.children import supervised
+from runners.converge.measure import converge
+from runners.supervise import ROOT
+from tests.runners import converge_stand_in as stand_in
+
+REQUEST: Final[dict[str, Any]] = {
+    "workload": "mlp",
+    "options": {"units": 16},
+    "dataset": "digits",
+    "train_samples": 600,
+    "validation_samples": 200,
+    "data_seed": 0,
+    "optimizer": "momentum",
+    "batch": 32,
+    "rates": [0.02, 0.1],
+    "seeds": [0, 3],
+    "target": 0.001,
+    "sampling": "epochwise",
+    "interval": 4,
+    "steps_limit": 24,
+    "patience": 2.0,
+    "threads": 1,
+    "at_once": True,
+}
+SPEC: Final = """
+title = "Small grid"
+workload = "mlp"
+options = { units = 32 }
+dataset = "digits"
+batch = [16, 256]
+seeds = 2
+target = 0.12
+[learning_rates]
+count = 3
+widenings = 2
+widen_by = 3
+[optimizers.sgd]
+lowest_rate = 0.03125
+"""
+AGAINST_KERAS: Final = """
+import json
+import keras
+import numpy as np
+import tensorflow as tf
+from runners.child import datasets, optimizers, trials
+from runners.child.orders import Orders
+from runners.workloads import build
+
+data = datasets.load("digits", 200, 100, 0)
+make = lambda: build("mlp", data.dataset, {"units": 8})
+keras.utils.set_random_seed(0)
+model = make()
+weights = [trials.initial_weights(make, seed) for seed in (0, 1)]
+places = Orders([0, 1], 200, 16, "epochwise").take(6)
+entropy = tf.nn.sparse_softmax_cross_entropy_with_logits
+
+def by_keras(name, rate, trial):
+    for variable, value in zip(model.trainable_variables, weights[trial][0]):
+        variable.assign(value)
+    rule = optimizers.make(name, rate)
+    for at in places[trial]:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(entropy(data.train_y[at], model(data.train_x[at])))
+        rule.apply(tape.gradient(loss, model.trainable_variables), model.trainable_variables)
+    logits = model(data.validation_x).numpy()
+    wrong = float((logits.argmax(1) != data.validation_y).mean())
+    return [wrong, float(tf.reduce_mean(entropy(data.validation_y, logits)))]
+
+def norms_by_keras(at):
+    for variable, value in zip(model.trainable_variables, weights[0][0]):
+        variable.assign(value)
+    found = []
+    for part in at:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(entropy(data.train_y[part], model(data.train_x[part])))
+        grads = tape.gradient(loss, model.trainable_variables)
+        found.append(np.concatenate([g.numpy().ravel() for g in grads]))
+    return [float(np.mean([g @ g for g in found])), float((m := np.mean(found, axis=0)) @ m)]
+
+def stack(name):
+    made = trials.make(model, data, name, 2)
+    made.start([0.01, 0.1], [w[0] for w in weights], [w[1] for w in weights])
+    return made
+
+told = {}
+for name in ("sgd", "momentum", "nesterov", "adam"):
+    made = stack(name)
+    made.train(tf.constant(places))
+    errors, losses = (n.numpy().tolist() for n in made.evaluate())
+    ours = [list(pair) for pair in zip(errors, losses)]
+    told[name] = [ours, [by_keras(name, 0.01, 0), by_keras(name, 0.1, 1)]]
+draws = Orders([0, 1], 200, 16, "epochwise").draw(4, 8)
+told["norms"] = [[float(n[0]) for n in stack("sgd").norms(tf.constant(draws))],
+                 norms_by_keras(draws[0])]
+print(json.dumps(told))
+"""
+
+
+def _environment() -> dict[str, str]:
+    return environment.for_child(os.environ, backend="tensorflow", threads=1, device="cpu")
+
+
+def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries of a request
+    command = [sys.executable, "-m", "runners.child.converge"]
+    request = json.dumps({**REQUEST, **changes})
+    done = subprocess.run(
+        command, input=request, cwd=ROOT, env=_environment(), capture_output=True, text=True
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert [e["event"] for e in events] == ["imported", "built", "rows", "result"]
+    rows: list[dict[str, Any]] = events[2]["rows"]
+    return rows
+
+
+def test_trials_side_by_side_have_the_curves_of_trials_alone() -> None:
+    together, alone = _trials(), _trials(at_once=False)
+    for a, b in zip(together, alone, strict=True):
+        assert (a["learning_rate"], a["seed"]) == (b["learning_rate"], b["seed"])
+        assert [e["step"] for e in a["evaluations"]] == [4, 8, 12, 16, 20, 24]
+        for name, tolerance in (("loss", 1e-3), ("value", 0.0051)):  # one sample of 200
+            ours = [e[name] for e in a["evaluations"]]
+            assert ours == pytest.approx([e[name] for e in b["evaluations"]], rel=1e-3,
+                                         abs=tolerance)  # fmt: skip
+        assert a["gradient_noise_scale"] == pytest.approx(b["gradient_noise_scale"], rel=1e-2)
+    losses = [tuple(e["loss"] for e in t["evaluations"]) for t in together]
+    assert len(set(losses)) == 4
+
+
+def test_updates_and_gradient_norms_are_those_of_keras() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AGAINST_KERAS], cwd=ROOT, env=_environment(), capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert set(told) == {"sgd", "momentum", "nesterov", "adam", "norms"}
+    for name, (ours, by_keras) in told.items():
+        for a, b in zip(ours, by_keras, strict=True):
+            assert a == pytest.approx(b, rel=1e-4), name
+
+
+def test_a_diverged_trial_is_nan_with_its_step_and_harms_no_other() -> None:
+    rows = _trials(rates=[0.1, 1e20], optimizer="sgd")
+    assert [r["status"] for r in rows] == ["ok", "ok", "nan", "nan"]
+    assert all("learning rate 1e+20" in r["status_reason"] for r in rows[2:])
+    assert all(len(r["evaluations"]) == 6 for r in rows[:2])
+    assert not any(r["target_reached"] for r in rows)
+
+
+def test_a_network_that_cannot_be_stacked_trains_one_trial_after_the_other() -> None:
+    rows = _trials(workload="resnet8", options={"width": 4}, rates=[0.05], at_once=False,
+                   steps_limit=4, train_samples=64, validation_samples=32)  # fmt: skip
+    assert [r["seed"] for r in rows] == [0, 3]
+    assert all(r["status"] == "ok" and len(r["evaluations"]) == 1 for r in rows)
+
+
+def test_steps_fall_with_the_batch_and_a_cut_grid_is_widened(tmp_path: Path) -> None:
+    spec = tmp_path / "small.toml"
+    spec.write_text(SPEC)
+    child, said = supervised(dict(os.environ), timeout_s=300), list[str]()
+    assert converge(spec, tmp_path, stand_in.FACTS, child, said.append, name="set") == 0
+    rows = [r for p in (tmp_path / "set").glob("*.parquet") for r in pq.ParquetFile(p).read()
+            .to_pylist()]  # fmt: skip
+    few, many = (int(cell) for cell in said[-1].split()[1:])
+    assert few > 1.5 * many
+    large = {r["learning_rate"] for r in rows if r["global_batch_size"] == 256}
+    assert large > {0.03125, 0.0625, 0.125}
+    reached = [r for r in rows if r["target_reached"]]
+    assert all(r["evaluations"][-1]["step"] >= r["steps_to_target"] for r in reached)
+    assert any(r["target_reached"] is False for r in rows)
+    assert {r["params"] for r in rows} == {64 * 32 + 32 + 32 * 32 + 32 + 32 * 10 + 10}
+    assert all(r["step_s"] is None and r["framework_version"] for r in rows)
+
+
+def test_a_child_that_cannot_load_its_data_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    run = supervised(dict(os.environ), timeout_s=300)
+    told = list(run({**REQUEST, "train_samples": 100_000}))
+    assert told[-1]["event"] == "failed"
+    assert told[-1]["status"] == "crashed"
+    assert "digits holds 1,280 training samples" in told[-1]["reason"]
