@@ -6,6 +6,9 @@ that was stopped, killed or cut off by a power failure goes on where it was, fro
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import itertools
 import json
 import os
 import time
@@ -18,7 +21,7 @@ import psutil
 
 from planner.records import RecordError, Row
 from planner.schema import COLUMNS
-from planner.store.commit import commit_runs
+from planner.store.commit import CommitError, commit_runs
 from planner.store.queue import Turn
 from planner.store.summaries import summaries
 from planner.store.sweeps import HEARTBEAT_S, SweepStatus, write_status
@@ -30,6 +33,8 @@ from runners.supervise import Stopped
 INFRASTRUCTURE: Final = frozenset({"killed", "crashed", "peer_lost"})
 """Ends that may not happen again: the case is tried again. Memory, NaN and time would."""
 
+EPOCH_S: Final = 0.2
+"""How often an epoch that ended is told of at most [s]: telling costs the disk a write."""
 _UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
 
 
@@ -51,18 +56,24 @@ class Done:
         ends = [row["status"] for row in self.rows.get(case.case_id, ())]
         return any(e not in INFRASTRUCTURE for e in ends) or len(ends) >= attempts
 
-    def attempt(self, case: Case) -> int:
-        """Number of the next attempt, from 0."""
-        return 1 + max((r.get("attempt", 0) for r in self.rows.get(case.case_id, ())), default=-1)
+    def attempts_left(self, case: Case, attempts: int) -> range:
+        """Numbers of the attempts that may still be made."""
+        rows = self.rows.get(case.case_id, ())
+        first = 1 + max((r.get("attempt", 0) for r in rows), default=-1)
+        return range(first, first + attempts - len(rows))
 
 
 def done_in(folder: Path) -> Done:
-    """The runs a result set holds, by the case id they were measured for."""
+    """The runs a result set holds, by the case id they were measured for, the last attempt last."""
     found: dict[str, list[Row]] = {}
     for row in summaries(folder):
         if case_id := case_id_of(row):
             found.setdefault(case_id, []).append(row)
-    return Done(rows={k: tuple(v) for k, v in found.items()})
+    return Done(rows={k: tuple(sorted(v, key=_attempt)) for k, v in found.items()})
+
+
+def _attempt(row: Row) -> int:
+    return int(row.get("attempt", 0))
 
 
 def case_id_of(row: Row) -> str | None:
@@ -86,11 +97,18 @@ class Journal:
     _written_s: float = float("-inf")
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of SweepStatus
-        """Change the status and write it at once."""
+        """Change the status and write it at once; no result depends on it, so a full disk may."""
         self.status = replace(self.status, **changes, heartbeat_at=time.time())
-        write_status(self.state, self.status)
+        with contextlib.suppress(OSError):
+            write_status(self.state, self.status)
         self._written_s = time.perf_counter()
         self.told(self.status)
+
+    def epoch(self, number: int) -> None:
+        """Change the epoch, and write it unless the last time was a moment ago."""
+        self.status = replace(self.status, current_epoch=number)
+        if time.perf_counter() - self._written_s >= EPOCH_S:
+            self.update()
 
     def beat(self) -> None:
         """Write again if the last time was two seconds ago."""
@@ -124,8 +142,8 @@ def journal(
 def wait_for_turn(turn: Turn, book: Journal, stop: Callable[[], bool]) -> None:
     """Wait until no other sweep measures on this machine; `Stopped` where asked to."""
     book.update(phase="waiting")
-    while ahead := turn.take(book.status.ticket):
-        text = f"waits for '{ahead.sweep}' ({ahead.finished} of {ahead.planned} runs done)"
+    while not turn.take(book.status.ticket):
+        text = _waits_for(turn.ahead(book.status.ticket))
         if text != book.status.message:
             book.update(message=text)
         book.beat()
@@ -133,6 +151,12 @@ def wait_for_turn(turn: Turn, book: Journal, stop: Callable[[], bool]) -> None:
             raise Stopped
         time.sleep(0.2)
     book.update(phase="running", message=None, started_at=time.time())
+
+
+def _waits_for(ahead: SweepStatus | None) -> str:
+    if ahead is None:
+        return "waits for a sweep that does not tell of itself"
+    return f"waits for '{ahead.sweep}' ({ahead.finished} of {ahead.planned} runs done)"
 
 
 def run(
@@ -154,25 +178,59 @@ def run(
     waiting = [c for c in cases if not done.settled(c, attempts)]
     _count(book, cases, done, attempts, len(waiting))
     for i, case in enumerate(waiting):
-        for row in _tries(case, range(done.attempt(case), attempts), measure, book, stop):
-            made.append(_kept(folder, row))
+        for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
+            made.append(_saved(folder, row, book.status))
             on_row(made[-1])
+            if made[-1]["status"] not in INFRASTRUCTURE:
+                break
         failed = book.status.failed + (made[-1]["status"] != "ok")
         book.update(finished=book.status.finished + 1, failed=failed, current=None,
                     current_epoch=None, left_s=book.left_s(len(waiting) - i - 1))  # fmt: skip
     return made
 
 
+def _saved(folder: Path, row: Row, status: SweepStatus) -> Row:
+    """Keep a row; where the disk refuses, say how much of the sweep is safe."""
+    try:
+        return _kept(folder, row)
+    except CommitError as error:
+        of_sweep = f"{status.finished} of {status.planned} runs"
+        text = str(error.strerror).replace("0 of 1 runs", of_sweep)
+        raise CommitError(error.errno, text) from error
+
+
 def _kept(folder: Path, row: Row) -> Row:
     """Commit a row; numbers that no row may hold become a crash with that as its reason."""
     try:
-        commit_runs(folder, [row])
+        return _placed(folder, row)
     except RecordError as error:
         reason = f"its numbers make no row: {'; '.join(map(str, error.problems))}"[:500]
-        names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() | {"extra"}
-        row = {n: row[n] for n in names} | {"status": "crashed", "status_reason": reason}
-        commit_runs(folder, [row])
-    return row
+        wrong = {p.column for p in error.problems} - {"extra"}
+        names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() - wrong
+        extra = json.dumps({"case_id": case_id_of(row)})
+        kept = {n: row[n] for n in names}
+        return _placed(
+            folder, kept | {"status": "crashed", "status_reason": reason, "extra": extra}
+        )
+
+
+def _placed(folder: Path, row: Row) -> Row:
+    """Commit a row under the first number of an attempt that is free.
+
+    Its own may be taken: by a damaged file, which nobody rewrites, or by a case that differs only
+    in what is no part of a run's identity (samples of an epoch).
+    """
+    for attempt in itertools.count(_attempt(row)):
+        tried = {**row, "attempt": attempt}
+        try:
+            [done] = commit_runs(folder, [tried])
+        except CommitError as error:
+            if error.errno != errno.EEXIST or not folder.is_dir():
+                raise
+            continue
+        if done.new:
+            return tried
+    raise AssertionError("attempts have no last number")
 
 
 def _count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, waiting: int) -> None:
@@ -186,21 +244,19 @@ def _count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, wait
 def _tries(
     case: Case, tries: range, measure: Measure, book: Journal, stop: Callable[[], bool]
 ) -> Iterable[Row]:
-    """The rows of one case: one, or several where its end was nobody's fault."""
+    """The rows of one case, for as long as they are asked for."""
     for attempt in tries:
         began = time.perf_counter()
         book.update(current=case.words, current_epoch=None, current_epochs=case.epochs)
         row = measure(replace(case, attempt=attempt), _hooks(book, stop))
         book.taken_s.append(time.perf_counter() - began)
         yield row
-        if row["status"] not in INFRASTRUCTURE:
-            return
 
 
 def _hooks(book: Journal, stop: Callable[[], bool]) -> Hooks:
     def on_event(event: Event) -> None:
         if event["event"] == "epoch":
-            book.update(current_epoch=event["epoch"])
+            book.epoch(event["epoch"])
 
     return Hooks(on_event=on_event, beat=book.beat, stop=stop)
 

@@ -15,13 +15,15 @@ class Turn:
         self._state = state
         self._handle: int | None = None
 
-    def take(self, ticket: str) -> SweepStatus | None:
-        """None when it is this ticket's turn, else the sweep that is waited for."""
-        if ahead := _ahead(self._state, ticket):
-            return ahead
-        if self._handle is None:
+    def take(self, ticket: str) -> bool:
+        """Whether it is this ticket's turn: nobody alive asked before, and nobody measures."""
+        if self._handle is None and _before(self._state, ticket) is None:
             self._handle = _lock(self._state / "queue.lock")
-        return None if self._handle is not None else _running(self._state, ticket)
+        return self._handle is not None
+
+    def ahead(self, ticket: str) -> SweepStatus | None:
+        """The sweep that is waited for; None where the one that measures tells nothing."""
+        return _before(self._state, ticket) or _running(self._state, ticket)
 
     def give_back(self) -> None:
         """Let the next sweep measure."""
@@ -46,7 +48,7 @@ def _lock(path: Path) -> int | None:
     return handle
 
 
-def _ahead(state: Path, ticket: str) -> SweepStatus | None:
+def _before(state: Path, ticket: str) -> SweepStatus | None:
     """A living sweep that asked before this one did."""
     told = read_statuses(state)
     own = next((s for s in told if s.ticket == ticket), None)

@@ -135,7 +135,7 @@ def _read(path: Path) -> SweepStatus | None:
         body: Any = json.loads(path.read_text(encoding="utf-8"))
         known = {f.name for f in fields(SweepStatus)}
         status = SweepStatus(**{k: v for k, v in body.items() if k in known})
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
     return status if _is_sound(status) else None
 
