@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
-from runners import cases
+from runners import cases, variants
 from runners.cases import Case
 from runners.spec import Spec, SpecError, Table
-from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, PRECISIONS
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, PRECISIONS, PREDICTING
 
 FEEDS: Final = ("numpy", "generator", "PyDataset", "tf.data", "directory")
 STORAGES: Final = ("memory", "storage")
@@ -130,7 +130,16 @@ def _name_problems(factors: Table, host: Host) -> list[str]:
     ]
     if "batch" not in factors:
         found.append('batch is missing. Give a list of batch sizes, or "auto".')
-    return found + _not_yet(factors) + _backend_problems(factors, host)
+    told = _variant_problem(factors)
+    return found + ([told] if told else []) + _not_yet(factors) + _backend_problems(factors, host)
+
+
+def _variant_problem(factors: Table) -> str | None:
+    name = factors.get("variant", variants.NONE)
+    if name == variants.NONE:
+        return None
+    precision = str(factors.get("precision", "float32"))
+    return variants.problem(name, workload=factors["workload"], precision=precision)
 
 
 def _not_yet(factors: Table) -> list[str]:
@@ -179,6 +188,19 @@ def _engine_rules(f: Table) -> Iterator[tuple[bool, str]]:
     yield (
         f["variant"] is not None and training,
         "variant is for mode inference; a variant is not trained but made from a trained net.",
+    )
+    yield (
+        f["precision"] in PREDICTING and training,
+        f"precision {f['precision']} is for mode inference: updates are lost in weights of 16 "
+        f"bits. Train in mixed_{f['precision']}.",
+    )
+    yield (
+        f["steps_per_execution"] > 1 and not training,
+        "steps_per_execution is for training: every prediction is waited for. Leave it out.",
+    )
+    yield (
+        f["engine"] == "loop" and not training and f["backend"] == "torch",
+        "engine loop predicts with TensorFlow and JAX only; use engine predict for torch.",
     )
     yield (DATASETS[f["dataset"]].task != CATALOGUE[f["workload"]].task,
            f"{f['workload']} takes {CATALOGUE[f['workload']].task}, "
@@ -263,6 +285,7 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "threads": None, "timing": "per epoch", "seed": 0,
     } | said  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
+    f["variant"] = None if f["variant"] == variants.NONE else f["variant"]
     f.setdefault("engine", "loop" if tensorflow or f["mode"] == "inference" else "fit")
     f.setdefault("feed", "tf.data" if f["engine"] == "loop" and tensorflow else "numpy")
     f.setdefault("jit", f["device"] != "cpu" or not tensorflow)

@@ -38,23 +38,18 @@ def main() -> int:
 
 def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
     """All of one run, from the first import of the framework to the last event."""
-    from runners.child import backend, datasets
-    from runners.workloads import build
+    from runners.child import backend, datasets, variants
 
     backend.prepare(case)
     teller.tell("imported", columns=backend.facts())
     data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
     images = _images(case, data, request)
-    model = build(case.workload, data.dataset, dict(case.options))
-    columns: dict[str, Any] = {}
-    if case.mode == "inference" and (case.variant or not data.synthetic):
-        from runners.child import variants
-
-        model, told = variants.make(case, model, data)
-        columns |= told
-    teller.tell("built", columns={"params": model.count_params(), **columns},
-                extra={"dataset_sha256": data.sha256})  # fmt: skip
-    started = _Started(teller, float(request.get("spawned_at_s") or BEGAN_S))
+    made = variants.make(case)
+    model = made.model
+    teller.tell("built", columns=made.columns,
+                extra={"dataset_sha256": data.sha256, **made.extra})  # fmt: skip
+    spawned_at_s = float(request.get("spawned_at_s") or BEGAN_S)
+    started = _Started(teller, spawned_at_s + made.training_s)
     paced = _run(case, model, data, images, started.tell)
     peak, method = backend.peak_memory()
     from runners.child.clock import quantiles
@@ -126,11 +121,12 @@ def _inference(case: Case, model: Any, data: Any) -> Any:  # noqa: ANN401
 
 def _afterwards(case: Case, model: Any, data: Any) -> dict[str, Any]:  # noqa: ANN401
     """What is asked once the clock no longer runs: FLOPs and the speed of a matrix product."""
-    from runners.child import flops, gemm
+    from runners.child import flops, gemm, variants
 
     columns: dict[str, Any] = {}
     extra: dict[str, Any] = {}
-    counted = flops.count(model, data.dataset, batch=min(case.batch, 8), optimizer=case.optimizer)
+    plain = variants.counted(case, model)
+    counted = flops.count(plain, data.dataset, batch=min(case.batch, 8), optimizer=case.optimizer)
     training = case.mode == "training"
     columns["train_flops_per_sample"] = counted.train if training else counted.forward
     columns["train_flops_method"] = counted.method if training else f"{counted.method}, forward"

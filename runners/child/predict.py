@@ -26,7 +26,7 @@ def forward(case: Case, model: keras.Model) -> Forward:
     if case.backend == "tensorflow":
         return _tensorflow(case, model)
     if case.backend == "jax":
-        return _jax(model)
+        return _jax(case, model)
     raise ValueError(f"engine loop cannot run inference on {case.backend}; use engine predict")
 
 
@@ -40,17 +40,17 @@ def _tensorflow(case: Case, model: keras.Model) -> Forward:
     return lambda x: np.asarray(run(tf.constant(x)).numpy())
 
 
-def _jax(model: keras.Model) -> Forward:
+def _jax(case: Case, model: keras.Model) -> Forward:
     import jax
 
     trainable = [v.value for v in model.trainable_variables]
     fixed = [v.value for v in model.non_trainable_variables]
 
-    @jax.jit  # type: ignore[untyped-decorator]
     def run(trainable: Any, fixed: Any, x: Any) -> Any:  # noqa: ANN401 - arrays
         return model.stateless_call(trainable, fixed, x, training=False)[0]
 
-    return lambda x: np.asarray(run(trainable, fixed, x))
+    called = jax.jit(run) if case.jit else run
+    return lambda x: np.asarray(called(trainable, fixed, x))
 
 
 def batches(case: Case, data: Data) -> list[np.ndarray]:

@@ -134,7 +134,10 @@ OPTIMIZERS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Names a sweep uses, and what the `optimizer` column says."""
 
-PRECISIONS: Final = ("float32", "mixed_bfloat16", "mixed_float16")
+PRECISIONS: Final = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16")
+"""Keras's policies. Mixed ones keep float32 weights; the last two have weights of 16 bits too."""
+PREDICTING: Final = ("bfloat16", "float16")
+"""Precisions for inference only: updates are lost in weights of 16 bits."""
 
 
 def model_title(name: str, options: Mapping[str, Value]) -> str:
