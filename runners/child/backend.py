@@ -152,8 +152,9 @@ def wait(value: Any) -> Any:  # noqa: ANN401 - whatever a step returned
         import jax
 
         return jax.block_until_ready(value)
-    for leaf in keras.tree.flatten(value):
-        keras.ops.convert_to_numpy(leaf)
+    for leaf in keras.tree.flatten(value):  # Keras's own converter fails on bfloat16 scalars
+        if hasattr(leaf, "numpy"):
+            (leaf.detach().cpu() if hasattr(leaf, "detach") else leaf).numpy()
     return value
 
 

@@ -94,7 +94,7 @@ def normalising(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of 
         return sum(normalising(inner) for inner in layer.layers)
     if not isinstance(layer, keras.layers.BatchNormalization):
         return 0
-    return NORMALISING * math.prod(layer.output.shape[1:])
+    return int(NORMALISING * math.prod(layer.output.shape[1:]))
 
 
 def _in_order(model: keras.Model) -> Iterator[tuple[Any, bool]]:

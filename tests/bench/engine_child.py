@@ -90,7 +90,7 @@ def _bare_loop(case: Case, data: Any) -> Epoch:  # noqa: ANN401
         .prefetch(tf.data.AUTOTUNE)
     )  # fmt: skip
 
-    @tf.function
+    @tf.function  # type: ignore[untyped-decorator]
     def step(x: Any, y: Any) -> Any:  # noqa: ANN401 - tensors
         with tf.GradientTape() as tape:
             logits = model(x, training=True)
@@ -99,7 +99,7 @@ def _bare_loop(case: Case, data: Any) -> Epoch:  # noqa: ANN401
         return loss
 
     def epoch() -> float:
-        begin, loss = time.perf_counter(), None
+        begin, loss = time.perf_counter(), 0.0
         for x, y in batches:
             loss = step(x, y)
         float(loss)

@@ -7,15 +7,16 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from runners import cases, environment
 from runners.cases import Case
+from tests.bench.figures import figure, heading
 
 ROOT: Final = Path(__file__).parent.parent.parent
-ROUNDS: Final = 15
+ROUNDS: Final = 12
 SIZES: Final = (
     Case(sweep="bench", workload="mlp", dataset="synthetic-cifar10", train_samples=60 * 512,
          validation_samples=0, batch=512, epochs=1),
@@ -25,14 +26,6 @@ SIZES: Final = (
          validation_samples=0, batch=64, epochs=1),
 )  # fmt: skip
 PAIRS: Final = (("loop engine", "bare tf.function loop"), ("fit engine", "bare model.fit"))
-
-
-def figures() -> Iterator[str]:
-    """A line per network and engine: its step time, and its overhead over the bare loop."""
-    for case in SIZES:
-        told = _measured(case)
-        for ours, bare in PAIRS:
-            yield _line(case, told, ours, bare)
 
 
 def _measured(case: Case) -> Mapping[str, Any]:
@@ -45,14 +38,27 @@ def _measured(case: Case) -> Mapping[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def _line(case: Case, told: Mapping[str, Any], ours: str, bare: str) -> str:
-    """Overhead as the median over rounds of the ratio within a round, with its quartiles."""
+def _told(case: Case, told: Mapping[str, Any], ours: str, bare: str) -> None:
+    """Overhead as the median over rounds of the ratio within a round, beside its quartiles."""
     seconds: Mapping[str, Sequence[float]] = told["seconds"]
-    ratios = [a / b - 1 for a, b in zip(seconds[ours], seconds[bare], strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4)
     step_ms = statistics.median(seconds[ours]) / told["steps"] * 1e3
-    best = min(seconds[ours]) / min(seconds[bare]) - 1
-    return (
-        f"{case.workload}, batch {case.batch}: {ours} {step_ms:.2f} ms a step, overhead over "
-        f"{bare} {middle:+.1%} (quartiles {low:+.1%} to {high:+.1%}; best against best {best:+.1%})"
-    )
+    over = [100 * (a / b - 1) for a, b in zip(seconds[ours], seconds[bare], strict=True)]
+    low, middle, high = statistics.quantiles(over, n=4)
+    target = 1.0 if step_ms > 5 else None
+    figure(f"{ours}: step of {case.workload}, batch {case.batch}", step_ms, "ms")
+    figure(f"  overhead over {bare}", middle, "%", target)
+    figure("  its quartiles over rounds, lower", low, "%")
+    figure("  its quartiles over rounds, upper", high, "%")
+
+
+def main() -> None:
+    """Print the figures of every size."""
+    for case in SIZES:
+        heading(f"Engines against bare loops: {case.workload}, {ROUNDS} rounds taking turns")
+        told = _measured(case)
+        for ours, bare in PAIRS:
+            _told(case, told, ours, bare)
+
+
+if __name__ == "__main__":
+    main()
