@@ -32,9 +32,10 @@ def show() -> None:
     link.tell()
     if not may.allowed:
         _off(may)
-    _follow(known, may)
-    if opened and not is_active(opened[1]):
-        sweep_card.draw(*opened, allowed=may.allowed)
+    with st.container():  # a place of their own: what is below stays where it is
+        _follow(known, may)
+        if opened and not is_active(opened[1]):
+            sweep_card.draw(*opened, allowed=may.allowed)
     if may.allowed:
         plan_card.draw(link, names, store().generation, _busy(known))
     _earlier(link, known, may)

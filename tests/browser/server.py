@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -17,8 +17,25 @@ ROOT: Final = Path(__file__).parent.parent.parent
 _PATIENCE_S: Final = 60.0
 
 
+Serve = Callable[[int], Sequence[str]]
+"""The module that serves the app, with its arguments, on a port."""
+
+
+def streamlit(*further: str, script: str = "app.py") -> Serve:
+    """As `make app` starts it."""
+    return lambda port: [
+        "streamlit", "run", script, "--server.port", str(port),
+        "--server.address", "127.0.0.1", "--server.headless", "true", *further,
+    ]  # fmt: skip
+
+
+def uvicorn(*further: str) -> Serve:
+    """As those start it who put it behind other things."""
+    return lambda port: ["uvicorn", "app:app", "--port", str(port), *further]
+
+
 @contextmanager
-def served(results: Path, *further: str, script: str = "app.py") -> Iterator[str]:
+def served(results: Path, serve: Serve | None = None) -> Iterator[str]:
     """The app's address, with `results` as the person's own folder instead of theirs.
 
     What its sweeps do is told in the folder `state` beside it.
@@ -27,14 +44,13 @@ def served(results: Path, *further: str, script: str = "app.py") -> Iterator[str
     log = results.parent / f"{results.name}-server-{port}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port),
-             "--server.address", "127.0.0.1", "--server.headless", "true", *further],
+            [sys.executable, "-m", *(serve or streamlit())(port)],
             cwd=ROOT,
             env=_environment(results),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        )
     try:
         _wait(port, process, log)
         yield f"http://127.0.0.1:{port}"

@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from planner.curves import curve_sentence, curves_of
 from planner.store import Folder, Store, queries, sweeps
 from planner.store.sweeps import SweepStatus
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, click_row, settled, widget
-from tests.browser.server import served
+from tests.browser.server import Serve, served, streamlit, uvicorn
 from tests.store.sweeping import dead, told
 
 pytestmark = pytest.mark.browser
 STAND_IN = "tests/browser/stand_in_app.py"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - that is what is tried
 PATIENCE_S = 60.0
 QUICK_MS = 600_000
 """Far above the three minutes that the quick sweep takes on two cores: a hang is a failure."""
@@ -39,7 +40,7 @@ def place(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def app(place: Path) -> Iterator[str]:
     """The app with the stand-in, gone after the pages that look at it."""
-    with served(place / "results", script=STAND_IN) as url:
+    with served(place / "results", streamlit(script=STAND_IN)) as url:
         yield url
 
 
@@ -88,7 +89,7 @@ def test_the_quick_sweep_runs_from_a_click_to_its_curve(
     _click(page, "measure.start")
     planned = _planned(place)
     _says(page, f"{planned:,} of {planned:,} runs measured", QUICK_MS)
-    page.get_by_test_id("stMain").get_by_role("link", name="Results of this sweep").click()
+    settled(page).get_by_role("link", name="Results of this sweep").click()
     expect(page.get_by_text(f"{planned} of ")).to_be_visible()
     assert _only(place).phase == "finished"
     _curve(visit(f"{real}/measure?ticket={_only(place).ticket}"), place)
@@ -133,7 +134,7 @@ def test_progress_moves_by_itself_and_a_stopped_sweep_resumes(
     _open(place, "all")
     _click(page, f"measure.resume.{ticket}")
     _says(page, "Small sweep: 4 of 4 runs measured in")
-    page.get_by_role("link", name="Results of this sweep").click()
+    settled(page).get_by_role("link", name="Results of this sweep").click()
     expect(page.get_by_text("4 of ")).to_be_visible()
     expect(page).to_have_url(f"{app}/results?result_set=small")
 
@@ -141,14 +142,14 @@ def test_progress_moves_by_itself_and_a_stopped_sweep_resumes(
 def test_a_sweep_outlives_the_server_and_the_next_server_knows_it(
     place: Path, visit: Visit
 ) -> None:
-    with served(place / "results", script=STAND_IN) as url:
+    with served(place / "results", streamlit(script=STAND_IN)) as url:
         page = visit(f"{url}/measure")
         _click(page, "measure.start")
         _says(page, "Small sweep: 0 of 4 runs measured")
         page.close()
     before = _only(place)
     assert sweeps.alive(before)
-    with served(place / "results", script=STAND_IN) as url:
+    with served(place / "results", streamlit(script=STAND_IN)) as url:
         page = visit(f"{url}/measure")
         _says(page, "Small sweep: 0 of 4 runs measured")
         _open(place, "all")
@@ -171,16 +172,28 @@ def test_a_supervisor_that_is_killed_is_told_as_interrupted(
     _says(page, "Small sweep: 4 of 4 runs measured in")
 
 
+@pytest.mark.parametrize(
+    "serve",
+    [streamlit("--server.address", EVERYWHERE), uvicorn("--host", EVERYWHERE)],
+    ids=["streamlit", "uvicorn"],
+)
 def test_where_other_machines_reach_the_app_nothing_can_be_started(
-    place: Path, visit: Visit
+    place: Path, visit: Visit, serve: Serve
 ) -> None:
-    everywhere = "0.0.0.0"  # noqa: S104 - that is what is tried
-    with served(place / "results", "--server.address", everywhere, script=STAND_IN) as url:
+    with served(place / "results", serve) as url:
         page = visit(f"{url}/measure")
         _says(page, "Measuring is switched off here.")
         expect(page.get_by_text("Other machines can reach this app")).to_be_visible()
         assert not widget(page, "measure.start").count()
         page.close()
+
+
+def test_behind_a_proxy_nothing_can_be_started(app: str, browser: Browser) -> None:
+    page = browser.new_page(extra_http_headers={"X-Forwarded-For": "10.1.2.3"})
+    page.goto(f"{app}/measure")
+    _says(page, "Measuring is switched off here.")
+    expect(page.get_by_text("This page comes through a proxy")).to_be_visible()
+    page.close()
 
 
 def test_an_earlier_sweep_opens_from_the_list_and_is_forgotten(
