@@ -1,9 +1,9 @@
 """Trials of one network trained side by side: parameters carry a leading trial axis.
 
 Every trial is a training of its own: no number of one reaches another, so a trial that diverges
-harms nobody, and one trained alone gives the same curve to float32 rounding. Networks whose
-operations TensorFlow cannot vectorise over their weights (convolutions) are trained with an axis
-of length 1, one trial after the other, by the same code.
+harms nobody, and one trained alone gives the same curve to float32 rounding. Networks with a
+state beside their weights (batch normalisation) are trained with an axis of length 1, one trial
+after the other, by the same code.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from runners.child import stacked
 from runners.child.datasets import Data
+from runners.child.patches import stackable
 
 PART: Final = 1024
 """Validation samples evaluated in one go; more would need more memory, not less time."""
@@ -60,13 +61,13 @@ def make(model: keras.Model, data: Data, optimizer: str, size: int) -> Trials:
     if size > 1 and model.non_trainable_variables:
         raise ValueError(f"{model.name} keeps a state: its trials train one after the other")
     state = _state(model, optimizer, size)
-    forward = _together(model, state) if size > 1 else _alone(model, state)
+    network = _together(stackable(model), state) if size > 1 else _alone(model, state)
     return Trials(
         size=size,
         start=_start(state),
-        train=_train(forward, state, data, optimizer),
-        evaluate=_evaluate(forward, data, size),
-        norms=_norms(forward, state, data),
+        train=_train(network, state, data, optimizer),
+        evaluate=_evaluate(network, data, size),
+        norms=_norms(network, state, data),
     )
 
 
@@ -112,32 +113,50 @@ def _start(state: _State) -> Callable[..., None]:
 
 # -- the network over the trial axis ---------------------------------------------------------------
 
-Forward = Callable[[tf.Tensor, bool], tf.Tensor]
-"""Samples (size, batch, ...) and whether this is training; logits (size, batch, classes)."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Network:
+    """The network of all trials; both return logits (size, batch, classes)."""
+
+    trained: Callable[[tf.Tensor], tf.Tensor]
+    """While training, on samples of each trial's own: (size, batch, ...)."""
+    asked: Callable[[tf.Tensor], tf.Tensor]
+    """While evaluating, on samples that all trials share: (batch, ...)."""
 
 
-def _together(model: keras.Model, state: _State) -> Forward:
-    def forward(x: tf.Tensor, training: bool) -> tf.Tensor:  # noqa: FBT001 - as in Keras
-        def one(given: Sequence[tf.Tensor]) -> tf.Tensor:
-            *weights, samples = given
-            return model.stateless_call(weights, [], samples, training=training)[0]
-
+def _together(model: keras.Model, state: _State) -> _Network:
+    def over_trials(one: Callable[..., tf.Tensor], *more: tf.Tensor) -> tf.Tensor:
         # A loop instead would be slower than trials one after the other: rather say so.
-        return tf.vectorized_map(one, [*state.weights, x], fallback_to_while_loop=False)
+        return tf.vectorized_map(one, [*state.weights, *more], fallback_to_while_loop=False)
 
-    return forward
+    def trained(x: tf.Tensor) -> tf.Tensor:
+        def one(given: Sequence[tf.Tensor]) -> tf.Tensor:
+            return model.stateless_call(given[:-1], [], given[-1], training=True)[0]
+
+        return over_trials(one, x)
+
+    def asked(x: tf.Tensor) -> tf.Tensor:
+        def one(given: Sequence[tf.Tensor]) -> tf.Tensor:
+            return model.stateless_call(given, [], x, training=False)[0]
+
+        return over_trials(one)
+
+    return _Network(trained=trained, asked=asked)
 
 
-def _alone(model: keras.Model, state: _State) -> Forward:
-    def forward(x: tf.Tensor, training: bool) -> tf.Tensor:  # noqa: FBT001 - as in Keras
+def _alone(model: keras.Model, state: _State) -> _Network:
+    def call(x: tf.Tensor, *, training: bool) -> tuple[tf.Tensor, Sequence[tf.Tensor]]:
         weights, others = [w[0] for w in state.weights], [o[0] for o in state.others]
-        logits, after = model.stateless_call(weights, others, x[0], training=training)
-        if training:
-            for variable, value in zip(state.others, after, strict=True):
-                variable.assign(value[None])
-        return logits[None]
+        logits, after = model.stateless_call(weights, others, x, training=training)
+        return logits[None], after
 
-    return forward
+    def trained(x: tf.Tensor) -> tf.Tensor:
+        logits, after = call(x[0], training=True)
+        for variable, value in zip(state.others, after, strict=True):
+            variable.assign(value[None])
+        return logits
+
+    return _Network(trained=trained, asked=lambda x: call(x, training=False)[0])
 
 
 def _losses(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
@@ -150,16 +169,16 @@ def _losses(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 
 
 def _gradients(
-    forward: Forward, state: _State, x: tf.Tensor, y: tf.Tensor
+    network: _Network, state: _State, x: tf.Tensor, y: tf.Tensor
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Losses (size,) and each trial's own gradients: their sum has no mixed terms."""
     with tf.GradientTape() as tape:
-        losses = _losses(forward(x, True), y)
+        losses = _losses(network.trained(x), y)
         total = tf.reduce_sum(losses)
     return losses, [tf.convert_to_tensor(g) for g in tape.gradient(total, list(state.weights))]
 
 
-def _train(forward: Forward, state: _State, data: Data, optimizer: str) -> Callable[..., Any]:
+def _train(network: _Network, state: _State, data: Data, optimizer: str) -> Callable[..., Any]:
     x, y = tf.constant(data.train_x), tf.constant(data.train_y)
 
     @tf.function(reduce_retracing=True)  # type: ignore[untyped-decorator]
@@ -167,7 +186,7 @@ def _train(forward: Forward, state: _State, data: Data, optimizer: str) -> Calla
         losses = tf.zeros_like(state.rates)
         for step in tf.range(tf.shape(places)[1]):
             at = places[:, step]
-            losses, gradients = _gradients(forward, state, tf.gather(x, at), tf.gather(y, at))
+            losses, gradients = _gradients(network, state, tf.gather(x, at), tf.gather(y, at))
             state.step.assign_add(1.0)
             stacked.apply(optimizer, state.weights, state.slots, gradients,
                           rates=state.rates, step=state.step)  # fmt: skip
@@ -176,28 +195,28 @@ def _train(forward: Forward, state: _State, data: Data, optimizer: str) -> Calla
     return train  # type: ignore[no-any-return]
 
 
-def _evaluate(forward: Forward, data: Data, size: int) -> Callable[..., Any]:
+def _evaluate(network: _Network, data: Data, size: int) -> Callable[..., Any]:
     x, y = tf.constant(data.validation_x), tf.constant(data.validation_y)
     begins = range(0, len(data.validation_y), PART)
     shares = [len(data.validation_y[b : b + PART]) / len(data.validation_y) for b in begins]
 
     @tf.function  # type: ignore[untyped-decorator]
     def evaluate() -> tuple[tf.Tensor, tf.Tensor]:
-        parts = [_check(forward, x[b : b + PART], y[b : b + PART], size) for b in begins]
+        parts = [_check(network, x[b : b + PART], y[b : b + PART], size) for b in begins]
         errors = tf.add_n([e * share for (e, _), share in zip(parts, shares, strict=True)])
         return errors, tf.add_n([v * share for (_, v), share in zip(parts, shares, strict=True)])
 
     return evaluate  # type: ignore[no-any-return]
 
 
-def _check(forward: Forward, x: tf.Tensor, y: tf.Tensor, size: int) -> tuple[tf.Tensor, tf.Tensor]:
+def _check(network: _Network, x: tf.Tensor, y: tf.Tensor, size: int) -> tuple[tf.Tensor, tf.Tensor]:
     y = tf.repeat(y[None], size, axis=0)
-    logits = forward(tf.repeat(x[None], size, axis=0), False)
+    logits = network.asked(x)
     wrong = tf.cast(tf.argmax(logits, -1, tf.int32) != y, tf.float32)
     return tf.reduce_mean(wrong, axis=list(range(1, len(wrong.shape)))), _losses(logits, y)
 
 
-def _norms(forward: Forward, state: _State, data: Data) -> Callable[..., Any]:
+def _norms(network: _Network, state: _State, data: Data) -> Callable[..., Any]:
     x, y = tf.constant(data.train_x), tf.constant(data.train_y)
 
     @tf.function  # type: ignore[untyped-decorator]
@@ -208,7 +227,7 @@ def _norms(forward: Forward, state: _State, data: Data) -> Callable[..., Any]:
         small = tf.zeros_like(state.rates)
         for part in tf.range(count):
             at = places[:, part]
-            _, gradients = _gradients(forward, state, tf.gather(x, at), tf.gather(y, at))
+            _, gradients = _gradients(network, state, tf.gather(x, at), tf.gather(y, at))
             mean = [m + g / count for m, g in zip(mean, gradients, strict=True)]
             small += _squared(gradients) / count
         for variable, value in zip(state.others, before, strict=True):

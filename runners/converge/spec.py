@@ -26,7 +26,7 @@ from runners.converge import checks
 from runners.spec import SpecError
 from runners.workloads import CATALOGUE, DATASETS
 
-TOGETHER: Final = frozenset({"mlp"})
+TOGETHER: Final = frozenset({"mlp", "simple-cnn"})
 """Networks whose trials can share a process side by side; others train one after the other."""
 FINE_BATCH: Final = 128
 """From this batch on every step is evaluated: there a whole training has a few dozen."""

@@ -128,8 +128,13 @@ def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries o
     return rows
 
 
-def test_trials_side_by_side_have_the_curves_of_trials_alone() -> None:
-    together, alone = _trials(), _trials(at_once=False)
+@pytest.mark.parametrize(("workload", "options"), [("mlp", {"units": 16}),
+                                                   ("simple-cnn", {"width": 4})])  # fmt: skip
+def test_trials_side_by_side_have_the_curves_of_trials_alone(
+    workload: str, options: dict[str, int]
+) -> None:
+    network = {"workload": workload, "options": options}
+    together, alone = _trials(**network), _trials(**network, at_once=False)
     for a, b in zip(together, alone, strict=True):
         assert (a["learning_rate"], a["seed"]) == (b["learning_rate"], b["seed"])
         assert [e["step"] for e in a["evaluations"]] == [4, 8, 12, 16, 20, 24]
