@@ -37,24 +37,30 @@ class Made:
 
 
 def make(case: Case) -> Made:
-    """The network of a case; to predict, in its variant and precision (ValueError: unknown one).
-
-    A real data set is read whole, whatever part of it is predicted: its training split teaches,
-    its validation split judges.
-    """
+    """The network of a case; to predict, in its variant and precision (ValueError: unknown one)."""
     if case.mode == "training":
-        model = build(case.workload, DATASETS[case.dataset], dict(case.options))
+        model = _built(case)
         return Made(model=model, columns={"params": model.count_params()})
-    began = time.perf_counter()
     keras.config.set_dtype_policy("float32")
     keras.utils.set_random_seed(case.seed)
-    plain = build(case.workload, DATASETS[case.dataset], dict(case.options))
-    if DATASETS[case.dataset].synthetic:
-        model, told = _changed(case, plain, None)
-        return Made(model=model, columns={"params": params(model)}, extra=facts(model) | told)
-    data = _whole(case)
+    return _untrained(case) if DATASETS[case.dataset].synthetic else _trained(case)
+
+
+def _built(case: Case) -> keras.Model:
+    return build(case.workload, DATASETS[case.dataset], dict(case.options))
+
+
+def _untrained(case: Case) -> Made:
+    model, told = _changed(case, _built(case), None)
+    return Made(model=model, columns={"params": params(model)}, extra=facts(model) | told)
+
+
+def _trained(case: Case) -> Made:
+    """The data set is read whole, whatever part is predicted: one split teaches, one judges."""
+    began = time.perf_counter()
+    plain, data = _built(case), _whole(case)
     train_small.train(plain, data)
-    before = train_small.accuracy(_fresh(case, plain), data)
+    before = _accuracy(case, plain, data)
     model, told = _changed(case, plain, data)
     columns = {"params": params(model), **_judged(case, model, data)}
     seconds = time.perf_counter() - began
@@ -69,7 +75,7 @@ def counted(case: Case, model: keras.Model) -> keras.Model:
     """
     if case.mode != "inference" or case.variant != "int8":
         return model
-    return build(case.workload, DATASETS[case.dataset], dict(case.options))
+    return _built(case)
 
 
 def _whole(case: Case) -> Data:
@@ -77,9 +83,9 @@ def _whole(case: Case) -> Data:
     return datasets.load(about.name, about.train_samples, about.validation_samples, case.seed)
 
 
-def _fresh(case: Case, model: keras.Model) -> predict.Forward:
-    """The network as a function that is traced anew, so that the timed one is first to be slow."""
-    return predict.forward(case, model)
+def _accuracy(case: Case, model: keras.Model, data: Data) -> float:
+    """By the engine that is timed, in a function of its own: the timed one traces anew."""
+    return train_small.accuracy(predict.forward(case, model), data)
 
 
 def _judged(case: Case, model: keras.Model, data: Data) -> dict[str, Any]:
@@ -88,7 +94,7 @@ def _judged(case: Case, model: keras.Model, data: Data) -> dict[str, Any]:
         "validation_samples": len(data.validation_x),
         "evaluation_metric": "accuracy",
         "evaluation_higher_is_better": True,
-        "final_metric": train_small.accuracy(_fresh(case, model), data),
+        "final_metric": _accuracy(case, model, data),
     }
 
 

@@ -110,6 +110,7 @@ from runners.child import flops, pruning, variants
 from runners.workloads import DATASETS
 told = []
 for body in json.loads({cases!r}):
+    keras.utils.clear_session()  # names of layers start from the first again
     case = from_json(body)
     made = variants.make(case)
     kernels = [keras.ops.convert_to_numpy(w) for w in pruning.kernels(made.model)]
