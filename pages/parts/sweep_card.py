@@ -92,9 +92,8 @@ def draw(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
         st.markdown(f"#### {widgets.answer_text(sentence(status, of))}")
         if of in {"waiting", "running", "stalled"}:
             st.progress(_share(status), text=_progress(status))
-        if words := explanation(status, of):
-            st.markdown(words)
-        if allowed:
+        if allowed:  # strangers learn no process ids, hosts or paths
+            st.markdown(explanation(status, of))
             _actions(status, of)
         _outcome(status)
         if allowed and of in {"interrupted", "failed"}:

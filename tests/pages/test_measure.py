@@ -379,6 +379,19 @@ def test_switched_off_the_page_says_why_and_how_and_still_shows_what_goes_on(
     assert not [b for b in shown.button if "measure" in str(b.key)]
 
 
+def test_switched_off_the_page_tells_strangers_nothing_of_the_machine(
+    sweeping: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(permission.SETTING, "off")
+    told(sweeping, heartbeat_at=0.0)
+    told(sweeping, ticket="small-0", phase="failed", message="/home/me/spec.toml went away")
+    said = texts(show("measure", ticket="small-0"))
+    assert "Small sweep: stalled after 1 of 4 runs measured." in said
+    assert "Small sweep: failed after 1 of 4 runs measured." in said
+    assert str(os.getpid()) not in said
+    assert "/home/me" not in said
+
+
 def test_switched_off_nothing_is_asked_started_stopped_or_forgotten(
     sweeping: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
