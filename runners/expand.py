@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
@@ -14,6 +15,8 @@ from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, PRECISIONS, PREDI
 
 FEEDS: Final = ("numpy", "generator", "PyDataset", "tf.data", "directory")
 STORAGES: Final = ("memory", "storage")
+MOST_RUNS: Final = 200_000
+"""Most runs of a sweep: an article of this field had 168,160."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +55,7 @@ def expand(spec: Spec, host: Host) -> Expanded:
     found: dict[str, Case] = {}
     automatic: dict[str, Automatic] = {}
     problems: list[str] = []
+    _check_size(spec)
     for i, block in enumerate(spec.blocks, 1):
         for factors in _products({**spec.defaults, **block}, spec.patterns):
             told = _problems(factors, host)
@@ -68,6 +72,32 @@ def expand(spec: Spec, host: Host) -> Expanded:
     if problems:
         raise SpecError(spec.name, problems)
     return Expanded(cases=tuple(found.values()), automatic=tuple(automatic.values()))
+
+
+def _check_size(spec: Spec) -> None:
+    """SpecError before a product of lists is taken that would never end."""
+    runs = spec.repeats * sum(
+        _runs_of({**spec.defaults, **block}, spec.patterns) for block in spec.blocks
+    )
+    if runs > MOST_RUNS:
+        text = f"it has {runs:,} runs; at most {MOST_RUNS:,} are planned. Shorten its lists."
+        raise SpecError(spec.name, [text])
+
+
+def _runs_of(block: Table, patterns: Mapping[str, Table]) -> int:
+    """How many products a block has, without taking them."""
+    names = block.get("pattern")
+    chosen = [names] if isinstance(names, str) else names or []
+    return sum(
+        math.prod(_values(v) for v in {**block, **table}.values())
+        for table in [{**patterns[n], "pattern": n} for n in chosen] or [{}]
+    )
+
+
+def _values(given: Any) -> int:  # noqa: ANN401 - a value, a list of them, or a table of options
+    if isinstance(given, Mapping):
+        return math.prod(map(_values, given.values()))
+    return len(given) if isinstance(given, list) else 1
 
 
 def steps_in(case: Case) -> int:
@@ -128,10 +158,23 @@ def _name_problems(factors: Table, host: Host) -> list[str]:
         for name in factors["options"]
         if name not in CATALOGUE[workload].options
     ]
+    found += _option_problems(workload, factors["options"])
     if "batch" not in factors:
         found.append('batch is missing. Give a list of batch sizes, or "auto".')
     told = _variant_problem(factors)
     return found + ([told] if told else []) + _not_yet(factors) + _backend_problems(factors, host)
+
+
+def _option_problems(workload: str, given: Table) -> list[str]:
+    """Options of a network are whole numbers from 1, as their defaults are."""
+    known = CATALOGUE[workload].options
+    return [
+        f"{workload}'s option {name} is {value!r}; it must be a whole number from 1, as {usual} is."
+        for name, usual in known.items()
+        if isinstance(usual, int) and not isinstance(usual, bool)
+        for value in (given.get(name, usual),)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1
+    ]
 
 
 def _variant_problem(factors: Table) -> str | None:

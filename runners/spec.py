@@ -15,6 +15,7 @@ batch that fits first and then measures the smallest design that answers (`runne
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,14 @@ from types import MappingProxyType
 from typing import Any, Final
 
 SWEEPS: Final = Path(__file__).parent / "sweeps"
+LONGEST_BYTES: Final = 200_000
+"""Longest file that is read as a sweep."""
+_LONGEST_LINE: Final = 4_000
+"""Longest line [characters]: a key of 50,000 dots kept Python's TOML parser busy for 96 s."""
+MOST: Final = 10**12
+"""Largest whole number a sweep may name."""
+_SHOWN: Final = 80
+"""Characters of a wrong value that are repeated."""
 
 Table = Mapping[str, Any]
 
@@ -135,10 +144,10 @@ _NUMBERS: Final[Mapping[str, tuple[type, ...]]] = {
 def find(named: str) -> Path:
     """The file of a sweep: a path, or the name of one shipped in runners/sweeps/."""
     path = Path(named)
-    if path.suffix == ".toml" and path.exists():
+    if path.suffix == ".toml" and _is_there(path):
         return path
     shipped = SWEEPS / f"{named.removesuffix('.toml')}.toml"
-    if shipped.exists() and shipped.parent == SWEEPS:
+    if shipped.parent == SWEEPS and _is_there(shipped):
         return shipped
     names = sorted(p.stem for p in SWEEPS.glob("*.toml"))
     close = difflib.get_close_matches(named, names, 1)
@@ -147,13 +156,36 @@ def find(named: str) -> Path:
     raise SpecError(named, [f"{text} Shipped are: {', '.join(names)}."])
 
 
+def _is_there(path: Path) -> bool:
+    """Names that no disk takes (too long, or with a NUL) are nobody's."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def read(path: Path) -> Spec:
     """The sweep in a TOML file; SpecError tells everything that is wrong with it."""
     try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
-        raise SpecError(path.name, [f"it cannot be read as TOML: {error}"]) from error
+        body = tomllib.loads(_text(path))
+    except (OSError, ValueError, RecursionError) as error:  # TOML and UTF-8 errors are ValueErrors
+        told = error.strerror if isinstance(error, OSError) else error
+        raise SpecError(path.name, [f"it cannot be read as TOML: {told}"]) from error
     return from_table(path.stem, body)
+
+
+def _text(path: Path) -> str:
+    if path.exists() and not path.is_file():  # a pipe would wait for ever
+        raise ValueError("it is not a plain file. Give the TOML file of a sweep.")
+    with path.open("rb") as file:
+        data = file.read(LONGEST_BYTES + 1)
+    if len(data) > LONGEST_BYTES:
+        raise ValueError(f"it is longer than {LONGEST_BYTES:,} bytes, which no sweep is.")
+    text = data.decode()
+    long = [n for n, line in enumerate(text.split("\n"), 1) if len(line) > _LONGEST_LINE]
+    if long:
+        raise ValueError(f"line {long[0]} is longer than {_LONGEST_LINE:,} characters. Break it.")
+    return text
 
 
 def from_table(name: str, body: Table) -> Spec:
@@ -179,10 +211,12 @@ def _top_problems(body: Table) -> list[str]:
     found = [_unknown(k, _TOP, "at the top") for k in body if k not in _TOP]
     if not (isinstance(body.get("title"), str) and body["title"].strip()):
         found.append("title: is missing. Say in a line what the sweep is for.")
+    if not isinstance(body.get("about", ""), str):
+        found.append(f"about: is {_shown(body['about'])}; it must be text.")
     for name in ("epochs", "repeats"):
         value = body.get(name, 1)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            found.append(f"{name}: is {value!r}; it must be a whole number from 1.")
+        if not (_above_zero(value, _WHOLE) and value <= MOST):
+            found.append(f"{name}: is {_shown(value)}; it must be a whole number from 1.")
     for name, record in (("limits", Limits), ("cost", Cost)):
         known = tuple(record.__dataclass_fields__)
         found += _number_problems(name, body.get(name, {}), known)
@@ -196,7 +230,9 @@ def _number_problems(name: str, table: Any, known: tuple[str, ...]) -> list[str]
     for key, value in table.items():
         types = _NUMBERS.get(key)
         if types and not _above_zero(value, types):
-            found.append(f"{name}.{key}: is {value!r}; it must be a number above 0.")
+            found.append(f"{name}.{key}: is {_shown(value)}; it must be a number above 0.")
+    if not isinstance(table.get("currency", ""), str):
+        found.append(f"{name}.currency: is {_shown(table['currency'])}; it must be text.")
     share = table.get("memory_share", 0.5)
     if isinstance(share, int | float) and share > 1:
         found.append(f"limits.memory_share: is {share}; it is a share, at most 1.")
@@ -207,6 +243,8 @@ def _block_problems(body: Table) -> list[str]:
     blocks, patterns = body.get("runs"), body.get("patterns", {})
     if not isinstance(blocks, list) or not blocks:
         return ["runs: is missing. Write at least one [[runs]] block with a workload and a batch."]
+    if not isinstance(patterns, Mapping):
+        return ['patterns: must be tables, as [patterns."name"].']
     found = _factor_problems("[defaults]", body.get("defaults", {}), patterns)
     for name, table in patterns.items():
         found += _factor_problems(f'[patterns."{name}"]', table, {})
@@ -227,6 +265,8 @@ def _factor_problems(where: str, table: Any, patterns: Table) -> list[str]:  # n
         values = given if isinstance(given, list) else [given]
         if not values:
             found.append(f"{where}: {name} is an empty list. Leave it out or give values.")
+        if name == "options" and isinstance(given, list):
+            found.append(f"{where}: options must be one table; lists go into it.")
         found += [
             f"{where}: {text}" for value in values if (text := _value_problem(name, factor, value))
         ]
@@ -246,10 +286,33 @@ def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text",
                  dict: "a table"}  # fmt: skip
         wanted = kinds[factor.types[-1]] + (' or "auto"' if factor.automatic else "")
-        return f"{name} is {value!r}; it must be {wanted}."
-    if factor.at_least is not None and value < factor.at_least:
-        return f"{name} is {value}; it must be at least {factor.at_least:g}."
+        return f"{name} is {_shown(value)}; it must be {wanted}."
+    if factor.at_least is not None and not factor.at_least <= value <= MOST:
+        return (
+            f"{name} is {_shown(value)}; it must be at least {factor.at_least:g} "
+            f"and at most {MOST:g}."
+        )
+    return _option_problem(value) if isinstance(value, dict) else None
+
+
+def _option_problem(options: Table) -> str | None:
+    """Options are numbers, texts and truths, or lists of them."""
+    for name, given in options.items():
+        for value in given if isinstance(given, list) else [given]:
+            plain = isinstance(value, str | bool) or (
+                isinstance(value, int | float) and abs(value) <= MOST
+            )
+            if not plain:
+                return f"options: {name} is {_shown(value)}; it must be a number or a text."
+        if given == []:
+            return f"options: {name} is an empty list. Leave it out or give values."
     return None
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - any value
+    """A wrong value as it is repeated: its beginning."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _unknown(name: str, known: tuple[str, ...], where: str) -> str:
@@ -259,4 +322,5 @@ def _unknown(name: str, known: tuple[str, ...], where: str) -> str:
 
 
 def _above_zero(value: Any, types: tuple[type, ...]) -> bool:  # noqa: ANN401 - any value
-    return isinstance(value, types) and not isinstance(value, bool) and value > 0  # type: ignore[operator]
+    number = isinstance(value, types) and not isinstance(value, bool)
+    return number and value > 0 and math.isfinite(value)

@@ -1,0 +1,263 @@
+"""Sweeps under fire: supervisor, guard or child killed at random moments, resumed to the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import psutil
+import pytest
+
+from planner.records import Row
+from planner.store.summaries import summaries
+from planner.store.sweeps import read_statuses
+from planner.store.verify import verify_folder
+from runners.supervise import ROOT
+from runners.sweep import case_id_of
+from tests.faults.campaign import DRAW, FULL, moments, temporaries, torn
+from tests.runners.stubs import HANG_S, case, new_mark, starts
+from tests.store.build import a_set, folder
+
+pytestmark = pytest.mark.faults
+KILLS: Final = 200 if FULL else 12
+REAL_KILLS: Final = 20 if FULL else 2
+VICTIMS: Final = ("supervisor",) * 6 + ("Ctrl-C", "terminate", "guard", "child")
+"""Six in ten are SIGKILL of the supervisor, as the power going is."""
+SIGNALS: Final = {"Ctrl-C": signal.SIGINT, "terminate": signal.SIGTERM}
+MARK: Final = "TF_EPOCHWISE_TEST"
+"""In the environment of the supervisor and, being TensorFlow's by name, of all below it."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """What would be a fault, and what is none."""
+
+    hit: Counter[str] = field(default_factory=Counter)
+    lives: int = 0
+    sweeps: int = 0
+    torn: int = 0
+    lost: int = 0
+    orphans: int = 0
+
+    @property
+    def kills(self) -> int:
+        """All that hit somebody alive."""
+        return self.hit.total()
+
+
+def _bearers(mark: str) -> list[psutil.Process]:
+    """Living processes with the mark in their environment."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            alive = process.status() != psutil.STATUS_ZOMBIE
+            if alive and process.environ().get(MARK) == mark:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def _left(mark: str) -> int:
+    """Processes of a dead supervisor that live on, once the kernel had time for its kills."""
+    end = time.monotonic() + HANG_S / 4
+    while (left := _bearers(mark)) and time.monotonic() < end:
+        time.sleep(0.01)
+    for process in left:
+        process.kill()
+    return len(left)
+
+
+def _strike(process: subprocess.Popen[bytes], counts: Counts) -> None:
+    """Hit a victim drawn at random; a guard or child that is not there is missed."""
+    victim = DRAW.choice(VICTIMS)
+    if victim in {"guard", "child"}:
+        guards = psutil.Process(process.pid).children() if process.poll() is None else []
+        found = [c for g in guards for c in g.children()] if victim == "child" else guards
+        for one in found[:1]:
+            one.kill()
+            counts.hit[victim] += 1
+        return
+    process.send_signal(SIGNALS.get(victim, signal.SIGKILL))
+    process.wait(HANG_S)
+    counts.hit[victim] += 1
+
+
+def _live(start: Callable[[str], subprocess.Popen[bytes]], whole_s: float, most: int,
+          counts: Counts) -> bool:  # fmt: skip
+    """One life of a supervisor; whether it ended of itself."""
+    mark, struck = new_mark(), counts.kills
+    process = start(mark)
+    counts.lives += 1
+    while process.poll() is None and counts.kills < most:
+        try:
+            process.wait(moments(whole_s))
+        except subprocess.TimeoutExpired:
+            try:
+                _strike(process, counts)
+            except psutil.NoSuchProcess:
+                continue
+    process.wait(3 * HANG_S)
+    counts.orphans += _left(mark)
+    deadly = counts.kills - struck
+    return process.returncode in {0, 1} if deadly == 0 else process.returncode == 0
+
+
+def _inodes(place: Path) -> dict[str, int]:
+    return {p.name: p.stat().st_ino for p in place.glob("[!.]*.parquet")}
+
+
+def _until_done(start: Callable[[str], subprocess.Popen[bytes]], place: Path, whole_s: float,
+                most: int, counts: Counts) -> None:  # fmt: skip
+    """Start, kill and start again until a life ends with everything measured."""
+    kept: dict[str, int] = {}
+    done = False
+    while not done:
+        done = _live(start, whole_s, most, counts)
+        now = _inodes(place)
+        counts.torn += len(torn(place))
+        counts.lost += sum(now.get(name) != inode for name, inode in kept.items())
+        kept = now
+
+
+def _ends(place: Path) -> dict[str, list[str]]:
+    """How the attempts of every case ended, by case id."""
+    found: dict[str, list[str]] = {}
+    rows: list[Row] = sorted(summaries(place), key=lambda r: int(r["attempt"]))
+    for row in rows:
+        found.setdefault(str(case_id_of(row)), []).append(row["status"])
+    return found
+
+
+def _settled_once(ends: Mapping[str, list[str]]) -> bool:
+    """Killed attempts first, then one end of its own, or the third kill."""
+    return all(
+        set(told[:-1]) <= {"killed"} and (told[-1] != "killed" or len(told) == 3)
+        for told in ends.values()
+    )
+
+
+# -- the stand-in: many kills --------------------------------------------------------------------
+
+WAYS: Final = {0: "slowly", 1: "workers", 2: "oom", 3: "slowly", 4: "workers", 5: "nan", 6: "ok",
+               7: "slowly"}  # fmt: skip
+
+
+def _stub(tmp: Path) -> Callable[[str], subprocess.Popen[bytes]]:
+    def start(mark: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "tests.runners.stub_sweep", str(tmp), f"stub-{mark}",
+                   mark, str(len(WAYS)), json.dumps(WAYS)]  # fmt: skip
+        return subprocess.Popen(command, cwd=ROOT, env={**os.environ, MARK: mark},
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+
+    return start
+
+
+def _again(told: list[str], ends: Mapping[str, list[str]]) -> int:
+    """Starts that no row and no kill of a supervisor explains: of cases that were done."""
+    finished = {str(s): len(ends[case(s).case_id]) for s in WAYS}
+    attempts = {seed: max(int(t.split()[1]) for t in told if t.split()[0] == seed)
+                for seed in finished}  # fmt: skip
+    return sum(attempts[seed] != count - 1 for seed, count in finished.items())
+
+
+def test_a_sweep_killed_again_and_again_measures_every_case_once(tmp_path: Path) -> None:
+    began = time.monotonic()
+    whole = tmp_path / "whole"
+    a_set(whole / "results", slug="stub")
+    assert _stub(whole)(new_mark()).wait(HANG_S) == 1  # two of its cases do not end well
+    whole_s, counts, killed, again = time.monotonic() - began, Counts(), 0, 0
+    while counts.kills < KILLS:
+        tmp = tmp_path / str(counts.sweeps)
+        place = a_set(tmp / "results", slug="stub")
+        counts.sweeps += 1
+        _until_done(_stub(tmp), place, whole_s, KILLS, counts)
+        ends = _ends(place)
+        before = starts(tmp)
+        assert _stub(tmp)(new_mark()).wait(HANG_S) == 1
+        assert starts(tmp) == before  # what is done is not started again
+        assert ends.keys() == {case(s).case_id for s in WAYS}
+        assert _settled_once(ends)
+        assert verify_folder(folder(tmp / "results")).problems == ()
+        whole_rows = [r for r in summaries(place) if r["status"] == "ok"]
+        assert all(r["epochs_measured"] == 3 for r in whole_rows)
+        killed += sum(told.count("killed") for told in ends.values())
+        again += _again(before, ends)
+    print(
+        f"\nkilled sweeps: {counts.kills} kills {dict(counts.hit)}, {counts.lives} lives, "
+        f"{counts.sweeps} sweeps of {len(WAYS)} cases: {counts.lost} lost, 0 twice, "
+        f"{counts.torn} half, {again} started again, {counts.orphans} orphans; "
+        f"{killed} attempts kept as killed"
+    )
+    assert (counts.kills, counts.lost, counts.torn, counts.orphans, again) == (KILLS, 0, 0, 0, 0)
+    assert killed <= counts.hit["guard"] + counts.hit["child"]
+
+
+# -- the real child: fewer kills, each of them slow ------------------------------------------------
+
+SPEC: Final = """
+title = "Two tiny runs"
+epochs = 3
+[defaults]
+workload = "mlp"
+dataset = "digits"
+train_samples = 256
+options = { units = 16 }
+threads = 1
+[[runs]]
+batch = [32, 64]
+[[runs]]
+batch = 32
+engine = "fit"
+feed = "PyDataset"
+workers = 2
+multiprocessing = true
+"""
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Callable[[str], subprocess.Popen[bytes]]:
+    """Starts the command line on three runs, one of them with worker processes."""
+    (tmp_path / "tiny.toml").write_text(SPEC, encoding="utf-8")
+    environ = {**os.environ, "EPOCHWISE_STATE": str(tmp_path / "state")}
+
+    def start(mark: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "runners", "run", str(tmp_path / "tiny.toml"), "--yes",
+                   "--results", str(tmp_path / "results"), "--name", "tiny"]  # fmt: skip
+        return subprocess.Popen(command, cwd=ROOT, env={**environ, MARK: mark},
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+
+    return start
+
+
+def test_a_real_sweep_killed_again_and_again_measures_every_case_once(
+    tmp_path: Path, real: Callable[[str], subprocess.Popen[bytes]]
+) -> None:
+    place, counts, whole_s = tmp_path / "results" / "tiny", Counts(), 20.0
+    while counts.kills < REAL_KILLS:
+        place = tmp_path / "results" / "tiny"
+        counts.sweeps += 1
+        _until_done(real, place, whole_s, REAL_KILLS, counts)
+        ends = _ends(place)
+        assert (len(ends), _settled_once(ends)) == (3, True)
+        assert {told[-1] for told in ends.values()} <= {"ok", "killed"}
+        assert verify_folder(folder(tmp_path / "results")).problems == ()
+        assert temporaries(place) == [] or FULL  # swept once they are a day old
+        (tmp_path / "results").rename(tmp_path / f"done-{counts.sweeps}")
+    phases = Counter(s.phase for s in read_statuses(tmp_path / "state"))
+    print(
+        f"\nkilled real sweeps: {counts.kills} kills {dict(counts.hit)}, {counts.lives} lives, "
+        f"{counts.sweeps} sweeps of 3 runs: {counts.lost} lost, 0 twice, {counts.torn} half, "
+        f"{counts.orphans} orphans; last phases {dict(phases)}"
+    )
+    assert (counts.kills, counts.lost, counts.torn) == (REAL_KILLS, 0, 0)
+    assert counts.orphans == 0
