@@ -92,8 +92,9 @@ def draw(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
         st.markdown(f"#### {widgets.answer_text(sentence(status, of))}")
         if of in {"waiting", "running", "stalled"}:
             st.progress(_share(status), text=_progress(status))
-        if allowed:  # strangers learn no process ids, hosts or paths
-            st.markdown(explanation(status, of))
+        if allowed and (words := explanation(status, of)):  # pids and paths are not for strangers
+            st.markdown(words)
+        if allowed:
             _actions(status, of)
         _outcome(status)
         if allowed and of in {"interrupted", "failed"}:
