@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -137,9 +137,3 @@ def _noise_scale(curve: Curve, parts: int, part_size: int) -> float | None:
     small, big = (np.array([getattr(d, n) for d in draws]) for n in ("small_sq", "big_sq"))
     trace, squared = noise.two_batches(small, big, part_size, parts * part_size)
     return noise.along(trace, squared)
-
-
-def merged_extra(columns_told: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """What has no column, without what is not known."""
-    whole = {**columns_told.get("extra", {}), **more}
-    return {k: v for k, v in whole.items() if v is not None}
