@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -88,6 +89,8 @@ def resume_command(asked: argparse.Namespace, stop: Stop) -> int:
 def _allowed(asked: argparse.Namespace, known: Context, made: plans.Plan) -> bool:
     """Whether the plan stays within --max-hours and --max-cost, or a person says yes."""
     total = plans.totals(known, made.left, asked.price_per_hour)
+    if made.automatic:  # how many runs a search will add, nobody knows before
+        total = plans.Totals(runs=total.runs)
     found = [
         _exceeds("hours", total.high_hours or total.hours, asked.max_hours),
         _exceeds(f"cost in {known.spec.cost.currency}", total.cost, asked.max_cost),
@@ -148,7 +151,8 @@ def _limited(asked: argparse.Namespace, stop: Stop) -> Stop:
 def _book(asked: argparse.Namespace, known: Context) -> Journal:
     ticket = getattr(asked, "ticket", None) or sweep.new_ticket(known.spec.name)
     path = spec.find(asked.spec)
-    write_once(known.state / ticket / "spec.toml", path.read_bytes())
+    with contextlib.suppress(OSError):  # no result depends on it
+        write_once(known.state / ticket / f"{known.spec.name}.toml", path.read_bytes())
     return sweep.journal(
         known.state, ticket, sweep=known.spec.name, title=known.spec.title,
         result_set=known.folder.name, folder=str(known.results),
@@ -192,7 +196,8 @@ def search(
     def probe(batch: int) -> max_batch.Probe:
         case = replace(plans.two_steps(group.at(batch)), sweep=f"{known.spec.name} max-batch")
         row = _row_of_probe(known, case, book, shown, stop)
-        return max_batch.Probe(row["status"] == "ok", row.get("peak_memory_bytes"))
+        fits = row["status"] in {"ok", "nan"}  # a lost loss is no lack of memory
+        return max_batch.Probe(fits, row.get("peak_memory_bytes"))
 
     data = DATASETS[group.case.dataset]
     bound = known.spec.limits.max_batch

@@ -48,6 +48,8 @@ def forecast(case: Case, known: Sequence[Row], system_name: str) -> Forecast | N
         return None
     step = _step_s(case, told)
     starts = _start_s(case, here)
+    if starts is None:
+        return None
     passes = steps_in(case) * case.epochs
     checks = _validation_s(case, told, step[1]) * case.epochs
     low, mid, high = (a + passes * s + checks for a, s in zip(starts, step, strict=True))
@@ -88,13 +90,16 @@ def _step_s(case: Case, told: Sequence[Row]) -> tuple[float, float, float]:
     return guess / max(doubt, 1.1), guess, guess * max(doubt, 1.1)
 
 
-def _start_s(case: Case, here: Sequence[Row]) -> tuple[float, float, float]:
-    """Everything that is no step: start, tracing, what is asked after training; with bounds [s]."""
+def _start_s(case: Case, here: Sequence[Row]) -> tuple[float, float, float] | None:
+    """Everything that is no step: start, tracing, what is asked after training; with bounds [s].
+
+    None where no row tells of it: an unknown start is not a start of 0 s.
+    """
     same = [r for r in here if r.get("backend") == case.backend and r.get("total_s")]
     model = planned(case)["model"]
     near = [r for r in same if r.get("model") == model] or same
     if not near:
-        return 0.0, 0.0, 0.0
+        return None
     taken = [_not_steps_s(r) for r in near]
     mid = statistics.fmean(taken)
     # One start says nothing of how starts differ: a quarter is what they were seen to differ by.

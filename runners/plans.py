@@ -148,15 +148,14 @@ def _energy_kwh(known: Context, told: Sequence[Forecast]) -> float | None:
 def _cost(
     known: Context, hours: float, energy_kwh: float | None, price_per_hour: float | None
 ) -> float | None:
-    """Hours and energy at the sweep's prices; None where no price was said."""
+    """Hours and energy at the sweep's prices; None where none was said, or a part is not known."""
     cost = known.spec.cost
     hourly = price_per_hour if price_per_hour is not None else cost.price_per_hour
-    parts = [
-        hourly * hours if hourly is not None else None,
-        cost.price_per_kwh * energy_kwh if cost.price_per_kwh and energy_kwh else None,
-    ]
-    known_parts = [p for p in parts if p is not None]
-    return sum(known_parts) if known_parts else None
+    if cost.price_per_kwh is None:
+        return None if hourly is None else hourly * hours
+    if energy_kwh is None:
+        return None
+    return (hourly or 0.0) * hours + cost.price_per_kwh * energy_kwh
 
 
 def as_json(known: Context, made: Plan, price_per_hour: float | None = None) -> dict[str, Any]:
