@@ -33,6 +33,9 @@ def main(arguments: Sequence[str]) -> int:
         return refuse(asked, error.problems, str(error))
     except CommitError as error:
         return refuse(asked, [str(error.strerror)], str(error.strerror))
+    except OSError as error:
+        told = f"{error.strerror} at {error.filename}. Mend that, or choose another folder."
+        return refuse(asked, [told], told)
 
 
 class Stopper:
