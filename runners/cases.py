@@ -35,7 +35,7 @@ class Case:
     validation_samples: int
     mode: Mode = "training"
     variant: str | None = None
-    """Changed form (inference): int8, pruned dense 80 %, distilled ..."""
+    """Changed form (inference): int8, pruned 80 %, distilled ..."""
     backend: Backend = "tensorflow"
     engine: Engine = "loop"
     device: Device = "cpu"
@@ -76,7 +76,9 @@ class Case:
         """What a person calls it while it is being measured."""
         told = [self.workload, *(f"{k}={v}" for k, v in self.options), self.variant or ""]
         mode = "inference" if self.mode == "inference" else ""
-        how = [mode, self.backend, self.engine, f"batch {self.batch}"]
+        precision = "" if self.precision == "float32" else self.precision
+        jit = "jit" if self.jit and self.backend == "tensorflow" else ""
+        how = [mode, precision, self.backend, self.engine, jit, f"batch {self.batch}"]
         return " ".join(t for t in told if t) + ", " + ", ".join(t for t in how if t)
 
 

@@ -79,6 +79,9 @@ def run_command(asked: argparse.Namespace, stop: Stop) -> int:
 
 def resume_command(asked: argparse.Namespace, stop: Stop) -> int:
     """Measure what is missing of a sweep that was begun."""
+    if asked.ticket and not asked.name:  # the result set keeps the name it was begun with
+        begun = {s.ticket: s for s in read_statuses(state_folder(os.environ))}
+        asked.name = begun[asked.ticket].result_set if asked.ticket in begun else None
     known = context(asked)
     if not known.folder.is_dir():
         text = f"{known.folder.name} was never begun in this results folder. Use `run`."

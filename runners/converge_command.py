@@ -38,7 +38,7 @@ def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
     groups = len(asked_for.optimizers) * len(asked_for.batch)
     ticket = asked.ticket or sweep.new_ticket(asked_for.name)
     state = state_folder(os.environ)
-    write_once(state / ticket / "spec.toml", path.read_bytes())
+    write_once(state / ticket / path.name, path.read_bytes())
     book = sweep.journal(
         state, ticket, sweep=asked_for.name, title=asked_for.title, planned=groups,
         result_set=sweep.slug(asked.name or f"{asked_for.name} {facts['system_name']}"),

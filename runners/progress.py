@@ -54,8 +54,21 @@ class Progress:
 
     def row(self, row: Row) -> None:
         """Print what came of a run."""
-        what = f"{row['model']}, {row.get('backend')}, batch {row.get('global_batch_size')}"
-        self._console.print(f"  {what}: {_came(row)}", soft_wrap=True)
+        self._console.print(f"  {_what(row)}: {_came(row)}", soft_wrap=True)
+
+
+def _what(row: Row) -> str:
+    """The run in words: what differs within a sweep."""
+    precision = row.get("precision")
+    told = [
+        " ".join(str(row[n]) for n in ("model", "variant") if row.get(n)),
+        "inference" if row["mode"] == "inference" else None,
+        precision if precision != "float32" else None,
+        row.get("feed"),
+        f"{row.get('backend')} {row.get('engine')}",
+        f"batch {row.get('global_batch_size')}",
+    ]
+    return ", ".join(str(t) for t in told if t)
 
 
 def _came(row: Row) -> str:

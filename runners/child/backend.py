@@ -158,6 +158,23 @@ def wait(value: Any) -> Any:  # noqa: ANN401 - whatever a step returned
     return value
 
 
+def settle(model: Any) -> None:  # noqa: ANN401 - a keras.Model
+    """Return once every training step queued so far has ended on the device.
+
+    TensorFlow's `fit` has waited for every step already; JAX and PyTorch work ahead.
+    """
+    import keras
+
+    if keras.config.backend() == "jax":
+        import jax
+
+        jax.block_until_ready([v.value for v in model.trainable_variables])
+    elif keras.config.backend() == "torch" and device_kind() == "gpu":
+        import torch
+
+        torch.cuda.synchronize()
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether the framework says that memory has ended, in any of its ways."""
     text = f"{type(error).__name__}: {error}"

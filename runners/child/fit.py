@@ -107,7 +107,8 @@ class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships
         self._begin = time.perf_counter()
 
     def on_test_begin(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
-        """Validation begins."""
+        """Validation begins, once training has ended: a device may still be at work on it."""
+        backend.settle(self.model)
         self._validation_begin = time.perf_counter()
 
     def on_test_end(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
