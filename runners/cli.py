@@ -15,6 +15,7 @@ from runners import commands
 from runners.answers import refuse
 from runners.spec import SpecError
 
+OWNERS = "measured here; the owner of the folder decides"
 EPILOG = """\
 SPEC is a TOML file, or the name of a sweep that is shipped (`python -m runners sweeps`).
 Results go to EPOCHWISE_RESULTS (default: results), one file a run. Ctrl-C loses nothing: what
@@ -108,6 +109,7 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
     if name in {"run", "resume", "max-batch", "converge"}:
         add("--memory-limit", type=float, metavar="GB", help="most memory one run may use")
         add("--ticket", help=argparse.SUPPRESS)
+        add("--licence", default=OWNERS, help="terms of the numbers (default: the owner decides)")
     if name in {"run", "resume"}:
         add("--yes", action="store_true", help="do not ask, whatever the plan says")
         add("--max-hours", type=float, help="ask before the plan or the clock exceeds this")

@@ -40,6 +40,7 @@ class Context:
     facts: Mapping[str, Any]
     environ: Mapping[str, str]
     memory_bytes: int | None
+    licence: str
 
     @property
     def system_name(self) -> str:
@@ -71,6 +72,7 @@ def context(asked: argparse.Namespace) -> Context:
         facts=facts,
         environ=environ,
         memory_bytes=int(limit * 1e9) if limit else None,
+        licence=getattr(asked, "licence", ""),  # of commands that measure
     )
 
 
@@ -95,7 +97,7 @@ def measurer(known: Context, *, timeout_s: float | None = None) -> Measure:
     )
 
     def of(case: Case, hooks: Hooks) -> Row:
-        return measure(case, bench, known.folder.name, hooks)
+        return {**measure(case, bench, known.folder.name, hooks), "licence": known.licence}
 
     return of
 
@@ -117,7 +119,7 @@ def name_result_set(known: Context) -> None:
         "title": f"{known.spec.title}: {known.system_name}, {date}",
         "about": about,
         "basis": "measured",
-        "licence": "measured here; the owner of the folder decides",
+        "licence": known.licence,
         "source": f"{measured}, sweep {known.spec.name}, {date}",
     }
     text = "".join(f"{k} = {_quoted(v)}\n" for k, v in lines.items())

@@ -33,7 +33,7 @@ def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
     if python is None:
         text = "Steps to a target need TensorFlow here. Install it (requirements.txt)."
         return refuse(asked, [text], text)
-    facts = machine.facts("cpu", devices=1)
+    facts = {**machine.facts("cpu", devices=1), "licence": asked.licence}
     results = (ROOT / asked.results.expanduser()).resolve()
     groups = len(asked_for.optimizers) * len(asked_for.batch)
     ticket = asked.ticket or sweep.new_ticket(asked_for.name)

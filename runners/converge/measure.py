@@ -156,7 +156,7 @@ def _set_toml(plan: Plan, facts: Mapping[str, Any]) -> str:
         "title": f"{plan.title}: {system}, {date}",
         "about": f"{plan.about} Measured on {system}.".strip(),
         "basis": "measured",
-        "licence": "measured here; the owner of the folder decides",
+        "licence": facts.get("licence") or "measured here; the owner of the folder decides",
         "source": f"Measured with Epochwise {facts.get('git_describe') or ''}".strip()
         + f", sweep {plan.name}, {date}",
     }
