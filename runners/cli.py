@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import math
 import os
 import signal
 import sys
@@ -88,6 +90,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _above_zero(text: str) -> float:
+    """A number of the command line; nan and inf would pass every limit."""
+    with contextlib.suppress(ValueError):
+        if math.isfinite(value := float(text)) and value > 0:
+            return value
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+
+
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     if name in {"plan", "status", "sweeps"}:
@@ -105,12 +115,12 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
     if name == "plan":
         add("--probe", action="store_true", help="run two steps where no results tell of a time")
     if name in {"plan", "run", "resume"}:
-        add("--price-per-hour", type=float, help="of this machine, in the sweep's currency")
+        add("--price-per-hour", type=_above_zero, help="of this machine, in the sweep's currency")
     if name in {"run", "resume", "max-batch", "converge"}:
-        add("--memory-limit", type=float, metavar="GB", help="most memory one run may use")
+        add("--memory-limit", type=_above_zero, metavar="GB", help="most memory one run may use")
         add("--ticket", help=argparse.SUPPRESS)
         add("--licence", default=OWNERS, help="terms of the numbers (default: the owner decides)")
     if name in {"run", "resume"}:
         add("--yes", action="store_true", help="do not ask, whatever the plan says")
-        add("--max-hours", type=float, help="ask before the plan or the clock exceeds this")
-        add("--max-cost", type=float, help="ask before the plan exceeds this")
+        add("--max-hours", type=_above_zero, help="ask before the plan or the clock exceeds this")
+        add("--max-cost", type=_above_zero, help="ask before the plan exceeds this")

@@ -126,6 +126,9 @@ def test_something_failed_is_1(here: Path, stub: Stub, capsys: pytest.CaptureFix
     ("command", "more"),
     [
         ("run", ("--max-hours", "often")),
+        ("run", ("--max-hours", "nan")),
+        ("run", ("--max-cost", "inf")),
+        ("run", ("--memory-limit", "-1")),
         ("run", ("--backend", "theano")),
         ("resume", ()),
         ("run", ("--python", "jax")),

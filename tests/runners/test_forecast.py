@@ -142,7 +142,7 @@ def context(**cost: Any) -> Context:  # noqa: ANN401 - prices
     return Context(
         spec=Spec(name="s", title="t", cost=Cost(**cost)), host=Host(device="cpu", backends=()),
         pythons={}, expanded=Expanded(cases=()), results=nowhere, folder=nowhere, state=nowhere,
-        facts=FACTS, environ={}, memory_bytes=None,
+        facts=FACTS, environ={}, memory_bytes=None, licence="x",
     )  # fmt: skip
 
 
