@@ -19,6 +19,7 @@ import signal
 import sys
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def _child(command: list[str], guard: int) -> None:
@@ -32,6 +33,28 @@ def _child(command: list[str], guard: int) -> None:
     except OSError as error:
         os.write(2, f"cannot start {command[0]}: {error.strerror}\n".encode())
         os._exit(127)
+
+
+def _kill_rest() -> None:
+    """Kill all that descend from the guard: what loses its parent becomes the guard's (Linux).
+
+    Done before the guard ends: a supervisor killed in that moment could not do it any more.
+    """
+    me = os.getpid()
+    while True:
+        try:
+            with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as told:  # noqa: PTH123
+                left = [int(pid) for pid in told.read().split()]
+        except OSError:
+            return
+        if not left:
+            return
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in left:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
 
 
 def _end_like(status: int) -> None:
@@ -57,6 +80,8 @@ def main() -> None:
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     guard = os.getpid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     child = os.fork()
     if child == 0:
         for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGCHLD"):
@@ -66,11 +91,13 @@ def main() -> None:
     while True:
         ready, _, _ = select.select([lifeline, woken], [], [])
         if lifeline in ready:
+            _kill_rest()
             os.killpg(0, signal.SIGKILL)
         os.read(woken, 512)
         with contextlib.suppress(ChildProcessError):
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
+                _kill_rest()
                 _end_like(status)
 
 

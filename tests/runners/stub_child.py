@@ -100,6 +100,17 @@ def _workers(then: Callable[[], None]) -> Callable[[], None]:
     return end
 
 
+def _worker_escapes() -> None:
+    """A worker in a session of its own, which no signal to the group reaches."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(600)
+        os._exit(0)
+    time.sleep(0.1)
+    _ok()
+
+
 def _worker_grows() -> None:
     """The memory is not the child's but its worker's."""
     _begin()
@@ -249,6 +260,7 @@ WAYS: Final[dict[str, Callable[[], None]]] = {
     "grows": _grows,
     "a worker grows": _worker_grows,
     "workers": _workers(_ok),
+    "a worker escapes": _worker_escapes,
     "workers and sleeps": _workers(_sleeps),
     "prints megabytes": _prints_megabytes,
     "a worker floods": _worker_floods,

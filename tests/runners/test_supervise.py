@@ -108,7 +108,7 @@ def test_time_above_the_limit_ends_the_run_and_its_epochs_are_kept(mark: str) ->
     "how",
     [
         "prints megabytes", "a worker floods", "a worker floods events", "closes its pipes",
-        "floods events", "workers",
+        "floods events", "workers", "a worker escapes",
     ],
 )  # fmt: skip
 def test_what_a_child_does_beside_its_work_costs_neither_result_nor_supervisor(
