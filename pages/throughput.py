@@ -14,6 +14,7 @@ from planner import curves, figures
 from planner.curves import SystemCurve
 from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record, Report, csv_text, html_page
+from planner.forms import form_rows
 from planner.palette import LIGHT_THEME, Theme, slots
 from planner.store import Store
 
@@ -44,6 +45,7 @@ def show() -> None:
     _answer(link, everything, chosen, shared)
     _charts(link, everything, chosen)
     _tables(chosen, shared)
+    _forms(chosen, shared)
 
 
 def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemCurve]] | None:
@@ -248,6 +250,26 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
                 key="throughput.sources",
                 alt="Sources of every curve",
             )
+
+
+def _forms(chosen: list[SystemCurve], shared: Store) -> None:
+    """What quantised, pruned and distilled forms of the network gain, and what they lose."""
+    rows = form_rows(asked.forms(shared, chosen[0].runs[0].workload))
+    if not rows:
+        return
+    with st.container(border=True):
+        st.markdown("**Forms of this network for inference: what they gain and what they lose**")
+        st.dataframe(
+            rows,
+            hide_index=True,
+            placeholder="–",
+            key="throughput.forms",
+            alt="Throughput, accuracy and size of each form of the network",
+        )
+        st.caption(
+            "The largest throughput that was measured, at its batch. Accuracy is that of the very "
+            "network that was timed, on real validation data; a made-up data set has none."
+        )
 
 
 def _shown(row: Record) -> dict[str, object]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
+from planner.forms import FormRun
 from planner.runs import Run
 from planner.store import Store, queries
 
@@ -38,6 +39,11 @@ def runs_of(shared: Store, workload: str, pattern: str) -> list[Run]:
     """As `planner.store.queries.runs_of`."""
     question = ("runs", workload, pattern)
     return _once(shared, question, lambda: queries.runs_of(shared, workload, pattern))
+
+
+def forms(shared: Store, workload: str) -> list[FormRun]:
+    """As `planner.store.queries.forms`."""
+    return _once(shared, ("forms", workload), lambda: queries.forms(shared, workload))
 
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:

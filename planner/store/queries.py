@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner.estimate import Floats
+from planner.forms import FormRun
 from planner.runs import Run
 from planner.schema import ARROW_SCHEMA
 from planner.store import sql
@@ -52,6 +53,11 @@ def workloads(store: Store) -> dict[str, int]:
 def patterns(store: Store, workload: str) -> dict[str, int]:
     """Input patterns of a workload, best documented first, with the number of runs."""
     return dict(store.rows(sql.PATTERNS, [workload]))
+
+
+def forms(store: Store, workload: str) -> list[FormRun]:
+    """Inference runs of a workload's network, changed or not, on its data set."""
+    return [FormRun(*row) for row in store.rows(sql.FORMS, [workload, MOST_RUNS])]
 
 
 def runs_of(store: Store, workload: str, pattern: str, most: int = MOST_RUNS) -> list[Run]:

@@ -39,6 +39,9 @@ PATTERN: Final = """
       CASE WHEN multiprocessing THEN 'processes' END,
       'fed by ' || feed,
       CASE jit WHEN true THEN 'compiled' WHEN false THEN 'not compiled' END,
+      CASE WHEN basis = 'measured' THEN 'engine ' || engine END,
+      CASE WHEN basis = 'measured' AND drop_remainder THEN 'whole batches only' END,
+      CASE WHEN timing = 'per step' THEN 'every step waited for' END,
       CASE WHEN steps_per_execution > 1
            THEN steps_per_execution::VARCHAR || ' steps a call' END,
       threads::VARCHAR || CASE WHEN threads = 1 THEN ' thread' ELSE ' threads' END
@@ -154,8 +157,21 @@ RUNS_OF: Final = f"""
     ORDER BY system, global_batch_size, repeat, recorded_at, run_id LIMIT ?"""
 ROW: Final = "SELECT * FROM runs WHERE run_id = ?"
 WORKLOADS: Final = """
-    SELECT workload, count(*) FROM runs WHERE status = 'ok' GROUP BY workload
-    ORDER BY count(*) DESC, workload"""
+    SELECT workload, count(*) FROM runs
+    WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
+        OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
+    GROUP BY workload ORDER BY count(DISTINCT system) DESC, count(*) DESC, workload"""
+"""Those of most systems first; trials that only counted steps to a target took no times."""
+FORMS: Final = """
+    SELECT variant, precision, system, software, engine, global_batch_size, samples_per_s,
+        final_metric, params, evaluation_metric
+    FROM runs
+    WHERE status = 'ok' AND mode = 'inference' AND samples_per_s IS NOT NULL
+        AND (model, coalesce(dataset, '')) IN
+            (SELECT (model, coalesce(dataset, '')) FROM runs WHERE workload = ?)
+    ORDER BY system, software, engine, variant NULLS FIRST, precision, global_batch_size, run_id
+    LIMIT ?"""
+"""Inference runs of the network and data set of a workload, in whatever form."""
 PATTERNS: Final = """
     SELECT pattern, count(*) FROM runs WHERE workload = ? AND status = 'ok' GROUP BY pattern
     ORDER BY count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,

@@ -135,6 +135,41 @@ def test_workloads_come_with_most_runs_first_and_without_failures(tmp_path: Path
     assert list(queries.workloads(store).items()) == [("ResNet-50", 3), ("LSTM", 1)]
 
 
+def test_workloads_that_compare_systems_come_before_those_with_more_runs(tmp_path: Path) -> None:
+    two = [row(model="LSTM"), row(model="LSTM", system_name="A100")]
+    store = _store(tmp_path, *rows(5), *two)
+    assert list(queries.workloads(store)) == ["LSTM", "ResNet-50"]
+
+
+def test_trials_that_only_count_steps_to_a_target_are_no_workload_to_time(tmp_path: Path) -> None:
+    trial = row(model="MLP", evaluation_metric="validation error", target_reached=True)
+    timed = row(model="VGG", target_reached=True, throughput=10.0)
+    assert list(queries.workloads(_store(tmp_path, trial, timed))) == ["VGG"]
+
+
+def test_engines_and_whole_batches_are_patterns_of_what_was_measured_here(tmp_path: Path) -> None:
+    here = _labels(tmp_path / "here", engine="loop", drop_remainder=True, timing="per step")
+    assert here["pattern"] == "engine loop, whole batches only, every step waited for"
+    there = _labels(tmp_path / "there", engine="fit", drop_remainder=True, basis="published")
+    assert there["pattern"] == "pattern not stated"
+
+
+def test_forms_of_a_network_are_found_from_any_of_its_workloads(tmp_path: Path) -> None:
+    timed = {"mode": "inference", "dataset": "digits", "throughput": 5.0}
+    store = _store(
+        tmp_path,
+        row(dataset="digits", optimizer="SGD"),
+        row(**timed),
+        row(**timed, variant="int8", final_metric=0.9, evaluation_metric="accuracy"),
+        row(**timed | {"dataset": "other"}),
+    )
+    found = queries.forms(store, "ResNet-50 · digits · SGD")
+    assert [(f.variant, f.samples_per_s, f.metric) for f in found] == [
+        (None, 5.0, None),
+        ("int8", 5.0, 0.9),
+    ]
+
+
 def test_patterns_come_with_the_best_documented_first(tmp_path: Path) -> None:
     times = {"later_epoch_mean_s": 1.0, "first_epoch_s": 2.0, "epochs_measured": 5}
     store = _store(
