@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import math
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,8 +15,9 @@ from typing import Any, NoReturn
 
 from planner.store.commit import CommitError
 from runners import commands
-from runners.answers import refuse
+from runners.answers import STOPPED, refuse, say
 from runners.spec import SpecError
+from runners.supervise import Stopped
 
 OWNERS = "measured here; the owner of the folder decides"
 EPILOG = """\
@@ -32,6 +34,9 @@ def main(arguments: Sequence[str]) -> int:
     stopper = Stopper()
     try:
         return int(asked.command(asked, stopper.asked))
+    except Stopped:
+        say("Stopped.")
+        return STOPPED
     except SpecError as error:
         return refuse(asked, error.problems, str(error))
     except CommitError as error:
@@ -64,6 +69,13 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(2)
 
 
+def _ticket(text: str) -> str:
+    """A ticket names a folder: letters, digits and dashes."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,119}", text):
+        raise argparse.ArgumentTypeError("a ticket is letters, digits and dashes")
+    return text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m runners",
@@ -85,8 +97,9 @@ def _parser() -> argparse.ArgumentParser:
         }.items()
     }
     for name, sub in made.items():
-        sub.set_defaults(command=commands.COMMANDS[name], json=False)
         _options(name, sub)
+        given = {a.dest: a.default for a in sub._actions}  # noqa: SLF001 - argparse tells no other way
+        sub.set_defaults(command=commands.COMMANDS[name], json=False, defaults=given)
     return parser
 
 
@@ -118,7 +131,7 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
         add("--price-per-hour", type=_above_zero, help="of this machine, in the sweep's currency")
     if name in {"run", "resume", "max-batch", "converge"}:
         add("--memory-limit", type=_above_zero, metavar="GB", help="most memory one run may use")
-        add("--ticket", help=argparse.SUPPRESS)
+        add("--ticket", type=_ticket, help=argparse.SUPPRESS)
         add("--licence", default=OWNERS, help="terms of the numbers (default: the owner decides)")
     if name in {"run", "resume"}:
         add("--yes", action="store_true", help="do not ask, whatever the plan says")

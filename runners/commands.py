@@ -6,28 +6,25 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
+import signal
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.records import Row
 from planner.store.commit import CommitError
 from planner.store.files import write_once
 from planner.store.queue import Turn
 from planner.store.sweeps import SweepStatus, condition, read_statuses, state_folder
-from runners import design, max_batch, plans, spec, sweep
+from runners import begun, largest, max_batch, plans, spec, sweep
 from runners.answers import FAILED, OK, REFUSED, STOPPED, Stop, print_plan, refuse, say
-from runners.cases import Case
-from runners.context import Context, context, measurer, name_result_set
+from runners.context import Context, context, measurer, name_result_set, results_folder
 from runners.converge_command import converge_command
-from runners.expand import Automatic
 from runners.progress import Progress
 from runners.supervise import Stopped
 from runners.sweep import Journal
-from runners.workloads import DATASETS
 
 # -- plan and sweeps -----------------------------------------------------------------------------
 
@@ -49,10 +46,10 @@ def _is_sweep(name: str) -> bool:
     return not name.startswith("digits-steps")
 
 
-def plan_command(asked: argparse.Namespace, _: Stop) -> int:
+def plan_command(asked: argparse.Namespace, stop: Stop) -> int:
     """Print what a sweep would measure, take and cost."""
     known = context(asked)
-    made = plans.plan(known, probe=asked.probe)
+    made = plans.plan(known, probe=asked.probe, stop=stop)
     if asked.json:
         say(json.dumps(plans.as_json(known, made, asked.price_per_hour)))
     else:
@@ -78,10 +75,17 @@ def run_command(asked: argparse.Namespace, stop: Stop) -> int:
 
 
 def resume_command(asked: argparse.Namespace, stop: Stop) -> int:
-    """Measure what is missing of a sweep that was begun."""
-    if asked.ticket and not asked.name:  # the result set keeps the name it was begun with
-        begun = {s.ticket: s for s in read_statuses(state_folder(os.environ))}
-        asked.name = begun[asked.ticket].result_set if asked.ticket in begun else None
+    """Measure what is missing of a sweep that was begun, with what it was begun with."""
+    state, results = state_folder(os.environ), results_folder(asked)
+    status = (
+        begun.of_ticket(state, asked.ticket)
+        if asked.ticket
+        else begun.newest(state, spec.find(asked.spec).stem, results, asked.name)
+    )
+    if status:
+        begun.fill(asked, status.options)
+        if status.command != "run":
+            return COMMANDS[status.command](asked, stop)
     known = context(asked)
     if not known.folder.is_dir():
         text = f"{known.folder.name} was never begun in this results folder. Use `run`."
@@ -106,7 +110,18 @@ def _allowed(asked: argparse.Namespace, known: Context, made: plans.Plan) -> boo
     if not sys.stdin.isatty():
         say("Say --yes to run it all the same, or raise the limit.")
         return False
-    return input("Run it all the same? [y/N] ").strip().lower() in {"y", "yes"}
+    return _yes("Run it all the same? [y/N] ")
+
+
+def _yes(question: str) -> bool:
+    """A person's answer; Ctrl-C at the question is a no."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return input(question).strip().lower() in {"y", "yes"}
+    except (KeyboardInterrupt, EOFError):
+        return False
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _exceeds(what: str, value: float | None, limit: float | None) -> str | None:
@@ -128,13 +143,15 @@ def _measure(asked: argparse.Namespace, known: Context, stop: Stop) -> int:
         with Progress(known.spec.title, known.system_name) as shown:
             book.told = shown.update
             sweep.wait_for_turn(turn, book, stop)
-            cases = [*known.expanded.cases, *_searched(known, book, shown, stop)]
+            stop = _limited(asked, stop)
+            cases = [*known.expanded.cases, *largest.searched(known, book, shown, stop)]
             sweep.run(cases, known.folder, measurer(known), book,
-                      attempts=known.spec.limits.attempts, on_row=shown.row,
-                      stop=_limited(asked, stop))  # fmt: skip
+                      attempts=known.spec.limits.attempts, on_row=shown.row, stop=stop)  # fmt: skip
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
         return _stopped(asked, book)
+    except max_batch.UndecidedError as error:
+        return undecided(asked, book, error)
     except CommitError as error:
         book.update(phase="failed", ended_at=time.time(), message=str(error.strerror))
         raise
@@ -151,7 +168,7 @@ def _limited(asked: argparse.Namespace, stop: Stop) -> Stop:
     return lambda: stop() or time.perf_counter() > end_s
 
 
-def _book(asked: argparse.Namespace, known: Context) -> Journal:
+def _book(asked: argparse.Namespace, known: Context, command: str = "run") -> Journal:
     ticket = getattr(asked, "ticket", None) or sweep.new_ticket(known.spec.name)
     path = spec.find(asked.spec)
     with contextlib.suppress(OSError):  # no result depends on it
@@ -159,7 +176,7 @@ def _book(asked: argparse.Namespace, known: Context) -> Journal:
     return sweep.journal(
         known.state, ticket, sweep=known.spec.name, title=known.spec.title,
         result_set=known.folder.name, folder=str(known.results),
-        planned=len(known.expanded.cases),
+        planned=len(known.expanded.cases), command=command, options=begun.options(asked, known),
     )  # fmt: skip
 
 
@@ -167,8 +184,17 @@ def _stopped(asked: argparse.Namespace, book: Journal) -> int:
     s = book.status
     text = f"Stopped: {s.finished} of {s.planned} runs are saved, none is half."
     book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
-    say(f"{text} Go on with: python -m runners resume {asked.spec}")
+    say(f"{text} Go on with: {again(asked, book.status)}")
     return STOPPED
+
+
+def again(asked: argparse.Namespace, status: SweepStatus) -> str:
+    """The command that goes on with a sweep, as one would type it."""
+    command = {"run": "resume"}.get(status.command, status.command)
+    words = ["python", "-m", "runners", command, str(asked.spec)]
+    if asked.results != asked.defaults["results"]:
+        words += ["--results", str(asked.results)]
+    return shlex.join([*words, "--name", status.result_set])
 
 
 def _ended(known: Context, status: SweepStatus) -> int:
@@ -180,81 +206,35 @@ def _ended(known: Context, status: SweepStatus) -> int:
 # -- the largest batch ---------------------------------------------------------------------------
 
 
-def _searched(known: Context, book: Journal, shown: Progress, stop: Stop) -> list[Case]:
-    """Cases of the groups whose batch is auto: search first, then the smallest design."""
-    found: list[Case] = []
-    for group in known.expanded.automatic:
-        result = search(known, group, book, shown, stop)
-        if result.largest:
-            sizes = design.batches(min(max_batch.SMALL[0], result.largest), result.largest)
-            found += [group.at(b) for b in sizes]
-    return found
-
-
-def search(
-    known: Context, group: Automatic, book: Journal, shown: Progress, stop: Stop
-) -> max_batch.Found:
-    """Find the largest batch of a group; every probe is a row of the result set."""
-
-    def probe(batch: int) -> max_batch.Probe:
-        case = replace(plans.two_steps(group.at(batch)), sweep=f"{known.spec.name} max-batch")
-        row = _row_of_probe(known, case, book, shown, stop)
-        fits = row["status"] in {"ok", "nan"}  # a lost loss is no lack of memory
-        return max_batch.Probe(fits, row.get("peak_memory_bytes"))
-
-    data = DATASETS[group.case.dataset]
-    bound = known.spec.limits.max_batch
-    return max_batch.search(
-        probe,
-        bound=bound if data.synthetic else min(bound, group.case.train_samples),
-        memory_bytes=plans.memory_end(known),
-    )
-
-
-def _row_of_probe(known: Context, case: Case, book: Journal, shown: Progress, stop: Stop) -> Row:
-    """The row of a probe: the one that is there, or a new one."""
-    quiet = replace(book, told=lambda _: None)
-    made = sweep.run([case], known.folder, measurer(known), quiet, stop=stop, on_row=shown.row)
-    book.status = replace(quiet.status, planned=book.status.planned,
-                          finished=book.status.finished, failed=book.status.failed)  # fmt: skip
-    return made[-1] if made else sweep.done_in(known.folder).rows[case.case_id][-1]
-
-
 def max_batch_command(asked: argparse.Namespace, stop: Stop) -> int:
     """Find the largest batch that fits for each network of a sweep."""
     known = context(asked)
     name_result_set(known)
-    groups = [*known.expanded.automatic, *_one_of_each(known)]
-    book, turn = _book(asked, known), Turn(known.state)
+    groups = [*known.expanded.automatic, *largest.one_of_each(known)]
+    book, turn = _book(asked, known, "max-batch"), Turn(known.state)
     try:
         with Progress(known.spec.title, known.system_name) as shown:
             book.told = shown.update
             sweep.wait_for_turn(turn, book, stop)
-            found = [(g, search(known, g, book, shown, stop)) for g in groups]
+            found = [(g, largest.search(known, g, book, shown, stop)) for g in groups]
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
         return _stopped(asked, book)
+    except max_batch.UndecidedError as error:
+        return undecided(asked, book, error)
     finally:
         turn.give_back()
     for group, result in found:
-        say(_largest(group, result))
+        say(largest.largest_words(group, result))
     return OK
 
 
-def _one_of_each(known: Context) -> list[Automatic]:
-    """One group for everything a sweep varies but batch size."""
-    steps = [(g[0], g[0].train_samples // g[0].batch) for g in design.groups(known.expanded.cases)]
-    synthetic = [DATASETS[c.dataset].synthetic for c, _ in steps]
-    return [Automatic(case=c, steps_per_epoch=n if s else None)
-            for (c, n), s in zip(steps, synthetic, strict=True)]  # fmt: skip
-
-
-def _largest(group: Automatic, found: max_batch.Found) -> str:
-    name = replace(group.case, batch=1).words.replace(", batch 1", "")
-    if found.largest is None:
-        return f"{name}: nothing fits, not even a batch of {found.fails}."
-    end = f"{found.fails} does not" if found.fails else "the search ended there"
-    return f"{name}: {found.largest} fits, {end} ({len(found.probes)} probes)."
+def undecided(asked: argparse.Namespace, book: Journal, error: Exception) -> int:
+    """A search that cannot go on: nothing is known of memory, and nothing is guessed."""
+    text = f"The largest batch cannot be told: {error}. Mend that and ask again."
+    book.update(phase="failed", ended_at=time.time(), current=None, message=text)
+    refuse(asked, [text], text)
+    return FAILED
 
 
 # -- status --------------------------------------------------------------------------------------

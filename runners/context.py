@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from planner.store.folders import folders_from_environment
 from planner.store.summaries import summaries
 from planner.store.sweeps import state_folder
 from runners import machine, spec
-from runners.cases import Case
+from runners.cases import Case, Device
 from runners.expand import Expanded, Host, expand
 from runners.host import Python, detect, pythons
 from runners.measure import Bench, Hooks, measure
@@ -47,6 +48,16 @@ class Context:
         """What this machine, or its card, is called in the results."""
         return str(self.facts["system_name"])
 
+    def system_of(self, device: Device) -> str:
+        """What rows of a device of this machine are called."""
+        visible = self.environ.get("CUDA_VISIBLE_DEVICES")
+        return self.system_name if device == self.host.device else _name_of(device, visible)
+
+
+@cache
+def _name_of(device: Device, visible: str | None) -> str:
+    return str(machine.facts(device, devices=1, visible=visible)["system_name"])
+
 
 def context(asked: argparse.Namespace) -> Context:
     """Read and expand the sweep a command was asked for; SpecError tells all that is wrong."""
@@ -59,7 +70,7 @@ def context(asked: argparse.Namespace) -> Context:
     if asked.device:
         host = Host(device=asked.device, backends=host.backends)
     facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
-    results = (ROOT / asked.results.expanduser()).resolve()
+    results = results_folder(asked)
     limit = getattr(asked, "memory_limit", None)
     return Context(
         spec=read,
@@ -74,6 +85,11 @@ def context(asked: argparse.Namespace) -> Context:
         memory_bytes=int(limit * 1e9) if limit else None,
         licence=getattr(asked, "licence", ""),  # of commands that measure
     )
+
+
+def results_folder(asked: argparse.Namespace) -> Path:
+    """Where result sets go; a relative folder begins at the repository."""
+    return (ROOT / Path(asked.results).expanduser()).resolve()
 
 
 def named_pythons(given: list[str]) -> dict[str, str]:
@@ -103,8 +119,12 @@ def measurer(known: Context, *, timeout_s: float | None = None) -> Measure:
 
 
 def known_rows(known: Context) -> list[Row]:
-    """Summaries of all runs in the shipped folder and in the one results go to."""
-    places = [f.path for f in folders_from_environment(ROOT, known.environ)] + [known.results]
+    """Summaries of all runs in this user's folders and in the one results go to.
+
+    Not of the shipped ones: a machine of the same name elsewhere is not this machine.
+    """
+    own = [f for f in folders_from_environment(ROOT, known.environ) if f.kind != "shipped"]
+    places = [*(f.path for f in own), known.results]
     folders = {p for place in dict.fromkeys(places) if place.is_dir() for p in place.iterdir()}
     return [row for folder in sorted(folders) if folder.is_dir() for row in summaries(folder)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ from planner.store.queue import Turn
 from planner.store.sweeps import state_folder
 from runners import machine, spec, sweep
 from runners.answers import STOPPED, Stop, refuse, say
-from runners.context import named_pythons
+from runners.context import named_pythons, results_folder
 from runners.converge import spec as target_spec
 from runners.converge.children import supervised
 from runners.converge.measure import converge
 from runners.host import pythons
 from runners.spec import SpecError
-from runners.supervise import ROOT, Stopped
+from runners.supervise import Stopped
 from runners.sweep import Journal
 
 
@@ -34,7 +34,7 @@ def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
         text = "Steps to a target need TensorFlow here. Install it (requirements.txt)."
         return refuse(asked, [text], text)
     facts = {**machine.facts("cpu", devices=1), "licence": asked.licence}
-    results = (ROOT / asked.results.expanduser()).resolve()
+    results = results_folder(asked)
     groups = len(asked_for.optimizers) * len(asked_for.batch)
     ticket = asked.ticket or sweep.new_ticket(asked_for.name)
     state = state_folder(os.environ)
@@ -42,7 +42,8 @@ def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
     book = sweep.journal(
         state, ticket, sweep=asked_for.name, title=asked_for.title, planned=groups,
         result_set=sweep.slug(asked.name or f"{asked_for.name} {facts['system_name']}"),
-        folder=str(results),
+        folder=str(results), command="converge",
+        options={"name": asked.name, "licence": asked.licence},
     )  # fmt: skip
     return _converge(asked, book, python.path, facts, stop)
 
@@ -68,13 +69,13 @@ def _converge(
     try:
         sweep.wait_for_turn(turn, book, stop)
         code = converge(spec.find(asked.spec), Path(book.status.folder), facts, run_child, told,
-                        name=book.status.result_set)  # fmt: skip
+                        name=book.status.result_set, on_size=_counter(book))  # fmt: skip
         book.update(phase="finished", ended_at=time.time(), finished=book.status.planned,
                     current=None)  # fmt: skip
     except Stopped:
         text = "Stopped: every group that was finished is saved, none is half."
         book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
-        say(f"{text} Go on with: python -m runners converge {asked.spec}")
+        say(f"{text} The same command goes on with the first that is missing.")
         return STOPPED
     except (CommitError, SpecError) as error:
         book.update(phase="failed", ended_at=time.time(), message=str(error)[:500])
@@ -82,3 +83,18 @@ def _converge(
     finally:
         turn.give_back()
     return code
+
+
+def _counter(book: Journal) -> Callable[[int], None]:
+    """Tells how many batch sizes are done, and the time left from those measured just now."""
+    last_s = time.perf_counter()
+
+    def count(done: int) -> None:
+        nonlocal last_s
+        now_s = time.perf_counter()
+        if now_s - last_s > 1.0:  # one that was there already takes no time
+            book.taken_s.append(now_s - last_s)
+        last_s = now_s
+        book.update(finished=done, left_s=book.left_s(book.status.planned - done))
+
+    return count

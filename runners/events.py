@@ -4,7 +4,8 @@
     built     params, dataset sha256, samples of both splits, synthetic; training comes next
     training  pre_train_s: the first step is next, from here on energy counts
     epoch     epoch, epoch_s, validation_s, samples, loss, metric: after each epoch
-    trained   peak_memory_bytes, its method, step quantiles: energy no longer counts
+    timed     all epochs have been timed: the run is measured, energy no longer counts
+    trained   peak_memory_bytes, its method, step quantiles
     rows      rows: run columns to keep, many at once (steps to target)
     result    columns: whatever else the row holds (FLOPs, GEMM ...), last
     failed    status (oom, nan or crashed) and reason, instead of what did not happen
@@ -101,6 +102,7 @@ _NEEDS: Final[Mapping[str, Needs]] = MappingProxyType(
             "loss": _or_nothing(_number),
             "metric": _or_nothing(_number),
         },
+        "timed": {},
         "trained": {},
         "rows": {"rows": _rows},
         "result": {},

@@ -6,7 +6,10 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final, get_args
+
+import psutil
 
 from runners import cases, variants
 from runners.cases import Case
@@ -284,8 +287,16 @@ def _feed_rules(f: Table) -> Iterator[tuple[bool, str]]:
         f["workers"] is not None and feed not in {"PyDataset", "tf.data"},
         f"workers is a factor of the feeds PyDataset and tf.data, not of {feed}.",
     )
-    yield (not training and (stored or f["augmentation"] or f["validation"]),
-           "inference has no storage, augmentation or validation.")  # fmt: skip
+    yield (
+        feed == "directory" and images and DATASETS[f["dataset"]].shape[-1] != 3,
+        f"feed directory reads colour images; {f['dataset']} is grey. Use generator or PyDataset.",
+    )
+    yield (
+        not training and (stored or f["augmentation"] or f["validation"]),
+        "inference has no storage, augmentation or validation.",
+    )
+    yield (not training and (f["workers"] is not None or f["multiprocessing"] is not None),
+           "inference reads its samples from memory: it has no workers.")  # fmt: skip
 
 
 def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
@@ -304,12 +315,30 @@ def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
         batch != "auto" and batch > samples,
         f"batch {batch} is larger than the {samples} training samples of an epoch.",
     )
+    whole = batch != "auto" and f["steps_per_execution"] > max(samples // batch, 1)
+    yield (
+        whole,
+        f"steps_per_execution {f['steps_per_execution']} is more than the full batches of an "
+        "epoch. Give fewer, or a longer epoch.",
+    )
+    size = math.prod(data.shape) * (1 if data.task == "images" else 8) * samples
+    yield (
+        size > host_memory_bytes(),
+        f"{samples} samples of {data.name} take {size / 1e9:.0f} GB, more than this machine's "
+        "memory. Give train_samples or steps_per_epoch.",
+    )
     yield (
         f["validation"] and f["validation_samples"] < 1,
         "validation needs validation_samples of at least 1.",
     )
     yield ("steps_per_epoch" in f and batch == "auto" and not data.synthetic,
            "steps_per_epoch with auto needs a synthetic data set; give train_samples.")  # fmt: skip
+
+
+@cache
+def host_memory_bytes() -> int:
+    """Memory of this machine [bytes]: samples are made in memory."""
+    return int(psutil.virtual_memory().total)
 
 
 # -- filling in ----------------------------------------------------------------------------------
@@ -331,9 +360,19 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
     f["variant"] = None if f["variant"] == variants.NONE else f["variant"]
     f.setdefault("engine", "loop" if tensorflow or f["mode"] == "inference" else "fit")
     f.setdefault("feed", "tf.data" if f["engine"] == "loop" and tensorflow else "numpy")
-    f.setdefault("jit", f["device"] != "cpu" or not tensorflow)
+    f.setdefault("jit", _jit(f))
     f.setdefault("learning_rate", 0.001 if f["optimizer"] == "adam" else 0.01)
     return f | _sizes(f, data)
+
+
+def _jit(f: Table) -> bool:
+    """What each framework does by itself: JAX compiles, PyTorch does not, TensorFlow on devices.
+
+    Except for an LSTM on TensorFlow: its fast kernel (cuDNN) cannot be compiled.
+    """
+    if f["backend"] == "tensorflow":
+        return bool(f["device"] != "cpu" and f["workload"] != "lstm")
+    return bool(f["backend"] == "jax")
 
 
 def _sizes(f: Table, data: Any) -> dict[str, int]:  # noqa: ANN401 - a DataSet

@@ -6,11 +6,10 @@ there are none, the answer is None, and a probe of two steps at two batch sizes 
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -19,11 +18,13 @@ from planner.estimate import Refusal
 from planner.records import Row
 from runners.cases import Case
 from runners.expand import steps_in
-from runners.rows import planned
+from runners.rows import extra_of, planned
 
 _SAME: Final = ("model", "variant", "mode", "dataset", "backend", "engine", "precision",
                 "optimizer", "jit")  # fmt: skip
 """What must be equal for one run to tell of another; feed and augmentation come on top."""
+EPOCH_EXTRA: Final = "epoch_extra_s"
+"""Where `as_probe` puts it: no column, for it is not measured but worked out."""
 _DOUBT: Final = 2.0
 """Factor by which a time guessed from one other batch size may be wrong, either way."""
 
@@ -50,8 +51,9 @@ def forecast(case: Case, known: Sequence[Row], system_name: str) -> Forecast | N
     starts = _start_s(case, here)
     if starts is None:
         return None
-    passes = steps_in(case) * case.epochs
-    checks = _validation_s(case, told, step[1]) * case.epochs
+    steps = steps_in(case)
+    passes = steps * case.epochs + _looked_at(case.timing, steps)
+    checks = (_validation_s(case, told, step[1]) + _epoch_extra_s(told)) * case.epochs
     low, mid, high = (a + passes * s + checks for a, s in zip(starts, step, strict=True))
     powers = [r["mean_power_watts"] for r in told if r.get("mean_power_watts")]
     return Forecast(
@@ -108,10 +110,39 @@ def _start_s(case: Case, here: Sequence[Row]) -> tuple[float, float, float] | No
 
 
 def _not_steps_s(row: Row) -> float:
-    told: Any = json.loads(row.get("extra") or "{}")
-    wall = float(told.get("wall_s") or row["total_s"])
+    wall = _number(extra_of(row).get("wall_s")) or float(row["total_s"])
     later = float(row.get("later_epoch_mean_s") or row.get("first_epoch_s") or 0.0)
-    return max(wall - later * int(row.get("epochs_measured") or 1), 0.0)
+    epochs = later * int(row.get("epochs_measured") or 1)
+    steps = _looked_at(row.get("timing"), int(row.get("steps_per_epoch") or 0))
+    return max(wall - epochs - steps * float(row.get("step_p50_s") or 0.0), 0.0)
+
+
+def _looked_at(timing: str | None, steps: int) -> int:
+    """Steps that are waited for one by one after the epochs (`runners.child.pace`)."""
+    return min(steps, 50) if timing == "per epoch" else 0
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def as_probe(row: Row) -> Row:
+    """A probe's row with the time of a step alone in `step_s`, and what an epoch adds to steps.
+
+    In an epoch of two steps, what Keras does around an epoch would count as overhead per step and
+    be multiplied by all steps of the planned run.
+    """
+    step_s, steps = row.get("step_p50_s"), row.get("steps_per_epoch")
+    later = row.get("later_epoch_mean_s")
+    if not (step_s and steps and later):
+        return row
+    return {**row, "step_s": step_s, EPOCH_EXTRA: max(later - steps * step_s, 0.0)}
+
+
+def _epoch_extra_s(told: Sequence[Row]) -> float:
+    """What an epoch takes besides its steps [s], where probes told it."""
+    known = [_number(r[EPOCH_EXTRA]) for r in told if EPOCH_EXTRA in r]
+    return statistics.fmean(known) if known else 0.0
 
 
 def _validation_s(case: Case, told: Sequence[Row], step_s: float) -> float:

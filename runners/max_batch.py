@@ -6,8 +6,9 @@ begins there instead of at the bottom. Every probe is a run of its own and becom
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from runners.forecast import memory_line
@@ -37,33 +38,60 @@ class Found:
     """Batch sizes in the order they were tried."""
 
 
+Bracket = tuple[int | None, int | None]
+"""The largest batch that fits and the smallest that does not, as far as known."""
+
+
+class UndecidedError(RuntimeError):
+    """A probe ended in a way that says nothing of memory; the text says how."""
+
+
 def search(
-    probe: Callable[[int], Probe], *, bound: int, memory_bytes: float | None = None
+    probe: Callable[[int], Probe],
+    *,
+    bound: int,
+    memory_bytes: float | None = None,
+    known: Mapping[int, Probe] = MappingProxyType({}),
 ) -> Found:
     """Find the largest batch from 1 to `bound` for which `probe` says that it fits.
 
     `memory_bytes` is where memory ends, if known; without it the search doubles from the second
-    small batch. Assumes that what fits at a batch fits below it.
+    small batch. `known` are probes of an earlier search, which this one goes on with. Assumes that
+    what fits at a batch fits below it.
     """
-    seen: dict[int, Probe] = {}
+    seen = {batch: told for batch, told in known.items() if batch <= bound}
 
     def fits(batch: int) -> bool:
         if batch not in seen:
             seen[batch] = probe(batch)
         return seen[batch].fits
 
-    good, bad = _small(fits, bound)
-    step = good or 1
-    if good is not None and bad is None:
-        good, bad = _from_line(fits, seen, good, (bound, memory_bytes))
-        # Just below the line's end a whole doubling would only waste a probe.
-        step = good or 1 if good in SMALL else max((good or 1) // 8, 1)
-    good, bad = _gallop(fits, (good, bad), step, bound)
+    good, bad = _bracket(seen)
+    if good is None or bad is None:
+        good, bad = _widely(fits, seen, (bound, memory_bytes))
     good, bad = _bisect(fits, good, bad)
     return Found(largest=good, fails=bad, probes=tuple(seen))
 
 
-Bracket = tuple[int | None, int | None]
+def _bracket(seen: Mapping[int, Probe]) -> Bracket:
+    """What earlier probes say: the largest that fits below the smallest that does not."""
+    bad = min((b for b, p in seen.items() if not p.fits), default=None)
+    good = max((b for b, p in seen.items() if p.fits and (bad is None or b < bad)), default=None)
+    return good, bad
+
+
+def _widely(
+    fits: Callable[[int], bool], seen: dict[int, Probe], limits: tuple[int, float | None]
+) -> Bracket:
+    """Two small batches, a jump to where their line ends, then on from there."""
+    bound, _ = limits
+    good, bad = _small(fits, bound)
+    step = good or 1
+    if good is not None and bad is None:
+        good, bad = _from_line(fits, seen, good, limits)
+        # Just below the line's end a whole doubling would only waste a probe.
+        step = good or 1 if good in SMALL else max((good or 1) // 8, 1)
+    return _gallop(fits, (good, bad), step, bound)
 
 
 def _small(fits: Callable[[int], bool], bound: int) -> Bracket:

@@ -131,7 +131,7 @@ class _Around:
         if event["event"] == "training":
             self.meter.start()
             self.training, self.read_at_s = True, time.perf_counter()
-        if event["event"] in {"trained", "failed", "result"} and self.training:
+        if event["event"] in {"timed", "trained", "failed", "result"} and self.training:
             self._stop()
 
     def beat(self) -> None:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.records import Row
+from planner.store.commit import commit_runs
+from planner.store.queue import Turn
+from planner.store.summaries import summaries
 from runners import design, machine
 from runners.cases import Case
 from runners.context import Context, known_rows, measurer
-from runners.forecast import Forecast, forecast
+from runners.forecast import EPOCH_EXTRA, Forecast, alike, as_probe, forecast
 from runners.measure import Hooks
+from runners.supervise import Stopped
 from runners.sweep import Done, done_in
 from runners.workloads import DATASETS
 
+Stop = Callable[[], bool]
+PROBES: Final = "probes"
+"""The folder of the state where probes are kept, sealed like any run."""
 PROBE_S: Final = 180.0
 """Most time a probe of two steps may take [s]; a longer one tells enough by not ending."""
 
@@ -45,13 +53,17 @@ class Plan:
         return tuple(p for p in self.planned if not p.done)
 
 
-def plan(known: Context, *, probe: bool = False) -> Plan:
-    """Forecast every case from the rows that are there; with `probe`, make those that are not."""
-    rows, done = known_rows(known), done_in(known.folder)
-    basis = "measured runs of this machine"
+def plan(known: Context, *, probe: bool = False, stop: Stop = lambda: False) -> Plan:
+    """Forecast every case from the rows that are there; with `probe`, make those that are not.
+
+    Probes are kept in the state folder: they tell times, and are no results.
+    """
+    rows, done = [*known_rows(known), *_kept_probes(known)], done_in(known.folder)
     cases = known.expanded.cases
-    if probe and (new := _probes(known, rows)):
-        rows, basis = [*rows, *new], "measured runs of this machine and a probe of two steps"
+    if probe:
+        rows += _probes(known, rows, stop)
+    probed = any(EPOCH_EXTRA in r for c in cases for r in alike(c, rows))
+    basis = "measured runs of this machine" + (" and probes of two steps" if probed else "")
     planned = [_planned(c, known, rows, done) for c in cases]
     fitting = [p.case for p in planned if _fits(p.expected, known)]
     small = [_planned(c, known, rows, done) for c in design.smallest(fitting)]
@@ -67,7 +79,7 @@ def plan(known: Context, *, probe: bool = False) -> Plan:
 def _planned(case: Case, known: Context, rows: Sequence[Row], done: Done) -> Planned:
     return Planned(
         case=case,
-        expected=forecast(case, rows, known.system_name),
+        expected=forecast(case, rows, known.system_of(case.device)),
         done=done.settled(case, known.spec.limits.attempts),
     )
 
@@ -88,17 +100,45 @@ def memory_end(known: Context) -> float | None:
     return known.spec.limits.memory_share * machine.memory_limit_bytes()
 
 
-def _probes(known: Context, rows: Sequence[Row]) -> list[Row]:
-    """Two epochs of two steps at the smallest and the largest batch of every unknown group."""
-    run = measurer(known, timeout_s=PROBE_S)
+def _kept_probes(known: Context) -> list[Row]:
+    return [as_probe(row) for row in summaries(known.state / PROBES)]
+
+
+def _probes(known: Context, rows: Sequence[Row], stop: Stop) -> list[Row]:
+    """Probes at the smallest and the largest batch of every group nothing tells of.
+
+    They wait for their turn like a sweep: two measurements at once would tell of each other.
+    """
     made: list[Row] = []
-    for group in design.groups(known.expanded.cases):
-        if all(forecast(c, rows, known.system_name) for c in group):
-            continue
-        by_size = sorted(group, key=lambda c: c.batch)
-        for case in {c.batch: c for c in (by_size[0], by_size[-1])}.values():
-            made.append(run(two_steps(case), Hooks()))  # noqa: PERF401 - each takes seconds
+    turn, run = Turn(known.state), measurer(known, timeout_s=PROBE_S)
+    try:
+        for case in _unknown(known, rows):
+            while not turn.take("probe"):
+                if stop():
+                    raise Stopped
+                time.sleep(0.2)
+            row = {**run(_probe(case), Hooks(stop=stop)), "result_set": PROBES}
+            commit_runs(known.state / PROBES, [row])
+            made.append(as_probe(row))
+    finally:
+        turn.give_back()
     return made
+
+
+def _unknown(known: Context, rows: Sequence[Row]) -> list[Case]:
+    """Smallest and largest batch of each group without forecasts."""
+    found: list[Case] = []
+    for group in design.groups(known.expanded.cases):
+        if not all(forecast(c, rows, known.system_of(c.device)) for c in group):
+            by_size = sorted(group, key=lambda c: c.batch)
+            found += {c.batch: c for c in (by_size[0], by_size[-1])}.values()
+    return found
+
+
+def _probe(case: Case) -> Case:
+    """Three epochs of two steps, each step waited for: its time alone, without an epoch's."""
+    name = f"{case.sweep} probe"
+    return replace(two_steps(case), epochs=3, timing="per step", sweep=name)
 
 
 def two_steps(case: Case) -> Case:

@@ -49,7 +49,7 @@ def row_of(
         **around,
         **told,
         **summary(case, epochs, told),
-        **_memory(ended, told),
+        **_memory(case, ended, told),
         "epochs": epochs or None,
         "extra": json.dumps(_extra(case, ended), sort_keys=True),
     }
@@ -129,8 +129,13 @@ def _epoch(event: Event) -> dict[str, Any]:
     return {n: event.get(n) for n in names}
 
 
-def _memory(ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]:
-    """On a host the larger of what the child and the watchdog saw; on a card what it told."""
+def _memory(case: Case, ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]:
+    """On a host the larger of what the child and the watchdog saw; on a card what it told.
+
+    What the host held says nothing of a card's memory, so a run that died before it told has none.
+    """
+    if case.device != "cpu":
+        return {}
     inside = told.get("peak_memory_bytes") or 0
     device = str(told.get("peak_memory_method", "")).startswith("device")
     if device or not (inside or ended.peak_rss_bytes):
@@ -146,4 +151,15 @@ def _extra(case: Case, ended: Ended) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for event in ended.events:
         merged |= event.get("extra", {})
+    if ended.told_why:
+        merged["told_why"] = True
     return merged | {"case_id": case.case_id, "wall_s": round(ended.wall_s, 3)}
+
+
+def extra_of(row: Row) -> Mapping[str, Any]:
+    """The JSON object in `extra`; empty where there is none (files may come from anywhere)."""
+    try:
+        told = json.loads(row.get("extra") or "{}")
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -91,6 +91,7 @@ class Factor:
     at_least: float | None = None
     automatic: bool = False
     """Whether it may be "auto": decided by the machine at hand."""
+    at_most: float = MOST
 
 
 _WHOLE, _TRUTH, _TEXT = (int,), (bool,), (str,)
@@ -110,20 +111,20 @@ FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
         "batch": Factor(_WHOLE, 1, automatic=True),
         "epochs": Factor(_WHOLE, 1),
         "optimizer": Factor(_TEXT),
-        "learning_rate": Factor((int, float), 0),
+        "learning_rate": Factor((int, float), 1e-30, at_most=1e30),
         "precision": Factor(_TEXT),
         "validation": Factor(_TRUTH),
         "augmentation": Factor(_TRUTH),
         "storage": Factor(_TEXT),
         "feed": Factor(_TEXT, automatic=True),
-        "workers": Factor(_WHOLE, 1),
+        "workers": Factor(_WHOLE, 1, at_most=1024),
         "multiprocessing": Factor(_TRUTH),
         "drop_remainder": Factor(_TRUTH),
         "steps_per_execution": Factor(_WHOLE, 1),
         "jit": Factor(_TRUTH, automatic=True),
-        "threads": Factor(_WHOLE, 1),
+        "threads": Factor(_WHOLE, 1, at_most=4096),
         "timing": Factor(_TEXT),
-        "seed": Factor(_WHOLE, 0),
+        "seed": Factor(_WHOLE, 0, at_most=2**32 - 1),
         "devices": Factor(_WHOLE, 1),
         "nodes": Factor(_WHOLE, 1),
         "strategy": Factor(_TEXT),
@@ -166,12 +167,16 @@ def _is_there(path: Path) -> bool:
 
 def read(path: Path) -> Spec:
     """The sweep in a TOML file; SpecError tells everything that is wrong with it."""
+    return from_table(path.stem, table(path))
+
+
+def table(path: Path) -> Table:
+    """The TOML table in a file; SpecError where it holds none, is too long or is no file."""
     try:
-        body = tomllib.loads(_text(path))
+        return tomllib.loads(_text(path))
     except (OSError, ValueError, RecursionError) as error:  # TOML and UTF-8 errors are ValueErrors
         told = error.strerror if isinstance(error, OSError) else error
         raise SpecError(path.name, [f"it cannot be read as TOML: {told}"]) from error
-    return from_table(path.stem, body)
 
 
 def _text(path: Path) -> str:
@@ -287,10 +292,10 @@ def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa
                  dict: "a table"}  # fmt: skip
         wanted = kinds[factor.types[-1]] + (' or "auto"' if factor.automatic else "")
         return f"{name} is {_shown(value)}; it must be {wanted}."
-    if factor.at_least is not None and not factor.at_least <= value <= MOST:
+    if factor.at_least is not None and not factor.at_least <= value <= factor.at_most:
         return (
             f"{name} is {_shown(value)}; it must be at least {factor.at_least:g} "
-            f"and at most {MOST:g}."
+            f"and at most {factor.at_most:g}."
         )
     return _option_problem(value) if isinstance(value, dict) else None
 

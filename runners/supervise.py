@@ -34,6 +34,8 @@ POLL_S: Final = 0.05
 FAMILY_S: Final = 1.0
 """How often new grandchildren are looked for [s]: that lists all processes of the machine."""
 _TAIL_BYTES: Final = 65_536
+_LAST_LINES: Final = 5
+_GONE_S: Final = 10.0
 _LINE_BYTES: Final = 1 << 26
 """Longest event that is waited for; what is longer comes from a child gone mad."""
 _DRAIN_S: Final = 5.0
@@ -69,6 +71,11 @@ class Ended:
     wall_s: float
     peak_rss_bytes: int
 
+    @property
+    def told_why(self) -> bool:
+        """Whether the program itself gave the reason: it would give it again."""
+        return self.status != "ok" and any(e["event"] == "failed" for e in self.events)
+
 
 @dataclass(slots=True)
 class _Watch:
@@ -84,6 +91,7 @@ class _Watch:
     family: list[psutil.Process] = field(default_factory=list)
     family_at_s: float = float("-inf")
     verdict: tuple[Status, str] | None = None
+    kernel_kills: int = 0
 
 
 def supervise(
@@ -113,7 +121,7 @@ def supervise(
     finally:
         os.close(lifeline)
         os.close(writing)
-    watch = _Watch(child=child, limits=limits, started_s=started_s)
+    watch = _Watch(child=child, limits=limits, started_s=started_s, kernel_kills=kernel_kills())
     try:
         _hand_over(child, {**request, "spawned_at_s": started_s})
         _follow(watch, reading, on_event, beat, stop)
@@ -253,18 +261,39 @@ def _gone(child: subprocess.Popen[bytes]) -> bool:
 
 
 def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill whatever is left of the group the guard leads, then reap the guard.
+    """Kill whatever is left of the group the guard leads, reap the guard, and wait for the rest.
 
-    The guard is not reaped before, so its id cannot have been given to somebody else's group.
+    The guard is not reaped before, so its id cannot have been given to somebody else's group. What
+    was killed holds its memory until the kernel has taken it back; the next run must not meet it.
     """
+    if child.returncode is not None:
+        return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
+    end_s = time.perf_counter() + _GONE_S
+    while _left(child.pid) and time.perf_counter() < end_s:
+        time.sleep(0.01)
+
+
+def _left(group: int) -> bool:
+    """Whether a process group still has members."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return False  # the id is somebody else's by now
+    return True
 
 
 def _ended(watch: _Watch) -> Ended:
     status, reason = classify(
-        watch.told, watch.child.returncode, watch.verdict, watch.tail.decode(errors="replace")
+        watch.told,
+        watch.child.returncode,
+        watch.verdict,
+        watch.tail.decode(errors="replace"),
+        short_of_memory=kernel_kills() > watch.kernel_kills,
     )
     return Ended(
         status=status,
@@ -280,27 +309,47 @@ def classify(
     returncode: int,
     verdict: tuple[Status, str] | None,
     output: str,
+    *,
+    short_of_memory: bool = False,
 ) -> tuple[Status, str | None]:
-    """How a run ended, and why: from what it told, its exit, our own verdict, its last output."""
-    failed = next((e for e in told if e["event"] == "failed"), None)
-    if any(e["event"] == "result" for e in told):
-        return "ok", None  # whatever happened while the interpreter was closing down
+    """How a run ended, and why: from what it told, its exit, our own verdict, its last output.
+
+    A run whose epochs were all timed is measured, whatever happens while FLOPs are counted or the
+    interpreter closes down. `short_of_memory` says that the kernel killed somebody meanwhile.
+    """
+    if any(e["event"] in {"timed", "result"} for e in told):
+        return "ok", None
     if verdict:
         return verdict
-    if failed:
+    if failed := next((e for e in told if e["event"] == "failed"), None):
         return failed["status"], str(failed["reason"])
-    return _from_exit(returncode, output)
+    return _from_exit(returncode, output, short_of_memory=short_of_memory)
 
 
-def _from_exit(returncode: int, output: str) -> tuple[Status, str]:
-    """The end of a child that said nothing of it: by its exit code or signal and its last line."""
-    last = next((x.strip() for x in reversed(output.splitlines()) if x.strip()), "no output")
+def _from_exit(returncode: int, output: str, *, short_of_memory: bool) -> tuple[Status, str]:
+    """The end of a child that said nothing of it: by its exit code or signal and its last lines.
+
+    Earlier output proves nothing: allocators tell of memory they then found elsewhere.
+    """
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    last = lines[-1] if lines else "no output"
     how = f"exit code {returncode}" if returncode >= 0 else _signal_name(-returncode)
-    if _OUT_OF_MEMORY.search(output):
-        return "oom", f"{how}: {last}"
+    if returncode == -signal.SIGKILL and short_of_memory:
+        return "oom", f"{how} by the kernel, which was short of memory"
     if -returncode in {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}:
-        return "killed", f"{how} from outside (a person, or the kernel short of memory)"
+        return "killed", f"{how} from outside"
+    if _OUT_OF_MEMORY.search("\n".join(lines[-_LAST_LINES:])):
+        return "oom", f"{how}: {last}"
     return "crashed", f"{how}: {last}"
+
+
+def kernel_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
+    """Processes the kernel has killed for want of memory since it started; 0 where not told."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in vmstat.read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 def _signal_name(number: int) -> str:

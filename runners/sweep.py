@@ -28,6 +28,7 @@ from planner.store.sweeps import HEARTBEAT_S, SweepStatus, write_status
 from runners.cases import Case
 from runners.events import Event
 from runners.measure import Hooks
+from runners.rows import extra_of
 from runners.supervise import Stopped
 
 INFRASTRUCTURE: Final = frozenset({"killed", "crashed", "peer_lost"})
@@ -53,8 +54,8 @@ class Done:
 
     def settled(self, case: Case, attempts: int) -> bool:
         """Whether the case needs no further run: it ended of itself, or too often otherwise."""
-        ends = [row["status"] for row in self.rows.get(case.case_id, ())]
-        return any(e not in INFRASTRUCTURE for e in ends) or len(ends) >= attempts
+        rows = self.rows.get(case.case_id, ())
+        return any(not worth_another_try(row) for row in rows) or len(rows) >= attempts
 
     def attempts_left(self, case: Case, attempts: int) -> range:
         """Numbers of the attempts that may still be made."""
@@ -72,17 +73,19 @@ def done_in(folder: Path) -> Done:
     return Done(rows={k: tuple(sorted(v, key=_attempt)) for k, v in found.items()})
 
 
+def worth_another_try(row: Row) -> bool:
+    """Whether a run ended by nobody's fault; an error the program itself told would come again."""
+    return row["status"] in INFRASTRUCTURE and not extra_of(row).get("told_why")
+
+
 def _attempt(row: Row) -> int:
     return int(row.get("attempt", 0))
 
 
 def case_id_of(row: Row) -> str | None:
     """The case a row was measured for; None for rows that no sweep made."""
-    try:
-        told = json.loads(row.get("extra") or "{}")
-    except ValueError:
-        return None
-    return told.get("case_id") if isinstance(told, dict) else None
+    told = extra_of(row).get("case_id")
+    return told if isinstance(told, str) else None
 
 
 @dataclass(slots=True)
@@ -181,12 +184,37 @@ def run(
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
             made.append(_saved(folder, row, book.status))
             on_row(made[-1])
-            if made[-1]["status"] not in INFRASTRUCTURE:
+            if not worth_another_try(made[-1]):
                 break
         failed = book.status.failed + (made[-1]["status"] != "ok")
         book.update(finished=book.status.finished + 1, failed=failed, current=None,
                     current_epoch=None, left_s=book.left_s(len(waiting) - i - 1))  # fmt: skip
     return made
+
+
+def probe(
+    case: Case,
+    folder: Path,
+    measure: Measure,
+    book: Journal,
+    *,
+    attempts: int,
+    stop: Callable[[], bool],
+) -> Row:
+    """The last row of a case beside the plan: it counts neither as planned nor for the time left.
+
+    A row that is there already is taken; else the case is measured and its rows are kept.
+    """
+    done = done_in(folder)
+    rows = list(done.rows.get(case.case_id, ()))
+    taken = list(book.taken_s)
+    if not done.settled(case, attempts):
+        for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
+            rows.append(_saved(folder, row, book.status))
+            if not worth_another_try(rows[-1]):
+                break
+    book.taken_s[:] = taken
+    return rows[-1]
 
 
 def _saved(folder: Path, row: Row, status: SweepStatus) -> Row:

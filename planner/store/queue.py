@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from planner.store.sweeps import SweepStatus, alive, read_statuses
+from planner.store.sweeps import ACTIVE, SweepStatus, alive, condition, read_statuses
 
 
 class Turn:
@@ -40,11 +40,11 @@ def _lock(path: Path) -> int | None:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:
-        return handle
     except BlockingIOError:
         os.close(handle)
         return None
+    except (ImportError, OSError):  # a system or a disk that knows no locks
+        return handle
     return handle
 
 
@@ -57,9 +57,8 @@ def _before(state: Path, ticket: str) -> SweepStatus | None:
         for s in told
         if own
         and s.ticket != ticket
-        and s.phase in {"waiting", "running"}
         and (s.asked_at, s.ticket) < (own.asked_at, own.ticket)
-        and alive(s)
+        and condition(s) in ACTIVE  # one that has stalled waits for ever, and would for all
     ]
     return before[0] if before else None
 

@@ -43,6 +43,7 @@ ACTIVE: Final = ("waiting", "running")
 Condition = Literal["waiting", "running", "stalled", "interrupted", "stopped", "finished", "failed"]
 _PHASES: Final = ("waiting", "running", "stopped", "finished", "failed")
 _LOG_BYTES: Final = 4_000
+_YEAR_3000_S: Final = 32_503_680_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,10 @@ class SweepStatus:
     """Time left, from run times measured in this sweep; None until one is known."""
     message: str | None = None
     """Why it stopped or failed, what it waits for."""
+    command: str = "run"
+    """What was asked of the command line: run, max-batch or converge."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What else was asked, so that a resume means the same: backend, device, name ..."""
     pid: int
     pid_started: float
     """Start of that process (`psutil.Process.create_time`): a reused pid is not this sweep."""
@@ -143,13 +148,20 @@ def _read(path: Path) -> SweepStatus | None:
 def _is_sound(status: SweepStatus) -> bool:
     """Whether every field has its type: a file may be of another version, or of nobody's making."""
     hints = get_type_hints(SweepStatus)
-    hints["phase"] = str
+    hints |= {"phase": str, "options": dict}
     typed = all(
         isinstance(value, kind | int if "float" in str(kind) else kind)
         for name, kind in hints.items()
         for value in (getattr(status, name),)
     )
-    return typed and status.phase in _PHASES
+    stamps = [status.asked_at, status.heartbeat_at, status.started_at, status.ended_at]
+    counts = [status.planned, status.finished, status.failed, status.pid]
+    return (
+        typed
+        and status.phase in _PHASES
+        and all(t is None or 0 <= t < _YEAR_3000_S for t in stamps)
+        and all(0 <= n < 2**31 for n in counts)
+    )
 
 
 def kept_spec(state: Path, status: SweepStatus) -> Path | None:

@@ -180,5 +180,6 @@ def is_out_of_memory(error: BaseException) -> bool:
     text = f"{type(error).__name__}: {error}"
     signs = ("ResourceExhausted", "RESOURCE_EXHAUSTED", "MemoryError", "OutOfMemory",
              "out of memory", "OOM when allocating", "bad_alloc", "Unable to allocate",
-             "Failed to allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")  # fmt: skip
+             "Failed to allocate memory", "CUBLAS_STATUS_ALLOC_FAILED",
+             "could not execute a primitive")  # fmt: skip
     return isinstance(error, MemoryError) or any(sign in text for sign in signs)

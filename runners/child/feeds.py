@@ -103,7 +103,8 @@ def _gathered(
 def _from_memory(data: Data) -> Callable[[Any], Any]:
     import tensorflow as tf
 
-    x, y = tf.constant(data.train_x), tf.constant(data.train_y)
+    with tf.device("/CPU:0"):  # on a card they would count as the network's memory
+        x, y = tf.constant(data.train_x), tf.constant(data.train_y)
     return lambda places: (tf.gather(x, places), tf.gather(y, places))
 
 

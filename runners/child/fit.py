@@ -37,6 +37,8 @@ def train(
     epochs = EpochStamps(case, tell)
     per_step = [StepStamps()] if case.timing == "per step" else []
     _fit(case, model, data, images, [epochs, *per_step], epochs=case.epochs)
+    if not epochs.diverged:
+        tell("timed")
     steps = per_step or [_probe(case, model, data, images)] if not epochs.diverged else []
     seconds = [s for stamps in steps for s in stamps.seconds]
     return {"first_step_s": first[0] if first else None, "step_seconds": seconds,

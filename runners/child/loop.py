@@ -115,7 +115,8 @@ def _epoch(
 
 def _validation(case: Case, model: keras.Model, data: Data) -> Callable[[], tuple[float, float]]:
     """Loss and accuracy over the validation split, in batches of the training's size."""
-    x, y = tf.constant(data.validation_x), tf.constant(data.validation_y)
+    with tf.device("/CPU:0"):
+        x, y = tf.constant(data.validation_x), tf.constant(data.validation_y)
 
     @tf.function  # type: ignore[untyped-decorator]
     def part(begin: tf.Tensor, end: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -70,6 +70,7 @@ def run(
         tell("epoch", epoch=number, **_told(epoch, value, stamps, told))
         if epoch.learns and not math.isfinite(value):
             return Paced(first_step_s=first_s, step_seconds=tuple(seconds), diverged=True)
+    tell("timed")
     if not per_step:
         seconds = _probe(epoch, now)
     return Paced(first_step_s=first_s, step_seconds=tuple(seconds), diverged=False)

@@ -51,11 +51,13 @@ def converge(
     say: Callable[[str], None],
     *,
     name: str | None = None,
+    on_size: Callable[[int], None] = lambda _: None,
 ) -> int:
     """Measure what is missing of a sweep into `results`/<set>; 0 where every group ended well.
 
     `facts` are columns of the machine (`runners.machine.facts`), `name` is the result set's,
-    otherwise made of sweep and system. SpecError where the sweep is wrong or the set holds trials
+    otherwise made of sweep and system; `on_size` hears how many pairs of optimiser and batch size
+    are done. SpecError where the sweep is wrong or the set holds trials
     of another form of it; CommitError where the disk refuses; whatever `run_child` raises
     (`Stopped`) passes through, with all finished groups kept.
     """
@@ -66,10 +68,10 @@ def converge(
         raise SpecError(plan.name, [_OTHER.format(folder=folder.name)])
     bench = _Bench(plan=plan, folder=folder, kept=kept, facts=facts, run_child=run_child, say=say)
     write_once(folder / "set.toml", _set_toml(plan, facts))
-    found = {
-        (optimizer, batch): _tune(bench, optimizer, batch)
-        for optimizer, batch in itertools.product(plan.optimizers, plan.batch)
-    }
+    found: dict[tuple[str, int], Best | None] = {}
+    for optimizer, batch in itertools.product(plan.optimizers, plan.batch):
+        found[optimizer, batch] = _tune(bench, optimizer, batch)
+        on_size(len(found))
     _summarise(plan, found, say)
     return OK if all(found.values()) else FAILED
 

@@ -16,14 +16,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from runners.converge import checks
-from runners.spec import SpecError
+from runners.spec import SpecError, table
 from runners.workloads import CATALOGUE, DATASETS
 
 TOGETHER: Final = frozenset({"mlp", "simple-cnn"})
@@ -109,11 +108,7 @@ class Plan:
 
 def read(path: Path) -> Plan:
     """The sweep in a TOML file; SpecError tells everything that is wrong with it."""
-    try:
-        body = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:  # TOMLDecodeError and UnicodeDecodeError are ValueErrors
-        raise SpecError(path.name, [f"it cannot be read as TOML: {error}"]) from error
-    return from_table(path.stem, body)
+    return from_table(path.stem, table(path))
 
 
 def from_table(name: str, body: Mapping[str, Any]) -> Plan:
