@@ -16,9 +16,11 @@ from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record, Report, csv_text, html_page
 from planner.forms import form_rows
 from planner.palette import LIGHT_THEME, Theme, slots
+from planner.runs import Run
 from planner.store import Store
 
 MOST_CURVES = 12
+MOST_BESIDE = 4
 
 
 def show() -> None:
@@ -90,9 +92,29 @@ def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemC
             and r.system in {systems[s] for s in wanted}
         ]
     )
+    others = {name: label for name, label in workloads.items() if name != workload}
+    if others:
+        link.many("beside", list(others), [], MOST_BESIDE)
+        beside = st.multiselect(
+            "Beside curves of other workloads",
+            list(others),
+            key=link.key("beside"),
+            format_func=others.__getitem__,
+            max_selections=MOST_BESIDE,
+            placeholder="None",
+        )
+        if beside:
+            more = [r for name in beside for r in _best_known(shared, others[name])]
+            chosen = curves.curves_of([*(r for c in chosen for r in c.runs), *more])
     if len(chosen) > MOST_CURVES:
         st.caption(f"The first {MOST_CURVES} of {len(chosen)} curves; choose fewer above.")
     return everything, chosen[:MOST_CURVES]
+
+
+def _best_known(shared: Store, workload: str) -> list[Run]:
+    """Runs of another workload under its best documented input pattern."""
+    patterns = asked.patterns(shared, workload)
+    return asked.runs_of(shared, workload, next(iter(patterns))) if patterns else []
 
 
 def _answer(
@@ -132,6 +154,7 @@ def _sentences(chosen: list[SystemCurve]) -> list[str]:
         for b in good
         if a.runs[0].system != b.runs[0].system
         and a.runs[0].pattern == b.runs[0].pattern
+        and a.runs[0].workload == b.runs[0].workload
         and _speed(a) > _speed(b)
     ]
     return texts + [curves.crossover_sentence(a, b) for a, b in pairs[:2]]

@@ -35,22 +35,27 @@ class SystemCurve:
 
 
 def curves_of(runs: Sequence[Run]) -> list[SystemCurve]:
-    """One curve per system, pattern and software of the runs, in their order.
+    """One curve per workload, system, pattern and software of the runs, in their order.
 
     A run counts with a batch and a step time, or with published parameters of a curve. Patterns
     are named by what tells them apart.
     """
     usable = [r for r in runs if r.status == "ok" and (_point(r) or r.asymptotic_throughput)]
-    groups: dict[tuple[str, str, str], list[Run]] = {}
+    groups: dict[tuple[str, str, str, str], list[Run]] = {}
     for run in usable:
-        groups.setdefault((run.system, run.pattern, run.software), []).append(run)
-    patterns = _told_apart([p for _, p, _ in groups])
-    several = len({s for _, _, s in groups}) > 1
+        key = (run.workload, run.system, run.pattern, run.software)
+        groups.setdefault(key, []).append(run)
+    workloads = list(dict.fromkeys(w for w, _, _, _ in groups))
+    patterns = {w: _told_apart([p for x, _, p, _ in groups if x == w]) for w in workloads}
+    several = len({s for _, _, _, s in groups}) > 1
     found = []
-    for (system, pattern, software), members in groups.items():
-        parts = (system, patterns[pattern], software if several else "")
+    for (workload, system, pattern, software), members in groups.items():
+        parts = (workload if len(workloads) > 1 else "", system, patterns[workload][pattern],
+                 software if several else "")  # fmt: skip
         label = " · ".join(p for p in parts if p)
-        found.append(_curve(f"{system} / {pattern} / {software}", label, members))
+        name = f"{system} / {pattern} / {software}"
+        name = f"{workload} / {name}" if len(workloads) > 1 else name
+        found.append(_curve(name, label, members))
     return found
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from pages.how_long import MOST_CHOSEN, usual_options
@@ -12,9 +15,10 @@ from planner.durations import hms
 from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
 from planner.palette import LIGHT
 from planner.ratio_tables import ratio_rows
-from planner.store import Store, queries
+from planner.store import Store, commit_runs, queries
 from tests.pages.conftest import PAGES, figure, lines, show, sound, texts, unfold
 from tests.shipped import all_of, runs, some_of
+from tests.store.build import row
 
 WORKLOAD = "wideresnet-103m-cifar-100-adam-float32"
 
@@ -195,6 +199,33 @@ def test_one_epoch_is_answered_where_more_are_refused() -> None:
 
 
 # -- throughput --------------------------------------------------------------------------------
+
+
+def test_curves_of_another_workload_stand_beside_with_their_workloads_name() -> None:
+    alone = lines(show("throughput", workload=WORKLOAD))
+    both = lines(show("throughput", workload=WORKLOAD, beside="unnamed-model"))
+    assert len(both) > len(alone)
+    assert all("unnamed model" in name or "WideResNet" in name for name in both)
+    assert any("unnamed model" in name for name in both)
+
+
+def test_forms_of_a_network_tell_what_they_lose(own: Path) -> None:
+    timed: dict[str, Any] = {
+        "mode": "inference",
+        "model": "MLP",
+        "dataset": "digits",
+        "evaluation_metric": "accuracy",
+        "step_s": 0.5,
+    }
+    kept = [
+        row(**timed, throughput=100.0, final_metric=0.98),
+        row(**timed, variant="int8", throughput=50.0, final_metric=0.97),
+    ]
+    commit_runs(own / "mine", kept)
+    shown = show("throughput", workload="mlp-digits")
+    table = next(t.value for t in shown.dataframe if "Form" in t.value)
+    assert list(table["Form"]) == ["as trained, float32", "int8"]
+    assert list(table["Points lost"]) == [0.0, 1.0]
 
 
 def test_throughput_speaks_the_planners_sentences(store: Store) -> None:
