@@ -61,6 +61,8 @@ def _sold(row: Mapping[str, Any]) -> float | None:
     name = str(row.get("accelerator_model_name") or "")
     number_format = str(row.get("precision") or "").removeprefix("mixed_")
     words = name.replace("-", " ").split()
+    if "pcie" in name.lower():  # slower cards under the same name
+        return None
     sheet = next((s for card, s in DATA_SHEETS.items() if card in words), {})
     return sheet.get(number_format)
 

@@ -247,7 +247,7 @@ def status_command(asked: argparse.Namespace, _: Stop) -> int:
     known = context(asked)
     done = sweep.done_in(known.folder)
     attempts = known.spec.limits.attempts
-    rows = [r for c in known.expanded.cases for r in done.rows.get(c.case_id, ())]
+    rows = [rows[-1] for c in known.expanded.cases if (rows := done.rows.get(c.case_id, ()))]
     left = [c for c in known.expanded.cases if not done.settled(c, attempts)]
     bad = [r for r in rows if r["status"] != "ok"]
     told = {

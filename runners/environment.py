@@ -33,7 +33,7 @@ _PLANNED: Final = frozenset(
     {"OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"}
     | {"JAX_PLATFORMS", "JAX_PLATFORM_NAME"}
     | {"JAX_DISABLE_JIT", "JAX_DEFAULT_DTYPE_BITS", "JAX_ENABLE_X64", "JAX_DEBUG_NANS"}
-    | {"TF_CONFIG", "TF_USE_LEGACY_KERAS", "TF_ENABLE_ONEDNN_OPTS", "TF_XLA_FLAGS"}
+    | {"TF_CONFIG", "TF_USE_LEGACY_KERAS", "TF_ENABLE_ONEDNN_OPTS", "TF_XLA_FLAGS", "XLA_FLAGS"}
 )
 """Never inherited: the planned case says threads, device and compilation, or nobody does. A number
 must not depend on what no row records."""

@@ -89,11 +89,19 @@ def _accelerator(device: str, devices: int | None, visible: str | None) -> dict[
             "accelerator_model_name": name,
             "accelerators_per_node": len(cards.handles) or devices,
             "accelerator_memory_bytes": cards.memory_bytes(),
-            "accelerator_interconnect": cards.interconnect(),
-            "peer_to_peer": cards.peer_to_peer(),
+            **_links(visible),
             "accelerator_host_interconnect": cards.host_link(),
             "accelerator_driver_version": cards.driver(),
             "accelerator_clocks": cards.clocks(),
+        }
+
+
+def _links(visible: str | None) -> dict[str, Any]:
+    """How the cards of this machine reach each other, whether or not a run uses several."""
+    with closing(nvidia.open_cards(visible)) as every:
+        return {
+            "accelerator_interconnect": every.interconnect(),
+            "peer_to_peer": every.peer_to_peer(),
         }
 
 

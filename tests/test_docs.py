@@ -56,7 +56,8 @@ def test_no_blank_is_left_to_fill_in(document: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "CONTRIBUTING.md", *PAGES, "words", "architecture", "measure", "facts"]
+    "document",
+    ["README.md", "CONTRIBUTING.md", *PAGES, "words", "architecture", "measure", "facts"],
 )
 def test_links_between_pages_lead_somewhere(document: str) -> None:
     path = ROOT / document if document.endswith(".md") else ROOT / "docs" / f"{document}.md"

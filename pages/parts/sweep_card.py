@@ -221,7 +221,7 @@ def _failures(shared: Store, result_set: str) -> None:
         return
     ids = queries.table(shared, {"result_set": [result_set], "status": bad}, MOST_FAILURES)
     found = [run for i in ids["run_id"].to_pylist() if (run := queries.run(shared, i))]
-    st.markdown("**Runs that failed**")
+    st.markdown("**Attempts that did not end well**")
     st.dataframe(
         [
             {

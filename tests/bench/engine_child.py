@@ -84,11 +84,14 @@ def _bare_loop(case: Case, data: Any) -> Epoch:  # noqa: ANN401
 
     model, optimizer = _model(case, data), keras.optimizers.SGD(case.learning_rate)
     optimizer.build(model.trainable_variables)
+    # The fastest feed one would write: whole batches are gathered, not single samples.
+    samples, labels = tf.constant(data.train_x), tf.constant(data.train_y)
+    places = tf.data.Dataset.range(case.train_samples).shuffle(case.train_samples)
     batches = (
-        tf.data.Dataset.from_tensor_slices((data.train_x, data.train_y))
-        .shuffle(case.train_samples).batch(case.batch, drop_remainder=True)
+        places.batch(case.batch, drop_remainder=True)
+        .map(lambda i: (tf.gather(samples, i), tf.gather(labels, i)), tf.data.AUTOTUNE)
         .prefetch(tf.data.AUTOTUNE)
-    )  # fmt: skip
+    )
 
     @tf.function  # type: ignore[untyped-decorator]
     def step(x: Any, y: Any) -> Any:  # noqa: ANN401 - tensors

@@ -25,7 +25,11 @@ SIZES: Final = (
     Case(sweep="bench", workload="resnet8", dataset="synthetic-cifar10", train_samples=20 * 64,
          validation_samples=0, batch=64, epochs=1),
 )  # fmt: skip
-PAIRS: Final = (("loop engine", "bare tf.function loop"), ("fit engine", "bare model.fit"))
+PAIRS: Final = (
+    ("loop engine", "bare tf.function loop"),
+    ("loop engine", "bare model.fit"),
+    ("fit engine", "bare model.fit"),
+)
 
 
 def _measured(case: Case) -> Mapping[str, Any]:

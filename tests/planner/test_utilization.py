@@ -35,6 +35,10 @@ def test_a_processor_has_no_data_sheet_here() -> None:
     assert [u.basis for u in utilizations(row)] == ["a matrix product measured beside it"]
 
 
+def test_a_pcie_card_is_not_taken_for_the_faster_one_of_its_name() -> None:
+    assert len(utilizations(ROW | {"accelerator_model_name": "NVIDIA H100 PCIe"})) == 1
+
+
 def test_a_card_is_found_by_a_whole_word_of_its_name() -> None:
     assert len(utilizations(ROW | {"accelerator_model_name": "Tesla V100S"})) == 1
     found = utilizations(ROW | {"accelerator_model_name": "NVIDIA A100-SXM4-80GB"})

@@ -66,7 +66,7 @@ def test_only_what_is_on_the_list_is_inherited() -> None:
     told = handed("tpu")
     inherited = {k for k in told if k in ENVIRON and told[k] == ENVIRON[k]}
     assert inherited == {
-        "PATH", "HOME", "LD_LIBRARY_PATH", "LC_ALL", "XLA_FLAGS", "OMP_PROC_BIND",
+        "PATH", "HOME", "LD_LIBRARY_PATH", "LC_ALL", "OMP_PROC_BIND",
         "CUDA_VISIBLE_DEVICES",
     }  # fmt: skip
 
@@ -76,6 +76,12 @@ def test_the_case_decides_the_backend_and_where_code_is_found() -> None:
     assert told["KERAS_BACKEND"] == "jax"
     assert told["PYTHONPATH"] == str(ROOT)
     assert (ROOT / "runners" / "environment.py").exists()
+
+
+def test_what_changes_numbers_and_no_row_records_is_not_inherited() -> None:
+    flags = {"XLA_FLAGS": "x", "TF_XLA_FLAGS": "x", "JAX_DISABLE_JIT": "1", "TF_CONFIG": "{}"}
+    told = for_child(flags, backend="jax", threads=None, device="gpu")
+    assert set(told) & set(flags) == set()
 
 
 def test_threads_come_from_the_case_alone() -> None:

@@ -312,6 +312,9 @@ def test_the_link_between_cards_is_told(
     facts = machine.facts("gpu")
     assert (facts["accelerator_interconnect"], facts["peer_to_peer"]) == told
     assert facts["accelerators_per_node"] == 2
+    alone = machine.facts("gpu", devices=1)
+    assert (alone["accelerator_interconnect"], alone["peer_to_peer"]) == told
+    assert alone["accelerators_per_node"] == 1
 
 
 def test_only_the_cards_in_use_are_counted(install: Install) -> None:
