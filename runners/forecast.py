@@ -52,7 +52,8 @@ def forecast(case: Case, known: Sequence[Row], system_name: str) -> Forecast | N
     if starts is None:
         return None
     steps = steps_in(case)
-    passes = steps * case.epochs + _looked_at(case.timing, steps)
+    looked_at = _looked_at(case.timing, steps) if any(r.get("step_p50_s") for r in told) else 0
+    passes = steps * case.epochs + looked_at
     checks = (_validation_s(case, told, step[1]) + _epoch_extra_s(told)) * case.epochs
     low, mid, high = (a + passes * s + checks for a, s in zip(starts, step, strict=True))
     powers = [r["mean_power_watts"] for r in told if r.get("mean_power_watts")]

@@ -58,7 +58,7 @@ def test_every_page_says_how_much_there_is_and_how_fresh(address: str, store: St
     foot = [c.value for c in show(address).sidebar.caption]
     assert len(foot) == 1
     assert f"{len(store.sets)} result sets" in foot[0]
-    assert f"{known.runs} runs" in foot[0]
+    assert f"{known.runs:,} runs" in foot[0]
 
 
 @pytest.mark.parametrize("address", PAGES)
@@ -260,7 +260,7 @@ def test_no_curve_chosen_shows_one_button_back() -> None:
 def test_all_runs_are_listed_and_counted(store: Store) -> None:
     shown = show("results")
     total = queries.totals(store).runs
-    assert f"{total} of {total} runs" in texts(shown)
+    assert f"{total:,} of {total:,} runs" in texts(shown)
     assert len(shown.dataframe[0].value) == total
 
 
@@ -275,7 +275,7 @@ def test_a_filter_leaves_the_runs_it_names_and_counts_stand_beside_options() -> 
 def test_filters_that_leave_nothing_are_named_and_one_button_clears_them() -> None:
     shown = show("results", system="gpu", global_batch_size="512")
     assert "No run to show." in texts(shown)
-    assert f"The filters on system, batch size leave none of {runs()} runs." in texts(shown)
+    assert f"The filters on system, batch size leave none of {runs():,} runs." in texts(shown)
     shown.button(key="results.clear").click().run()
     assert all_of() in texts(sound(shown))
 

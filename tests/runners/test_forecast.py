@@ -16,7 +16,7 @@ from runners import machine
 from runners.cases import Case
 from runners.context import Context
 from runners.expand import Expanded, Host, steps_in
-from runners.forecast import forecast, memory_at, memory_line
+from runners.forecast import as_probe, forecast, memory_at, memory_line
 from runners.plans import Planned, totals
 from runners.rows import row_of
 from runners.spec import Cost, Spec
@@ -62,6 +62,30 @@ def test_a_forecast_is_start_and_steps_by_the_law() -> None:
     assert math.isclose(made.seconds, START_S + 4 * 100 * step_s(32), rel_tol=1e-6)
     assert made.low_s <= made.seconds <= made.high_s
     assert made.rows == 2
+
+
+def test_steps_looked_at_after_the_epochs_count_as_steps_and_not_as_start() -> None:
+    looked = [
+        {**r, "step_p50_s": step_s(r["global_batch_size"]),
+             "extra": json.dumps({"wall_s": START_S + 40 * step_s(r["global_batch_size"])})}
+        for r in KNOWN
+    ]  # fmt: skip
+    made = forecast(case(batch=32, train_samples=3_200, epochs=4), looked, HERE)
+    assert made is not None
+    assert math.isclose(made.seconds, START_S + (4 * 100 + 50) * step_s(32), rel_tol=1e-6)
+
+
+def test_what_an_epoch_adds_to_its_steps_is_told_by_probes() -> None:
+    probes = [
+        as_probe(measured(case(batch=b, train_samples=2 * b, timing="per step"),
+                          step_p50_s=step_s(b),
+                          later_epoch_mean_s=2 * step_s(b) + 0.7))
+        for b in (16, 64)
+    ]  # fmt: skip
+    made = forecast(case(batch=32, train_samples=3_200, epochs=4, timing="per step"), probes, HERE)
+    assert made is not None
+    start = START_S - 3 * 0.7  # the stub's wall knows nothing of what its epochs add
+    assert math.isclose(made.seconds, start + 4 * (100 * step_s(32) + 0.7), rel_tol=1e-6)
 
 
 def test_a_smaller_last_batch_is_a_step() -> None:

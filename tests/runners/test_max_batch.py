@@ -113,3 +113,25 @@ def test_a_memory_that_does_not_grow_leads_nowhere_and_is_searched_all_the_same(
     _is_right(found, 1_000, 1 << 16)
     found = search(lambda b: Probe(b <= 1_000, 5e8 - b), bound=1 << 16, memory_bytes=1e9)
     _is_right(found, 1_000, 1 << 16)
+
+
+def test_a_search_that_was_cut_off_goes_on_and_tries_nothing_twice() -> None:
+    tried: list[int] = []
+
+    def fits(batch: int) -> Probe:
+        tried.append(batch)
+        return Probe(batch <= 777, 1e9 + 1e6 * batch)
+
+    whole = search(fits, bound=65_536, memory_bytes=2e9)
+    every = list(tried)
+    for cut in range(1, len(every)):
+        tried.clear()
+        known = {b: fits(b) for b in every[:cut]}
+        tried.clear()
+        found = search(fits, bound=65_536, memory_bytes=2e9, known=known)
+        assert not set(tried) & set(known)
+        assert found.largest is not None
+        assert 777 - 777 / 16 - 1 <= found.largest <= 777
+    tried.clear()
+    again = search(fits, bound=65_536, memory_bytes=2e9, known={b: fits(b) for b in every})
+    assert (again.largest, again.fails) == (whole.largest, whole.fails)

@@ -62,7 +62,7 @@ def test_a_probe_measures_the_ends_of_what_is_not_known_and_makes_forecasts(
         def of(one: object, __: object) -> Row:
             assert isinstance(one, type(case()))
             probed.append(one.batch)
-            return measured(one)
+            return measured(one, step_p50_s=0.02)
 
         return of
 
@@ -70,7 +70,10 @@ def test_a_probe_measures_the_ends_of_what_is_not_known_and_makes_forecasts(
     made = plan(context(tmp_path, cases=4), probe=True)
     assert probed == [16, 1_024]
     assert all(p.expected and p.expected.seconds > 0 for p in made.planned)
-    assert made.basis == "measured runs of this machine and a probe of two steps"
+    assert made.basis == "measured runs of this machine and probes of two steps"
+    again = plan(context(tmp_path, cases=4))  # what was probed once is known from then on
+    assert probed == [16, 1_024]
+    assert [p.expected for p in again.planned] == [p.expected for p in made.planned]
 
 
 def test_json_sums_only_what_is_left(tmp_path: Path, no_rows: list[Row]) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from runners import events
 from runners.events import parse
-from runners.supervise import ROOT, Stopped, classify
+from runners.supervise import ROOT, Ended, Stopped, classify, kernel_kills
 from tests.runners.stub_child import GARBAGE
 from tests.runners.stubs import HANG_S, ended, marked, new_mark, orphans
 
@@ -49,10 +50,10 @@ def mark() -> Iterator[str]:
         ("bad_alloc", "oom", "exit code 134: terminate called after throwing 'std::bad_alloc'"),
         ("segmentation fault", "crashed", "SIGSEGV: no output"),
         ("abort", "crashed", "SIGABRT: no output"),
-        ("kill", "killed", "SIGKILL from outside (a person, or the kernel short of memory)"),
-        ("terminate", "killed", "SIGTERM from outside (a person, or the kernel short of memory)"),
+        ("kill", "killed", "SIGKILL from outside"),
+        ("terminate", "killed", "SIGTERM from outside"),
         ("signal without a name", "crashed", "signal 40: no output"),
-        ("half a line", "killed", "SIGKILL from outside (a person, or the kernel short of memory)"),
+        ("half a line", "killed", "SIGKILL from outside"),
     ],
 )  # fmt: skip
 def test_every_end_is_told_with_its_reason(
@@ -276,3 +277,46 @@ def test_a_crash_writes_no_core_file(mark: str, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program, mark], cwd=ROOT, capture_output=True,
                           text=True, timeout=HANG_S)  # fmt: skip
     assert done.stdout.strip() == "{0}", done.stderr
+
+
+# -- what counts as measured, and what as memory ---------------------------------------------------
+
+TIMED: list[events.Event] = [{"event": "epoch"}, {"event": "timed"}]
+
+
+def test_a_run_whose_epochs_were_timed_is_measured_whatever_comes_after() -> None:
+    late: list[events.Event] = [
+        *TIMED,
+        {"event": "failed", "status": "oom", "reason": "while counting"},
+    ]
+    assert classify(late, 1, None, "") == ("ok", None)
+    assert classify(TIMED, -9, ("timeout", "too long"), "") == ("ok", None)
+    assert classify(TIMED[:1], -9, ("timeout", "too long"), "")[0] == "timeout"
+
+
+def test_memory_an_allocator_found_elsewhere_is_no_end_by_memory() -> None:
+    output = "ran out of memory, but this is not a failure\n" + "step\n" * 50 + "Segmentation fault"
+    assert classify([], -11, None, output)[0] == "crashed"
+    assert classify([], -9, None, output)[0] == "killed"
+    assert classify([], -6, None, "step\nstd::bad_alloc\nAborted")[0] == "oom"
+
+
+def test_a_kill_by_a_kernel_short_of_memory_is_memory_and_other_kills_are_not() -> None:
+    assert classify([], -9, None, "", short_of_memory=True)[0] == "oom"
+    assert classify([], -15, None, "", short_of_memory=True)[0] == "killed"
+
+
+def test_the_kernel_s_kills_are_counted_where_it_tells_them(tmp_path: Path) -> None:
+    (tmp_path / "vmstat").write_text("nr_free_pages 1\noom_kill 3\n")
+    assert kernel_kills(tmp_path / "vmstat") == 3
+    assert kernel_kills(tmp_path / "missing") == 0
+
+
+def test_an_error_the_program_told_itself_is_marked_so() -> None:
+    told = {"event": "failed", "status": "crashed", "reason": "ValueError: shape"}
+    crashed = Ended(
+        status="crashed", reason="x", events=(told,), wall_s=1.0, peak_rss_bytes=0
+    )  # fmt: skip
+    assert crashed.told_why
+    assert not replace(crashed, status="killed", events=()).told_why
+    assert not replace(crashed, status="ok").told_why

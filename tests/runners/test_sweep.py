@@ -70,7 +70,7 @@ def test_every_end_is_a_row_and_only_what_was_nobody_s_fault_is_tried_three_time
     }  # fmt: skip
     run(tmp_path, [case(s) for s in ways], bench(tmp_path, ways))
     assert ends(tmp_path) == {
-        0: ["ok"], 1: ["oom"], 2: ["nan"], 3: ["crashed"] * 3, 4: ["killed"] * 3,
+        0: ["ok"], 1: ["oom"], 2: ["nan"], 3: ["crashed"], 4: ["killed"] * 3,
         5: ["crashed"] * 3, 6: ["oom"], 7: ["killed"] * 3, 8: ["killed"] * 3,
     }  # fmt: skip
     assert all(r["status_reason"] for r in kept(tmp_path) if r["status"] != "ok")
@@ -116,7 +116,7 @@ def test_a_child_cannot_say_which_run_it_is_or_how_it_ended(tmp_path: Path) -> N
 
 
 def test_what_is_done_is_not_measured_again(tmp_path: Path) -> None:
-    cases, used = [case(s) for s in range(3)], bench(tmp_path, {1: "oom", 2: "crashed"})
+    cases, used = [case(s) for s in range(3)], bench(tmp_path, {1: "oom", 2: "kill"})
     run(tmp_path, cases, used)
     before = starts(tmp_path)
     assert before == ["0 0", "1 0", "2 0", "2 1", "2 2"]
