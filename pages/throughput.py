@@ -96,7 +96,7 @@ def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemC
     if others:
         link.many("beside", list(others), [], MOST_BESIDE)
         beside = st.multiselect(
-            "Beside curves of other workloads",
+            "Curves of other workloads beside",
             list(others),
             key=link.key("beside"),
             format_func=others.__getitem__,
