@@ -16,13 +16,14 @@ from runners.cases import Case
 from tests.bench.figures import figure, heading
 
 ROOT: Final = Path(__file__).parent.parent.parent
-ROUNDS: Final = 12
+ROUNDS: Final = 60
+"""Many short epochs: a shared machine changes its pace within seconds, ratios within a round do not."""
 SIZES: Final = (
-    Case(sweep="bench", workload="mlp", dataset="synthetic-cifar10", train_samples=60 * 512,
+    Case(sweep="bench", workload="mlp", dataset="synthetic-cifar10", train_samples=20 * 512,
          validation_samples=0, batch=512, epochs=1),
     Case(sweep="bench", workload="simple-cnn", dataset="synthetic-cifar10",
-         train_samples=40 * 128, validation_samples=0, batch=128, epochs=1),
-    Case(sweep="bench", workload="resnet8", dataset="synthetic-cifar10", train_samples=20 * 64,
+         train_samples=12 * 128, validation_samples=0, batch=128, epochs=1),
+    Case(sweep="bench", workload="resnet8", dataset="synthetic-cifar10", train_samples=8 * 64,
          validation_samples=0, batch=64, epochs=1),
 )  # fmt: skip
 PAIRS: Final = (
