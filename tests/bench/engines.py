@@ -17,7 +17,7 @@ from tests.bench.figures import figure, heading
 
 ROOT: Final = Path(__file__).parent.parent.parent
 ROUNDS: Final = 60
-"""Many short epochs: a shared machine changes its pace within seconds, ratios within a round do not."""
+"""Many short epochs: a shared machine changes its pace, ratios within a round do less."""
 SIZES: Final = (
     Case(sweep="bench", workload="mlp", dataset="synthetic-cifar10", train_samples=20 * 512,
          validation_samples=0, batch=512, epochs=1),
