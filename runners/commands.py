@@ -244,6 +244,9 @@ def status_command(asked: argparse.Namespace, _: Stop) -> int:
     """What is done of a sweep; without one, what all sweeps of this machine are doing."""
     if asked.spec is None:
         return _all_statuses(asked)
+    stem, results = spec.find(asked.spec).stem, results_folder(asked)
+    if last := begun.newest(state_folder(os.environ), stem, results, asked.name):
+        begun.fill(asked, last.options)
     known = context(asked)
     done = sweep.done_in(known.folder)
     attempts = known.spec.limits.attempts
