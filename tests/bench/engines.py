@@ -16,7 +16,7 @@ from runners.cases import Case
 from tests.bench.figures import figure, heading
 
 ROOT: Final = Path(__file__).parent.parent.parent
-ROUNDS: Final = 60
+ROUNDS: Final = 30
 """Many short epochs: a shared machine changes its pace, ratios within a round do less."""
 SIZES: Final = (
     Case(sweep="bench", workload="mlp", dataset="synthetic-cifar10", train_samples=20 * 512,
