@@ -23,7 +23,7 @@ import pyarrow.parquet as pq  # noqa: E402
 from planner.store.commit import commit_table, compact_name  # noqa: E402
 from planner.store.files import write_whole  # noqa: E402
 from planner.store.seal import check_seal  # noqa: E402
-from planner.store.sets import NAME, read_set  # noqa: E402
+from planner.store.sets import NAME, read_set, set_text  # noqa: E402
 
 MOST_BYTES: Final = 5_000_000
 """A shipped set stays below this."""
@@ -77,7 +77,7 @@ def about(folder: Path, rows: Sequence[dict[str, Any]]) -> str:
         "citation": f"{AUTHOR}: {known.title}",
         "author": AUTHOR,
     }
-    return "".join(f'{name} = "{_escaped(text)}"\n' for name, text in told.items())
+    return set_text(told)
 
 
 def load(rows: Sequence[dict[str, Any]]) -> str:
@@ -95,10 +95,6 @@ def load(rows: Sequence[dict[str, Any]]) -> str:
 def codes(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Versions of the measuring code."""
     return sorted({r["git_describe"] for r in rows if r["git_describe"]})
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 if __name__ == "__main__":

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from planner.store.commit import CommitError
+from planner.store.sweeps import TICKET
 from runners import commands
 from runners.answers import STOPPED, refuse, say
+from runners.result_set import OWNERS
 from runners.spec import SpecError
 from runners.supervise import Stopped
 
-OWNERS = "measured here; the owner of the folder decides"
 EPILOG = """\
 SPEC is a TOML file, or the name of a sweep that is shipped (`python -m runners sweeps`).
 Results go to EPOCHWISE_RESULTS (default: results), one file a run. Ctrl-C loses nothing: what
@@ -70,9 +71,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _ticket(text: str) -> str:
-    """A ticket names a folder: letters, digits and dashes."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,119}", text):
-        raise argparse.ArgumentTypeError("a ticket is letters, digits and dashes")
+    """A ticket names a folder, and must be able to."""
+    if not re.fullmatch(TICKET, text):
+        raise argparse.ArgumentTypeError("a ticket is letters, digits, dots and dashes")
     return text
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from planner.store.commit import CommitError
 from planner.store.files import write_once
 from planner.store.queue import Turn
-from planner.store.sweeps import SweepStatus, condition, read_statuses, state_folder
+from planner.store.sweeps import SweepStatus, condition, new_ticket, read_statuses, state_folder
 from runners import begun, largest, max_batch, plans, spec, sweep
 from runners.answers import FAILED, OK, REFUSED, STOPPED, Stop, print_plan, refuse, say
 from runners.context import Context, context, measurer, name_result_set, results_folder
@@ -169,7 +169,7 @@ def _limited(asked: argparse.Namespace, stop: Stop) -> Stop:
 
 
 def _book(asked: argparse.Namespace, known: Context, command: str = "run") -> Journal:
-    ticket = getattr(asked, "ticket", None) or sweep.new_ticket(known.spec.name)
+    ticket = getattr(asked, "ticket", None) or new_ticket(known.spec.name)
     path = spec.find(asked.spec)
     with contextlib.suppress(OSError):  # no result depends on it
         write_once(known.state / ticket / f"{known.spec.name}.toml", path.read_bytes())

@@ -6,7 +6,6 @@ import argparse
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from runners.cases import Case, Device
 from runners.expand import Expanded, Host, expand
 from runners.host import Python, detect, pythons
 from runners.measure import Bench, Hooks, measure
+from runners.result_set import describe
 from runners.spec import Spec, SpecError
 from runners.supervise import ROOT
 from runners.sweep import Measure, slug
@@ -131,22 +131,6 @@ def known_rows(known: Context) -> list[Row]:
 
 def name_result_set(known: Context) -> None:
     """Write the set's set.toml, unless it has one."""
-    today = datetime.now(UTC)
-    date = f"{today.day} {today:%B %Y}"
-    about = f"{known.spec.about} Measured on {known.system_name}.".strip()
-    measured = f"Measured with Epochwise {known.facts['git_describe'] or ''}".strip()
-    lines = {
-        "title": f"{known.spec.title}: {known.system_name}, {date}",
-        "about": about,
-        "basis": "measured",
-        "licence": known.licence,
-        "source": f"{measured}, sweep {known.spec.name}, {date}",
-    }
-    text = "".join(f"{k} = {_quoted(v)}\n" for k, v in lines.items())
+    facts = {**known.facts, "licence": known.licence}
+    text = describe(known.spec.name, known.spec.title, known.spec.about, facts)
     write_once(known.folder / "set.toml", text)
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else " " for c in escaped) + '"'

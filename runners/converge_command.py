@@ -12,7 +12,7 @@ from typing import Any
 from planner.store.commit import CommitError
 from planner.store.files import write_once
 from planner.store.queue import Turn
-from planner.store.sweeps import state_folder
+from planner.store.sweeps import new_ticket, state_folder
 from runners import machine, spec, sweep
 from runners.answers import STOPPED, Stop, refuse, say
 from runners.context import named_pythons, results_folder
@@ -36,7 +36,7 @@ def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
     facts = {**machine.facts("cpu", devices=1), "licence": asked.licence}
     results = results_folder(asked)
     groups = len(asked_for.optimizers) * len(asked_for.batch)
-    ticket = asked.ticket or sweep.new_ticket(asked_for.name)
+    ticket = asked.ticket or new_ticket(asked_for.name)
     state = state_folder(os.environ)
     write_once(state / ticket / path.name, path.read_bytes())
     book = sweep.journal(

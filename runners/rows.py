@@ -13,6 +13,7 @@ from planner.schema import COLUMNS
 from runners.cases import Case
 from runners.events import Event
 from runners.expand import steps_in
+from runners.result_set import OWNERS
 from runners.supervise import Ended
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
 
@@ -62,7 +63,7 @@ def planned(case: Case) -> dict[str, Any]:
     training = case.mode == "training"
     return {
         "sweep": case.sweep, "repeat": case.repeat, "attempt": case.attempt, "basis": "measured",
-        "licence": "measured here; the owner of the folder decides",
+        "licence": OWNERS,
         "model": model_title(case.workload, dict(case.options)), "variant": case.variant,
         "dataset": data.title, "synthetic_data": data.synthetic, "input_shape": _shape(case),
         "optimizer": OPTIMIZERS[case.optimizer] if training else None,

@@ -10,7 +10,6 @@ import contextlib
 import errno
 import itertools
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -293,8 +292,3 @@ def slug(text: str) -> str:
     """A folder name made of a text: small letters, digits and dashes."""
     kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
     return "-".join(part for part in kept.split("-") if part)[:80] or "results"
-
-
-def new_ticket(name: str) -> str:
-    """A name for one asking of a sweep that sorts by time and is never used twice."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{slug(name)}-{os.getpid()}"

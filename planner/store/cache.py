@@ -48,21 +48,3 @@ def _fill(folder: Path, files: Iterable[tuple[str, bytes]], subfolders: Sequence
         (folder / name).write_bytes(content)
     # One sync for all: an fsync for each of 50,000 files takes minutes.
     os.sync()
-
-
-def file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> str | None:
-    """Type of the file system that holds `path` (ext4, tmpfs, nfs ...); None where none tells."""
-    try:
-        lines = [line.split() for line in mounts.read_text(encoding="utf-8").splitlines()]
-    except OSError:
-        return None
-    holding = [(Path(_plain(p)), kind) for _, p, kind, *_ in lines]
-    real = path.resolve()
-    found = [(len(p.parts), kind) for p, kind in holding if real.is_relative_to(p)]
-    # The deepest mount counts, and of several on one place the last.
-    return max(reversed(found), key=lambda item: item[0])[1] if found else None
-
-
-def _plain(mounted: str) -> str:
-    """A path of /proc/mounts, where a blank is written by its octal number."""
-    return mounted.encode().decode("unicode_escape")

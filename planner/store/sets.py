@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -56,3 +57,14 @@ def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, st
         problem = f"does not say {', '.join(missing)}. Add it."
     named = {"title": fallback.title} | texts
     return ResultSet(slug=fallback.slug, folder=fallback.folder, **named), problem
+
+
+def set_text(told: Mapping[str, str]) -> str:
+    """A set.toml that says so; the standard library reads TOML and writes none."""
+    return "".join(f"{name} = {_quoted(text)}\n" for name, text in told.items())
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string; what cannot be printed becomes a blank."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else " " for c in escaped) + '"'

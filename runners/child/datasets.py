@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.store.cache import file_system, fill_folder
+from planner.store.cache import fill_folder
 from runners.child import synthetic
 from runners.child.synthetic import Bytes, Integers, Split
 from runners.workloads import DATASETS, DataSet
@@ -161,8 +161,6 @@ class PngFolder:
     paths: tuple[str, ...]
     """In the order of `labels`, which is the training split's."""
     labels: Integers
-    file_system: str | None
-    """Type of the file system (ext4, tmpfs ...); None where the system does not tell."""
 
 
 def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
@@ -184,7 +182,6 @@ def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
         folder=folder,
         paths=tuple(str(folder / name) for name in names),
         labels=data.train_y,
-        file_system=file_system(folder),
     )
 
 

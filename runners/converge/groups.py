@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from planner.store.summaries import summaries
 from runners.converge.spec import Plan
+from runners.rows import extra_of
 from runners.sweep import INFRASTRUCTURE
 
 ATTEMPTS: Final = 3
@@ -102,12 +103,3 @@ def _of_sweep(folder: Path, sweep: str) -> Iterator[tuple[Row, Mapping[str, Any]
     for row in summaries(folder):
         if row.get("sweep") == sweep:
             yield row, extra_of(row)
-
-
-def extra_of(row: Row) -> Mapping[str, Any]:
-    """The JSON map of a row; empty where it cannot be read."""
-    try:
-        told = json.loads(row.get("extra") or "{}")
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}

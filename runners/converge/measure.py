@@ -23,6 +23,7 @@ from runners.converge.curves import NEVER
 from runners.converge.grid import Best
 from runners.converge.groups import Group, Kept
 from runners.converge.spec import Plan
+from runners.result_set import describe
 from runners.spec import SpecError
 from runners.sweep import slug
 
@@ -67,7 +68,7 @@ def converge(
     if kept.plans - {plan.digest}:
         raise SpecError(plan.name, [_OTHER.format(folder=folder.name)])
     bench = _Bench(plan=plan, folder=folder, kept=kept, facts=facts, run_child=run_child, say=say)
-    write_once(folder / "set.toml", _set_toml(plan, facts))
+    write_once(folder / "set.toml", describe(plan.name, plan.title, plan.about, facts))
     found: dict[tuple[str, int], Best | None] = {}
     for optimizer, batch in itertools.product(plan.optimizers, plan.batch):
         found[optimizer, batch] = _tune(bench, optimizer, batch)
@@ -149,23 +150,3 @@ def _cell(best: Best | None) -> str:
     if best is None:
         return "failed"
     return "-" if best.steps == NEVER else f"{best.steps:g}"
-
-
-def _set_toml(plan: Plan, facts: Mapping[str, Any]) -> str:
-    now = datetime.now(UTC)
-    date, system = f"{now.day} {now:%B %Y}", facts["system_name"]
-    told = {
-        "title": f"{plan.title}: {system}, {date}",
-        "about": f"{plan.about} Measured on {system}.".strip(),
-        "basis": "measured",
-        "licence": facts.get("licence") or "measured here; the owner of the folder decides",
-        "source": f"Measured with Epochwise {facts.get('git_describe') or ''}".strip()
-        + f", sweep {plan.name}, {date}",
-    }
-    return "".join(f"{k} = {_quoted(v)}\n" for k, v in told.items())
-
-
-def _quoted(text: str) -> str:
-    """A TOML basic string."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else " " for c in escaped) + '"'

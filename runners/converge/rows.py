@@ -13,6 +13,7 @@ from runners.converge.grid import Best
 from runners.converge.groups import Group, Request, key_of
 from runners.converge.spec import Plan
 from runners.events import Event
+from runners.result_set import OWNERS
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
 
 METRIC: Final = "validation error"
@@ -79,7 +80,7 @@ def _planned(plan: Plan, group: Group) -> dict[str, Any]:
     shape = "x".join(map(str, data.shape))
     return {
         "sweep": plan.name, "repeat": 0, "basis": "measured", "mode": "training",
-        "licence": "measured here; the owner of the folder decides",
+        "licence": OWNERS,
         "model": model_title(plan.workload, plan.options), "dataset": data.title,
         "synthetic_data": data.synthetic,
         "input_shape": shape if data.task == "images" else f"{shape} tokens",

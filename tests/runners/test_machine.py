@@ -132,6 +132,16 @@ def test_the_file_system_of_a_folder_is_that_of_the_innermost_mount(
     assert machine.storage_type(tmp_path) == "ext4"
 
 
+def test_where_no_mounts_are_listed_the_file_system_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(psutil, "disk_partitions", refused)
+    assert machine.storage_type(tmp_path) is None
+
+
 # -- versions --------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.store.cache import file_system, fill_folder
+from planner.store.cache import fill_folder
 
 FILES = [("a/1.png", b"one"), ("b/2.png", b"two")]
 
@@ -44,19 +44,3 @@ def test_what_a_killed_builder_left_is_gone_after_the_next(tmp_path: Path) -> No
     assert fill_folder(tmp_path / "set", FILES, subfolders=["a", "b"])
     assert [p.name for p in tmp_path.iterdir()] == ["set"]
     assert not (tmp_path / "set" / "a" / "torn.png").exists()
-
-
-def test_the_file_system_is_the_deepest_mount_that_holds_the_path(tmp_path: Path) -> None:
-    mounts = tmp_path / "mounts"
-    inner = tmp_path / "with blank"
-    inner.mkdir()
-    blank = str(inner).replace(" ", "\\040")
-    mounts.write_text(
-        f"/dev/x / ext4 rw 0 0\nnone {blank} tmpfs rw 0 0\nserver:/y {blank} nfs4 rw 0 0\n"
-    )
-    assert file_system(inner / "set", mounts) == "nfs4"
-    assert file_system(tmp_path, mounts) == "ext4"
-
-
-def test_where_no_mounts_are_listed_the_file_system_is_unknown(tmp_path: Path) -> None:
-    assert file_system(tmp_path, tmp_path / "absent") is None
