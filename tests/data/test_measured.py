@@ -116,6 +116,7 @@ def test_tensorflow_and_jax_and_jit_on_and_off_are_there_for_the_same_networks()
             ("tensorflow", "loop", True),
             ("tensorflow", "fit", False),
             ("tensorflow", "fit", True),
+            ("jax", "fit", False),
             ("jax", "fit", True),
         }
 
