@@ -77,7 +77,8 @@ class Case:
         told = [self.workload, *(f"{k}={v}" for k, v in self.options), self.variant or ""]
         mode = "inference" if self.mode == "inference" else ""
         precision = "" if self.precision == "float32" else self.precision
-        jit = "jit" if self.jit and self.backend == "tensorflow" else ""
+        usual = self.backend == "jax"  # the other way is worth a word
+        jit = "" if self.jit == usual else "jit" if self.jit else "no jit"
         how = [mode, precision, self.backend, self.engine, jit, f"batch {self.batch}"]
         return " ".join(t for t in told if t) + ", " + ", ".join(t for t in how if t)
 

@@ -30,20 +30,34 @@ from runners.sweep import Journal
 
 
 def sweeps_command(asked: argparse.Namespace, _: Stop) -> int:
-    """List the sweeps that are shipped."""
-    found = [(p, spec.read(p)) for p in sorted(spec.SWEEPS.glob("*.toml")) if _is_sweep(p.stem)]
-    told = [{"name": s.name, "title": s.title, "about": s.about, "path": p.name} for p, s in found]
+    """List the sweeps that are shipped, with the command that measures each."""
+    told = [_shipped(path) for path in sorted(spec.SWEEPS.glob("*.toml"))]
     if asked.json:
         say(json.dumps(told))
-    else:
+        return OK
+    for command, heading in _HEADINGS.items():
+        say(heading)
         for s in told:
-            say(f"{s['name']:<18} {s['title']}")
+            if s["command"] == command:
+                say(f"  {s['name']:<22} {s['title']}")
     return OK
 
 
-def _is_sweep(name: str) -> bool:
-    """Sweeps of steps to a target have a form and a command of their own."""
-    return not name.startswith("digits-steps")
+_HEADINGS: Final = {
+    "run": "python -m runners plan|run NAME",
+    "converge": "python -m runners converge NAME",
+}
+
+
+def _shipped(path: Path) -> dict[str, str]:
+    body = spec.table(path)
+    return {
+        "name": path.stem,
+        "title": body["title"],
+        "about": body.get("about", ""),
+        "path": path.name,
+        "command": "converge" if spec.has_target(body) else "run",
+    }
 
 
 def plan_command(asked: argparse.Namespace, stop: Stop) -> int:

@@ -193,9 +193,14 @@ def _text(path: Path) -> str:
     return text
 
 
+def has_target(body: Table) -> bool:
+    """Whether it is a sweep of steps to a target, which has a form and a command of its own."""
+    return "target" in body and "runs" not in body
+
+
 def from_table(name: str, body: Table) -> Spec:
     """The sweep of a TOML table."""
-    if "target" in body and "runs" not in body:
+    if has_target(body):
         raise SpecError(name, ["it is a sweep of steps to a target: use `converge` for it."])
     problems = [*_top_problems(body), *_block_problems(body)]
     if problems:

@@ -67,7 +67,7 @@ class Plan:
 
 def shipped() -> list[Shipped]:
     """The sweeps that come with the program; NotDoneError where they cannot be told."""
-    found = _ask(COMMAND, ("sweeps", "--json"))
+    found = [s for s in _ask(COMMAND, ("sweeps", "--json")) if s["command"] == "run"]
     return [Shipped(name=s["name"], title=s["title"], about=s["about"]) for s in found]
 
 

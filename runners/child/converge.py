@@ -1,14 +1,15 @@
-"""Train all trials of one group: `python -m runners.child.converge`, a request on standard input.
+"""Train groups of trials: `python -m runners.child.converge`, a request on standard input.
 
-The request is `runners.converge.groups.Group.request`: network, data, optimiser, one batch size,
-learning rates and seeds. Told are `imported`, `built`, `rows` (one entry a trial) and `result`.
+The request holds `groups`, each as `runners.converge.groups.request_of` makes them: network, data,
+optimiser, one batch size, learning rates and seeds. Told are `imported` and `built`, then `rows`
+for each group (one entry a trial), in their order, and `result`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ Trial = tuple[float, int]
 
 
 def main() -> int:
-    """Train and tell; any error is told as the reason of the group's end."""
+    """Train and tell; any error is told as the reason of this end."""
     request = json.load(sys.stdin)
     teller = Teller()
     try:
@@ -42,23 +43,56 @@ def main() -> int:
 
 
 def measure(request: Mapping[str, Any], teller: Teller) -> None:
-    """All trials of the group, from the first import of the framework to the last event."""
+    """Train every group, from the first import of the framework to the last event.
+
+    The groups are of one sweep: network, data and threads are the first one's.
+    """
     from runners.child import backend, datasets, trials
     from runners.workloads import build
 
-    _prepare(request)
+    first = request["groups"][0]
+    _prepare(first)
     teller.tell("imported", columns=backend.facts())
     data = datasets.load(
-        request["dataset"],
-        request["train_samples"],
-        request["validation_samples"],
-        request["data_seed"],
+        first["dataset"], first["train_samples"], first["validation_samples"], first["data_seed"]
     )
-    model = build(request["workload"], data.dataset, request["options"])
-    teller.tell("built", columns=trials.columns_of(model), extra={"dataset_sha256": data.sha256})
-    rows = list(_rows(request, model, data))
-    teller.tell("rows", rows=rows)
+
+    def network() -> Any:  # noqa: ANN401 - a Keras model
+        return build(first["workload"], data.dataset, first["options"])
+
+    stacks = _Stacks(network, data)
+    teller.tell(
+        "built", columns=trials.columns_of(stacks.model), extra={"dataset_sha256": data.sha256}
+    )
+    for group in request["groups"]:
+        teller.tell("rows", rows=list(_rows(group, stacks)))
     teller.tell("result", columns={})
+
+
+class _Stacks:
+    """Trial axes that were traced once, and first weights that were drawn once."""
+
+    def __init__(self, network: Callable[[], Any], data: Any) -> None:  # noqa: ANN401
+        self.model = network()
+        self._network, self._data = network, data
+        self._made: dict[tuple[str, int], Any] = {}
+        self._weights: dict[int, Any] = {}
+
+    def of(self, optimizer: str, size: int) -> Any:  # noqa: ANN401 - runners.child.trials.Trials
+        """A trial axis of this length."""
+        from runners.child import trials
+
+        if (optimizer, size) not in self._made:
+            self._made[optimizer, size] = trials.make(self.model, self._data, optimizer, size)
+        return self._made[optimizer, size]
+
+    def weights(self, seed: int) -> Any:  # noqa: ANN401 - two lists of arrays
+        """What a network of this seed begins with."""
+        from runners.child import trials
+
+        if seed not in self._weights:
+            self._weights[seed] = trials.initial_weights(self._network, seed)
+        return self._weights[seed]
 
 
 def _prepare(request: Mapping[str, Any]) -> None:
@@ -73,8 +107,8 @@ def _prepare(request: Mapping[str, Any]) -> None:
     keras.config.set_dtype_policy("float32")
 
 
-def _rows(request: Mapping[str, Any], model: Any, data: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    for done in _chunks(request, model, data):
+def _rows(request: Mapping[str, Any], stacks: _Stacks) -> Iterator[dict[str, Any]]:
+    for done in _chunks(request, stacks):
         for curve in done.curves:
             yield columns(
                 curve,
@@ -93,27 +127,18 @@ class _Done:
     steps: int
 
 
-def _chunks(request: Mapping[str, Any], model: Any, data: Any) -> Iterator[_Done]:  # noqa: ANN401
+def _chunks(request: Mapping[str, Any], stacks: _Stacks) -> Iterator[_Done]:
     """Train the trials, all at once or one after the other.
 
     One after the other, a rate that can no longer beat the best so far is not trained further.
     """
-    from runners.child import trials
-    from runners.workloads import build
-
     every = [(rate, seed) for rate in request["rates"] for seed in request["seeds"]]
     size = len(every) if request["at_once"] else 1
-    stack = trials.make(model, data, request["optimizer"], size)
-    weights = {
-        seed: trials.initial_weights(
-            lambda: build(request["workload"], data.dataset, request["options"]), seed
-        )
-        for seed in request["seeds"]
-    }
+    stack = stacks.of(request["optimizer"], size)
     finished: list[Curve] = []
     for i in range(0, len(every), size):
         chunk = every[i : i + size]
-        own = [weights[seed] for _, seed in chunk]
+        own = [stacks.weights(seed) for _, seed in chunk]
         stack.start([rate for rate, _ in chunk], [w[0] for w in own], [w[1] for w in own])
         done = _train(request, stack, chunk, _whole_rates(finished, len(request["seeds"])))
         finished += done.curves

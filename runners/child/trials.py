@@ -181,7 +181,10 @@ def _gradients(
 def _train(network: _Network, state: _State, data: Data, optimizer: str) -> Callable[..., Any]:
     x, y = tf.constant(data.train_x), tf.constant(data.train_y)
 
-    @tf.function(reduce_retracing=True)  # type: ignore[untyped-decorator]
+    # One trace for every batch size and number of steps.
+    places = tf.TensorSpec([state.rates.shape[0], None, None], tf.int32)
+
+    @tf.function(input_signature=[places])  # type: ignore[untyped-decorator]
     def train(places: tf.Tensor) -> tf.Tensor:
         losses = tf.zeros_like(state.rates)
         for step in tf.range(tf.shape(places)[1]):

@@ -1,4 +1,4 @@
-"""A group: the trials of one optimiser, batch size and part of the grid, trained in one child.
+"""A group: the trials of one optimiser, batch size and part of the grid.
 
 A group is committed whole, as one file; its key, kept in `extra` of each of its rows, is how a
 later call knows what is done.

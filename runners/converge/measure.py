@@ -1,15 +1,16 @@
 """Steps to a target for each optimiser and batch size, the learning rate tuned for each.
 
-Each group of trials (one optimiser, batch size and part of the grid) is one child and one file of
-the result set. Killed at any moment, the set holds whole groups; the next call goes on with the
-first that is missing.
+Each group of trials (one optimiser, batch size and part of the grid) is one file of the result
+set. The grids of all batch sizes are trained first, then those parts by which some are widened.
+Killed at any moment, the set holds whole groups; the next call goes on with the first that is
+missing.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,7 @@ from runners.converge.curves import NEVER
 from runners.converge.grid import Best
 from runners.converge.groups import Group, Kept
 from runners.converge.spec import Plan
+from runners.events import Event
 from runners.result_set import describe
 from runners.spec import SpecError
 from runners.sweep import slug
@@ -40,7 +42,6 @@ class _Bench:
     folder: Path
     kept: Kept
     facts: Mapping[str, Any]
-    run_child: RunChild
     say: Callable[[str], None]
 
 
@@ -67,14 +68,20 @@ def converge(
     kept = groups.kept_in(folder, plan.name)
     if kept.plans - {plan.digest}:
         raise SpecError(plan.name, [_OTHER.format(folder=folder.name)])
-    bench = _Bench(plan=plan, folder=folder, kept=kept, facts=facts, run_child=run_child, say=say)
+    bench = _Bench(plan=plan, folder=folder, kept=kept, facts=facts, say=say)
     write_once(folder / "set.toml", describe(plan.name, plan.title, plan.about, facts))
-    found: dict[tuple[str, int], Best | None] = {}
-    for optimizer, batch in itertools.product(plan.optimizers, plan.batch):
-        found[optimizer, batch] = _tune(bench, optimizer, batch)
-        on_size(len(found))
-    _summarise(plan, found, say)
-    return OK if all(found.values()) else FAILED
+    searches = [
+        _Search.begin(plan, o, b) for o, b in itertools.product(plan.optimizers, plan.batch)
+    ]
+
+    def took(search: _Search, fresh: Sequence[Row]) -> None:
+        _judge(bench, search, fresh)
+        on_size(sum(not s.goes_on for s in searches))
+
+    for part in range(plan.learning_rates.widenings + 1):
+        _part([s for s in searches if s.goes_on and s.part == part], bench, run_child, took)
+    _summarise(plan, {(s.optimizer, s.batch): s.best for s in searches}, say)
+    return OK if all(s.best for s in searches) else FAILED
 
 
 _OTHER: Final = (
@@ -83,44 +90,88 @@ _OTHER: Final = (
 )
 
 
-def _tune(bench: _Bench, optimizer: str, batch: int) -> Best | None:
-    """The best rate of one batch size, the grid widened as far as allowed; None after a failure."""
-    settings = bench.plan.learning_rates
-    rates = grid.rates(bench.plan.optimizers[optimizer], settings)
-    known: list[Row] = []
-    for part in range(settings.widenings + 1):
-        group = Group(optimizer=optimizer, batch=batch, part=part, rates=rates)
-        known += _rows(bench, group, known)
-        if any(row["status"] not in _ENDED for row in known):
-            bench.say(f"{group.words}: {known[-1]['status']}, {known[-1].get('status_reason')}")
-            return None
-        best = grid.best(known)
-        bench.say(f"{group.words}: {_words(best, bench.plan)}")
-        if best.edge is None:
-            break
-        rates = grid.wider((row["learning_rate"] for row in known), best.edge, settings)
-    return best
+@dataclass(slots=True, kw_only=True)
+class _Search:
+    """The search for one batch size's best rate; grows part by part, as the grid is widened."""
+
+    optimizer: str
+    batch: int
+    rates: tuple[float, ...]
+    """Of the part that comes next."""
+    part: int = 0
+    known: list[Row] = field(default_factory=list)
+    best: Best | None = None
+    """None before the first part has ended, and after a failure."""
+    goes_on: bool = True
+
+    @classmethod
+    def begin(cls, plan: Plan, optimizer: str, batch: int) -> _Search:
+        """The search before anything was trained."""
+        rates = grid.rates(plan.optimizers[optimizer], plan.learning_rates)
+        return cls(optimizer=optimizer, batch=batch, rates=rates)
+
+    @property
+    def group(self) -> Group:
+        """What is to be trained next."""
+        return Group(optimizer=self.optimizer, batch=self.batch, part=self.part, rates=self.rates)
 
 
-def _rows(bench: _Bench, group: Group, before: Sequence[Row]) -> Sequence[Row]:
-    """The group's rows: those that are kept, otherwise measured now and committed whole."""
-    request = groups.request_of(bench.plan, group)
-    key = groups.key_of(request)
-    if settled := bench.kept.settled(key):
-        return settled
-    told = list(bench.run_child(request))
+def _part(
+    searches: Sequence[_Search],
+    bench: _Bench,
+    run_child: RunChild,
+    took: Callable[[_Search, Sequence[Row]], None],
+) -> None:
+    """One part of every search: what is kept is taken, the rest measured and committed."""
+    requests = [groups.request_of(bench.plan, search.group) for search in searches]
+    missing = []
+    for search, request in zip(searches, requests, strict=True):
+        if settled := bench.kept.settled(groups.key_of(request)):
+            took(search, settled)
+        else:
+            missing.append((search, request))
+
+    def ended(place: int, told: Sequence[Event]) -> None:
+        search, request = missing[place]
+        took(search, _commit(bench, search, request, told))
+
+    if missing:
+        run_child([request for _, request in missing], ended)
+
+
+def _judge(bench: _Bench, search: _Search, fresh: Sequence[Row]) -> None:
+    """Take a group's rows: is the best rate known, or is the grid to be widened?"""
+    settings, words = bench.plan.learning_rates, search.group.words
+    search.known += fresh
+    if any(row["status"] not in _ENDED for row in fresh):
+        bench.say(f"{words}: {fresh[-1]['status']}, {fresh[-1].get('status_reason')}")
+        search.best, search.goes_on = None, False
+        return
+    best = grid.best(search.known)
+    bench.say(f"{words}: {_words(best, bench.plan)}")
+    search.best, search.part = best, search.part + 1
+    search.goes_on = best.edge is not None and search.part <= settings.widenings
+    if best.edge and search.goes_on:
+        tried = (row["learning_rate"] for row in search.known)
+        search.rates = grid.wider(tried, best.edge, settings)
+
+
+def _commit(
+    bench: _Bench, search: _Search, request: groups.Request, told: Sequence[Event]
+) -> list[Row]:
+    """A group's rows, whole, as one file of the set."""
     trials = rows.trials_of(request, told)
     fresh = rows.rows_of(
         bench.plan,
-        group,
+        search.group,
         trials,
         told,
         request=request,
-        best=grid.best([*before, *trials]),
+        best=grid.best([*search.known, *trials]),
         facts=bench.facts,
         result_set=bench.folder.name,
         recorded_at=datetime.now(UTC),
-        attempt=bench.kept.attempt(key),
+        attempt=bench.kept.attempt(groups.key_of(request)),
     )
     table = table_from_rows(fresh)
     commit_table(bench.folder, compact_name(table["run_id"].to_pylist()), table)

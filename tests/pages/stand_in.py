@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
     verb, *rest = arguments
     spec = "" if verb == "sweeps" else _name(rest[0])
     if verb == "sweeps":
-        return _say([{"name": n, "title": t, "about": f"About {n}.", "path": f"{n}.toml"}
+        return _say([{"name": n, "title": t, "about": f"About {n}.", "path": f"{n}.toml",
+                      "command": "run"}
                      for n, t in SWEEPS.items()])  # fmt: skip
     if verb == "plan":
         return _plan(spec, _given(rest, "--results"), probed="--probe" in rest)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from runners.converge.children import RunChild, Took
 from runners.events import Event
 from runners.spec import Table
 
@@ -66,11 +68,20 @@ def trial(request: dict[str, Any], rate: float, seed: int) -> dict[str, Any]:
 
 
 def child(request: dict[str, Any]) -> list[Event]:
-    """What a sound child tells."""
+    """What a sound child tells of one group."""
     rows = [trial(request, rate, seed) for rate in request["rates"] for seed in request["seeds"]]
     return [
         {"event": "imported", "columns": {"framework_version": "0"}},
         {"event": "built", "columns": {"params": 10}, "extra": {"dataset_sha256": "0"}},
         {"event": "rows", "rows": rows},
-        {"event": "result", "columns": {}},
     ]
+
+
+def each(tell: Callable[[dict[str, Any]], list[Event]]) -> RunChild:
+    """Trains one group after the other, telling of each what `tell` says."""
+
+    def run(requests: Sequence[dict[str, Any]], took: Took) -> None:
+        for place, request in enumerate(requests):
+            took(place, tell(request))
+
+    return run

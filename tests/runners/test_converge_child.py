@@ -6,15 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.parquet as pq
 import pytest
 
-from runners import environment
-from runners.converge.children import supervised
+from runners import environment, events
+from runners.converge.children import RunChild, supervised
 from runners.converge.measure import converge
+from runners.events import Event
 from runners.supervise import ROOT
 from tests.runners import converge_stand_in as stand_in
 
@@ -111,20 +113,39 @@ print(json.dumps(told))
 """
 
 
+STAND_IN: Final = """#!{python}
+import json, os, sys, time
+from pathlib import Path
+log, plan = Path({log!r}), {plan!r}
+groups = json.load(sys.stdin)["groups"]
+with log.open("a") as file:
+    file.write(json.dumps([g["batch"] for g in groups]) + "\\n")
+tell = os.fdopen(int(os.environ[{fd!r}]), "w", buffering=1)
+print(json.dumps({{"event": "imported", "columns": {{"framework_version": "0"}}}}), file=tell)
+for place, group in enumerate(groups):
+    what = plan.get(str(group["batch"]), "")
+    if what == "hangs" or (what == "dies in company" and place):
+        time.sleep(60) if what == "hangs" else os._exit(3)
+    row = {{"learning_rate": 0.1, "seed": group["batch"], "status": "ok"}}
+    print(json.dumps({{"event": "rows", "rows": [row]}}), file=tell)
+print(json.dumps({{"event": "result", "columns": {{}}}}), file=tell)
+"""
+
+
 def _environment() -> dict[str, str]:
     return environment.for_child(os.environ, backend="tensorflow", threads=1, device="cpu")
 
 
 def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries of a request
     command = [sys.executable, "-m", "runners.child.converge"]
-    request = json.dumps({**REQUEST, **changes})
+    request = json.dumps({"groups": [{**REQUEST, **changes}]})
     done = subprocess.run(
         command, input=request, cwd=ROOT, env=_environment(), capture_output=True, text=True
     )
-    events = [json.loads(line) for line in done.stdout.splitlines()]
+    told = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert [e["event"] for e in events] == ["imported", "built", "rows", "result"]
-    rows: list[dict[str, Any]] = events[2]["rows"]
+    assert [e["event"] for e in told] == ["imported", "built", "rows", "result"]
+    rows: list[dict[str, Any]] = told[2]["rows"]
     return rows
 
 
@@ -195,7 +216,67 @@ def test_steps_fall_with_the_batch_and_a_cut_grid_is_widened(tmp_path: Path) -> 
 
 def test_a_child_that_cannot_load_its_data_is_a_row_with_the_reason(tmp_path: Path) -> None:
     run = supervised(dict(os.environ), timeout_s=300)
-    told = list(run({**REQUEST, "train_samples": 100_000}))
+    told = _told(run, [{**REQUEST, "train_samples": 100_000}])[0]
     assert told[-1]["event"] == "failed"
     assert told[-1]["status"] == "crashed"
     assert "digits holds 1,280 training samples" in told[-1]["reason"]
+
+
+def _told(run: RunChild, requests: Sequence[dict[str, Any]]) -> dict[int, list[Event]]:
+    """What is told of each request; none is told of twice."""
+    told: dict[int, list[Event]] = {}
+
+    def took(place: int, events: list[Event]) -> None:
+        assert place not in told
+        told[place] = events
+
+    run(requests, took)
+    return told
+
+
+def _stand_in(
+    folder: Path, plan: dict[str, str], *, timeout_s: float = 300.0
+) -> tuple[dict[int, list[Event]], list[list[int]]]:
+    """What is told of batches 8, 16 and 32, and the batches each child was asked for."""
+    program, log = folder / "python", folder / "log"
+    program.write_text(
+        STAND_IN.format(python=sys.executable, log=str(log), plan=plan, fd=events.FD)
+    )
+    program.chmod(0o755)
+    run = supervised(dict(os.environ), timeout_s=timeout_s, python=str(program))
+    told = _told(run, [{"batch": b, "threads": 1} for b in (8, 16, 32)])
+    return told, [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_one_child_trains_all_groups_and_each_is_told_with_what_they_share(tmp_path: Path) -> None:
+    told, children = _stand_in(tmp_path, {})
+    assert children == [[8, 16, 32]]
+    assert [[e["event"] for e in told[i]] for i in range(3)] == [["imported", "rows"]] * 3
+    assert [told[i][-1]["rows"][0]["seed"] for i in range(3)] == [8, 16, 32]
+
+
+def test_a_group_that_fails_in_company_is_tried_as_the_first_of_a_fresh_child(
+    tmp_path: Path,
+) -> None:
+    told, children = _stand_in(tmp_path, {"16": "dies in company"})
+    assert children == [[8, 16, 32], [16, 32]]
+    assert [told[i][-1]["event"] for i in range(3)] == ["rows"] * 3
+
+
+def test_a_group_out_of_time_is_told_so_and_the_others_go_on(tmp_path: Path) -> None:
+    told, children = _stand_in(tmp_path, {"16": "hangs"}, timeout_s=2.0)
+    assert children == [[8, 16, 32], [16, 32], [32]]
+    assert [told[i][-1]["event"] for i in range(3)] == ["rows", "failed", "rows"]
+    assert told[1][-1]["status"] == "timeout"
+    assert told[1][-1]["reason"] == "not finished after 2 s"
+
+
+def test_groups_of_one_child_have_the_numbers_of_children_of_their_own() -> None:
+    """The trace, the first weights and the variables are shared: nothing else may be."""
+    run = supervised(dict(os.environ), timeout_s=300)
+    requests = [{**REQUEST, "batch": b, "optimizer": o} for b, o in
+                ((32, "adam"), (100, "adam"), (32, "momentum"))]  # fmt: skip
+    together = _told(run, requests)
+    for place in (1, 2):
+        [alone] = _told(run, [requests[place]]).values()
+        assert together[place][-1]["rows"] == alone[-1]["rows"]

@@ -34,7 +34,7 @@ def child(request):
         os.kill(os.getpid(), signal.SIGKILL)
     return stand_in.child(request)
 
-converge(Path(sys.argv[1]), Path(sys.argv[2]), stand_in.FACTS, child, print)
+converge(Path(sys.argv[1]), Path(sys.argv[2]), stand_in.FACTS, stand_in.each(child), print)
 """
 
 
@@ -62,7 +62,7 @@ class Child:
 
 def _run(spec: Path, child: Any, said: list[str] | None = None) -> int:  # noqa: ANN401
     say = (said if said is not None else []).append
-    return converge(spec, spec.parent / "results", stand_in.FACTS, child, say)
+    return converge(spec, spec.parent / "results", stand_in.FACTS, stand_in.each(child), say)
 
 
 def _folder(spec: Path) -> Path:
@@ -88,7 +88,7 @@ def test_every_trial_is_a_row_and_every_group_a_file(spec: Path) -> None:
     assert {r["engine"] for r in rows} == {"trials"}
     assert {r["evaluation_metric"] for r in rows} == {"validation error"}
     assert all(r["later_epoch_mean_s"] is None and r["total_s"] is None for r in rows)
-    assert all(e["trials_in_process"] == 9 for e in _extras(spec))
+    assert all(e["trials_in_group"] == 9 for e in _extras(spec))
 
 
 def test_the_best_rate_is_told_in_its_rows_and_to_the_person(spec: Path) -> None:

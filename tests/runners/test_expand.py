@@ -45,6 +45,13 @@ def test_repeats_are_runs_and_the_same_case_twice_is_one() -> None:
     assert len(of({}, {}, {"seed": [0, 1]})) == 2
 
 
+def test_the_words_of_a_run_tell_a_compilation_that_is_not_the_backend_s_usual_one() -> None:
+    both = {"backend": ["tensorflow", "jax"], "engine": "fit", "jit": [False, True]}
+    assert [c.words for c in of(both)] == [
+        "mlp, tensorflow, fit, batch 16", "mlp, tensorflow, fit, jit, batch 16",
+        "mlp, jax, fit, no jit, batch 16", "mlp, jax, fit, batch 16"]  # fmt: skip
+
+
 def test_patterns_set_factors_together() -> None:
     patterns = {"a": {"validation": True}, "b": {"drop_remainder": True, "seed": [1, 2]}}
     made = of({"pattern": ["a", "b"]}, patterns=patterns, defaults={"epochs": 7})
