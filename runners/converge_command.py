@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from planner.durations import in_words
 from planner.store.commit import CommitError
 from planner.store.files import write_once
 from planner.store.queue import Turn
@@ -68,10 +69,12 @@ def _converge(
 
     try:
         sweep.wait_for_turn(turn, book, stop)
+        began_s = time.perf_counter()
         code = converge(spec.find(asked.spec), Path(book.status.folder), facts, run_child, told,
                         name=book.status.result_set, on_size=_counter(book))  # fmt: skip
         book.update(phase="finished", ended_at=time.time(), finished=book.status.planned,
                     current=None)  # fmt: skip
+        say(f"Took {in_words(time.perf_counter() - began_s)}.")
     except Stopped:
         text = "Stopped: every group that was finished is saved, none is half."
         book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
