@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from planner.store.folders import FURTHER, OWN
 from planner.store.sweeps import STATE
+
+
+def pytest_configure() -> None:
+    """Under nohup or `&` a shell has these ignored, and every child would inherit that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

@@ -123,7 +123,7 @@ def test_two_sweeps_asked_for_at_once_run_one_after_the_other(tmp_path: Path, ma
     sweeps = [Sweep(tmp_path, f"stub-{n}", mark) for n in range(3)]
     assert [s.ended() for s in sweeps] == [0, 0, 0]
     told = [s.until(lambda s: s.phase == "finished") for s in sweeps]
-    in_order = sorted(told, key=lambda s: s.asked_at)
+    in_order = sorted(told, key=lambda s: s.started_at or 0.0)
     for earlier, later in itertools.pairwise(in_order):
         assert earlier.ended_at is not None
         assert later.started_at is not None
