@@ -4,12 +4,19 @@ No Streamlit, no TensorFlow, no clock and no disk in here, except behind the one
 `planner.store`. The names below are the public surface.
 """
 
+from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.durations import hms, in_words
+from planner.effects import FactorEffect, factor_effects
 from planner.estimate import LEVEL, Estimate, Refusal
+from planner.frontier import Frontier, frontier
+from planner.goodput import best_batch, goodput, minimum_time, time_to_target
 from planner.how_long import HowLong, Option, how_long, options_of
 from planner.lines import Lines, fit_lines, predict_lines
 from planner.projection import project, project_summary
 from planner.ratios import TimedRun, ratio_report, systems_report
+from planner.steadiness import Steadiness, steadiness
+from planner.suspects import Flag, suspects
+from planner.targets import best_learning_rates, steps_to_target
 from planner.throughput import (
     ThroughputCurve,
     crossover_batch,
@@ -20,25 +27,41 @@ from planner.throughput import (
 
 __all__ = [
     "LEVEL",
+    "ConvergenceCurve",
     "Estimate",
+    "FactorEffect",
+    "Flag",
+    "Frontier",
     "HowLong",
     "Lines",
     "Option",
     "Refusal",
+    "Steadiness",
     "ThroughputCurve",
     "TimedRun",
+    "best_batch",
+    "best_learning_rates",
     "crossover_batch",
+    "factor_effects",
+    "fit_convergence",
     "fit_in_throughput_space",
     "fit_lines",
     "fit_throughput",
+    "frontier",
+    "goodput",
     "hms",
     "how_long",
     "in_words",
+    "minimum_time",
     "options_of",
     "predict_lines",
     "project",
     "project_summary",
     "published_curve",
     "ratio_report",
+    "steadiness",
+    "steps_to_target",
+    "suspects",
     "systems_report",
+    "time_to_target",
 ]

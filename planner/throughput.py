@@ -32,6 +32,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from planner.answers import (
+    BASES,
+    NO_INTERVAL,
+    TWICE,
+    answer,
+    basis_of,
+    batch_basis,
+    estimate_of,
+    line_without_points,
+    parameters,
+    predict,
+    ratio_estimate,
+    refusal_outside,
+    scalar_estimate,
+)
+from planner.checking import LARGEST, SHOWN, SMALLEST, check_pairs, listed
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
 from planner.lines import (
     ROUNDING,
@@ -39,18 +55,23 @@ from planner.lines import (
     degrees_of_freedom,
     fit_lines,
     intercept_interval,
-    predict_lines,
     ratio_interval,
     scatter_variance,
     slope_interval,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+__all__ = [
+    "BASES", "FALL", "FAR", "LARGEST", "MAX_SCATTER", "NARROW", "NO_INTERVAL", "SHOWN", "SMALLEST",
+    "TOO_FAR", "ThroughputCurve", "crossover_batch", "fit_in_throughput_space", "fit_throughput",
+    "published_curve",
+]  # fmt: skip
 
 NARROW: Final = 4.0
 """Two batch sizes less than this factor apart carry only to twice away."""
-FAR: Final = 2.0
+FAR: Final = TWICE
 """Beyond this multiple of the largest measured batch an answer is a wide guess."""
 TOO_FAR: Final = 4.0
 """Beyond this multiple of the largest measured batch there is no answer."""
@@ -58,16 +79,8 @@ FALL: Final = 0.10
 """A throughput this share below a smaller batch's means that something changed."""
 MAX_SCATTER: Final = 0.12
 """Relative scatter above this is not this law."""
-BASES: Final[tuple[Basis, ...]] = ("measured", "interpolated", "extrapolated", "published")
-"""From the firmest to the weakest."""
-NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
-SMALLEST: Final = 1e-100
-LARGEST: Final = 1e100
-"""Batches, step times and their ratio within these bounds can be squared without overflow."""
-SHOWN: Final = 5
-"""So many bad values of a kind are listed one by one."""
 UNCHECKED: Final = "Two batch sizes draw the curve but cannot check it. Measure a third."
-Interval = tuple["float | Floats", "float | Floats"]
+FAR_ERROR: Final = "such answers were 17 to 19 % off in the median."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,13 +135,13 @@ class ThroughputCurve:
             ValueError: a batch is not finite or not above 0.
         """
         sizes = np.asarray(batch, dtype=np.float64)
-        return _answer(self, sizes, _predict(self, sizes))
+        return answer(self, sizes, predict(self, sizes), FAR_ERROR)
 
     def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
         """Samples per second at `batch` [samples]: b/T(b); otherwise as `step_time`."""
         sizes = np.asarray(batch, dtype=np.float64)
-        mid, low, high = _predict(self, sizes)
-        return _answer(self, sizes, (sizes / mid, sizes / high, sizes / low))
+        mid, low, high = predict(self, sizes)
+        return answer(self, sizes, (sizes / mid, sizes / high, sizes / low), FAR_ERROR)
 
     def batch_for(self, share: ArrayLike) -> Estimate:
         """Batch [samples] that reaches `share` of v0: share/(1-share)*v0*t; at 0.9 it is 9*v0*t.
@@ -146,21 +159,17 @@ class ThroughputCurve:
         good = (shares > 0.0) & (shares < 1.0)
         if not good.all():
             raise ValueError(
-                f"share: {_listed(shares, good)}. A share of the asymptotic throughput lies above "
+                f"share: {listed(shares, good)}. A share of the asymptotic throughput lies above "
                 "0 and below 1. Ask for 0.9, not 90."
             )
         factor, (low, high) = shares / (1.0 - shares), ratio_interval(self.lines, self.level)
         batch = factor * float(self.half_saturation_batch.value)
-        interval = factor * float(low[0]), factor * float(high[0])
-        basis, reasons = _batch_basis(self.lines, batch)
-        if not shares.ndim:
-            return _estimate(float(batch), interval, self.level, basis, reasons)
-        return Estimate(value=batch, low=interval[0], high=interval[1], level=self.level,
-                        basis=basis, reasons=reasons)  # fmt: skip
+        parts = batch, factor * float(low[0]), factor * float(high[0])
+        return estimate_of(parts, self.level, *batch_basis(self.lines, batch))
 
     def basis(self, batch: ArrayLike) -> Basis:
         """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""
-        return _basis(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
+        return basis_of(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
 
 
 def fit_throughput(
@@ -185,7 +194,7 @@ def fit_throughput(
             every such value.
     """
     sizes, times = np.asarray(batch, dtype=np.float64), np.asarray(step_s, dtype=np.float64)
-    _check_pairs(sizes, times, ("batch", "step_s"))
+    check_pairs(sizes, times, ("batch", "step_s"))
     one = np.zeros(sizes.shape, dtype=np.int64)
     lines = fit_lines(one, sizes, times)
     if not lines.determined[0]:
@@ -201,7 +210,7 @@ def fit_throughput(
     return ThroughputCurve(
         asymptotic_throughput=_asymptotic_throughput(lines, level),
         overhead_s=_overhead(lines, level),
-        half_saturation_batch=_half_saturation(lines, level),
+        half_saturation_batch=ratio_estimate(lines, level),
         batch=sizes,
         step_s=times,
         residuals=residuals,
@@ -246,7 +255,7 @@ def published_curve(asymptotic_throughput: float, overhead_s: float) -> Throughp
         answers_up_to_batch=np.inf,
         limit="",
         level=LEVEL,
-        lines=_line_without_points(t, 1.0 / v0),
+        lines=line_without_points(t, 1.0 / v0),
     )
 
 
@@ -275,13 +284,13 @@ def crossover_batch(
         return curve_a
     if isinstance(curve_b, Refusal):
         return curve_b
-    (t1, c1), (t2, c2) = _parameters(curve_a.lines), _parameters(curve_b.lines)
+    (t1, c1), (t2, c2) = parameters(curve_a.lines), parameters(curve_b.lines)
     later, slower = _difference(t2, t1), _difference(c1, c2)
     if later == 0.0 or slower == 0.0 or (later > 0.0) != (slower > 0.0):
         return _refuse_crossover(later, slower, names)
     batch = later / slower
     for curve, name in zip((curve_a, curve_b), names, strict=True):
-        if refusal := _refusal(curve, batch, name):
+        if refusal := refusal_outside(curve, batch, name):
             return refusal
     variance = sum(_crossover_variance(c.lines, later, slower) for c in (curve_a, curve_b))
     dof = min(float(degrees_of_freedom(c.lines)[0]) for c in (curve_a, curve_b))
@@ -290,7 +299,7 @@ def crossover_batch(
         interval = batch * np.exp(-q), batch * np.exp(q)
     basis = max(curve_a.basis(batch), curve_b.basis(batch), key=BASES.index)
     reasons = _crossover_reasons(curve_a, curve_b, batch, q)
-    return _estimate(batch, interval, curve_a.level, basis, reasons)
+    return scalar_estimate(batch, interval, curve_a.level, basis, reasons)
 
 
 def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[float, float]:
@@ -312,8 +321,8 @@ def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[fl
     from scipy.optimize import least_squares
 
     b, v = np.asarray(batch, dtype=np.float64), np.asarray(throughput, dtype=np.float64)
-    _check_pairs(b, v, ("batch", "throughput"))
-    t, c = _parameters(fit_lines(np.zeros(b.shape, dtype=np.int64), b, b / v))
+    check_pairs(b, v, ("batch", "throughput"))
+    t, c = parameters(fit_lines(np.zeros(b.shape, dtype=np.int64), b, b / v))
     if not (t > 0.0 and c > 0.0):
         raise ValueError(
             f"The {b.size} points show no bend (overhead {t:g} s, slope {c:g} s per sample). Both "
@@ -327,60 +336,14 @@ def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[fl
     return float(np.exp(-fit.x[0]) / c), float(t * np.exp(fit.x[1]))
 
 
-def _check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
-    """Raise a `ValueError` that names all that keeps these points from being fitted."""
-    both = " and ".join(names)
-    if first.ndim != 1 or first.shape != second.shape or not first.size:
-        raise ValueError(
-            f"{both} have shapes {first.shape} and {second.shape}. Each point needs one of each. "
-            "Give two flat lists of one length, at least 1."
-        )
-    good = [(v >= SMALLEST) & (v <= LARGEST) for v in (first, second)]
-    told = [
-        f"{name}: {_listed(values, fine)}"
-        for name, values, fine in zip(names, (first, second), good, strict=True)
-        if not fine.all()
-    ]
-    known = good[0] & good[1]
-    ratio = np.divide(first, second, out=np.ones(first.shape), where=known)
-    fine = (ratio >= SMALLEST) & (ratio <= LARGEST)
-    if not fine.all():
-        told.append(f"{'/'.join(names)}: {_listed(ratio, fine)}")
-    if told:
-        raise ValueError(
-            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
-            f"{LARGEST:g}. Leave these points out or mark their runs failed."
-        )
-
-
-def _listed(values: Floats, good: NDArray[np.bool_]) -> str:
-    """The values that are not good, with their places in reading order."""
-    where = np.flatnonzero(~good)
-    told = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
-    more = [f"{where.size - SHOWN:,} more are as bad"] if where.size > SHOWN else []
-    return ", ".join(told + more)
-
-
-def _parameters(lines: Lines) -> tuple[float, float]:
-    return float(lines.intercept[0]), float(lines.slope[0])
-
-
 def _difference(minuend: float, subtrahend: float) -> float:
     """0 where the two differ by no more than rounding: parallel lines cross nowhere."""
     by = minuend - subtrahend
     return 0.0 if abs(by) <= ROUNDING * max(minuend, subtrahend) else by
 
 
-def _estimate(
-    value: float, interval: Interval, level: float, basis: Basis, reasons: tuple[str, ...]
-) -> Estimate:
-    """Scalars only: arrays of one element, as one line gives them, are unpacked."""
-    low, high = (float(np.ravel(end)[0]) for end in interval)
-    return Estimate(value=value, low=low, high=high, level=level, basis=basis, reasons=reasons)
-
-
 def _asymptotic_throughput(lines: Lines, level: float) -> Estimate:
-    t, c = _parameters(lines)
+    t, c = parameters(lines)
     low, high = slope_interval(lines, level)
     largest = float(lines.x_max[0])
     reached = largest * c / (t + largest * c)
@@ -399,11 +362,11 @@ def _asymptotic_throughput(lines: Lines, level: float) -> Estimate:
     with np.errstate(divide="ignore"):  # a slope of 0 is a throughput without limit
         value, interval = float(np.divide(1.0, c)), (1.0 / high, 1.0 / low)
     basis: Basis = "interpolated" if reached >= 0.5 else "extrapolated"
-    return _estimate(value, interval, level, basis, tuple(told))
+    return scalar_estimate(value, interval, level, basis, tuple(told))
 
 
 def _overhead(lines: Lines, level: float) -> Estimate:
-    t, c = _parameters(lines)
+    t, c = parameters(lines)
     smallest = float(lines.x_min[0])
     share = t / (t + c * smallest)
     reasons: tuple[str, ...] = ()
@@ -414,96 +377,7 @@ def _overhead(lines: Lines, level: float) -> Estimate:
             f"Even at the smallest batch ({smallest:g}) it is {100 * share:.0f} % of a step.",
         )
     basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
-    return _estimate(t, intercept_interval(lines, level), level, basis, reasons)
-
-
-def _half_saturation(lines: Lines, level: float) -> Estimate:
-    t, c = _parameters(lines)
-    batch = t / c if c else np.inf
-    return _estimate(batch, ratio_interval(lines, level), level, *_batch_basis(lines, batch))
-
-
-def _batch_basis(lines: Lines, batch: float | Floats) -> tuple[Basis, tuple[str, ...]]:
-    """How batches that the fit itself names are known (the weakest of them), and why."""
-    batches = np.asarray(batch, dtype=np.float64)
-    basis = _basis(lines, batches)
-    if basis == "published":
-        return basis, (NO_INTERVAL,)
-    largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
-    told: tuple[str, ...] = ()
-    if (batches > largest).any():
-        told += (f"Beyond what was measured: the largest batch was {largest:g}.",)
-    if (batches < smallest).any():
-        told += (f"Below what was measured: the smallest batch was {smallest:g}.",)
-    return basis, told
-
-
-def _basis(lines: Lines, batch: Floats, measured: Floats | None = None) -> Basis:
-    if not lines.n[0]:
-        return "published"
-    if measured is not None and np.isin(batch, measured).all():
-        return "measured"
-    inside = (batch >= lines.x_min[0]) & (batch <= lines.x_max[0])
-    return "interpolated" if inside.all() else "extrapolated"
-
-
-def _predict(curve: ThroughputCurve, sizes: Floats) -> tuple[Floats, Floats, Floats]:
-    parts = predict_lines(curve.lines, sizes.reshape(-1), curve.level, name="batch")
-    mid, low, high = (part.reshape(sizes.shape) for part in parts)
-    return mid, low, high
-
-
-def _answer(
-    curve: ThroughputCurve, sizes: Floats, parts: tuple[Floats, Floats, Floats]
-) -> Estimate | Refusal:
-    if sizes.ndim == 0:
-        mid, low, high = (float(part) for part in parts)
-        basis = curve.basis(sizes)
-        return _refusal(curve, float(sizes)) or _estimate(
-            mid, (low, high), curve.level, basis, _reasons(curve, sizes)
-        )
-    held = (sizes >= curve.answers_from_batch) & (sizes <= curve.answers_up_to_batch)
-    mids, lows, highs = (np.where(held, part, np.nan) for part in parts)
-    reasons = _reasons(curve, sizes[held])
-    if not held.all():
-        reasons += (f"Not answered outside {_range(curve)}: {curve.limit}",)
-    basis = curve.basis(sizes[held])
-    return Estimate(
-        value=mids, low=lows, high=highs, level=curve.level, basis=basis, reasons=reasons
-    )
-
-
-def _refusal(curve: ThroughputCurve, batch: float, name: str = "this curve") -> Refusal | None:
-    if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
-        return None
-    return Refusal(
-        reason=f"Batch {batch:g} is outside {_range(curve)}, where {name} answers: {curve.limit}",
-        measure_next=f"Measure batch {batch:g}, or the nearest one that fits into memory.",
-    )
-
-
-def _range(curve: ThroughputCurve) -> str:
-    return f"{curve.answers_from_batch:g} to {curve.answers_up_to_batch:g}"
-
-
-def _reasons(curve: ThroughputCurve, answered: Floats) -> tuple[str, ...]:
-    """What to read beside an answer for these batches; the farthest one speaks for all."""
-    if not curve.n:
-        return (NO_INTERVAL,)
-    if not answered.size:
-        return ()
-    smallest, largest = float(answered.min()), float(answered.max())
-    told = list(curve.warnings) if largest > curve.trusted_up_to_batch else []
-    if largest > FAR * curve.largest_measured:
-        told.append(
-            f"Batch {largest:g} is more than twice the largest measured one "
-            f"({curve.largest_measured:g}): such answers were 17 to 19 % off in the median."
-        )
-    elif largest > curve.largest_measured:
-        told.append(f"Beyond what was measured: the largest batch was {curve.largest_measured:g}.")
-    if smallest < curve.batch[0]:
-        told.append(f"Below what was measured: the smallest batch was {curve.batch[0]:g}.")
-    return tuple(told)
+    return scalar_estimate(t, intercept_interval(lines, level), level, basis, reasons)
 
 
 def _limits(distinct: Floats) -> tuple[float, float, str, tuple[str, ...]]:
@@ -541,24 +415,7 @@ def _change(sizes: Floats, times: Floats) -> tuple[tuple[str, ...], float]:
 
 
 def _published(value: float) -> Estimate:
-    return _estimate(value, (np.nan, np.nan), LEVEL, "published", (NO_INTERVAL,))
-
-
-def _line_without_points(intercept: float, slope: float) -> Lines:
-    unknown, no = np.array([np.nan]), np.array([False])
-    return Lines(
-        intercept=np.array([intercept]),
-        slope=np.array([slope]),
-        n=np.array([0]),
-        rss=unknown,
-        var_intercept=unknown,
-        var_slope=unknown,
-        cov=unknown,
-        x_min=unknown,
-        x_max=unknown,
-        intercept_clamped=no,
-        slope_clamped=no,
-    )
+    return scalar_estimate(value, (np.nan, np.nan), LEVEL, "published", (NO_INTERVAL,))
 
 
 def _refuse_one_batch(batch: float) -> Refusal:

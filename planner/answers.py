@@ -1,0 +1,183 @@
+"""Why this file exists: both laws of the product are one line over the batch, asked the same way.
+
+A step time T(b) = t + b/v0 and the samples to a target E(B) = Emin + Smin*B are the same straight
+line (`planner.lines`). So a fitted line says here, once, how its numbers become an `Estimate`, how
+a batch is known, where it refuses, and what a person should read beside an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+import numpy as np
+
+from planner.estimate import Basis, Estimate, Floats, Refusal
+from planner.lines import Lines, predict_lines, ratio_interval
+
+BASES: Final[tuple[Basis, ...]] = ("measured", "interpolated", "extrapolated", "published")
+"""From the firmest to the weakest."""
+NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
+TWICE: Final = 2.0
+"""Beyond this multiple of the largest measured batch an answer is a wide guess."""
+Parts = tuple[Floats, Floats, Floats]
+"""Middle, low and high end of an answer."""
+
+
+class BatchCurve(Protocol):
+    """A line over the batch and the limits within which it answers, all in samples.
+
+    `batch` has the measured batches in rising order and is empty for a published curve.
+    """
+
+    @property
+    def batch(self) -> Floats: ...  # noqa: D102
+    @property
+    def lines(self) -> Lines: ...  # noqa: D102
+    @property
+    def level(self) -> float: ...  # noqa: D102
+    @property
+    def warnings(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def trusted_up_to_batch(self) -> float: ...  # noqa: D102
+    @property
+    def answers_from_batch(self) -> float: ...  # noqa: D102
+    @property
+    def answers_up_to_batch(self) -> float: ...  # noqa: D102
+    @property
+    def limit(self) -> str: ...  # noqa: D102
+
+
+def parameters(lines: Lines) -> tuple[float, float]:
+    """Intercept and slope of the first line."""
+    return float(lines.intercept[0]), float(lines.slope[0])
+
+
+def scalar_estimate(
+    value: float,
+    interval: tuple[float | Floats, float | Floats],
+    level: float,
+    basis: Basis,
+    reasons: tuple[str, ...],
+) -> Estimate:
+    """An estimate of floats: arrays of one element, as one line gives them, are unpacked."""
+    low, high = (float(np.ravel(end)[0]) for end in interval)
+    return Estimate(value=value, low=low, high=high, level=level, basis=basis, reasons=reasons)
+
+
+def estimate_of(parts: Parts, level: float, basis: Basis, reasons: tuple[str, ...]) -> Estimate:
+    """An estimate of floats where the parts have no axes, of arrays otherwise."""
+    value, low, high = parts if parts[0].ndim else (float(part) for part in parts)
+    return Estimate(value=value, low=low, high=high, level=level, basis=basis, reasons=reasons)
+
+
+def ratio_estimate(lines: Lines, level: float) -> Estimate:
+    """Intercept over slope [samples]: v0*t of a step time, Bcrit of samples to target."""
+    intercept, slope = parameters(lines)
+    batch = intercept / slope if slope else np.inf
+    return scalar_estimate(batch, ratio_interval(lines, level), level, *batch_basis(lines, batch))
+
+
+def batch_basis(lines: Lines, batch: float | Floats) -> tuple[Basis, tuple[str, ...]]:
+    """How batches that the fit itself names are known (the weakest of them), and why."""
+    batches = np.asarray(batch, dtype=np.float64)
+    basis = basis_of(lines, batches)
+    if basis == "published":
+        return basis, (NO_INTERVAL,)
+    largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
+    told: tuple[str, ...] = ()
+    if (batches > largest).any():
+        told += (f"Beyond what was measured: the largest batch was {largest:g}.",)
+    if (batches < smallest).any():
+        told += (f"Below what was measured: the smallest batch was {smallest:g}.",)
+    return basis, told
+
+
+def basis_of(lines: Lines, batch: Floats, measured: Floats | None = None) -> Basis:
+    """The weakest basis among these batches; "measured" only where all are in `measured`."""
+    if not lines.n[0]:
+        return "published"
+    if measured is not None and np.isin(batch, measured).all():
+        return "measured"
+    inside = (batch >= lines.x_min[0]) & (batch <= lines.x_max[0])
+    return "interpolated" if inside.all() else "extrapolated"
+
+
+def predict(curve: BatchCurve, sizes: Floats) -> Parts:
+    """The line at `sizes` [samples] with its predictive interval, in their shape."""
+    parts = predict_lines(curve.lines, sizes.reshape(-1), curve.level, name="batch")
+    mid, low, high = (part.reshape(sizes.shape) for part in parts)
+    return mid, low, high
+
+
+def answer(curve: BatchCurve, sizes: Floats, parts: Parts, far_error: str) -> Estimate | Refusal:
+    """What a curve replies: a number or a refusal for a scalar, NaN in an array where refused.
+
+    Args:
+        curve: who answers.
+        sizes: what was asked [samples], any shape.
+        parts: middle, low and high end, in that shape.
+        far_error: how wrong answers beyond twice the largest measured batch were.
+    """
+    if sizes.ndim == 0 and (refused := refusal_outside(curve, float(sizes))):
+        return refused
+    held = (sizes >= curve.answers_from_batch) & (sizes <= curve.answers_up_to_batch)
+    reasons = _reasons(curve, sizes[held], far_error)
+    if not held.all():
+        reasons += (f"Not answered outside {answered_range(curve)}: {curve.limit}",)
+    mid, low, high = (np.where(held, part, np.nan) for part in parts)
+    basis = basis_of(curve.lines, sizes[held], curve.batch)
+    return estimate_of((mid, low, high), curve.level, basis, reasons)
+
+
+def refusal_outside(curve: BatchCurve, batch: float, name: str = "this curve") -> Refusal | None:
+    """Why `name` does not answer about `batch` [samples]; None where it does."""
+    if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
+        return None
+    return Refusal(
+        reason=f"Batch {batch:g} is outside {answered_range(curve)}, where {name} answers: "
+        f"{curve.limit}",
+        measure_next=f"Measure batch {batch:g}, or the nearest one that fits into memory.",
+    )
+
+
+def answered_range(curve: BatchCurve) -> str:
+    """From which to which batch it answers, in words."""
+    return f"{curve.answers_from_batch:g} to {curve.answers_up_to_batch:g}"
+
+
+def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, ...]:
+    """What to read beside an answer for these batches; the farthest one speaks for all."""
+    if not curve.batch.size:
+        return (NO_INTERVAL,)
+    if not answered.size:
+        return ()
+    asked, measured = (answered.min(), answered.max()), (curve.batch[0], curve.batch[-1])
+    told = list(curve.warnings) if asked[1] > curve.trusted_up_to_batch else []
+    if asked[1] > TWICE * measured[1]:
+        told.append(
+            f"Batch {asked[1]:g} is more than twice the largest measured one "
+            f"({measured[1]:g}): {far_error}"
+        )
+    elif asked[1] > measured[1]:
+        told.append(f"Beyond what was measured: the largest batch was {measured[1]:g}.")
+    if asked[0] < measured[0]:
+        told.append(f"Below what was measured: the smallest batch was {measured[0]:g}.")
+    return tuple(told)
+
+
+def line_without_points(intercept: float, slope: float) -> Lines:
+    """A line of which only the two parameters are known."""
+    unknown, no = np.array([np.nan]), np.array([False])
+    return Lines(
+        intercept=np.array([intercept]),
+        slope=np.array([slope]),
+        n=np.array([0]),
+        rss=unknown,
+        var_intercept=unknown,
+        var_slope=unknown,
+        cov=unknown,
+        x_min=unknown,
+        x_max=unknown,
+        intercept_clamped=no,
+        slope_clamped=no,
+    )

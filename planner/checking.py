@@ -1,0 +1,82 @@
+"""Why this file exists: points that are to be fitted are checked once, in one voice.
+
+Every bad value is named with its place before anything is computed, all of them in one error, so
+that a table can be put right in one go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from planner.estimate import Floats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+SMALLEST: Final = 1e-100
+LARGEST: Final = 1e100
+"""Values within these bounds, and ratios of them, can be squared without overflow."""
+SHOWN: Final = 5
+"""So many bad values of a kind are listed one by one."""
+
+
+def check_flat(columns: Mapping[str, NDArray[np.generic]]) -> None:
+    """Every point needs one value of each column: flat arrays of one length, at least 1.
+
+    Raises:
+        ValueError: names the columns and the shapes they have.
+    """
+    shapes = [values.shape for values in columns.values()]
+    if len(shapes[0]) == 1 and len(set(shapes)) == 1 and shapes[0][0]:
+        return
+    raise ValueError(
+        f"{_and(list(columns))} have shapes {_and([str(s) for s in shapes])}. Each point needs one "
+        "of each. Give flat lists of one length, at least 1."
+    )
+
+
+def check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+    """Points of two positive quantities whose ratio is to be squared.
+
+    Args:
+        first: shape (n,).
+        second: shape (n,).
+        names: what an error calls the two.
+
+    Raises:
+        ValueError: shapes differ, nothing was given, or a value or a ratio is not finite and
+            within `SMALLEST` and `LARGEST`; it names every such value.
+    """
+    check_flat(dict(zip(names, (first, second), strict=True)))
+    good = [(v >= SMALLEST) & (v <= LARGEST) for v in (first, second)]
+    told = [
+        f"{name}: {listed(values, fine)}"
+        for name, values, fine in zip(names, (first, second), good, strict=True)
+        if not fine.all()
+    ]
+    known = good[0] & good[1]
+    ratio = np.divide(first, second, out=np.ones(first.shape), where=known)
+    fine = (ratio >= SMALLEST) & (ratio <= LARGEST)
+    if not fine.all():
+        told.append(f"{'/'.join(names)}: {listed(ratio, fine)}")
+    if told:
+        raise ValueError(
+            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
+            f"{LARGEST:g}. Leave these points out or mark their runs failed."
+        )
+
+
+def listed(values: Floats, good: NDArray[np.bool_]) -> str:
+    """The values that are not good, with their places in reading order."""
+    where = np.flatnonzero(~good)
+    told = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
+    more = [f"{where.size - SHOWN:,} more are as bad"] if where.size > SHOWN else []
+    return ", ".join(told + more)
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]])

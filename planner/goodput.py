@@ -1,0 +1,302 @@
+"""Which batch size reaches the target soonest?
+
+    time(B) = S(B)*T(B) = Smin*(1 + Bcrit/B)*(t + B/v0)               [s]
+    B*      = sqrt(Bcrit*v0*t)                                        [samples]
+    time(B*) = Smin*(sqrt(t) + sqrt(Bcrit/v0))^2                      [s]
+    goodput(B) = v(B)*e(B) = Emin/time(B)                             [useful samples/s]
+
+Small batches waste the hardware, large ones waste samples. The best batch is the geometric mean
+of the batch where the hardware is half efficient (v0*t) and the one where the optimiser is
+(Bcrit): that is where d time/dB = 0. ("Goodput" is the word of Qiao et al. 2021, Pollux.) The
+least is flat: time(x*B*)/time(B*) <= 1 + (sqrt(x) - 1/sqrt(x))^2/4, so twice or half the best
+batch costs at most an eighth more time. A search never leaves the batches that were measured for
+both curves.
+
+The two curves are measured apart, so half-widths of their logarithms add in quadrature.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from planner.answers import BASES, BatchCurve, estimate_of, refusal_outside
+from planner.convergence import ConvergenceCurve
+from planner.estimate import Basis, Estimate, Floats, Refusal
+from planner.throughput import ThroughputCurve
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+NAMES: Final = ("Step time", "Steps to target")
+"""Whose reason it is, where two curves have an answer together."""
+
+
+def best_batch(
+    throughput: ThroughputCurve | Refusal,
+    convergence: ConvergenceCurve | Refusal,
+    max_batch: float | None = None,
+) -> Estimate | Refusal:
+    """Batch [samples] that reaches the target soonest: sqrt(Bcrit*v0*t), clipped.
+
+    It is kept within what was measured for both curves (up to where each may be trusted) and
+    below `max_batch`, and so are the ends of its interval; where that moved it, a reason says
+    where the optimum of the two laws lies and what the clipped batch costs.
+
+    Args:
+        throughput: step times on the system in question, or why there is no curve.
+        convergence: samples to the target in question, or why there is no curve.
+        max_batch: the largest batch that fits into memory [samples], above 0.
+
+    Returns:
+        The batch, or a `Refusal`: the one given, where no batch lies within both curves, where
+        `max_batch` is one that a curve does not answer for, or where neither curve turns (then
+        all batches take the same time).
+
+    Raises:
+        ValueError: `max_batch` is not above 0, or the curves have different levels.
+    """
+    if isinstance(throughput, Refusal):
+        return throughput
+    if isinstance(convergence, Refusal):
+        return convergence
+    bounds = _bounds(throughput, convergence, _allowed(max_batch))
+    hardware, optimiser = throughput.half_saturation_batch, convergence.critical_batch_size
+    level, (optimum, low, high) = _one_level(hardware, optimiser), _root(hardware, optimiser)
+    if isinstance(bounds, Refusal):
+        return bounds
+    if np.isnan(optimum):
+        return _refuse_flat(*_measured_by_both(throughput, convergence))
+    batch, low, high = (float(np.clip(end, *bounds)) for end in (optimum, low, high))
+    if refusal := _unanswered(throughput, convergence, batch):
+        return refusal
+    told = () if batch == optimum else (_clipped(throughput, convergence, optimum, batch),)
+    return Estimate(
+        value=batch,
+        low=low,
+        high=high,
+        level=level,
+        basis=_weakest("interpolated", throughput.basis(batch), convergence.basis(batch)),
+        reasons=told + _named(hardware, optimiser, NAMES) + convergence.warnings,
+    )
+
+
+def minimum_time(
+    throughput: ThroughputCurve | Refusal,
+    convergence: ConvergenceCurve | Refusal,
+    max_batch: float | None = None,
+) -> Estimate | Refusal:
+    """Least time to target [s], at `best_batch`; its arguments, refusals and errors.
+
+    Where nothing clips the batch it is Smin*(sqrt(t) + sqrt(Bcrit/v0))^2. A doubt about the best
+    batch adds nothing to it in first order, because the least is flat.
+    """
+    batch = best_batch(throughput, convergence, max_batch)
+    if isinstance(batch, Refusal):
+        return batch
+    return time_to_target(throughput, convergence, batch.value)
+
+
+def time_to_target(
+    throughput: ThroughputCurve | Refusal,
+    convergence: ConvergenceCurve | Refusal,
+    batch: ArrayLike,
+) -> Estimate | Refusal:
+    """Time to target [s] at `batch` [samples]: steps times step time, with both intervals.
+
+    Args:
+        throughput: step times on the system in question, or why there is no curve.
+        convergence: samples to the target in question, or why there is no curve.
+        batch: above 0, scalar or any shape.
+
+    Returns:
+        For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of arrays,
+        NaN where a scalar would have been refused; `reasons` says why.
+
+    Raises:
+        ValueError: a batch is not finite or not above 0, or the curves have different levels.
+    """
+    if isinstance(throughput, Refusal):
+        return throughput
+    if isinstance(convergence, Refusal):
+        return convergence
+    return product(throughput.step_time(batch), convergence.steps(batch))
+
+
+def goodput(
+    throughput: ThroughputCurve | Refusal,
+    convergence: ConvergenceCurve | Refusal,
+    batch: ArrayLike,
+) -> Estimate | Refusal:
+    """Useful samples per second at `batch` [samples]: throughput times efficiency.
+
+    It is Emin over the time to target: the rate at which a run with perfect efficiency would have
+    to go through samples to be as fast. Otherwise as `time_to_target`.
+    """
+    if isinstance(throughput, Refusal):
+        return throughput
+    if isinstance(convergence, Refusal):
+        return convergence
+    names = "Throughput", "Efficiency"
+    return product(throughput.throughput(batch), convergence.efficiency(batch), names)
+
+
+def product(
+    first: Estimate | Refusal, second: Estimate | Refusal, names: tuple[str, str] = NAMES
+) -> Estimate | Refusal:
+    """Product of two independent estimates: half-widths of the logarithms add in quadrature.
+
+    Args:
+        first: floats or arrays, at least 0; or a refusal.
+        second: the same in a shape that broadcasts against it.
+        names: whose reason is whose.
+
+    Returns:
+        The product with the weaker basis and both reasons; the first refusal where there is one.
+
+    Raises:
+        ValueError: the two have different levels.
+    """
+    if isinstance(first, Refusal):
+        return first
+    if isinstance(second, Refusal):
+        return second
+    level = _one_level(first, second)
+    value = np.asarray(first.value) * np.asarray(second.value)
+    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
+    with np.errstate(over="ignore", invalid="ignore"):  # 0*inf is replaced below
+        low, high = value * np.exp(-np.hypot(down, below)), value * np.exp(np.hypot(up, above))
+    # A logarithm knows no 0: there the upper ends multiply.
+    high = np.where(value == 0.0, np.asarray(first.high) * np.asarray(second.high), high)
+    low = np.where(value == 0.0, 0.0, low)
+    basis = _weakest(first.basis, second.basis)
+    return estimate_of((value, low, high), level, basis, _named(first, second, names))
+
+
+def _root(first: Estimate, second: Estimate) -> tuple[float, float, float]:
+    """sqrt(first*second) and its ends; NaN where one is 0 and the other infinite."""
+    value, low, high = (
+        float(np.sqrt(one)) * float(np.sqrt(other))
+        for one, other in (
+            (first.value, second.value),
+            (first.low, second.low),
+            (first.high, second.high),
+        )
+    )
+    if not 0.0 < value < np.inf:  # at a border logarithms have no width: the ends multiply
+        return value, low, high
+    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
+    q_low, q_high = 0.5 * np.hypot(down, below), 0.5 * np.hypot(up, above)
+    return value, value * float(np.exp(-q_low)), value * float(np.exp(q_high))
+
+
+def _log_half_widths(estimate: Estimate) -> tuple[Floats, Floats]:
+    """How far the logarithms of both ends lie from that of the value; infinite at a border."""
+    low, value, high = (np.asarray(v) for v in (estimate.low, estimate.value, estimate.high))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(np.log(value / low)), np.asarray(np.log(high / value))
+
+
+def _one_level(first: Estimate, second: Estimate) -> float:
+    if first.basis == "published":  # which has no interval
+        return second.level
+    if first.level != second.level:
+        raise ValueError(
+            f"The intervals have levels {first.level:g} and {second.level:g}. Fit both curves "
+            "with one level."
+        )
+    return first.level
+
+
+def _weakest(*bases: Basis) -> Basis:
+    return max(bases, key=BASES.index)
+
+
+def _named(first: Estimate, second: Estimate, names: tuple[str, str]) -> tuple[str, ...]:
+    """The reasons of both, each with whose it is."""
+    pairs = zip(names, (first, second), strict=True)
+    return tuple(f"{name}: {told}" for name, one in pairs for told in one.reasons)
+
+
+def _allowed(max_batch: float | None) -> float:
+    allowed = np.inf if max_batch is None else float(max_batch)
+    if not allowed > 0.0:
+        raise ValueError(
+            f"max_batch is {allowed:g} samples. Give the largest batch that fits, above 0, or None."
+        )
+    return allowed
+
+
+def _measured_by_both(
+    throughput: ThroughputCurve, convergence: ConvergenceCurve
+) -> tuple[float, float]:
+    """Smallest and largest batch [samples] that both curves were measured for and trust."""
+    smallest = float(max(throughput.batch[0] if throughput.n else 0.0, convergence.batch[0]))
+    return smallest, min(throughput.trusted_up_to_batch, convergence.trusted_up_to_batch)
+
+
+def _bounds(
+    throughput: ThroughputCurve, convergence: ConvergenceCurve, allowed: float
+) -> tuple[float, float] | Refusal:
+    """Where to search [samples]; a memory too small for what was measured is both ends."""
+    smallest, largest = _measured_by_both(throughput, convergence)
+    if smallest > largest:
+        return _refuse_apart(throughput, convergence)
+    return min(smallest, allowed), min(largest, allowed)
+
+
+def _unanswered(
+    throughput: ThroughputCurve, convergence: ConvergenceCurve, batch: float
+) -> Refusal | None:
+    curves: tuple[BatchCurve, BatchCurve] = throughput, convergence
+    told = (
+        refusal_outside(curve, batch, f"the curve of {name.lower()}")
+        for curve, name in zip(curves, NAMES, strict=True)
+    )
+    return next((refusal for refusal in told if refusal), None)
+
+
+def _clipped(
+    throughput: ThroughputCurve, convergence: ConvergenceCurve, optimum: float, batch: float
+) -> str:
+    """Where the optimum of the two laws lies, why it was not taken, and what that costs."""
+    smallest, largest = _measured_by_both(throughput, convergence)
+    why = f"the largest batch allowed is {batch:g}"
+    if batch in {smallest, largest}:
+        end = f"from {batch:g} on" if batch == smallest else f"up to {batch:g}"
+        why = f"both curves are known {end} only"
+    if not 0.0 < optimum < np.inf:
+        return f"Time to target falls as the batch {'grows' if optimum else 'shrinks'}; {why}."
+    turns = float(throughput.half_saturation_batch.value) + float(
+        convergence.critical_batch_size.value
+    )
+    longer = (turns + batch + optimum**2 / batch) / (turns + 2.0 * optimum) - 1.0
+    return (
+        f"The optimum of the two laws is batch {optimum:.3g}, but {why}: by these laws that takes "
+        f"{100 * longer:.2g} % longer."
+    )
+
+
+def _refuse_flat(smallest: float, largest: float) -> Refusal:
+    return Refusal(
+        reason="Neither curve turns where it was measured: what a larger batch gains on one, it "
+        "loses on the other, so every batch takes the same time to the target.",
+        measure_next=f"Measure both at a batch below {smallest:g} and at one above {largest:g}.",
+    )
+
+
+def _refuse_apart(throughput: ThroughputCurve, convergence: ConvergenceCurve) -> Refusal:
+    ours, theirs = (
+        f"{first:g} to {last:g}"
+        for first, last in (
+            (throughput.batch[0], throughput.trusted_up_to_batch),
+            (convergence.batch[0], convergence.trusted_up_to_batch),
+        )
+    )
+    return Refusal(
+        reason=f"No batch lies within both curves: step times are known from {ours}, steps to "
+        f"target from {theirs}.",
+        measure_next=f"Measure step times at a batch from {theirs}, or steps to target at one "
+        f"from {ours}.",
+    )

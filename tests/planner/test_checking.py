@@ -1,0 +1,45 @@
+"""Promises of how bad points are named: all of them, with their places, in one error."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planner.checking import LARGEST, SHOWN, SMALLEST, check_flat, check_pairs, listed
+
+NAMES = ("batch", "step_s")
+
+
+def test_points_within_bounds_pass() -> None:
+    check_pairs(np.array([SMALLEST, 1.0]), np.array([1.0, LARGEST]), NAMES)
+
+
+def test_every_bad_value_of_both_columns_is_in_one_error() -> None:
+    with pytest.raises(ValueError, match="batch: value 1 of 2 is nan; step_s: value 2 of 2 is -1"):
+        check_pairs(np.array([np.nan, 1.0]), np.array([1.0, -1.0]), NAMES)
+
+
+def test_a_ratio_that_cannot_be_squared_is_named() -> None:
+    with pytest.raises(ValueError, match=r"batch/step_s: value 1 of 1 is 1e[+]150"):
+        check_pairs(np.array([1e75]), np.array([1e-75]), NAMES)
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 1), ()])
+def test_columns_are_flat_and_not_empty(shape: tuple[int, ...]) -> None:
+    values = np.ones(shape)
+    with pytest.raises(ValueError, match="Give flat lists of one length, at least 1"):
+        check_flat({"batch": values, "seed": values})
+
+
+def test_columns_of_different_lengths_are_told_with_their_shapes() -> None:
+    columns = {"batch": np.ones(2), "seed": np.ones(3), "steps": np.ones(2)}
+    told = r"batch, seed and steps have shapes \(2,\), \(3,\) and \(2,\)"
+    with pytest.raises(ValueError, match=told):
+        check_flat(columns)
+
+
+def test_a_long_list_of_bad_values_is_cut_and_counted() -> None:
+    values = np.zeros(1000 + SHOWN)
+    told = listed(values, values > 0)
+    assert told.startswith("value 1 of 1005 is 0, value 2")
+    assert told.endswith("value 5 of 1005 is 0, 1,000 more are as bad")

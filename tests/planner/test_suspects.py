@@ -1,0 +1,337 @@
+"""Promises of the checks for suspect runs: each fault is found by its own check, and no other."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from planner.suspects import (
+    QUIET,
+    UNLIKE,
+    CheckedRun,
+    Flag,
+    checked_run,
+    duplicate_flags,
+    epoch_flags,
+    falling_flags,
+    neighbour_flags,
+    neighbours,
+    scaling_flags,
+    suspects,
+    unit_flags,
+    zero_flags,
+)
+from tests.shipped import store
+
+BATCHES = (32, 64, 128, 256, 512)
+PATTERNS = {"plain": 1.0, "validated": 1.1, "augmented": 1.25, "from storage": 1.4}
+SAMPLES = 51_200
+
+
+def run(batch: int, pattern: str = "plain", factor: float = 1.0, **more: object) -> CheckedRun:
+    """A run of the law T = 0.5 s + b/100, times its pattern's factor and its own."""
+    steps = SAMPLES // batch
+    step_s = (0.5 + batch / 100) * PATTERNS[pattern] * factor
+    facts: dict[str, object] = {
+        "run_id": f"{pattern} {batch}",
+        "label": f"GPU at batch {batch}",
+        "workload": "network",
+        "software": "framework 1",
+        "pattern": pattern,
+        "system_name": "GPU",
+        "global_batch_size": batch,
+        "pre_train_s": 3.0 + batch / 1000,
+        "first_epoch_s": 1.5 * step_s * steps,
+        "later_epoch_mean_s": step_s * steps,
+        "later_epoch_sd_s": 0.01 * step_s * steps,
+        "epochs_measured": 4,
+        "steps_per_epoch": steps,
+        "samples_per_epoch": SAMPLES,
+        "step_time_s": step_s,
+        "samples_per_s": batch / step_s,
+        "total_s": 3.0 + batch / 1000 + 4.5 * step_s * steps,
+    }
+    return CheckedRun(**{**facts, **more})  # type: ignore[arg-type]
+
+
+def sweep(scatter: float = 0.01, **odd: float) -> list[CheckedRun]:
+    """Every batch under every pattern; `odd` multiplies the time of single runs."""
+    noise = random.Random(7)
+    return [
+        run(b, p, odd.get(f"{p}_{b}", 1.0) * np.exp(scatter * noise.gauss(0, 1)))
+        for b in BATCHES
+        for p in PATTERNS
+    ]
+
+
+def found(flags: list[Flag] | tuple[Flag, ...]) -> list[tuple[str, str]]:
+    return [(flag.name, flag.run) for flag in flags]
+
+
+def only(flags: list[Flag]) -> Flag:
+    assert len(flags) == 1
+    return flags[0]
+
+
+# -- neighbours --------------------------------------------------------------------------------
+
+
+def test_a_healthy_sweep_has_no_flag_of_any_kind() -> None:
+    assert suspects(sweep()) == ()
+    assert suspects([]) == ()
+
+
+@pytest.mark.parametrize("odd", ["plain_32", "validated_128", "augmented_512", "from storage_64"])
+@pytest.mark.parametrize("factor", [1.4, 0.7])
+def test_a_run_a_third_off_is_found_by_its_neighbours_alone(odd: str, factor: float) -> None:
+    flag = only(neighbour_flags(sweep(**{odd: factor})))
+    assert flag.run == odd.replace("_", " ")
+    assert abs(flag.value) > UNLIKE
+    assert "times what its neighbours in batch and pattern say; robust z is" in flag.evidence
+
+
+def test_the_ratio_is_against_what_row_and_column_say() -> None:
+    table = neighbours(sweep(0.0, validated_128=1.5))
+    odd = [r.run_id for r in sweep()].index("validated 128")
+    assert_allclose(table.ratio[odd], 1.5)
+    assert_allclose(np.delete(table.ratio, odd), 1.0)
+    assert_allclose(table.z[odd], np.log(1.5) / QUIET)  # nothing scatters: the floor speaks
+
+
+def test_the_scale_is_the_scatter_of_the_table_where_that_is_larger() -> None:
+    noisy, quiet = neighbours(sweep(0.10)), neighbours(sweep(0.0))
+    assert np.abs(noisy.z).max() < UNLIKE
+    assert_allclose(np.median(np.abs(noisy.z)), 1 / 1.4826)
+    assert_allclose(quiet.z, 0.0, atol=1e-9)
+
+
+def test_two_patterns_or_two_batches_are_no_neighbours() -> None:
+    narrow = [r for r in sweep(plain_64=3.0) if r.pattern in {"plain", "validated"}]
+    short = [r for r in sweep(plain_64=3.0) if r.global_batch_size in {32, 64}]
+    for runs in (narrow, short):
+        assert np.isnan(neighbours(runs).z).all()
+        assert neighbour_flags(runs) == []
+
+
+def test_gaps_in_the_table_do_not_matter() -> None:
+    gaps = {"plain 32", "validated 64", "from storage 512"}
+    runs = [r for r in sweep(augmented_128=1.5) if r.run_id not in gaps]
+    assert only(neighbour_flags(runs)).run == "augmented 128"
+
+
+def test_a_lonely_run_beside_a_full_table_is_not_judged() -> None:
+    lonely = run(8, "plain", 50.0)
+    table = neighbours([*sweep(), lonely])
+    assert np.isnan(table.z[-1])
+    assert np.isfinite(table.z[:-1]).all()
+
+
+def test_repeats_share_a_cell_and_the_odd_one_is_found() -> None:
+    again = [replace(r, run_id=f"{r.run_id} again") for r in sweep()]
+    odd = replace(run(128, "plain", 1.6), run_id="odd")
+    assert only(neighbour_flags([*sweep(), *again, odd])).run == "odd"
+
+
+def test_other_workloads_are_no_neighbours() -> None:
+    other = [replace(r, workload="other", run_id=f"other {r.run_id}") for r in sweep(plain_64=1.5)]
+    assert only(neighbour_flags([*sweep(), *other])).run == "other plain 64"
+
+
+# -- one run at a time -------------------------------------------------------------------------
+
+
+def test_later_epochs_that_vary_by_more_than_20_percent_are_unsteady() -> None:
+    mean = run(64).later_epoch_mean_s or 0.0
+    flag = only(epoch_flags([run(64, later_epoch_sd_s=0.2 * mean), run(128)]))
+    assert_allclose(flag.value, 0.2 * np.sqrt(3 / 2))
+    assert flag.evidence.startswith("GPU at batch 64: its 3 later epochs vary by 24.5 %")
+
+
+def test_the_scatter_of_one_later_epoch_is_no_scatter() -> None:
+    mean = run(64).later_epoch_mean_s or 0.0
+    assert epoch_flags([run(64, later_epoch_sd_s=mean, epochs_measured=2)]) == []
+    assert epoch_flags([run(64, later_epoch_sd_s=None), run(64, later_epoch_mean_s=None)]) == []
+
+
+@pytest.mark.parametrize("name", ["pre_train_s", "first_epoch_s", "total_s", "samples_per_s"])
+def test_zero_where_only_missing_can_be_is_named(name: str) -> None:
+    wrong: dict[str, object] = {name: 0.0}
+    flag = only(zero_flags([run(64, **wrong), run(128)]))  # type: ignore[arg-type]
+    assert (flag.name, flag.value) == ("zero for missing", 0.0)
+    assert f"{name} is 0" in flag.evidence
+
+
+def test_scatter_of_exactly_zero_is_missing_unless_one_epoch_gave_it() -> None:
+    assert "later_epoch_sd_s is 0" in only(zero_flags([run(64, later_epoch_sd_s=0.0)])).evidence
+    assert zero_flags([run(64, later_epoch_sd_s=0.0, epochs_measured=2)]) == []
+
+
+def test_what_is_not_known_is_no_zero() -> None:
+    nothing = CheckedRun(run_id="x", label="x", workload="w", software="s", pattern="p",
+                         system_name="GPU")  # fmt: skip
+    assert suspects([nothing, replace(nothing, run_id="y")]) == ()
+
+
+# -- curves ------------------------------------------------------------------------------------
+
+
+def test_throughput_that_falls_by_more_than_10_percent_is_found_at_the_larger_batch() -> None:
+    runs = [run(b, factor=1.9 if b == 256 else 1.0) for b in BATCHES]
+    flag = only(falling_flags(runs))
+    assert flag.run == "plain 256"
+    at_128, at_256 = (r.samples_per_s or 0.0 for r in runs[2:4])
+    assert_allclose(flag.value, 1 - at_256 / at_128)
+    assert "less than a smaller batch reaches" in flag.evidence
+
+
+def test_a_fall_of_less_is_none_and_other_patterns_are_other_curves() -> None:
+    assert falling_flags([run(256), run(512, factor=1.1)]) == []
+    assert falling_flags([run(256), run(512, "from storage", 3.0)]) == []
+
+
+def test_scaling_beyond_115_percent_of_perfect_is_impossible() -> None:
+    one = run(64)
+    speed = one.samples_per_s or 0.0
+    fine = run(128, run_id="fine", devices=2, samples_per_s=2.2 * speed)
+    wrong = run(256, run_id="wrong", devices=4, samples_per_s=6.0 * speed)
+    flag = only(scaling_flags([one, fine, wrong]))
+    assert flag.run == "wrong"
+    assert_allclose(flag.value, 6.0 / 4 / 1.1)  # against the best of fewer devices: the two
+    assert "4 devices do 1.36 times what perfect scaling" in flag.evidence
+
+
+def test_strong_scaling_is_checked_at_the_same_global_batch() -> None:
+    speed = run(64).samples_per_s or 0.0
+    strong = run(64, run_id="strong", devices=4, samples_per_s=5.0 * speed)
+    other = run(512, run_id="other", devices=4, samples_per_s=50.0 * speed)
+    assert only(scaling_flags([run(64), strong, other])).run == "strong"
+
+
+def test_a_copy_is_a_duplicate_and_a_repeat_is_not() -> None:
+    copy, repeat = (replace(run(64), run_id=name) for name in ("copy", "repeat"))
+    repeat = replace(repeat, first_epoch_s=(repeat.first_epoch_s or 0) + 1e-6)
+    flag = only(duplicate_flags([run(64), run(128), copy, repeat]))
+    assert (flag.run, flag.value) == ("copy", 5)
+    assert "those of run plain 64 to the last digit" in flag.evidence
+
+
+def test_the_same_numbers_under_other_factors_are_another_matter() -> None:
+    assert duplicate_flags([run(64), replace(run(64), run_id="b", pattern="validated")]) == []
+
+
+def test_one_equal_number_is_no_duplicate() -> None:
+    mean_only = [CheckedRun(run_id=i, label=i, workload="w", software="s", pattern="p",
+                            system_name="GPU", later_epoch_mean_s=45.6) for i in "ab"]  # fmt: skip
+    assert duplicate_flags(mean_only) == []
+
+
+# -- units -------------------------------------------------------------------------------------
+
+
+def slipped(batch: int, factor: float, pattern: str = "plain") -> CheckedRun:
+    """All times of a run multiplied, consistently: only others can tell."""
+    return replace(run(batch, pattern, factor), pre_train_s=None, total_s=None)
+
+
+@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
+@pytest.mark.parametrize("way", [1, -1])
+@pytest.mark.parametrize("batch", [32, 128, 512])
+def test_a_unit_slip_is_told_by_the_neighbours(slip: float, way: int, batch: int) -> None:
+    runs = [r for r in sweep() if r.run_id != f"plain {batch}"]
+    flag = only(unit_flags([*runs, slipped(batch, slip**way)]))
+    assert flag.run == f"plain {batch}"
+    assert_allclose(flag.value, slip**way, rtol=0.1)
+    assert f"near {slip:g}" in flag.evidence
+
+
+@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
+@pytest.mark.parametrize("way", [1, -1])
+@pytest.mark.parametrize("batch", [32, 128, 512])
+def test_without_neighbours_the_other_batches_tell_it(slip: float, way: int, batch: int) -> None:
+    runs = [slipped(b, slip**way) if b == batch else run(b) for b in BATCHES]
+    flag = only(unit_flags(runs))
+    assert flag.run == f"plain {batch}"
+    assert "against what other batches say" in flag.evidence
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"step_time_s": run(64).step_time_s or 0}, "an epoch against its steps"),
+        ({"total_s": run(64).total_s or 0}, "total_s against the sum of its epochs"),
+        ({"samples_per_s": run(64).samples_per_s or 0}, "an epoch against its samples/s"),
+    ],
+)
+@pytest.mark.parametrize("slip", [60.0, 1e-3, 3600.0])
+def test_a_run_that_contradicts_itself_by_a_unit_is_found_alone(
+    change: dict[str, float], told: str, slip: float
+) -> None:
+    wrong: dict[str, object] = {name: value * slip for name, value in change.items()}
+    flag = only(unit_flags([run(64, **wrong)]))  # type: ignore[arg-type]
+    assert told in flag.evidence
+    assert abs(np.log(flag.value)) == pytest.approx(abs(np.log(slip)), abs=0.1)
+
+
+def test_a_run_six_times_too_slow_is_no_slip_of_a_unit() -> None:
+    assert unit_flags([slipped(b, 6.0 if b == 128 else 1.0) for b in BATCHES]) == []
+
+
+def test_a_slip_does_not_make_the_others_suspect() -> None:
+    runs = [slipped(b, 1 / 60 if b == 32 else 1.0) for b in BATCHES]
+    assert found(suspects(runs)) == [("unit slip", "plain 32")]
+
+
+# -- all of them -------------------------------------------------------------------------------
+
+
+def test_one_run_may_have_several_flags_each_by_its_name() -> None:
+    runs = [r for r in sweep() if r.run_id != "plain 256"]
+    sick = run(256, "plain", 2.0, pre_train_s=0.0)
+    assert found(suspects([*runs, sick])) == [
+        ("unlike its neighbours", "plain 256"),
+        ("throughput falls", "plain 256"),
+        ("zero for missing", "plain 256"),
+    ]
+
+
+@given(st.randoms())
+@settings(max_examples=15, deadline=None)
+def test_the_order_of_the_runs_does_not_matter(shuffle: random.Random) -> None:
+    runs = [*sweep(validated_128=1.6), slipped(1024, 1000.0), run(2048, devices=2)]
+    mixed = runs[:]
+    shuffle.shuffle(mixed)
+    assert set(found(suspects(mixed))) == set(found(suspects(runs)))
+
+
+@given(scale=st.floats(1e-2, 1e2))
+@settings(max_examples=15, deadline=None)
+def test_seconds_or_milliseconds_make_no_difference(scale: float) -> None:
+    runs = [
+        replace(r, later_epoch_mean_s=scale * (r.later_epoch_mean_s or 0))
+        for r in sweep(validated_128=1.6)
+    ]
+    assert_allclose(neighbours(runs).z, neighbours(sweep(validated_128=1.6)).z, atol=1e-6)
+
+
+def test_a_row_of_the_run_table_becomes_a_record() -> None:
+    row = {"run_id": "a", "workload": "w", "software": "s", "pattern": "p", "system_name": "V100",
+           "system": "8 × V100 on 2 nodes", "accelerators_per_node": 4, "number_of_nodes": 2,
+           "global_batch_size": 64, "later_epoch_mean_s": 5.0}  # fmt: skip
+    record = checked_run(row)
+    assert (record.devices, record.system_name) == (8, "V100")
+    assert record.label == "8 × V100 on 2 nodes at batch 64"
+    assert (record.later_epoch_mean_s, record.total_s) == (5.0, None)
+
+
+def test_no_shipped_run_of_the_articles_is_suspect() -> None:
+    rows = store().arrow("SELECT * FROM runs WHERE status = 'ok'", []).to_pylist()
+    article = {r["run_id"] for r in rows if r["result_set"].startswith("article-")}
+    flags = suspects([checked_run(r) for r in rows])
+    assert len(article) == 37
+    assert not article & {flag.run for flag in flags}
