@@ -14,6 +14,7 @@ from planner.how_long import HowLong, Option, how_long, options_of
 from planner.lines import Lines, fit_lines, predict_lines
 from planner.projection import project, project_summary
 from planner.ratios import TimedRun, ratio_report, systems_report
+from planner.scaling import ScalingCurve, fit_scaling
 from planner.steadiness import Steadiness, steadiness
 from planner.suspects import Flag, suspects
 from planner.targets import best_learning_rates, steps_to_target
@@ -24,10 +25,13 @@ from planner.throughput import (
     fit_throughput,
     published_curve,
 )
+from planner.transfer import Cell, DataSheet, Transferred, decide, fit_library, transfer
 
 __all__ = [
     "LEVEL",
+    "Cell",
     "ConvergenceCurve",
+    "DataSheet",
     "Estimate",
     "FactorEffect",
     "Flag",
@@ -36,16 +40,21 @@ __all__ = [
     "Lines",
     "Option",
     "Refusal",
+    "ScalingCurve",
     "Steadiness",
     "ThroughputCurve",
     "TimedRun",
+    "Transferred",
     "best_batch",
     "best_learning_rates",
     "crossover_batch",
+    "decide",
     "factor_effects",
     "fit_convergence",
     "fit_in_throughput_space",
+    "fit_library",
     "fit_lines",
+    "fit_scaling",
     "fit_throughput",
     "frontier",
     "goodput",
@@ -64,4 +73,5 @@ __all__ = [
     "suspects",
     "systems_report",
     "time_to_target",
+    "transfer",
 ]

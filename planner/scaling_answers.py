@@ -1,0 +1,298 @@
+"""What a scaling curve answers: intervals, shares, speed-ups, refusals and their words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from planner.answers import BASES, TWICE, estimate_of
+from planner.estimate import Basis, Estimate, Floats, Refusal, t_quantile
+from planner.lines import KAPPA as KAPPA_BATCH
+from planner.scaling_terms import DOF, LINKS, WHERE, Places, check_places
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from planner.scaling import ScalingCurve
+
+KAPPA: Final = 0.08
+"""Relative standard deviation per doubling of the devices outside the measured ones."""
+TANGLED: Final = Refusal(
+    reason="These runs do not determine it: batch, devices and launch mode changed together.",
+    measure_next="Measure a second batch per device at a device count that was measured.",
+)
+NO_SHARES: Final = Refusal(
+    reason="These runs cannot tell what the link costs from the overhead of a step.",
+    measure_next="Measure a single device.",
+)
+Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
+Interval = tuple[Floats, Floats, Floats]
+Kind = Literal["strong", "weak"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """What a step is made of, in shares of its time that sum to 1.
+
+    `compute` holds overhead and launch too; `link` is the constant of crossing the link and
+    `growth` what comes on top with every doubling of the devices. The intervals are those of the
+    fitted terms (delta method), cut to 0..1.
+    """
+
+    compute: Estimate
+    link: Estimate
+    growth: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedUp:
+    """How much faster n devices are than one; never without its `kind`.
+
+    "strong" keeps the global batch: T(B, 1)/T(B/n, n). "weak" keeps the batch per device:
+    n T(b, 1)/T(b, n). `speed_up` is v(n)/v(1) of throughputs, `efficiency` that divided by n.
+    The interval is that of two new measurements; one device is exactly as fast as itself.
+    """
+
+    kind: Kind
+    speed_up: Estimate
+    efficiency: Estimate
+
+
+# -- what is asked -----------------------------------------------------------------------------
+
+
+def asked(
+    curve: ScalingCurve,
+    batch: ArrayLike,
+    devices: ArrayLike,
+    nodes: ArrayLike,
+    launch: str | None,
+) -> Places | Refusal:
+    """The places of a question, broadcast; raises a `ValueError` as `ScalingCurve.step_time`."""
+    sizes, counts, boxes = np.broadcast_arrays(
+        *(np.asarray(v, dtype=np.float64) for v in (batch, devices, nodes))
+    )
+    check_places(sizes, counts, boxes)
+    mode = _mode(curve, launch)
+    if mode is None:
+        return _refuse_launch(curve, launch)
+    numbers = np.full(sizes.shape, mode, dtype=np.int64)
+    return Places(batch=sizes, devices=counts, nodes=boxes, mode=numbers)
+
+
+def _mode(curve: ScalingCurve, launch: str | None) -> int | None:
+    if launch in curve.modes:
+        return curve.modes.index(launch)
+    return 0 if launch is None and len(curve.modes) == 1 else None
+
+
+def _withheld(curve: ScalingCurve, at: Places, questions: Floats) -> Withheld:
+    """Where there is no answer, and why; the first speaks."""
+    found: Withheld = [
+        (np.asarray(at.link == link), _refuse_link(link))
+        for link in np.flatnonzero(np.isnan(curve.most_devices)).tolist()
+    ]
+    near = _near(curve, at.batch)
+    if not near.all():
+        found.append((~near, _refuse_batch(curve, float(at.batch[~near].flat[0]))))
+    if curve.terms.fit.unknown.size:
+        found.append((~curve.terms.determined(questions), TANGLED))
+    return [(where, refusal) for where, refusal in found if where.any()]
+
+
+def _near(curve: ScalingCurve, batch: Floats) -> NDArray[np.bool_]:
+    start, end = curve.answers_from_batch * (1.0 - 1e-9), curve.answers_up_to_batch * (1.0 + 1e-9)
+    return np.asarray((batch >= start) & (batch <= end))  # B/n of whole numbers is rounded
+
+
+def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
+    devices = _octaves(at.devices, curve.fewest_devices[at.link], curve.most_devices[at.link])
+    batch = _octaves(at.batch, curve.runs.batch.min(), curve.runs.batch.max())
+    far = (KAPPA * devices) ** 2 + (KAPPA_BATCH * batch) ** 2
+    return np.asarray(curve.terms.believed_scatter**2 + far)
+
+
+def _octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:
+    """Doublings above `high` or below `low`; 0 between them."""
+    return np.maximum(np.maximum(np.log2(value / high), np.log2(low / value)), 0.0)
+
+
+def step_time(curve: ScalingCurve, at: Places, samples: Floats | None) -> Estimate | Refusal:
+    """The step time [s], or the throughput where `samples` per step are given [samples/s]."""
+    questions = curve.terms.questions(at)
+    seconds = questions @ curve.terms.value
+    q = t_quantile(curve.level, DOF) * np.sqrt(_relative_variance(curve, at))
+    value = seconds if samples is None else samples / seconds
+    interval = value, value * np.exp(-q), value * np.exp(q)
+    return _answer(curve, (at,), _withheld(curve, at, questions), interval)
+
+
+def speed_up(
+    curve: ScalingCurve,
+    kind: Kind,
+    alone: Floats,
+    place: tuple[ArrayLike, ArrayLike, ArrayLike],
+    launch: str | None,
+) -> SpeedUp | Refusal:
+    """v(n)/v(1), where one device has the batch `alone` and n have `place`."""
+    many = asked(curve, *place, launch)
+    if isinstance(many, Refusal):
+        return many
+    batch, ones = np.broadcast_to(alone, many.batch.shape), np.ones(many.batch.shape)
+    places = Places(batch=batch, devices=ones, nodes=ones, mode=many.mode), many
+    rows = [curve.terms.questions(at) for at in places]
+    first, later = (questions @ curve.terms.value for questions in rows)
+    value = many.batch * many.devices / batch * first / later
+    variance = _relative_variance(curve, places[0]) + _relative_variance(curve, many)
+    q = t_quantile(curve.level, DOF) * np.sqrt(np.where(many.devices > 1.0, variance, 0.0))
+    withheld = [*_withheld(curve, places[0], rows[0]), *_withheld(curve, many, rows[1])]
+    gain = _answer(curve, places, withheld, (value, value * np.exp(-q), value * np.exp(q)))
+    if isinstance(gain, Refusal):
+        return gain
+    ends = tuple(np.asarray(end / many.devices) for end in (gain.value, gain.low, gain.high))
+    share = estimate_of((ends[0], ends[1], ends[2]), curve.level, gain.basis, gain.reasons)
+    return SpeedUp(kind=kind, speed_up=gain, efficiency=share)
+
+
+def shares(curve: ScalingCurve, at: Places) -> Shares | Refusal:
+    """See `ScalingCurve.shares`."""
+    terms, rows = curve.terms, curve.terms.questions(at)
+    part_of = np.array([0] * (terms.modes + 1) + [1, 2, 1, 2])  # compute, link, growth
+    parts = np.stack([rows * (part_of == part) for part in range(3)])
+    seconds = parts @ terms.value
+    share = seconds / seconds.sum(axis=0)
+    gradient = (parts - share[..., None] * rows) / seconds.sum(axis=0)[..., None]
+    half = t_quantile(terms.level, DOF) * terms.deviation(gradient)
+    withheld, told_apart = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
+    if not told_apart.all():
+        withheld.append((np.asarray(~told_apart), NO_SHARES))
+    found = []
+    for value, width in zip(share, half, strict=True):
+        ends = np.maximum(value - width, 0.0), np.minimum(value + width, 1.0)
+        one = _answer(curve, (at,), withheld, (value, *ends))
+        if isinstance(one, Refusal):
+            return one
+        found.append(one)
+    return Shares(compute=found[0], link=found[1], growth=found[2])
+
+
+def grid(
+    curve: ScalingCurve, batch: Floats, count: Floats, nodes: Floats, launch: str | None
+) -> Floats:
+    """See `ScalingCurve.step_time_s`; `batch` is global, the other two have one shape."""
+    mode, terms = _mode(curve, launch), curve.terms
+    if mode is None:
+        refusal = _refuse_launch(curve, launch)
+        raise ValueError(f"{refusal.reason} {refusal.measure_next}")
+    check_places(batch, count, nodes)
+    numbers = np.full(count.shape, mode, dtype=np.int64)
+    at = Places(batch=np.zeros(count.shape), devices=count, nodes=nodes, mode=numbers)
+    fixed_s = terms.questions(at) @ terms.value
+    fixed_s = np.where(np.isnan(curve.most_devices)[at.link], np.nan, fixed_s)
+    shared = batch / count
+    held = _near(curve, shared)
+    if terms.fit.unknown.size:
+        whole = Places(
+            batch=shared,
+            devices=np.broadcast_to(count, shared.shape),
+            nodes=np.broadcast_to(nodes, shared.shape),
+            mode=np.full(shared.shape, mode, dtype=np.int64),
+        )
+        held &= terms.determined(terms.questions(whole))
+    return np.where(held, fixed_s + terms.value[terms.modes] * shared, np.nan)
+
+
+# -- how it is answered ------------------------------------------------------------------------
+
+
+def _answer(
+    curve: ScalingCurve, places: tuple[Places, ...], withheld: Withheld, interval: Interval
+) -> Estimate | Refusal:
+    """A scalar or an array answer; `withheld` says where there is none."""
+    shape = interval[0].shape
+    if withheld and not shape:
+        return withheld[0][1]
+    held = np.ones(shape, dtype=np.bool_)
+    for where, _ in withheld:
+        held &= ~where
+    value, low, high = (np.where(held, part, np.nan) for part in interval)
+    answered = [at.only(held) for at in places]
+    told = [reason for at in answered for reason in _reasons(curve, at)]
+    told += [f"Not answered everywhere: {refusal.reason}" for _, refusal in withheld]
+    basis = max((_basis(curve, at) for at in answered), key=BASES.index)
+    reasons = (*curve.warnings, *dict.fromkeys(told))
+    return estimate_of((value, low, high), curve.level, basis, reasons)
+
+
+def _basis(curve: ScalingCurve, at: Places) -> Basis:
+    """How these answers are known; the weakest speaks for all."""
+    if at.keys() <= curve.runs.keys():
+        return "measured"
+    inside = _relative_variance(curve, at) <= curve.terms.believed_scatter**2
+    return "interpolated" if inside.all() else "extrapolated"
+
+
+def _reasons(curve: ScalingCurve, at: Places) -> list[str]:
+    """What to read beside these answers; the farthest one speaks for all."""
+    told = [reason for link in (1, 2) for reason in _link_reasons(curve, link, at)]
+    smallest, largest = curve.runs.batch.min(), curve.runs.batch.max()
+    if (at.batch > largest).any():
+        told.append(f"Beyond what was measured: the largest batch per device was {largest:g}.")
+    if (at.batch < smallest).any():
+        told.append(f"Below what was measured: the smallest batch per device was {smallest:g}.")
+    return told
+
+
+def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
+    counts, place = at.devices[at.link == link], WHERE[link]
+    fewest, most = curve.fewest_devices[link], curve.most_devices[link]
+    if not counts.size:
+        return []
+    told = []
+    if counts.max() > TWICE * most:
+        told.append(
+            f"A guess: {counts.max():g} devices {place} are more than twice the {most:g} measured. "
+            "On one public cluster in four every form known to us was 22 % off or more there; "
+            "one run at that count is worth more than any form."
+        )
+    elif counts.max() > most:
+        told.append(f"Beyond what was measured: at most {most:g} devices {place}.")
+    if counts.min() < fewest:
+        told.append(f"Below what was measured: at least {fewest:g} devices {place}.")
+    if fewest == most and (counts != most).any():
+        told.append(
+            f"Only {most:g} devices were measured {place}: how far that cost grows with their "
+            "number is assumed."
+        )
+    return told
+
+
+def _refuse_launch(curve: ScalingCurve, launch: str | None) -> Refusal:
+    told = "No launch mode was named" if launch is None else f"Launch {launch} was not measured"
+    named = ", ".join(mode or "(without a name)" for mode in curve.modes)
+    return Refusal(
+        reason=f"{told}; each has its own cost per step. Measured: {named}.",
+        measure_next=f"Choose one of these, or measure one run with {launch or 'another'}.",
+    )
+
+
+def _refuse_link(link: int) -> Refusal:
+    return Refusal(
+        reason=f"Nothing was measured on {LINKS[link]}, and no other link tells what that costs.",
+        measure_next=(
+            "Measure a single device.",
+            "Measure two devices of one node.",
+            "Measure two nodes, with one device each and with as many as they have.",
+        )[link],
+    )
+
+
+def _refuse_batch(curve: ScalingCurve, batch: float) -> Refusal:
+    allowed = f"{curve.answers_from_batch:g} to {curve.answers_up_to_batch:g}"
+    return Refusal(
+        reason=f"Batch {batch:g} per device is outside {allowed}, where this curve answers: "
+        f"{curve.limit}",
+        measure_next=f"Measure batch {batch:g} per device, or the nearest one that fits.",
+    )

@@ -1,0 +1,125 @@
+"""Why this file exists: measured throughputs become one table, checked and laid out once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.checking import LARGEST, SMALLEST, check_flat, listed
+from planner.estimate import Floats
+from planner.transfer.records import SPECS, DataSheet, Library, Mask
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def fit_library(
+    workload: ArrayLike,
+    precision: ArrayLike,
+    card: ArrayLike,
+    samples_per_s: ArrayLike,
+    sheets: Sequence[DataSheet] = (),
+) -> Library:
+    """Lay measured throughputs of one device out as a table of workloads and cards.
+
+    Runs of one workload in one precision on one card are repetitions: their logarithms are
+    averaged. Own measurements belong in here too, they are rows like all others. Names are
+    compared as they are written.
+
+    Args:
+        workload: names, shape (n,).
+        precision: names, shape (n,), those of `DataSheet.peak_flops_per_s`.
+        card: names, shape (n,).
+        samples_per_s: in whatever unit a workload counts in, 1e-100 to 1e100, shape (n,).
+        sheets: data sheets of cards, measured or not.
+
+    Raises:
+        ValueError: shapes differ, nothing was given, a throughput is outside the limits, a number
+            of a data sheet is not above 0, or a card has two data sheets. Everything bad is named.
+    """
+    names, precisions, cards = (np.asarray(v, dtype=np.str_) for v in (workload, precision, card))
+    values = np.asarray(samples_per_s, dtype=np.float64)
+    check_flat({"workload": names, "precision": precisions, "card": cards, "samples_per_s": values})
+    _check(values, sheets)
+    rows, row = np.unique(np.stack([names, precisions]), axis=1, return_inverse=True)
+    workloads = tuple((str(name), str(precision)) for name, precision in rows.T)
+    columns = np.unique(np.concatenate([cards, np.array([s.card for s in sheets], np.str_)]))
+    cell = (row.reshape(-1), np.searchsorted(columns, cards))
+    log, runs, squares = _repetitions(cell, np.log(values), (len(workloads), columns.size))
+    return Library(
+        workloads=workloads,
+        cards=tuple(str(name) for name in columns),
+        log_samples_per_s=log,
+        filled=_filled(log, runs > 0),
+        runs=runs,
+        squares=squares,
+        sheets=_table_of_sheets(sheets, workloads, columns),
+        same_name=rows[0][:, None] == rows[0],
+        same_precision=rows[1][:, None] == rows[1],
+    )
+
+
+def _repetitions(
+    cell: tuple[NDArray[np.intp], NDArray[np.intp]], logs: Floats, shape: tuple[int, int]
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Mean, number and squared deviations of the runs of every cell."""
+    runs = np.zeros(shape, dtype=np.int64)
+    total, squares = np.zeros(shape), np.zeros(shape)
+    np.add.at(runs, cell, 1)
+    np.add.at(total, cell, logs)
+    mean = np.divide(total, runs, out=np.full(shape, np.nan), where=runs > 0)
+    np.add.at(squares, cell, np.square(logs - mean[cell]))
+    return mean, runs, squares
+
+
+def _filled(log: Floats, known: Mask) -> Floats:
+    """The table with row effect + column effect (least squares) in its gaps."""
+    row, column = np.nonzero(known)
+    design = np.zeros((row.size, sum(log.shape)))
+    design[np.arange(row.size), row] = 1.0
+    design[np.arange(row.size), log.shape[0] + column] = 1.0
+    effects = np.linalg.lstsq(design, log[known], rcond=None)[0]
+    additive = effects[: log.shape[0], None] + effects[log.shape[0] :]
+    return np.where(known, log, np.where(known.any(axis=0), additive, np.nan))
+
+
+def _table_of_sheets(
+    sheets: Sequence[DataSheet], workloads: Sequence[tuple[str, str]], cards: NDArray[np.str_]
+) -> Floats:
+    table = np.full((len(workloads), cards.size, len(SPECS)), np.nan)
+    for sheet in sheets:
+        column = int(np.searchsorted(cards, sheet.card))
+        flops = [sheet.peak_flops_per_s.get(precision, np.nan) for _, precision in workloads]
+        table[:, column, 0] = np.log(flops)
+        table[:, column, 1:] = np.log([sheet.memory_bandwidth_bytes_per_s, sheet.memory_bytes])
+    return table
+
+
+def _check(samples_per_s: Floats, sheets: Sequence[DataSheet]) -> None:
+    """All that is wrong with throughputs and data sheets, in one error."""
+    good = (samples_per_s >= SMALLEST) & (samples_per_s <= LARGEST)
+    told = [] if good.all() else [f"samples_per_s: {listed(samples_per_s, good)}"]
+    for sheet in sheets:
+        told += [f"the data sheet of {sheet.card}: {name} is {x:g}" for name, x in _bad(sheet)]
+    if told:
+        raise ValueError(
+            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
+            f"{LARGEST:g}. Leave out what is not known."
+        )
+    twice = [card for card, count in Counter(s.card for s in sheets).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"{', '.join(sorted(twice))} has more than one data sheet. A card is one variant with "
+            "one memory. Give each variant its own name, in the measurements too."
+        )
+
+
+def _bad(sheet: DataSheet) -> list[tuple[str, float]]:
+    numbers = {f"peak FLOP/s ({p})": flops for p, flops in sheet.peak_flops_per_s.items()}
+    numbers["memory bandwidth [bytes/s]"] = sheet.memory_bandwidth_bytes_per_s
+    numbers["memory [bytes]"] = sheet.memory_bytes
+    return [(name, x) for name, x in numbers.items() if not SMALLEST <= x <= LARGEST]

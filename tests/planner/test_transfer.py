@@ -1,0 +1,654 @@
+"""Promises of the ladder: a workload on a card nobody measured it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from planner.estimate import Estimate, Floats, Refusal, t_quantile
+from planner.projection import session_half_width
+from planner.transfer import (
+    Cell,
+    DataSheet,
+    Decision,
+    Library,
+    Rung,
+    Transferred,
+    benchmarks,
+    data_sheet,
+    decide,
+    fit_library,
+    other_cards,
+    transfer,
+)
+from planner.transfer.conformal import FALLBACK_DOF, FALLBACK_SD, calibrate, rank_of
+from planner.transfer.prediction import Known, Prediction, known_about
+from planner.transfer.rungs import ladder, measured_half_width
+
+OTHERS: Final = "workload on other cards"
+BENCHMARKS: Final = "benchmarks of the card"
+SHEET: Final = "data sheet of the card"
+RUNGS: Final[tuple[Rung, ...]] = (OTHERS, BENCHMARKS, SHEET)
+PREDICT: Final = (other_cards.predict, benchmarks.predict, data_sheet.predict)
+
+
+def table(log: Floats, *, sheets: Sequence[DataSheet] = (), precisions: int = 2) -> Library:
+    """Rows w0 fp16, w0 fp32, w1 fp16 ..., columns c0, c1 ...; NaN where nothing was measured."""
+    row, column = np.nonzero(np.isfinite(log))
+    return fit_library(
+        [f"w{i // precisions}" for i in row],
+        [("fp16", "fp32")[i % precisions] for i in row],
+        [f"c{j}" for j in column],
+        np.exp(log[row, column]),
+        sheets,
+    )
+
+
+def additive(
+    workloads: int = 8, cards: int = 7, scatter: float = 0.0, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """Log samples/s that are workload + card, with scatter, and the cards' part."""
+    rng = np.random.default_rng(seed)
+    card = rng.normal(0.0, 0.5, cards)
+    log = rng.normal(3.0, 3.0, (workloads, 1)) + card
+    return log + scatter * rng.normal(size=log.shape), card
+
+
+def sheets_of(speed: Floats, seed: int = 9) -> list[DataSheet]:
+    """Data sheets by which sqrt(FLOP/s x bandwidth) is the speed, in logarithms."""
+    tilt = np.random.default_rng(seed).normal(0.0, 0.3, speed.size)
+    return [
+        DataSheet(
+            card=f"c{i}",
+            peak_flops_per_s={"fp16": 1e14 * np.exp(s + d), "fp32": 2e13 * np.exp(s + d)},
+            memory_bandwidth_bytes_per_s=1e12 * np.exp(s - d),
+            memory_bytes=16e9 * 2 ** (i % 3),
+        )
+        for i, (s, d) in enumerate(zip(speed, tilt, strict=True))
+    ]
+
+
+def hidden(log: Floats, *cells: tuple[int | slice, int | slice]) -> Floats:
+    log = log.copy()
+    for cell in cells:
+        log[cell] = np.nan
+    return log
+
+
+def wanted(workload: int = 0, card: int = 0, precision: str = "fp16") -> Cell:
+    return Cell(workload=f"w{workload}", precision=precision, card=f"c{card}")
+
+
+def told(answer: Transferred | Refusal) -> Transferred:
+    assert isinstance(answer, Transferred)
+    return answer
+
+
+def refused(answer: Transferred | Refusal) -> Refusal:
+    assert isinstance(answer, Refusal)
+    return answer
+
+
+def ends(estimate: Estimate) -> Floats:
+    return np.array([estimate.value, estimate.low, estimate.high], dtype=np.float64)
+
+
+def half_width(answer: Transferred) -> float:
+    value, low, high = ends(answer.estimate)
+    assert_allclose(value / low, high / value)
+    return float(np.log(high / value))
+
+
+def an_answer(
+    value: float, width: float = 0.1, card: str = "c0", level: float = 0.9, **more: str
+) -> Transferred:
+    """An answer whose interval ends a factor exp(width) away."""
+    low, high = value * np.exp(-width), value * np.exp(width)
+    cell = Cell(workload=more.get("workload", "w0"), precision=more.get("in_", "fp16"), card=card)
+    estimate = Estimate(value=value, low=float(low), high=float(high), level=level)
+    return Transferred(wanted=cell, estimate=estimate, rung="measured")
+
+
+# -- a measurement -----------------------------------------------------------------------------
+
+
+def test_a_measured_cell_answers_by_itself_give_or_take_another_session() -> None:
+    log, _ = additive()
+    answer = told(transfer(table(log), wanted()))
+    assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
+    assert_allclose(half_width(answer), session_half_width(0.9))
+    assert (answer.rung, answer.estimate.basis) == ("measured", "measured")
+    assert answer.estimate.reasons[0].startswith("1 run on c0; another session")
+    assert answer.next_runs == ()
+
+
+def test_repeated_runs_are_averaged_and_narrow_the_interval_if_they_agree() -> None:
+    def runs(*values: float) -> Transferred:
+        n = len(values)
+        library = fit_library(["w0"] * n, ["fp16"] * n, ["c0"] * n, values)
+        return told(transfer(library, wanted()))
+
+    assert_allclose(runs(100.0, 121.0).estimate.value, 110.0)
+    assert half_width(runs(110.0, 110.0)) < half_width(runs(110.0))
+    assert half_width(runs(90.0, 130.0)) > half_width(runs(110.0))
+
+
+def test_one_run_has_the_interval_of_two_sessions() -> None:
+    assert_allclose(measured_half_width(1, 0.0, 0.9), session_half_width(0.9))
+
+
+# -- each rung ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung", [OTHERS, BENCHMARKS])
+def test_a_table_of_workload_times_card_is_completed_exactly(rung: Rung) -> None:
+    log, _ = additive()
+    answer = told(transfer(table(hidden(log, (0, 0))), wanted(), rung=rung))
+    assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
+    assert answer.rung == rung
+    assert answer.estimate.basis == "similar workload"
+
+
+def test_cards_as_fast_as_the_root_of_flops_times_bandwidth_are_known_from_their_sheets() -> None:
+    log, speed = additive()
+    library = table(hidden(log, (slice(None), 0)), sheets=sheets_of(speed))
+    answer = told(transfer(library, wanted()))
+    assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
+    assert (answer.rung, answer.estimate.basis) == (SHEET, "data sheet")
+
+
+def test_votes_are_averaged_as_factors() -> None:
+    log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 8.0]])
+    answer = told(transfer(table(log, precisions=1), wanted(card=1), rung=OTHERS))
+    assert_allclose(answer.estimate.value, 40.0)
+    assert [n.ratio for n in answer.neighbours] == pytest.approx([2.0, 8.0])
+
+
+def test_another_precision_speaks_with_a_fifth_of_the_voice() -> None:
+    log = np.log([[10.0, np.nan], [np.nan, np.nan], [1.0, 2.0], [1.0, 8.0]])
+    answer = told(transfer(table(log), wanted(card=1), rung=OTHERS))
+    assert_allclose(answer.estimate.value, 10.0 * (2.0 * 8.0**0.2) ** (1 / 1.2))
+    assert [n.share for n in answer.neighbours] == pytest.approx([1 / 1.2, 0.2 / 1.2])
+
+
+def test_the_workload_with_the_same_profile_speaks_loudest() -> None:
+    log, _ = additive(workloads=6, scatter=0.5, seed=3)
+    log[4] = log[0] + 1.0  # w4 is w0 with another unit
+    answer = told(transfer(table(hidden(log, (0, 0)), precisions=1), wanted(), rung=OTHERS))
+    nearest = answer.neighbours[0]
+    assert (nearest.workload, len(answer.neighbours)) == ("w4", 3)
+    assert nearest.share > 0.6
+    assert_allclose(nearest.ratio, np.exp(log[4, 0] - log[4, 1:].mean()))
+    assert "w4 fp16" in answer.estimate.reasons[1]
+    assert abs(np.log(float(answer.estimate.value)) - log[0, 0]) < 0.15
+
+
+def test_a_workload_that_gains_half_as_much_from_faster_cards_is_seen_by_regression() -> None:
+    log, speed = additive(workloads=6, cards=40)
+    log[0] = 2.0 + 0.5 * speed
+    library = table(hidden(log, (0, 0), (slice(2, None), 0)), precisions=1)
+    answer = told(transfer(library, wanted()))
+    assert answer.rung == BENCHMARKS
+    assert_allclose(np.log(float(answer.estimate.value)), log[0, 0], atol=0.02)
+
+
+def test_a_hard_ridge_is_the_additive_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, _ = additive(scatter=0.3)
+    library = table(hidden(log, (0, 0), (slice(2, None), 0)), precisions=1)
+    monkeypatch.setattr(benchmarks, "SLOPE_RIDGE", 1e12)
+    answer = told(transfer(library, wanted(), rung=BENCHMARKS))
+    expected = log[0, 1:].mean() + log[1, 0] - log[1, 1:].mean()
+    assert_allclose(np.log(float(answer.estimate.value)), expected)
+
+
+@pytest.mark.parametrize("predict", PREDICT)
+def test_every_cell_is_predicted_as_if_it_had_never_been_measured(
+    predict: Callable[[Library, Known], Prediction],
+) -> None:
+    log, speed = additive(scatter=0.2)
+    sheets = sheets_of(speed)
+    whole, lacking = table(log, sheets=sheets), table(hidden(log, (2, 3)), sheets=sheets)
+    known = known_about(whole, 0, 0)
+    at_once = predict(whole, known).log_samples_per_s[2, 3]
+    one_by_one = predict(lacking, known).log_samples_per_s[2, 3]
+    assert_allclose(at_once, one_by_one)
+    assert abs(at_once - log[2, 3]) > 1e-3
+
+
+def test_a_card_is_left_out_whole_by_the_data_sheet() -> None:
+    log, speed = additive(scatter=0.2)
+    whole = table(log, sheets=sheets_of(speed))
+    lacking = table(hidden(log, (slice(None), 3)), sheets=sheets_of(speed))
+    known = known_about(whole, 0, 0)
+    assert_allclose(
+        data_sheet.predict(whole, known).log_samples_per_s[:, 3],
+        data_sheet.predict(lacking, known).log_samples_per_s[:, 3],
+    )
+
+
+@pytest.mark.parametrize("predict", PREDICT[:2])
+def test_a_workload_is_left_out_in_all_precisions(
+    predict: Callable[[Library, Known], Prediction],
+) -> None:
+    log, _ = additive(scatter=0.2)
+    library = table(log)
+    known = known_about(library, 0, 0)
+    moved = log.copy()
+    moved[3, 4] += 1.0  # w1 fp32 on c4
+    before, after = (
+        predict(one, known).log_samples_per_s[2, 4] for one in (library, table(moved))
+    )  # w1 fp16 on c4
+    assert_allclose(before, after)
+
+
+def test_only_the_wanted_workload_hears_its_sibling() -> None:
+    may_speak = known_about(table(additive()[0]), 0, 0).may_speak
+    assert may_speak[0, 1]
+    assert not may_speak[1, 0]
+    assert not may_speak[2, 3]
+    assert not may_speak.diagonal().any()
+
+
+# -- the ladder --------------------------------------------------------------------------------
+
+
+def test_the_longer_side_of_the_table_goes_first() -> None:
+    log, _ = additive()
+    many_cards = table(hidden(log, (0, 0), (slice(3, None), 0)))
+    many_benchmarks = table(hidden(log, (0, slice(0, 5))))
+    assert ladder(known_about(many_cards, 0, 0)) == (BENCHMARKS, OTHERS, SHEET)
+    assert ladder(known_about(many_benchmarks, 0, 0)) == (OTHERS, BENCHMARKS, SHEET)
+
+
+def test_a_rung_that_cannot_be_checked_gives_way_to_one_that_can() -> None:
+    log, speed = additive(workloads=8, cards=6, scatter=0.05)
+    lacking = hidden(log, (slice(0, 7), 0), (7, slice(2, None)))  # one benchmark, run on two cards
+    library = table(lacking, sheets=sheets_of(speed))
+    answer = told(transfer(library, wanted()))
+    assert told(transfer(library, wanted(), rung=OTHERS)).residuals == 0
+    assert answer.rung == SHEET
+    assert answer.residuals > 9
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_the_wanted_cell_cannot_leak_into_its_own_answer(rung: Rung) -> None:
+    log, speed = additive(scatter=0.2)
+    moved = log.copy()
+    moved[0, 0] += 5.0
+    before, after = (
+        told(transfer(table(one, sheets=sheets_of(speed)), wanted(), rung=rung))
+        for one in (log, moved)
+    )
+    assert_allclose(before.estimate.value, after.estimate.value)
+
+
+def test_a_workload_measured_nowhere_is_refused() -> None:
+    answer = refused(transfer(table(additive()[0]), wanted(workload=99)))
+    assert answer.reason == "w99 fp16 was measured on no card, so nothing says how heavy it is."
+    assert answer.measure_next == "Measure w99 fp16 on any card of the library, best on c0."
+
+
+def test_a_card_nothing_is_known_about_is_refused() -> None:
+    answer = refused(transfer(table(additive()[0]), wanted(card=99)))
+    assert answer.reason.startswith("Nothing is known about c99")
+    assert "add the data sheet of c99" in answer.measure_next
+
+
+def test_a_card_without_measurement_in_a_precision_its_sheet_omits_is_refused() -> None:
+    log, speed = additive()
+    sheets = [replace(s, peak_flops_per_s={"fp16": 1e14}) for s in sheets_of(speed)]
+    library = table(hidden(log, (slice(None), 0)), sheets=sheets)
+    answer = refused(transfer(library, wanted(precision="fp32")))
+    assert "No workload ties c0 to a card where w0 fp32 was measured." in answer.reason
+    assert "lacks a data sheet with fp32 FLOP/s" in answer.reason
+    assert isinstance(transfer(library, wanted()), Transferred)
+
+
+def test_a_rung_without_what_it_needs_is_refused_by_name() -> None:
+    log, _ = additive()
+    library = table(hidden(log, (0, 0)))
+    assert "not measured on c0" in refused(transfer(library, wanted(), rung="measured")).reason
+    assert "data sheet" in refused(transfer(library, wanted(), rung=SHEET)).reason
+    alone = table(hidden(log, (0, slice(1, None))))
+    assert "on no other card" in refused(transfer(alone, wanted(), rung=OTHERS)).reason
+
+
+# -- the interval ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("level", "n", "rank"),
+    [(0.9, 9, 9), (0.9, 10, 10), (0.9, 19, 18), (0.9, 99, 90), (0.5, 1, 1), (0.9, 8, 9)],
+)
+def test_the_rank_of_the_error_is_that_of_split_conformal_prediction(
+    level: float, n: int, rank: int
+) -> None:
+    assert rank_of(level, n) == rank
+
+
+def test_one_more_error_of_the_same_kind_is_held_as_often_as_promised() -> None:
+    rng = np.random.default_rng(4)
+    for n in (9, 19, 60):
+        errors = np.abs(rng.standard_t(3, (4000, n + 1)))
+        bound = np.sort(errors[:, :n], axis=1)[:, rank_of(0.9, n) - 1]
+        assert 0.885 < (errors[:, n] <= bound).mean() < 0.925
+
+
+def test_the_interval_is_the_ranked_error_times_difficulty() -> None:
+    log, _ = additive(scatter=0.2)
+    library = table(hidden(log, (0, 0)))
+    answer = told(transfer(library, wanted(), rung=OTHERS))
+    prediction = other_cards.predict(library, known_about(library, 0, 0))
+    error = np.abs(prediction.log_samples_per_s - library.log_samples_per_s)
+    errors = np.sort((error / prediction.difficulty)[np.isfinite(error)])
+    assert answer.residuals == errors.size == 55
+    told_of = (
+        "The interval holds 51 of 55 leave-out errors of this rung on the library (4 workloads"
+    )
+    assert any(reason.startswith(told_of) for reason in reasons(answer))
+    expected = errors[rank_of(0.9, 55) - 1] * prediction.difficulty[0, 0]
+    assert_allclose(half_width(answer), expected)
+
+
+def test_scattered_libraries_tell_wider_intervals() -> None:
+    def width(scatter: float) -> float:
+        log, _ = additive(scatter=scatter)
+        return half_width(told(transfer(table(hidden(log, (0, 0))), wanted())))
+
+    assert width(0.02) < width(0.1) < width(0.5)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_no_transferred_answer_is_surer_than_a_measurement(rung: Rung) -> None:
+    log, speed = additive(scatter=0.001)
+    answer = told(transfer(table(log, sheets=sheets_of(speed)), wanted(), rung=rung))
+    assert_allclose(half_width(answer), session_half_width(0.9))
+    assert answer.next_runs == ()
+    assert reasons(answer)[-1].endswith(
+        "smaller than what sessions differ by: the interval is that."
+    )
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_a_higher_level_is_a_wider_interval(rung: Rung) -> None:
+    log, speed = additive(scatter=0.2)
+    library = table(hidden(log, (0, 0)), sheets=sheets_of(speed))
+    narrow, wide = (
+        half_width(told(transfer(library, wanted(), level=level, rung=rung)))
+        for level in (0.5, 0.95)
+    )
+    assert narrow < wide
+
+
+def test_a_level_is_a_share() -> None:
+    for library in (table(additive()[0]), table(hidden(additive()[0], (0, 0)))):
+        with pytest.raises(ValueError, match="not 90"):
+            transfer(library, wanted(), level=90)
+
+
+def test_a_library_too_small_to_check_an_interval_gives_a_wide_one_and_says_so() -> None:
+    log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 3.0]])
+    answer = told(transfer(table(log, precisions=1), wanted(card=1)))
+    assert_allclose(half_width(answer), t_quantile(0.9, FALLBACK_DOF) * FALLBACK_SD)
+    assert answer.residuals == 0
+    assert any("too few for an interval at 90 % (9 errors of 3 work" in r for r in reasons(answer))
+
+
+def reasons(answer: Transferred) -> tuple[str, ...]:
+    return answer.estimate.reasons
+
+
+def test_the_wide_interval_holds_every_error_that_was_seen() -> None:
+    log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 800.0]])
+    library = table(log, precisions=1)
+    prediction = other_cards.predict(library, known_about(library, 0, 1))
+    assert calibrate(library, prediction, 0.9).quantile >= np.log(400.0)
+
+
+def test_errors_of_two_cards_are_not_enough_however_many() -> None:
+    log, _ = additive(workloads=40, cards=2, scatter=0.1)
+    answer = told(transfer(table(hidden(log, (0, 1))), wanted(card=1)))
+    assert answer.residuals == 0
+    assert any("3 cards at least" in reason for reason in reasons(answer))
+
+
+def test_one_measurement_and_two_data_sheets_are_scaled_by_the_root_rule() -> None:
+    sheets = sheets_of(np.array([0.0, 1.0]))
+    library = fit_library(["w0"], ["fp16"], ["c0"], [100.0], sheets)
+    answer = told(transfer(library, wanted(card=1)))
+    assert_allclose(answer.estimate.value, 100.0 * np.e)
+    assert answer.residuals == 0
+
+
+def test_numbers_outside_what_the_library_has_seen_are_pointed_out() -> None:
+    log, speed = additive()
+    sheets = sheets_of(speed)
+    sheets[0] = replace(sheets[0], memory_bytes=160e9, memory_bandwidth_bytes_per_s=1e11)
+    answer = told(transfer(table(hidden(log, (slice(None), 0)), sheets=sheets), wanted()))
+    outside = next(reason for reason in reasons(answer) if reason.startswith("Outside"))
+    assert "its memory is 2.5 times the largest" in outside
+    assert "its memory bandwidth is " in outside
+    assert "of the smallest" in outside
+
+
+# -- the next run ------------------------------------------------------------------------------
+
+
+def test_measuring_the_cell_itself_narrows_most() -> None:
+    log, _ = additive(scatter=0.2)
+    answer = told(transfer(table(hidden(log, (0, slice(0, 4)))), wanted()))
+    first = answer.next_runs[0]
+    assert (first.run, first.rung) == (wanted(), "measured")
+    assert_allclose(first.factor, np.exp(session_half_width(0.9)))
+    assert_allclose(first.width, 2.0 * np.sinh(session_half_width(0.9)))
+    assert reasons(answer)[-2].startswith("It would narrow most by measuring w0 fp16 on c0 (then")
+
+
+def test_next_runs_are_told_narrowest_first_and_only_if_they_narrow() -> None:
+    log, _ = additive(workloads=10, cards=9, scatter=0.2)
+    answer = told(transfer(table(hidden(log, (0, slice(0, 7)))), wanted()))
+    factors = [run.factor for run in answer.next_runs]
+    assert factors == sorted(factors)
+    assert max(factors) < np.exp(half_width(answer))
+
+
+def test_the_workload_on_another_card_and_a_benchmark_on_this_one_are_weighed_too() -> None:
+    log, _ = additive(workloads=12, cards=12, scatter=0.05)
+    log[1::2] += 0.4 * np.random.default_rng(8).normal(size=12)  # fp32 is another world
+    library = table(hidden(log, (0, slice(0, 11)), (slice(0, 9), 0)))
+    answer = told(transfer(library, wanted()))
+    assert {run.rung for run in answer.next_runs} >= {"measured", OTHERS}
+    elsewhere = next(run for run in answer.next_runs if run.rung == OTHERS)
+    assert (elsewhere.run.workload, elsewhere.run.precision) == ("w0", "fp16")
+    assert elsewhere.run.card not in {"c0", "c11"}
+    new = table(hidden(log, (slice(0, 11), 0)))
+    runs = told(transfer(new, wanted())).next_runs
+    assert any(run.rung == BENCHMARKS and run.run.card == "c0" for run in runs)
+
+
+# -- deciding ----------------------------------------------------------------------------------
+
+
+def test_a_clear_difference_is_decided() -> None:
+    told = decide(an_answer(200.0), an_answer(100.0, card="c1"))
+    assert (told.faster, told.measure_next) == ("c0", "")
+    assert told.ratio is not None
+    q = np.hypot(0.1, 0.1)
+    assert_allclose(ends(told.ratio), 2.0 * np.exp([0.0, -q, q]))
+    assert told.sentence == "c0 trains 2.00 times (90 %: 1.74 to 2.30) as fast as c1."
+
+
+def test_an_overlap_is_not_decided_and_names_the_run_that_would_tell() -> None:
+    log, speed = additive(scatter=0.2)
+    library = table(hidden(log, (slice(None), slice(0, 2))), sheets=sheets_of(speed * 0.1))
+    first, second = (told(transfer(library, wanted(card=card))) for card in (0, 1))
+    answer = decide(first, second)
+    assert answer.faster is None
+    assert answer.sentence.startswith("Not decided: c0 trains ")
+    assert answer.sentence.endswith(answer.measure_next)
+    assert answer.measure_next.startswith("Measure w0 fp16 on c")
+
+
+def test_where_one_run_cannot_tell_both_are_asked_for() -> None:
+    log, speed = additive(scatter=0.2)
+    library = table(hidden(log, (slice(None), slice(0, 2))), sheets=sheets_of(speed * 0.0))
+    first, second = (told(transfer(library, wanted(card=card))) for card in (0, 1))
+    second = replace(second, estimate=first.estimate)
+    assert decide(first, second).measure_next == "Measure w0 fp16 on c0 and w0 fp16 on c1."
+
+
+def test_two_measurements_too_close_are_to_be_repeated_side_by_side() -> None:
+    told = decide(an_answer(100.0), an_answer(101.0, card="c1"))
+    assert told.faster is None
+    assert "side by side" in told.measure_next
+
+
+@given(value=st.floats(0.5, 2.0), a=st.floats(0.01, 1.0), b=st.floats(0.01, 1.0))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_the_two_does_not_matter(value: float, a: float, b: float) -> None:
+    first, second = an_answer(100.0 * value, a), an_answer(100.0, b, card="c1")
+    one, other = decide(first, second), decide(second, first)
+    assert one.faster == other.faster
+    assert one.ratio is not None
+    assert other.ratio is not None
+    assert_allclose(ends(one.ratio), 1.0 / ends(other.ratio)[[0, 2, 1]])
+    assert (one.faster is None) == (abs(np.log(value)) <= np.hypot(a, b))
+
+
+def test_a_refused_option_is_not_decided_and_says_what_it_lacks() -> None:
+    lacking = Refusal(reason="Nothing is known.", measure_next="Measure it.")
+    told = decide(lacking, an_answer(100.0))
+    assert told == Decision(
+        faster=None,
+        ratio=None,
+        sentence="Not decided: Nothing is known. Measure it.",
+        measure_next="Measure it.",
+    )
+
+
+def test_precisions_on_one_card_are_told_apart() -> None:
+    told = decide(an_answer(200.0), an_answer(100.0, in_="fp32"))
+    assert told.faster == "c0 in fp16"
+
+
+def test_the_weaker_basis_is_that_of_the_ratio() -> None:
+    log, speed = additive()
+    library = table(hidden(log, (slice(None), 0)), sheets=sheets_of(speed))
+    sheet, measured = (told(transfer(library, wanted(card=card))) for card in (0, 1))
+    ratio = decide(measured, sheet).ratio
+    assert ratio is not None
+    assert ratio.basis == "data sheet"
+
+
+def test_different_workloads_or_levels_have_no_ratio() -> None:
+    with pytest.raises(ValueError, match="different workloads"):
+        decide(an_answer(1.0), an_answer(1.0, workload="w1"))
+    with pytest.raises(ValueError, match=r"The levels are 0\.9 and 0\.5"):
+        decide(an_answer(1.0), an_answer(1.0, level=0.5))
+
+
+# -- what does not matter ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+@given(seed=st.integers(0, 2**32 - 1), unit=st.floats(1e-6, 1e6))
+@settings(max_examples=10, deadline=None)
+def test_units_of_a_workload_change_nothing_but_its_units(
+    rung: Rung, seed: int, unit: float
+) -> None:
+    log, speed = additive(scatter=0.2, seed=seed)
+    other = log + np.log(unit) * (np.arange(8) == 0)[:, None] + 2.0 * (np.arange(8) > 3)[:, None]
+    plain, scaled = (
+        told(transfer(table(one, sheets=sheets_of(speed)), wanted(), rung=rung))
+        for one in (log, other)
+    )
+    assert_allclose(ends(scaled.estimate), unit * ends(plain.estimate), rtol=1e-8)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_the_order_of_rows_does_not_matter(rung: Rung) -> None:
+    log, speed = additive(scatter=0.2)
+    row, column = np.nonzero(np.isfinite(hidden(log, (0, 0))))
+    order = np.random.default_rng(2).permutation(row.size)
+    row, column, sheets = row[order], column[order], sheets_of(speed)[::-1]
+    shuffled = fit_library(
+        [f"w{i // 2}" for i in row],
+        [("fp16", "fp32")[i % 2] for i in row],
+        [f"c{j}" for j in column],
+        np.exp(log[row, column]),
+        sheets,
+    )
+    straight = table(hidden(log, (0, 0)), sheets=sheets[::-1])
+    one, other = (told(transfer(x, wanted(), rung=rung)) for x in (straight, shuffled))
+    assert_allclose(ends(one.estimate), ends(other.estimate))
+
+
+def test_cards_nobody_measured_change_no_other_answer() -> None:
+    log, speed = additive(scatter=0.2)
+    lacking = hidden(log, (slice(None), 0))
+    seven = sheets_of(speed)
+    more = [*seven, replace(seven[1], card="unheard of")]
+    one, other = (told(transfer(table(lacking, sheets=s), wanted())) for s in (seven, more))
+    assert_allclose(ends(one.estimate), ends(other.estimate))
+
+
+# -- the library -------------------------------------------------------------------------------
+
+
+def test_rows_and_columns_are_in_alphabetical_order_and_sheets_are_columns() -> None:
+    sheet = replace(sheets_of(np.zeros(1))[0], card="a")
+    library = fit_library(
+        ["y", "x", "x"], ["fp32", "fp32", "fp16"], ["c", "b", "c"], [1, 2, 3], [sheet]
+    )
+    assert library.workloads == (("x", "fp16"), ("x", "fp32"), ("y", "fp32"))
+    assert library.cards == ("a", "b", "c")
+    assert library.measured.tolist() == [
+        [False, False, True],
+        [False, True, False],
+        [False, False, True],
+    ]
+    assert str(library.cell(1, 1)) == "x fp32 on b"
+    assert np.isfinite(library.sheets[0, 0]).all()
+    assert np.isnan(library.sheets[:, 1:]).all()
+
+
+def test_gaps_are_filled_by_row_and_column_effects() -> None:
+    log, _ = additive()
+    library = table(hidden(log, (0, 0), (3, 2)))
+    assert_allclose(library.filled, log)
+    assert np.isnan(library.log_samples_per_s[0, 0])
+
+
+def sheet_with(**changes: object) -> DataSheet:
+    return replace(sheets_of(np.zeros(1))[0], **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("samples_per_s", "sheets", "told"),
+    [
+        ([1.0], [], "have shapes"),
+        ([1.0, -2.0], [], "samples_per_s: value 2 of 2 is -2"),
+        ([np.nan, np.inf], [], "value 1 of 2 is nan, value 2 of 2 is inf"),
+        ([1.0, 0.0], [sheet_with(memory_bytes=0.0)], "of c0: memory .bytes. is 0"),
+        ([1.0, 2.0], [sheet_with(peak_flops_per_s={"fp16": np.nan})], "FLOP/s .fp16. is nan"),
+        ([1.0, 2.0], [sheet_with(memory_bandwidth_bytes_per_s=-1.0)], "bandwidth .bytes/s. is -1"),
+        ([1.0, 2.0], [sheet_with(), sheet_with()], "c0 has more than one data sheet"),
+    ],
+)
+def test_bad_input_is_named_with_its_place_and_the_way_out(
+    samples_per_s: list[float], sheets: list[DataSheet], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        fit_library(["w0", "w1"], ["fp16"] * 2, ["c0"] * 2, samples_per_s, sheets)
+
+
+def test_everything_bad_is_named_at_once() -> None:
+    with pytest.raises(ValueError, match=r"value 1 of 1 is 0; the data sheet of c0: memory"):
+        fit_library(["w0"], ["fp16"], ["c0"], [0.0], [sheet_with(memory_bytes=-1.0)])
