@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from planner.durations import in_words
-from runners import design, plans
+from runners import plans
 from runners.context import Context
 
 Stop = Callable[[], bool]
@@ -36,12 +36,16 @@ def print_plan(known: Context, made: plans.Plan, price_per_hour: float | None = 
         memory = p.expected.memory_bytes if p.expected else None
         say(f"  {p.case.words:<58} {time_text:>14} {_bytes(memory):>9}")
     for group in known.expanded.automatic:
-        say(f"  {group.case.workload}: batch sizes are searched first, up to what fits")
+        say(f"  {group.case.workload}: the largest batch that fits is searched first (some 6 to 15 "
+            "runs of two steps), then 3 or 4 batch sizes up to it are measured")  # fmt: skip
+    if not made.planned:
+        return
     for name, runs in (("left", made.left), ("all", made.planned), ("smallest", made.smallest)):
         say(f"{name:>9}: {_sum(known, runs, price_per_hour)}")
     if made.smallest:
         sizes = ", ".join(map(str, sorted({p.case.batch for p in made.smallest})))
-        say(f"The smallest design that answers: batches {sizes}; {design.EPOCHS} epochs.")
+        epochs = max(p.case.epochs for p in made.smallest)
+        say(f"The smallest design that answers: batches {sizes}; {epochs} epochs.")
     say(f"Known from {made.basis}." if made.basis else
         "No results tell of a time yet: `plan --probe` runs two steps of each.")  # fmt: skip
 

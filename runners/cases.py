@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from runners.workloads import CATALOGUE
+
 Mode = Literal["training", "inference"]
 Backend = Literal["tensorflow", "jax", "torch"]
 Engine = Literal["loop", "fit", "predict"]
@@ -79,8 +81,28 @@ class Case:
         precision = "" if self.precision == "float32" else self.precision
         usual = self.backend == "jax"  # the other way is worth a word
         jit = "" if self.jit == usual else "jit" if self.jit else "no jit"
-        how = [mode, precision, self.backend, self.engine, jit, f"batch {self.batch}"]
+        optimizer = self.optimizer if self.mode == "training" else ""
+        data = "" if self.dataset == CATALOGUE[self.workload].dataset else f"on {self.dataset}"
+        how = [data, mode, optimizer, precision, self.backend, self.engine, jit, *self._input_words,
+               f"batch {self.batch}", f"repeat {self.repeat + 1}" if self.repeat else "",
+               f"seed {self.seed}" if self.seed else ""]  # fmt: skip
         return " ".join(t for t in told if t) + ", " + ", ".join(t for t in how if t)
+
+    @property
+    def _input_words(self) -> tuple[str, ...]:
+        """How samples come and go: what differs within a sweep of input patterns."""
+        return (
+            "validation" if self.validation else "",
+            "augmentation" if self.augmentation else "",
+            "from storage" if self.storage == "storage" else "",
+            self.feed if self.engine == "fit" else "",
+            f"{self.workers} workers" if self.workers else "",
+            "processes" if self.multiprocessing else "",
+            "whole batches" if self.drop_remainder else "",
+            f"{self.steps_per_execution} steps a call" if self.steps_per_execution > 1 else "",
+            f"{self.threads} threads" if self.threads else "",
+            "each step waited for" if self.timing == "per step" else "",
+        )
 
 
 def to_json(case: Case) -> dict[str, Any]:

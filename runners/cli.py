@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from planner.store.commit import CommitError
 from planner.store.sweeps import TICKET
 from runners import commands
-from runners.answers import STOPPED, refuse, say
+from runners.answers import OK, STOPPED, refuse, say
 from runners.result_set import OWNERS
 from runners.spec import SpecError
 from runners.supervise import Stopped
@@ -42,6 +42,9 @@ def main(arguments: Sequence[str]) -> int:
         return refuse(asked, error.problems, str(error))
     except CommitError as error:
         return refuse(asked, [str(error.strerror)], str(error.strerror))
+    except BrokenPipeError:  # somebody reads no further, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except OSError as error:
         told = f"{error.strerror} at {error.filename}. Mend that, or choose another folder."
         return refuse(asked, [told], told)
@@ -124,8 +127,9 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add("--name", help="name of the result set's folder (made of sweep and system)")
     add("--python", action="append", default=[], metavar="BACKEND=PATH",
         help="the Python that starts a backend, as jax=.venv-jax/bin/python")  # fmt: skip
-    add("--backend", choices=("tensorflow", "jax", "torch"), help="what backend auto means")
-    add("--device", choices=("cpu", "gpu", "tpu"), help="what device auto means")
+    if name != "converge":  # which trains on the CPU with TensorFlow
+        add("--backend", choices=("tensorflow", "jax", "torch"), help="what backend auto means")
+        add("--device", choices=("cpu", "gpu", "tpu"), help="what device auto means")
     if name == "plan":
         add("--probe", action="store_true", help="run two steps where no results tell of a time")
     if name in {"plan", "run", "resume"}:
@@ -135,6 +139,7 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
         add("--ticket", type=_ticket, help=argparse.SUPPRESS)
         add("--licence", default=OWNERS, help="terms of the numbers (default: the owner decides)")
     if name in {"run", "resume"}:
+        add("--retry-failed", action="store_true", help="measure again what did not end well")
         add("--yes", action="store_true", help="do not ask, whatever the plan says")
         add("--max-hours", type=_above_zero, help="ask before the plan or the clock exceeds this")
         add("--max-cost", type=_above_zero, help="ask before the plan exceeds this")

@@ -22,7 +22,7 @@ from planner.store.sweeps import SweepStatus, condition, new_ticket, read_status
 from runners import begun, largest, max_batch, plans, spec, sweep
 from runners.answers import FAILED, OK, REFUSED, STOPPED, Stop, print_plan, refuse, say
 from runners.context import Context, context, measurer, name_result_set, results_folder
-from runners.converge_command import converge_command
+from runners.converge_command import converge_command, converge_plan, converge_status
 from runners.progress import Progress
 from runners.supervise import Stopped
 from runners.sweep import Journal
@@ -63,6 +63,8 @@ def _shipped(path: Path) -> dict[str, str]:
 
 def plan_command(asked: argparse.Namespace, stop: Stop) -> int:
     """Print what a sweep would measure, take and cost."""
+    if spec.has_target(spec.table(spec.find(asked.spec))):
+        return converge_plan(asked)
     known = context(asked)
     made = plans.plan(known, probe=asked.probe, stop=stop)
     if asked.json:
@@ -80,13 +82,22 @@ def run_command(asked: argparse.Namespace, stop: Stop) -> int:
     known = context(asked)
     made = plans.plan(known)
     if made.planned and not made.left and not made.automatic:
-        say(f"All {len(made.planned)} runs are in {known.folder.name} already: nothing to do. "
-            "To measure again, give the result set another --name.")  # fmt: skip
-        return OK
+        return _nothing_to_do(known)
     if not asked.yes and not _allowed(asked, known, made):
         say("Nothing was started.")
         return REFUSED
     return _measure(asked, known, stop)
+
+
+def _nothing_to_do(known: Context) -> int:
+    """Everything is there; whether it ended well decides the exit code."""
+    cases, done = known.expanded.cases, plans.done_of(known)
+    failed = sum(done.rows[c.case_id][-1]["status"] != "ok" for c in cases)
+    say(f"All {len(cases)} runs are in {known.folder.name} already: nothing to do. "
+        "To measure again, give the result set another --name.")  # fmt: skip
+    if failed:
+        say(f"{failed} of them did not end well (see `status`): --retry-failed tries them again.")
+    return FAILED if failed else OK
 
 
 def resume_command(asked: argparse.Namespace, stop: Stop) -> int:
@@ -101,6 +112,8 @@ def resume_command(asked: argparse.Namespace, stop: Stop) -> int:
         begun.fill(asked, status.options)
         if status.command != "run":
             return COMMANDS[status.command](asked, stop)
+    if spec.has_target(spec.table(spec.find(asked.spec))):
+        return converge_command(asked, stop)
     known = context(asked)
     if not known.folder.is_dir():
         text = f"{known.folder.name} was never begun in this results folder. Use `run`."
@@ -111,13 +124,15 @@ def resume_command(asked: argparse.Namespace, stop: Stop) -> int:
 def _allowed(asked: argparse.Namespace, known: Context, made: plans.Plan) -> bool:
     """Whether the plan stays within --max-hours and --max-cost, or a person says yes."""
     total = plans.totals(known, made.left, asked.price_per_hour)
-    if made.automatic:  # how many runs a search will add, nobody knows before
-        total = plans.Totals(runs=total.runs)
-    found = [
-        _exceeds("hours", total.high_hours or total.hours, asked.max_hours),
-        _exceeds(f"cost in {known.spec.cost.currency}", total.cost, asked.max_cost),
-    ]
-    doubts = [text for text in found if text]
+    currency = f"cost in {known.spec.cost.currency}"
+    if made.automatic:  # how many runs a search will add, nobody knows; the clock ends it in time
+        doubts = [_UNTELLABLE.format(what=currency)] if asked.max_cost is not None else []
+    else:
+        found = [
+            _exceeds("hours", total.high_hours or total.hours, asked.max_hours),
+            _exceeds(currency, total.cost, asked.max_cost),
+        ]
+        doubts = [text for text in found if text]
     if not doubts:
         return True
     for text in doubts:
@@ -126,6 +141,12 @@ def _allowed(asked: argparse.Namespace, known: Context, made: plans.Plan) -> boo
         say("Say --yes to run it all the same, or raise the limit.")
         return False
     return _yes("Run it all the same? [y/N] ")
+
+
+_UNTELLABLE: Final = (
+    "The {what} of this sweep cannot be told: its batch sizes are searched first. Name them, or "
+    "limit it by --max-hours, which the clock keeps."
+)
 
 
 def _yes(question: str) -> bool:
@@ -161,7 +182,8 @@ def _measure(asked: argparse.Namespace, known: Context, stop: Stop) -> int:
             stop = _limited(asked, stop)
             cases = [*known.expanded.cases, *largest.searched(known, book, shown, stop)]
             sweep.run(cases, known.folder, measurer(known), book,
-                      attempts=known.spec.limits.attempts, on_row=shown.row, stop=stop)  # fmt: skip
+                      attempts=known.spec.limits.attempts, memory_bytes=plans.memory_end(known),
+                      retry_failed=known.retry_failed, on_row=shown.row, stop=stop)  # fmt: skip
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
         return _stopped(asked, book)
@@ -259,18 +281,23 @@ def status_command(asked: argparse.Namespace, _: Stop) -> int:
     """What is done of a sweep; without one, what all sweeps of this machine are doing."""
     if asked.spec is None:
         return _all_statuses(asked)
+    if spec.has_target(spec.table(spec.find(asked.spec))):
+        return converge_status(asked)
     stem, results = spec.find(asked.spec).stem, results_folder(asked)
     if last := begun.newest(state_folder(os.environ), stem, results, asked.name):
         begun.fill(asked, last.options)
     known = context(asked)
-    done = sweep.done_in(known.folder)
+    done = plans.done_of(known)
     attempts = known.spec.limits.attempts
     rows = [rows[-1] for c in known.expanded.cases if (rows := done.rows.get(c.case_id, ()))]
     left = [c for c in known.expanded.cases if not done.settled(c, attempts)]
-    bad = [r for r in rows if r["status"] != "ok"]
+    searched = [r for g in known.expanded.automatic for r in largest.measured(known, g)]
+    probes = sum(len(largest.earlier_probes(known, g)) for g in known.expanded.automatic)
+    bad = [r for r in [*rows, *searched] if r["status"] != "ok"]
     told = {
-        "result_set": known.folder.name, "planned": len(known.expanded.cases),
-        "finished": len(known.expanded.cases) - len(left), "left": [c.words for c in left],
+        "result_set": known.folder.name, "planned": len(known.expanded.cases) + len(searched),
+        "finished": len(known.expanded.cases) - len(left) + len(searched),
+        "left": [c.words for c in left], "probes": probes,
         "failed": [{"batch": r.get("global_batch_size"), "model": r["model"],
                     "status": r["status"], "reason": r.get("status_reason")} for r in bad],
     }  # fmt: skip
@@ -278,6 +305,10 @@ def status_command(asked: argparse.Namespace, _: Stop) -> int:
         say(json.dumps(told))
         return OK
     say(f"{told['result_set']}: {told['finished']} of {told['planned']} runs are done.")
+    for group in known.expanded.automatic:
+        found = len(largest.measured(known, group))
+        say(f"  {group.case.workload}: batch sizes are searched; {found} runs and "
+            f"{len(largest.earlier_probes(known, group))} probes so far")  # fmt: skip
     for r in bad:
         say(f"  {r['model']}, batch {r.get('global_batch_size')}: {r['status']}, "
             f"{r.get('status_reason')}")  # fmt: skip

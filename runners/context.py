@@ -18,9 +18,9 @@ from planner.store.sweeps import state_folder
 from runners import machine, spec
 from runners.cases import Case, Device
 from runners.expand import Expanded, Host, expand
-from runners.host import Python, detect, pythons
+from runners.host import Python, detect, problems, pythons
 from runners.measure import Bench, Hooks, measure
-from runners.result_set import describe
+from runners.result_set import OWNERS, describe
 from runners.spec import Spec, SpecError
 from runners.supervise import ROOT
 from runners.sweep import Measure, slug
@@ -42,6 +42,8 @@ class Context:
     environ: Mapping[str, str]
     memory_bytes: int | None
     licence: str
+    retry_failed: bool = False
+    """Whether runs that did not end well are measured again."""
 
     @property
     def system_name(self) -> str:
@@ -65,7 +67,10 @@ def context(asked: argparse.Namespace) -> Context:
     environ = dict(os.environ)
     if asked.backend:
         environ["KERAS_BACKEND"] = asked.backend
-    found = pythons(named_pythons(asked.python), environ)
+    named = named_pythons(asked.python)
+    found = pythons(named, environ)
+    if told := problems(named, environ, found):
+        raise SpecError("what was asked of this machine", told)
     host = detect(found, environ)
     if asked.device:
         host = Host(device=asked.device, backends=host.backends)
@@ -83,7 +88,8 @@ def context(asked: argparse.Namespace) -> Context:
         facts=facts,
         environ=environ,
         memory_bytes=int(limit * 1e9) if limit else None,
-        licence=getattr(asked, "licence", ""),  # of commands that measure
+        licence=getattr(asked, "licence", None) or OWNERS,  # plan asks for none
+        retry_failed=getattr(asked, "retry_failed", False),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -15,8 +16,9 @@ from planner.store.files import write_once
 from planner.store.queue import Turn
 from planner.store.sweeps import new_ticket, state_folder
 from runners import machine, spec, sweep
-from runners.answers import STOPPED, Stop, refuse, say
+from runners.answers import OK, STOPPED, Stop, refuse, say
 from runners.context import named_pythons, results_folder
+from runners.converge import groups
 from runners.converge import spec as target_spec
 from runners.converge.children import supervised
 from runners.converge.measure import converge
@@ -36,17 +38,63 @@ def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
         return refuse(asked, [text], text)
     facts = {**machine.facts("cpu", devices=1), "licence": asked.licence}
     results = results_folder(asked)
-    groups = len(asked_for.optimizers) * len(asked_for.batch)
+    pairs = len(groups.first(asked_for))
     ticket = asked.ticket or new_ticket(asked_for.name)
     state = state_folder(os.environ)
     write_once(state / ticket / path.name, path.read_bytes())
     book = sweep.journal(
-        state, ticket, sweep=asked_for.name, title=asked_for.title, planned=groups,
+        state, ticket, sweep=asked_for.name, title=asked_for.title, planned=pairs,
         result_set=sweep.slug(asked.name or f"{asked_for.name} {facts['system_name']}"),
         folder=str(results), command="converge",
         options={"name": asked.name, "licence": asked.licence},
     )  # fmt: skip
     return _converge(asked, book, python.path, facts, stop)
+
+
+def converge_plan(asked: argparse.Namespace) -> int:
+    """How many trials a sweep of steps to a target has, and which are there."""
+    told = _told(asked)
+    if asked.json:
+        say(json.dumps(told))
+        return OK
+    say(f"{told['title']}: {told['trials']:,} trials of {told['planned']} pairs of optimiser and "
+        f"batch size; {told['finished']} pairs are done. A grid is widened where the best rate "
+        "lies at its edge.")  # fmt: skip
+    say(f"How long it takes is known while it runs: python -m runners converge {asked.spec}")
+    return OK
+
+
+def converge_status(asked: argparse.Namespace) -> int:
+    """What is done of a sweep of steps to a target."""
+    told = _told(asked)
+    if asked.json:
+        say(json.dumps(told))
+        return OK
+    say(f"{told['result_set']}: {told['finished']} of {told['planned']} pairs of optimiser and "
+        "batch size are begun or done.")  # fmt: skip
+    for words, status, reason in told["failed"]:
+        say(f"  {words}: {status}, {reason}")
+    for words in told["left"][:20]:
+        say(f"  to do: {words}")
+    return OK
+
+
+def _told(asked: argparse.Namespace) -> dict[str, Any]:
+    plan = target_spec.read(spec.find(asked.spec))
+    name = asked.name or f"{plan.name} {machine.facts('cpu', devices=1)['system_name']}"
+    folder = results_folder(asked) / sweep.slug(name)
+    kept = groups.kept_in(folder, plan.name)
+    settled = {
+        g: kept.settled(groups.key_of(groups.request_of(plan, g))) for g in groups.first(plan)
+    }
+    bad = [(g.words, r[0]["status"], r[0].get("status_reason")) for g, r in settled.items()
+           if r and r[0]["status"] not in {"ok", "nan"}]  # fmt: skip
+    return {
+        "title": plan.title, "result_set": folder.name, "planned": len(settled),
+        "finished": sum(bool(r) for r in settled.values()),
+        "trials": len(settled) * plan.learning_rates.count * plan.seeds,
+        "left": [g.words for g, r in settled.items() if not r], "failed": bad,
+    }  # fmt: skip
 
 
 def _converge(
@@ -72,8 +120,7 @@ def _converge(
         began_s = time.perf_counter()
         code = converge(spec.find(asked.spec), Path(book.status.folder), facts, run_child, told,
                         name=book.status.result_set, on_size=_counter(book))  # fmt: skip
-        book.update(phase="finished", ended_at=time.time(), finished=book.status.planned,
-                    current=None)  # fmt: skip
+        book.update(phase="finished", ended_at=time.time(), current=None)
         say(f"Took {in_words(time.perf_counter() - began_s)}.")
     except Stopped:
         text = "Stopped: every group that was finished is saved, none is half."
@@ -88,16 +135,16 @@ def _converge(
     return code
 
 
-def _counter(book: Journal) -> Callable[[int], None]:
+def _counter(book: Journal) -> Callable[[int, int], None]:
     """Tells how many batch sizes are done, and the time left from those measured just now."""
     last_s = time.perf_counter()
 
-    def count(done: int) -> None:
+    def count(done: int, failed: int) -> None:
         nonlocal last_s
         now_s = time.perf_counter()
         if now_s - last_s > 1.0:  # one that was there already takes no time
             book.taken_s.append(now_s - last_s)
         last_s = now_s
-        book.update(finished=done, left_s=book.left_s(book.status.planned - done))
+        book.update(finished=done, failed=failed, left_s=book.left_s(book.status.planned - done))
 
     return count

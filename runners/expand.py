@@ -131,7 +131,7 @@ def _option_products(options: Table) -> Iterator[dict[str, Any]]:
 
 def _problems(factors: Table, host: Host) -> list[str]:
     """What is wrong with one combination of factors; known names first, then how they combine."""
-    return _name_problems(factors, host) or _combination_problems(_filled(factors, host))
+    return _name_problems(factors, host) or _combination_problems(_filled(factors, host), host)
 
 
 def _name_problems(factors: Table, host: Host) -> list[str]:
@@ -217,10 +217,19 @@ def _backend_problems(factors: Table, host: Host) -> list[str]:
             f"with --python {backend}=PATH."]  # fmt: skip
 
 
-def _combination_problems(f: Table) -> list[str]:
+def _combination_problems(f: Table, host: Host) -> list[str]:
     """Rules between factors. Each says what to change."""
-    rules = [*_engine_rules(f), *_feed_rules(f), *_size_rules(f)]
+    rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f)]
     return [text for broken, text in rules if broken]
+
+
+def _device_rule(f: Table, host: Host) -> tuple[bool, str]:
+    """A run for a device that is not here would end as a crash, minutes later."""
+    return (
+        f["device"] not in {"cpu", host.device},
+        f"device {f['device']} is asked for and none is seen here. Leave it to auto, or say "
+        f"--device {f['device']} where this machine has one all the same.",
+    )
 
 
 def _engine_rules(f: Table) -> Iterator[tuple[bool, str]]:

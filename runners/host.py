@@ -51,6 +51,27 @@ def pythons(named: Mapping[str, str], environment: Mapping[str, str]) -> dict[st
     return dict(sorted(found.items(), key=lambda item: item[0] != first))
 
 
+def problems(
+    named: Mapping[str, str], environment: Mapping[str, str], found: Mapping[str, Python]
+) -> list[str]:
+    """What was asked for by name and cannot be had: nothing else is taken in its place."""
+    told = [
+        f"--python {backend}={place}: "
+        + (f"this does not start {backend} with Keras." if backend in BACKENDS else
+           f"{backend} is no backend. Backends are {', '.join(BACKENDS)}.")
+        for backend, place in named.items()
+        if backend not in found
+    ]  # fmt: skip
+    first = environment.get("KERAS_BACKEND")
+    if first and first not in {*found, *named}:
+        told.append(
+            f"backend {first} (--backend or KERAS_BACKEND) cannot be started here. Install it, "
+            f"name its Python with --python {first}=PATH, or ask for one of: "
+            f"{', '.join(found) or 'none is installed'}."
+        )
+    return told
+
+
 def _places(backend: str) -> Iterable[str]:
     yield sys.executable
     beside = ROOT / f".venv-{backend}" / "bin" / "python"

@@ -38,7 +38,8 @@ def search(
 
     def probe(batch: int) -> max_batch.Probe:
         row = sweep.probe(probe_case(known, group, batch), known.folder, measurer(known), book,
-                          attempts=known.spec.limits.attempts, stop=stop)  # fmt: skip
+                          attempts=known.spec.limits.attempts, stop=stop,
+                          memory_bytes=plans.memory_end(known))  # fmt: skip
         shown.row(row)
         return as_probe(row)
 
@@ -57,12 +58,17 @@ def probe_case(known: Context, group: Automatic, batch: int) -> Case:
     return replace(plans.two_steps(group.at(batch)), sweep=f"{known.spec.name} max-batch")
 
 
-def as_probe(row: Row) -> max_batch.Probe:
-    """What a run says of its batch size; a lost loss is no lack of memory."""
+def as_probe(row: Row, memory_bytes: float | None = None) -> max_batch.Probe:
+    """What a run says of its batch size; a lost loss is no lack of memory.
+
+    A run of an earlier search does not fit where it took more than may be used now.
+    """
     if row["status"] not in {"ok", "nan", "oom"}:
         text = f"batch {row['global_batch_size']} ended as {row['status']}"
         raise max_batch.UndecidedError(f"{text}: {row.get('status_reason')}")
-    return max_batch.Probe(row["status"] != "oom", row.get("peak_memory_bytes"))
+    peak = row.get("peak_memory_bytes")
+    too_much = memory_bytes is not None and peak is not None and peak > memory_bytes
+    return max_batch.Probe(row["status"] != "oom" and not too_much, peak)
 
 
 def earlier_probes(known: Context, group: Automatic) -> dict[int, max_batch.Probe]:
@@ -71,8 +77,20 @@ def earlier_probes(known: Context, group: Automatic) -> dict[int, max_batch.Prob
     for case_id, rows in sweep.done_in(known.folder).rows.items():
         batch = int(rows[-1].get("global_batch_size") or 0)
         decided = batch > 0 and rows[-1]["status"] in {"ok", "nan", "oom"}
+        decided = decided and not sweep.outgrown(rows[-1], plans.memory_end(known))
         if decided and probe_case(known, group, batch).case_id == case_id:
-            found[batch] = as_probe(rows[-1])
+            # Free memory comes and goes: only a limit that was named contradicts what ran.
+            found[batch] = as_probe(rows[-1], known.memory_bytes)
+    return found
+
+
+def measured(known: Context, group: Automatic) -> list[Row]:
+    """The last rows of a group's runs, whatever batch sizes its search found."""
+    found = []
+    for case_id, rows in sweep.done_in(known.folder).rows.items():
+        batch = int(rows[-1].get("global_batch_size") or 0)
+        if batch > 0 and group.at(batch).case_id == case_id:
+            found.append(rows[-1])
     return found
 
 

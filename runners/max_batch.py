@@ -13,8 +13,10 @@ from typing import Final
 
 from runners.forecast import memory_line
 
-SMALL: Final = (8, 32)
+SMALL: Final = (8, 64)
 """The two batch sizes that give the memory line [samples]."""
+GUESSES: Final = 4
+"""So often the line is drawn anew through all probes: two small runs alone mislead it."""
 RESOLUTION: Final = 16
 """The search ends when the first batch that fails is within 1/16 of the last that fits."""
 
@@ -109,16 +111,25 @@ def _from_line(
     good: int,
     limits: tuple[int, float | None],
 ) -> Bracket:
-    """One probe where the line says that memory is nearly full."""
+    """Probes where the line says that memory is nearly full, until it says so of the last one."""
+    for _ in range(GUESSES):
+        guess = _guess(seen, limits)
+        if guess is None or guess - good <= good // RESOLUTION:
+            break
+        if not fits(guess):
+            return good, guess
+        good = guess
+    return good, None
+
+
+def _guess(seen: Mapping[int, Probe], limits: tuple[int, float | None]) -> int | None:
+    """Just below the batch at which the line through all that fitted meets the end of memory."""
     bound, memory_bytes = limits
-    points = [(float(b), p.peak_bytes) for b, p in seen.items() if p.peak_bytes]
+    points = [(float(b), p.peak_bytes) for b, p in seen.items() if p.peak_bytes and p.fits]
     line = memory_line(points) if memory_bytes else None
     if not line or not line[1] or memory_bytes is None:
-        return good, None
-    guess = min(int((memory_bytes - line[0]) / line[1] * (1 - 1 / RESOLUTION)), bound)
-    if guess <= good:
-        return good, None
-    return (guess, None) if fits(guess) else (good, guess)
+        return None
+    return min(int((memory_bytes - line[0]) / line[1] * (1 - 1 / RESOLUTION)), bound)
 
 
 def _gallop(fits: Callable[[int], bool], bracket: Bracket, step: int, bound: int) -> Bracket:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -69,16 +70,17 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
         around.beat()
         hooks.beat()
 
+    limits = _limits(bench)
     ended = supervise(
         [python.path, *bench.child],
         {"case": cases.to_json(case), "cache": str(bench.cache)},
         environ,
-        _limits(bench),
+        limits,
         on_event=on_event,
         beat=beat,
         stop=hooks.stop,
     )
-    return rows.row_of(
+    row = rows.row_of(
         case,
         _cleaned(ended, bench.environ),
         result_set=result_set,
@@ -86,6 +88,13 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
         facts=_facts(case, bench, python),
         around=around.columns(),
     )
+    return _with_limit(row, limits) if ended.status == "oom" else row
+
+
+def _with_limit(row: Row, limits: RunLimits) -> Row:
+    """A run without memory says under which limit: under a larger one it is worth another try."""
+    extra = {**rows.extra_of(row), "memory_limit_bytes": limits.memory_bytes}
+    return {**row, "extra": json.dumps(extra, sort_keys=True)}
 
 
 def _limits(bench: Bench) -> RunLimits:

@@ -58,7 +58,7 @@ def plan(known: Context, *, probe: bool = False, stop: Stop = lambda: False) -> 
 
     Probes are kept in the state folder: they tell times, and are no results.
     """
-    rows, done = [*known_rows(known), *_kept_probes(known)], done_in(known.folder)
+    rows, done = [*known_rows(known), *_kept_probes(known)], done_of(known)
     cases = known.expanded.cases
     if probe:
         rows += _probes(known, rows, stop)
@@ -74,6 +74,11 @@ def plan(known: Context, *, probe: bool = False, stop: Stop = lambda: False) -> 
         automatic=len(known.expanded.automatic),
         basis=basis if told else None,
     )
+
+
+def done_of(known: Context) -> Done:
+    """What the result set holds already, by what counts as done for this command."""
+    return done_in(known.folder, memory_bytes=memory_end(known), retry_failed=known.retry_failed)
 
 
 def _planned(case: Case, known: Context, rows: Sequence[Row], done: Done) -> Planned:

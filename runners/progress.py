@@ -30,6 +30,7 @@ class Progress:
         )
         self._console.print(f"{title}, on {system}")
         self._task = self._bars.add_task("runs", total=None, told="")
+        self._current: str | None = None
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -45,6 +46,7 @@ class Progress:
 
     def update(self, status: SweepStatus) -> None:
         """Show a new status."""
+        self._current = status.current
         left = f"{in_words(status.left_s)} left, " if status.left_s is not None else ""
         epoch = f", epoch {status.current_epoch} done" if status.current_epoch else ""
         now = f"{status.current}{epoch}" if status.current else status.message or ""
@@ -54,21 +56,8 @@ class Progress:
 
     def row(self, row: Row) -> None:
         """Print what came of a run."""
-        self._console.print(f"  {_what(row)}: {_came(row)}", soft_wrap=True)
-
-
-def _what(row: Row) -> str:
-    """The run in words: what differs within a sweep."""
-    precision = row.get("precision")
-    told = [
-        " ".join(str(row[n]) for n in ("model", "variant") if row.get(n)),
-        "inference" if row["mode"] == "inference" else None,
-        precision if precision != "float32" else None,
-        row.get("feed"),
-        f"{row.get('backend')} {row.get('engine')}",
-        f"batch {row.get('global_batch_size')}",
-    ]
-    return ", ".join(str(t) for t in told if t)
+        what = self._current or f"{row['model']}, batch {row.get('global_batch_size')}"
+        self._console.print(f"  {what}: {_came(row)}", soft_wrap=True)
 
 
 def _came(row: Row) -> str:

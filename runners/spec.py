@@ -154,7 +154,13 @@ def find(named: str) -> Path:
     close = difflib.get_close_matches(named, names, 1)
     hint = f" Did you mean {close[0]}?" if close else ""
     text = f"there is no such file, and no shipped sweep of that name.{hint}"
+    if _is_file(path):
+        text = "it is no TOML file: a sweep's name ends in .toml."
     raise SpecError(named, [f"{text} Shipped are: {', '.join(names)}."])
+
+
+def _is_file(path: Path) -> bool:
+    return _is_there(path) and path.is_file()
 
 
 def _is_there(path: Path) -> bool:
@@ -327,7 +333,8 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - any value
 
 def _unknown(name: str, known: tuple[str, ...], where: str) -> str:
     close = difflib.get_close_matches(name, known, 1)
-    hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(known)}."
+    listed = f"Known are: {', '.join(known)}." if known else "None are defined."
+    hint = f"Did you mean {close[0]}?" if close else listed
     return f"{name}: is not known {where}. {hint}"
 
 

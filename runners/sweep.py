@@ -33,6 +33,8 @@ from runners.supervise import Stopped
 INFRASTRUCTURE: Final = frozenset({"killed", "crashed", "peer_lost"})
 """Ends that may not happen again: the case is tried again. Memory, NaN and time would."""
 
+MUCH_MORE: Final = 1.25
+"""Free memory comes and goes; a limit counts as another one from this factor on."""
 EPOCH_S: Final = 0.2
 """How often an epoch that ended is told of at most [s]: telling costs the disk a write."""
 _UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
@@ -50,26 +52,53 @@ class Done:
     """What a result set already holds of a sweep: the rows of every case, by case id."""
 
     rows: Mapping[str, tuple[Row, ...]]
+    memory_bytes: float | None = None
+    """What a run may use now: a run that a smaller limit ended is worth another try."""
+    retry_failed: bool = False
+    """Whether only runs that ended well count."""
 
     def settled(self, case: Case, attempts: int) -> bool:
         """Whether the case needs no further run: it ended of itself, or too often otherwise."""
-        rows = self.rows.get(case.case_id, ())
+        rows = self._counted(case)
         return any(not worth_another_try(row) for row in rows) or len(rows) >= attempts
 
     def attempts_left(self, case: Case, attempts: int) -> range:
         """Numbers of the attempts that may still be made."""
         rows = self.rows.get(case.case_id, ())
         first = 1 + max((r.get("attempt", 0) for r in rows), default=-1)
-        return range(first, first + attempts - len(rows))
+        return range(first, first + attempts - len(self._counted(case)))
+
+    def _counted(self, case: Case) -> list[Row]:
+        """The rows that say something of a run as it would be now."""
+        rows = self.rows.get(case.case_id, ())
+        return [r for r in rows if not (outgrown(r, self.memory_bytes) or self._dropped(r))]
+
+    def _dropped(self, row: Row) -> bool:
+        return self.retry_failed and row["status"] != "ok"
 
 
-def done_in(folder: Path) -> Done:
+def done_in(folder: Path, *, memory_bytes: float | None = None, retry_failed: bool = False) -> Done:
     """The runs a result set holds, by the case id they were measured for, the last attempt last."""
     found: dict[str, list[Row]] = {}
     for row in summaries(folder):
         if case_id := case_id_of(row):
             found.setdefault(case_id, []).append(row)
-    return Done(rows={k: tuple(sorted(v, key=_attempt)) for k, v in found.items()})
+    return Done(
+        rows={k: tuple(sorted(v, key=_attempt)) for k, v in found.items()},
+        memory_bytes=memory_bytes,
+        retry_failed=retry_failed,
+    )
+
+
+def outgrown(row: Row, memory_bytes: float | None) -> bool:
+    """Whether a run was ended by a memory limit that is no longer: now it is a quarter larger."""
+    limit = extra_of(row).get("memory_limit_bytes")
+    return (
+        row["status"] == "oom"
+        and isinstance(limit, int | float)
+        and memory_bytes is not None
+        and memory_bytes > MUCH_MORE * limit
+    )
 
 
 def worth_another_try(row: Row) -> bool:
@@ -168,6 +197,8 @@ def run(
     book: Journal,
     *,
     attempts: int = 3,
+    memory_bytes: float | None = None,
+    retry_failed: bool = False,
     stop: Callable[[], bool] = lambda: False,
     on_row: Callable[[Row], None] = lambda _: None,
 ) -> list[Row]:
@@ -176,7 +207,7 @@ def run(
     CommitError where the disk refuses: what was measured before is safe, and a resume goes on.
     """
     made: list[Row] = []
-    done = done_in(folder)
+    done = done_in(folder, memory_bytes=memory_bytes, retry_failed=retry_failed)
     waiting = [c for c in cases if not done.settled(c, attempts)]
     _count(book, cases, done, attempts, len(waiting))
     for i, case in enumerate(waiting):
@@ -199,12 +230,13 @@ def probe(
     *,
     attempts: int,
     stop: Callable[[], bool],
+    memory_bytes: float | None = None,
 ) -> Row:
     """The last row of a case beside the plan: it counts neither as planned nor for the time left.
 
     A row that is there already is taken; else the case is measured and its rows are kept.
     """
-    done = done_in(folder)
+    done = done_in(folder, memory_bytes=memory_bytes)
     rows = list(done.rows.get(case.case_id, ()))
     taken = list(book.taken_s)
     if not done.settled(case, attempts):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.store.summaries import summaries
+from runners.converge import grid
 from runners.converge.spec import Plan
 from runners.rows import extra_of
 from runners.sweep import INFRASTRUCTURE
@@ -38,6 +39,15 @@ class Group:
         """What a person calls it while it is measured."""
         widened = f", widened {self.part} times" if self.part > 1 else ", widened"
         return f"{self.optimizer}, batch {self.batch}{widened if self.part else ''}"
+
+
+def first(plan: Plan) -> list[Group]:
+    """The group of each optimiser and batch size before any widening."""
+    return [
+        Group(optimizer=o, batch=b, part=0, rates=grid.rates(lowest, plan.learning_rates))
+        for o, lowest in plan.optimizers.items()
+        for b in plan.batch
+    ]
 
 
 def request_of(plan: Plan, group: Group) -> Request:

@@ -8,7 +8,6 @@ missing.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -53,15 +52,15 @@ def converge(
     say: Callable[[str], None],
     *,
     name: str | None = None,
-    on_size: Callable[[int], None] = lambda _: None,
+    on_size: Callable[[int, int], None] = lambda *_: None,
 ) -> int:
     """Measure what is missing of a sweep into `results`/<set>; 0 where every group ended well.
 
     `facts` are columns of the machine (`runners.machine.facts`), `name` is the result set's,
     otherwise made of sweep and system; `on_size` hears how many pairs of optimiser and batch size
-    are done. SpecError where the sweep is wrong or the set holds trials
-    of another form of it; CommitError where the disk refuses; whatever `run_child` raises
-    (`Stopped`) passes through, with all finished groups kept.
+    are done, and how many of these without a best rate. SpecError where the sweep is wrong or the
+    set holds trials of another form of it; CommitError where the disk refuses; whatever
+    `run_child` raises (`Stopped`) passes through, with all finished groups kept.
     """
     plan = spec.read(spec_path)
     folder = results / slug(name or f"{plan.name} {facts['system_name']}")
@@ -71,12 +70,13 @@ def converge(
     bench = _Bench(plan=plan, folder=folder, kept=kept, facts=facts, say=say)
     write_once(folder / "set.toml", describe(plan.name, plan.title, plan.about, facts))
     searches = [
-        _Search.begin(plan, o, b) for o, b in itertools.product(plan.optimizers, plan.batch)
+        _Search(optimizer=g.optimizer, batch=g.batch, rates=g.rates) for g in groups.first(plan)
     ]
 
     def took(search: _Search, fresh: Sequence[Row]) -> None:
         _judge(bench, search, fresh)
-        on_size(sum(not s.goes_on for s in searches))
+        ended = [s for s in searches if not s.goes_on]
+        on_size(len(ended), sum(s.best is None for s in ended))
 
     for part in range(plan.learning_rates.widenings + 1):
         _part([s for s in searches if s.goes_on and s.part == part], bench, run_child, took)
@@ -103,12 +103,6 @@ class _Search:
     best: Best | None = None
     """None before the first part has ended, and after a failure."""
     goes_on: bool = True
-
-    @classmethod
-    def begin(cls, plan: Plan, optimizer: str, batch: int) -> _Search:
-        """The search before anything was trained."""
-        rates = grid.rates(plan.optimizers[optimizer], plan.learning_rates)
-        return cls(optimizer=optimizer, batch=batch, rates=rates)
 
     @property
     def group(self) -> Group:

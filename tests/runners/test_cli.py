@@ -238,8 +238,69 @@ def test_a_sweep_whose_batches_are_still_to_be_found_is_not_called_short(
     stub(bench(here))
     text = SPEC.replace("batch = 32", 'batch = "auto"')
     (here / "mine.toml").write_text(text, encoding="utf-8")
-    assert asked(here, "run", "--max-hours", "100") == 2
-    assert "cannot be told yet" in capsys.readouterr().out
+    assert asked(here, "run", "--max-cost", "100") == 2
+    assert "its batch sizes are searched first" in capsys.readouterr().out
+    assert asked(here, "run", "--max-hours", "1e-7") == 130  # the clock ends it
+    assert rows(here) == []
+    assert asked(here, "plan") == 0
+    assert "is searched first" in capsys.readouterr().out
+
+
+# -- what was asked for by name ------------------------------------------------------------------
+
+
+def test_a_backend_that_is_not_here_is_refused_and_none_is_taken_in_its_place(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert asked(here, "plan", "--backend", "torch") == 2
+    assert "backend torch" in capsys.readouterr().err
+    assert asked(here, "plan", "--python", "jax=/nonexistent") == 2
+    assert "this does not start jax" in capsys.readouterr().err
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    assert asked(here, "run", "--yes") == 2
+    assert rows(here) == []
+
+
+def test_a_probe_of_two_real_steps_tells_the_hours(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plan(here, capsys)["hours"] is None
+    told = plan(here, capsys, "--probe")
+    assert told["hours"] > 0
+    assert told["cost"] == pytest.approx(2.0 * told["hours"])
+    assert rows(here) == []  # a probe is no result
+
+
+def test_what_did_not_end_well_is_told_again_and_tried_again_where_asked_to(
+    here: Path, stub: Stub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stub(bench(here, {1: "nan"}))
+    assert asked(here, "run", "--yes") == 1
+    assert asked(here, "run", "--yes") == 1
+    assert "--retry-failed" in capsys.readouterr().out
+    assert len(starts(here)) == 3
+    stub(bench(here))
+    assert asked(here, "run", "--yes", "--retry-failed") == 0
+    assert len(starts(here)) == 4
+    assert asked(here, "resume", "--retry-failed") == 0
+    assert sorted(r["status"] for r in rows(here)) == ["nan", "ok", "ok", "ok"]
+
+
+def test_a_sweep_of_steps_to_a_target_has_a_plan_and_a_status(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command, text in (("plan", "1,485 trials of 27 pairs"), ("status", "0 of 27 pairs")):
+        assert cli.main([command, "digits-steps-to-target", "--name", "none"]) == 0
+        assert text in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.main(["converge", "digits-steps-quick", "--device", "gpu"])
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(here: Path) -> None:
+    program = f"{sys.executable} -m runners plan article-002 | head -1"
+    done = subprocess.run(program, shell=True, cwd=ROOT, capture_output=True, text=True)  # noqa: S602
+    assert done.stderr == ""
+    assert done.stdout.startswith("Article 002")
 
 
 # -- plans ---------------------------------------------------------------------------------------

@@ -48,8 +48,24 @@ def test_repeats_are_runs_and_the_same_case_twice_is_one() -> None:
 def test_the_words_of_a_run_tell_a_compilation_that_is_not_the_backend_s_usual_one() -> None:
     both = {"backend": ["tensorflow", "jax"], "engine": "fit", "jit": [False, True]}
     assert [c.words for c in of(both)] == [
-        "mlp, tensorflow, fit, batch 16", "mlp, tensorflow, fit, jit, batch 16",
-        "mlp, jax, fit, no jit, batch 16", "mlp, jax, fit, batch 16"]  # fmt: skip
+        "mlp, sgd, tensorflow, fit, numpy, batch 16",
+        "mlp, sgd, tensorflow, fit, jit, numpy, batch 16",
+        "mlp, sgd, jax, fit, no jit, numpy, batch 16",
+        "mlp, sgd, jax, fit, numpy, batch 16",
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in spec.SWEEPS.glob("*.toml")))
+def test_no_two_runs_of_a_shipped_sweep_have_the_same_words(name: str) -> None:
+    body = spec.table(spec.find(name))
+    if not spec.has_target(body):
+        words = [c.words for c in expand(spec.from_table(name, body), BOTH).cases]
+        assert len(words) == len(set(words))
+
+
+def test_a_device_that_is_not_here_is_told_before_anything_is_started() -> None:
+    assert "device gpu is asked for and none is seen here" in problem(device="gpu")
+    assert of({"device": "cpu"})
 
 
 def test_patterns_set_factors_together() -> None:

@@ -87,7 +87,7 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
         ({"learning_rate": float("nan")},
          "learning_rate is nan; it must be at least 1e-30 and at most 1e+30."),
         ({"jit": 1}, 'jit is 1; it must be true or false or "auto".'),
-        ({"pattern": "a"}, "a: is not known in [[runs]] block 1 (pattern). Known are: ."),
+        ({"pattern": "a"}, "a: is not known in [[runs]] block 1 (pattern). None are defined."),
         ({"options": [{"units": 5}]}, "options must be one table; lists go into it."),
         ({"options": {"units": []}},
          "options: units is an empty list. Leave it out or give values."),

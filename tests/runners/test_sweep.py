@@ -318,3 +318,12 @@ def test_the_case_of_a_row_is_that_of_its_plan_whatever_a_child_adds(tmp_path: P
     told = json.loads(row["extra"])
     assert told["case_id"] == case(1).case_id
     assert told["dataset_sha256"] == "0" * 64
+
+
+def test_a_run_that_a_smaller_memory_limit_ended_is_worth_another_try() -> None:
+    ended = {"status": "oom", "extra": json.dumps({"memory_limit_bytes": 1_000})}
+    for memory_bytes, settled in ((None, True), (1_000, True), (1_200, True), (2_000, False)):
+        done = sweep.Done(rows={case().case_id: (ended,)}, memory_bytes=memory_bytes)
+        assert done.settled(case(), 3) is settled
+    told = {"status": "oom", "extra": json.dumps({})}  # the framework said so: no limit of ours
+    assert sweep.Done(rows={case().case_id: (told,)}, memory_bytes=9e99).settled(case(), 3)
