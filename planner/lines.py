@@ -8,11 +8,11 @@ minimised is sum(((intercept + slope*x - y)/y)^2). Two unknowns need no solver: 
 fitted at once by closed form, 100,000 groups of 8 points in a few hundredths of a second.
 
 Three to eight points say little about their own scatter: textbook intervals are useless at three
-points and impossible at two. So the scatter has a prior, shared by all groups. Its constants, and
-the evidence for them (the share of points never shown to the fit that fell inside its nominal
-90 % band, and the band's median width; Colab TPU and GPU, Pollux, Sia, Gavel). Its source:
-leave-one-out on five public data sets, measured before the project; to be replaced by the
-back-test.
+points and impossible at two. So the scatter has a prior, shared by all groups of one use (`Prior`);
+step times have the one below. Its constants, and the evidence for them (the share of points never
+shown to the fit that fell inside its nominal 90 % band, and the band's median width; mean of Colab
+TPU, Pollux T4 on one and on several devices, Sia and Gavel, where the product answers). Its source:
+`python -m planner backtest`, see docs/accuracy.md and docs/constants.md.
 
     constant   value  unit               meaning
     NU0        4      degrees of freedom weight of the prior on scatter
@@ -20,19 +20,22 @@ back-test.
     KAPPA      0.1    relative sd/octave doubt added per doubling outside the measured range
 
     question asked of the fit                  inside the band   median width
-    a batch left out between measured ones     94 %              23 %
-    3 points, ends and middle                  91 %              27 %
-    2 points, both ends                        80 %              28 %
-    twice the largest batch                    80 %              50 %
-    four times the largest batch               91 %              98 %
+    a batch left out between measured ones     91 %              21 %
+    3 points, ends and middle                  85 %              25 %
+    2 points, both ends                        78 %              27 %
+    twice the largest batch                    89 %              47 %
+    four times the largest batch               84 %              85 %
 
-A residual bootstrap covers 41 to 83 % of the same points.
+Whichever set is left out, the others choose SD0 = 0.05 (once 0.03) and KAPPA = 0.1 (once 0.05), and
+NU0 = 1, which would widen the bands of two and three points to 82 and 35 %: they hold too little.
+Before the project, on fuller data without refusals, the five lines were 94, 91, 80, 80 and 91 %.
+There a residual bootstrap held 41 to 83 %.
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -53,8 +56,25 @@ _BLOCK: Final = 8192
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prior:
+    """What is believed about measurements before any is looked at; the same for all groups.
+
+    `sd` is the relative scatter of one measurement, `dof` how many residuals that belief is worth,
+    `sd_per_octave` the relative doubt added by each doubling outside the measured range.
+    """
+
+    sd: float = SD0
+    dof: float = NU0
+    sd_per_octave: float = KAPPA
+
+
+STEP_TIMES: Final = Prior()
+"""The prior of measured step times, and of every use that names no other."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """Straight lines of many groups; every field has shape (groups,).
+    """Straight lines of many groups; every field but `prior` has shape (groups,).
 
     `intercept` is in units of y, `slope` in y per x. `rss` is the sum of squared relative
     residuals. `var_intercept`, `var_slope` and `cov` belong to a relative scatter of 1: multiply
@@ -74,15 +94,29 @@ class Lines:
     x_max: Floats
     intercept_clamped: NDArray[np.bool_]
     slope_clamped: NDArray[np.bool_]
+    prior: Prior = STEP_TIMES
 
     @property
     def determined(self) -> NDArray[np.bool_]:
         """Where two different x allowed a line, shape (groups,)."""
         return np.isfinite(self.slope)
 
+    def of(self, groups: NDArray[np.int64]) -> Lines:
+        """The lines of these groups, in this order and as often, shape (groups.size,)."""
+        return Lines(**{name: getattr(self, name)[groups] for name in ARRAYS}, prior=self.prior)
+
+
+ARRAYS: Final = tuple(f.name for f in fields(Lines) if f.name != "prior")
+"""Names of the fields of `Lines` that have a value for every group."""
+
 
 def fit_lines(
-    group: ArrayLike, x: ArrayLike, y: ArrayLike, *, names: tuple[str, str] = ("x", "y")
+    group: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    names: tuple[str, str] = ("x", "y"),
+    prior: Prior = STEP_TIMES,
 ) -> Lines:
     """Fit y = intercept + slope*x in every group, both at least 0, weights 1/y^2.
 
@@ -94,6 +128,7 @@ def fit_lines(
         x: where it was measured, above 0, shape (points,).
         y: what was measured, above 0, shape (points,).
         names: what error messages call x and y.
+        prior: what is believed about their scatter; it widens intervals and moves no line.
 
     Returns:
         `Lines` of max(group)+1 groups; numbers that no point has are groups with n = 0.
@@ -104,15 +139,15 @@ def fit_lines(
     group, x, y = _checked(group, x, y, names)
     size = int(group.max()) + 1
     if size <= _BLOCK or (np.diff(group) < 0).any():
-        return _fit(group, x, y, size)
+        return replace(_fit(group, x, y, size), prior=prior)
     starts = range(0, size, _BLOCK)
     cuts = np.searchsorted(group, [*starts, size])
     parts = [
         _fit(group[i:j] - start, x[i:j], y[i:j], min(_BLOCK, size - start))
         for start, (i, j) in zip(starts, itertools.pairwise(cuts), strict=True)
     ]
-    joined = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Lines)}
-    return Lines(**joined)
+    joined = {name: np.concatenate([getattr(p, name) for p in parts]) for name in ARRAYS}
+    return Lines(**joined, prior=prior)
 
 
 def _fit(group: NDArray[np.int64], x: Floats, y: Floats, size: int) -> Lines:
@@ -155,16 +190,18 @@ def _fit(group: NDArray[np.int64], x: Floats, y: Floats, size: int) -> Lines:
 
 
 def degrees_of_freedom(lines: Lines) -> Floats:
-    """Points beyond the two parameters plus the prior's NU0, shape (groups,)."""
-    return np.asarray(NU0 - PARAMETERS + lines.n, dtype=np.float64)
+    """Points beyond the two parameters plus the prior's, shape (groups,)."""
+    return np.asarray(lines.prior.dof - PARAMETERS + lines.n, dtype=np.float64)
 
 
 def scatter_variance(lines: Lines) -> Floats:
     """Relative scatter of one measurement, squared: prior and residuals pooled, shape (groups,).
 
-    (NU0*SD0^2 + rss)/(NU0 + n - 2), the scale of a scaled inverse chi-squared posterior.
+    (dof*sd^2 + rss)/(dof + n - 2) with the prior's two numbers, the scale of a scaled inverse
+    chi-squared posterior.
     """
-    return (NU0 * SD0**2 + lines.rss) / degrees_of_freedom(lines)
+    known = lines.prior.dof * lines.prior.sd**2
+    return np.asarray((known + lines.rss) / degrees_of_freedom(lines))
 
 
 def predict_lines(
@@ -173,8 +210,9 @@ def predict_lines(
     """What a new measurement at x would give, with its predictive interval.
 
     mid = intercept + slope*x, and the interval is mid*exp(-q) to mid*exp(+q), because y cannot be
-    negative. q = t*sqrt(s^2 (1 + var(mid)/mid^2) + (KAPPA*octaves)^2), where s^2 is
-    `scatter_variance`, t Student's quantile and octaves = log2 of how far x is outside the range.
+    negative. q = t*sqrt(s^2 (1 + var(mid)/mid^2) + (kappa*octaves)^2), where s^2 is
+    `scatter_variance`, t Student's quantile, kappa the prior's `sd_per_octave` and octaves = log2
+    of how far x is outside the range.
 
     Args:
         lines: fitted lines, (groups,).
@@ -192,7 +230,7 @@ def predict_lines(
     mid = lines.intercept + lines.slope * x
     unit_variance = lines.var_intercept + x * (2.0 * lines.cov + x * lines.var_slope)
     inside = scatter_variance(lines) * (1.0 + np.maximum(unit_variance, 0.0) / mid**2)
-    variance = inside + (KAPPA * octaves_outside(lines, x)) ** 2
+    variance = inside + (lines.prior.sd_per_octave * octaves_outside(lines, x)) ** 2
     q = t_quantile(level, degrees_of_freedom(lines)) * np.sqrt(variance)
     return mid, *_log_interval(mid, q)
 

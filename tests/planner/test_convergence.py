@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from planner.convergence import MAX_SCATTER, NINE, ConvergenceCurve, fit_convergence
+from planner.convergence import MAX_SCATTER, NINE, PRIOR, ConvergenceCurve, fit_convergence
 from planner.estimate import Estimate, Refusal
 from planner.lines import ratio_interval
 
@@ -139,7 +139,7 @@ def test_intervals_hold_the_truth_of_simulated_sweeps_about_as_often_as_they_say
     truth = np.array([BCRIT, SMIN, SMIN * BCRIT])
     held = np.zeros(3)
     for _ in range(300):
-        curve = curve_of(SWEEP, law(SWEEP) * np.exp(0.05 * rng.standard_normal(SWEEP.size)))
+        curve = curve_of(SWEEP, law(SWEEP) * np.exp(PRIOR.sd * rng.standard_normal(SWEEP.size)))
         told = (curve.critical_batch_size, curve.min_steps, curve.min_samples)
         _, low, high = np.array([ends(t) for t in told]).T
         held += (low <= truth) & (truth <= high)
@@ -276,7 +276,7 @@ def test_least_steps_and_samples_say_how_near_the_measurements_came() -> None:
 def test_two_close_batches_carry_to_twice_away_and_no_farther() -> None:
     curve = curve_of([64, 128], [100.0, 120.0])
     assert answer(curve.steps(256)).basis == "extrapolated"
-    assert "held 66 %" in curve.warnings[-1]
+    assert "held 77 %" in curve.warnings[-1]
     for batch in (257, 31):
         assert "54 to 663 %" in refusal(curve.steps(batch)).reason
 

@@ -231,7 +231,7 @@ def test_the_band_of_a_left_out_batch_holds_about_as_often_as_it_says(
     scores: dict[str, dict[str, Score]],
 ) -> None:
     assert 0.85 <= pooled_held(scores["a batch left out between others"]) <= 0.97
-    assert pooled_held(scores["3 batches (ends, middle) -> the rest"]) >= 0.82
+    assert 0.85 <= pooled_held(scores["3 batches (ends, middle) -> the rest"]) <= 0.97
 
 
 def test_bands_beyond_the_largest_batch_hold_at_least_four_times_in_five(
@@ -317,8 +317,8 @@ def test_the_critical_batch_sizes_are_those_of_the_field(
     assert round(sizes[0]) == 2258
     resnet = sets["RCP"]["resnet"].fit(sets["RCP"]["resnet"].sizes)
     assert isinstance(resnet, ConvergenceCurve)
-    assert 42_000 < float(resnet.critical_batch_size.low) < 47_000
-    assert 47_000 < float(resnet.critical_batch_size.high) < 52_000
+    assert 40_000 < float(resnet.critical_batch_size.low) < 47_000
+    assert 47_000 < float(resnet.critical_batch_size.high) < 54_000
 
 
 def test_a_typo_in_one_seed_moves_no_median(sets: dict[str, dict[str, Workload]]) -> None:

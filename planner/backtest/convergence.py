@@ -1,0 +1,89 @@
+"""How wrong are the samples to target at a batch that was not tried?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.answers import TWICE
+from planner.backtest.cases import TASKS, Cases, cases_of
+from planner.backtest.methods import (
+    Method,
+    answered,
+    constant_samples,
+    corrected_line,
+    interpolation,
+    power_law,
+    straight_line,
+    textbook,
+)
+from planner.backtest.rows import Asked, Row, scored, with_means
+from planner.backtest.source import Curve, CurveSets, Read, curves_of
+from planner.convergence import MAX_SCATTER, NARROW, PRIOR, TOO_FAR
+
+QUESTION: Final = "steps to target"
+METHODS: Final[Mapping[str, Method]] = {
+    "ours: line, prior": straight_line(PRIOR),
+    "ours with the prior of step times": straight_line(),
+    "corrected line": corrected_line,
+    "line, textbook interval": textbook,
+    "linear interpolation": interpolation,
+    "power law": power_law,
+    "constant epochs": constant_samples,
+}
+
+
+def convergence_rows(read: Read) -> list[Row]:
+    """Every task of every data set, by every method."""
+    rows, sets = [], convergence_curves(read)
+    for name, curves in sets.items():
+        for task, splits in TASKS.items():
+            cases = cases_of(curves, splits)
+            if cases.asked_batch.size:
+                asked = Asked(
+                    truth=cases.asked_value, curve=cases.asked_curve, answered=may_answer(cases)
+                )
+                told = {method: ask(cases) for method, ask in METHODS.items()}
+                rows += scored((QUESTION, task, name), told, asked)
+    return with_means(rows, list(sets))
+
+
+def may_answer(cases: Cases) -> NDArray[np.bool_]:
+    """Which points `planner.convergence` answers, shape (asked,)."""
+    return answered(cases, max_scatter=MAX_SCATTER, narrow=NARROW, near=TWICE, too_far=TOO_FAR)
+
+
+def convergence_curves(read: Read) -> CurveSets:
+    """Samples to target over the batch, at least 4 sizes; medians over seeds, by data set."""
+    sets = {
+        "Shallue (digitised)": _published(
+            read, "shallue_digitised/steps_to_target.csv", "steps_to_target_digitised"
+        ),
+        "C4 language models": _published(
+            read, "critical_batch_size_lm/steps_to_target.csv", "steps_to_target"
+        ),
+        "MLPerf reference points": _reference_points(read),
+    }
+    return {name: curves for name, curves in sets.items() if curves}
+
+
+def _published(read: Read, path: str, column: str) -> list[Curve]:
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in read(path):
+        batch = float(row["batch_size"])
+        points.setdefault(row["workload"], []).append((batch, batch * float(row[column])))
+    return curves_of(points, 4)
+
+
+def _reference_points(read: Read) -> list[Curve]:
+    """Of several revisions of a list at one batch size the last; rows without samples left out."""
+    last: dict[str, dict[float, float]] = {}
+    usable = [row for row in read("mlperf_rcp/rcp.csv") if row["samples_to_target_mean"]]
+    for row in sorted(usable, key=lambda r: (r["rulesets"].split(";")[-1], r["first_ruleset"])):
+        unit = float(row["samples_to_target_mean"]) / float(row["conv_mean"])
+        median = unit * float(np.median([float(v) for v in row["conv_values"].split(";")]))
+        last.setdefault(row["workload"], {})[float(row["batch_size"])] = median
+    return curves_of({name: list(points.items()) for name, points in last.items()}, 4)

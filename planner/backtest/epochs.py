@@ -1,0 +1,138 @@
+"""How wrong is the total of N epochs once k of them are known?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from planner.backtest.rows import Asked, Row, Told, scored
+from planner.backtest.source import Read
+from planner.estimate import LEVEL, Estimate, Floats, t_quantile
+from planner.projection import project
+from planner.steadiness import steadiness
+
+QUESTION: Final = "epochs"
+KNOWN: Final = (2, 3, 5)
+CHANCE: Final = {"CIFAR10": 10.5, "ImageNet": 0.2}
+"""Accuracy [%] of an untrained network: where the first row has no more, no epoch precedes it."""
+STEADY: Final = "DAWNBench, steady in hindsight"
+CHANGING: Final = "DAWNBench, changing later on"
+"""Images or batches of another size, of which the first epochs may show nothing."""
+Total = tuple[float, float, float]
+"""Middle, low and high end [s]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run as it was: time before epoch 1 [s], and the epochs [s] from the first on."""
+
+    pre_train_s: float
+    epoch_s: Floats
+
+    @property
+    def total_s(self) -> float:
+        """The whole run [s]."""
+        return self.pre_train_s + float(self.epoch_s.sum())
+
+
+def epochs_rows(read: Read) -> list[Row]:
+    """Runs of one network on two systems, and training entries of many teams."""
+    entries = _dawnbench(read)
+    steady = [run for run in entries if steadiness(run.epoch_s).steady]
+    changing = [run for run in entries if not steadiness(run.epoch_s).steady]
+    sets = {"Colab TPU and GPU": _koshian(read), STEADY: steady, CHANGING: changing}
+    cut = itertools.product(sets.items(), KNOWN)
+    return [row for (name, runs), k in cut for row in _of_set(name, runs, k)]
+
+
+def _of_set(name: str, runs: Sequence[Run], k: int) -> list[Row]:
+    longer = [run for run in runs if run.epoch_s.size > k]
+    if not longer:
+        return []
+    refused = [not isinstance(_projected(run, k), Estimate) for run in longer]
+    told = {method: _told([ask(run, k) for run in longer]) for method, ask in METHODS.items()}
+    asked = Asked(
+        truth=np.array([run.total_s for run in longer]),
+        curve=np.arange(len(longer)),
+        answered=~np.array(refused),
+    )
+    return scored((QUESTION, f"after {k} epochs", name), told, asked)
+
+
+def _told(totals: Sequence[Total]) -> Told:
+    value, low, high = np.array(totals, dtype=np.float64).T
+    return Told(value=value, low=low, high=high)
+
+
+def _projected(run: Run, k: int) -> object:
+    return project(run.pre_train_s, run.epoch_s[:k], run.epoch_s.size, continuing=True)
+
+
+def _ours(run: Run, k: int) -> Total:
+    """Where it is refused, what the formula alone would have said."""
+    told = _projected(run, k)
+    if isinstance(told, Estimate):
+        return float(told.value), float(told.low), float(told.high)
+    return _formula(run, k), np.nan, np.nan
+
+
+def _formula(run: Run, k: int) -> float:
+    known = run.epoch_s[:k]
+    return run.pre_train_s + float(known.sum() + known[1:].mean() * (run.epoch_s.size - k))
+
+
+def _textbook(run: Run, k: int) -> Total:
+    """The same total with the interval of independent, equally distributed epochs."""
+    total, later = _formula(run, k), run.epoch_s[1:k]
+    if later.size < 2:
+        return total, np.nan, np.nan
+    left = run.epoch_s.size - k
+    deviation = later.std(ddof=1) * np.sqrt(left + left**2 / later.size)
+    half = float(t_quantile(LEVEL, later.size - 1.0)) * float(deviation)
+    return total, total - half, total + half
+
+
+def _mean_of_all(run: Run, k: int) -> Total:
+    return run.pre_train_s + float(run.epoch_s[:k].mean()) * run.epoch_s.size, np.nan, np.nan
+
+
+def _first_for_all(run: Run, _: int) -> Total:
+    return run.pre_train_s + float(run.epoch_s[0]) * run.epoch_s.size, np.nan, np.nan
+
+
+METHODS: Final[Mapping[str, Callable[[Run, int], Total]]] = {
+    "ours: prior, neighbours, drift": _ours,
+    "same total, textbook interval": _textbook,
+    "mean of all epochs, the first too": _mean_of_all,
+    "first epoch for all": _first_for_all,
+}
+
+
+def _koshian(read: Read) -> list[Run]:
+    epochs: dict[tuple[str, ...], list[float]] = {}
+    pre_train: dict[tuple[str, ...], float] = {}
+    for name in ("epochs_main", "epochs_appendix"):
+        for row in read(f"koshian2_tpu_benchmark/{name}.csv"):
+            key = (name, row["device"], row["batch_size"], row["pattern"], row.get("mode", ""))
+            epochs.setdefault(key, []).append(float(row["epoch_seconds"]))
+            pre_train[key] = float(row["pre_train_seconds"])
+    return [Run(pre_train_s=pre_train[key], epoch_s=np.array(e)) for key, e in epochs.items()]
+
+
+def _dawnbench(read: Read) -> list[Run]:
+    """Cumulative hours to epochs. The first row ends epoch 1, however its epochs are counted."""
+    runs = []
+    table = read("dawnbench_train/epochs.csv")
+    for (task, _), rows in itertools.groupby(table, key=lambda r: (r["task"], r["entry"])):
+        found = list(rows)
+        seconds = 3600.0 * np.array([float(row["hours"]) for row in found])
+        paces = np.diff(seconds) / np.diff([float(row["epoch"]) for row in found])
+        untrained = float(found[0]["top1Accuracy"]) <= CHANCE[task]
+        first = [] if untrained else [seconds[0]]
+        pre_train_s = float(seconds[0]) if untrained else 0.0
+        runs.append(Run(pre_train_s=pre_train_s, epoch_s=np.array([*first, *paces])))
+    return runs

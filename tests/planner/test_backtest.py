@@ -1,0 +1,340 @@
+"""Promises of the back-test on made-up measurements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from planner import backtest
+from planner.__main__ import main
+from planner.backtest.batch import batch_rows, may_answer
+from planner.backtest.cases import (
+    TASKS,
+    Cases,
+    both_ends,
+    cases_of,
+    ends_and_middle,
+    largest_from,
+    one_left_out,
+)
+from planner.backtest.choice import interval_score
+from planner.backtest.convergence import may_answer as may_answer_convergence
+from planner.backtest.methods import OF_STEP_TIMES, straight_line, textbook
+from planner.backtest.rows import (
+    MEAN,
+    REFUSED,
+    UNREFUSED,
+    Asked,
+    Row,
+    Told,
+    columns_of,
+    mean_row,
+    scored,
+    with_means,
+)
+from planner.backtest.source import Curve, TextRows, curves_of
+from planner.backtest.tables import accuracy_page
+from planner.backtest.targets import TARGETS, Target
+from planner.convergence import fit_convergence
+from planner.estimate import Estimate, Floats, Refusal
+from planner.store.public_data import parquet_bytes, public_tables
+from planner.throughput import ThroughputCurve, fit_throughput
+
+BATCH = np.array([8.0, 16, 32, 64, 128, 256])
+
+
+def curve(value: Floats, batch: Floats = BATCH, name: str = "c") -> Curve:
+    return Curve(name=name, batch=batch, value=value)
+
+
+def law(batch: Floats) -> Floats:
+    return 0.05 + batch / 250.0
+
+
+def noisy(seed: int, scatter: float = 0.05) -> Curve:
+    rng = np.random.default_rng(seed)
+    return curve(law(BATCH) * np.exp(scatter * rng.standard_normal(BATCH.size)))
+
+
+# -- what is shown and asked ---------------------------------------------------------------------
+
+
+def test_every_batch_between_the_ends_is_left_out_once() -> None:
+    splits = list(one_left_out(BATCH))
+    assert [asked.tolist() for _, asked in splits] == [[1], [2], [3], [4]]
+    assert all(set(shown) | set(asked) == set(range(6)) for shown, asked in splits)
+    assert not list(one_left_out(BATCH[:3]))
+
+
+def test_ends_and_the_geometric_middle_are_shown_and_of_two_as_near_the_smaller() -> None:
+    (shown, asked), *rest = ends_and_middle(BATCH)
+    assert not rest
+    assert BATCH[shown].tolist() == [8.0, 32.0, 256.0]
+    assert BATCH[asked].tolist() == [16.0, 64.0, 128.0]
+    assert not list(ends_and_middle(BATCH[:3]))
+
+
+def test_two_ends_are_asked_about_all_between() -> None:
+    ((shown, asked),) = both_ends(BATCH[:3])
+    assert (shown.tolist(), asked.tolist()) == ([0, 2], [1])
+    assert not list(both_ends(BATCH[:2]))
+
+
+@pytest.mark.parametrize(("factor", "largest_shown"), [(2.0, 128.0), (4.0, 64.0)])
+def test_the_largest_is_asked_of_batches_a_factor_smaller(
+    factor: float, largest_shown: float
+) -> None:
+    ((shown, asked),) = largest_from(factor)(BATCH)
+    assert BATCH[shown].max() == largest_shown
+    assert BATCH[asked].tolist() == [256.0]
+    assert not list(largest_from(factor)(BATCH[:3]))
+
+
+def test_cases_of_no_curves_are_empty() -> None:
+    cases = cases_of([], one_left_out)
+    assert cases.asked_batch.size == cases.shown_case.size == 0
+
+
+def test_repeats_of_a_batch_are_averaged_and_short_curves_left_out() -> None:
+    points = {"a": [(8.0, 1.0), (8.0, 3.0), (4.0, 1.0)], "b": [(8.0, 1.0)]}
+    (only,) = curves_of(points, 2)
+    assert (only.batch.tolist(), only.value.tolist()) == ([4.0, 8.0], [1.0, 2.0])
+
+
+# -- methods -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["ours: line, prior", "corrected line", "linear interpolation"])
+@pytest.mark.parametrize("task", TASKS)
+def test_exact_lines_are_predicted_exactly(method: str, task: str) -> None:
+    cases = cases_of([curve(law(BATCH))], TASKS[task])
+    told = OF_STEP_TIMES[method](cases)
+    np.testing.assert_allclose(told.value, cases.asked_value)
+
+
+def test_every_method_answers_every_point() -> None:
+    cases = cases_of([noisy(1), noisy(2)], one_left_out)
+    for method in OF_STEP_TIMES.values():
+        assert np.isfinite(method(cases).value).all()
+
+
+def test_a_textbook_interval_needs_a_spare_point() -> None:
+    two, three = (cases_of([noisy(1)], splits) for splits in (both_ends, ends_and_middle))
+    assert np.isnan(textbook(two).low).all()
+    assert np.isfinite(textbook(three).low).all()
+
+
+def of_cases(cases: Cases) -> list[tuple[Floats, Floats, Floats]]:
+    """Shown batches, shown values and asked batches, case by case."""
+    return [
+        (
+            cases.shown_batch[cases.shown_case == i],
+            cases.shown_value[cases.shown_case == i],
+            cases.asked_batch[cases.asked_case == i],
+        )
+        for i in np.unique(cases.shown_case)
+    ]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_counts_as_answered_and_told_is_what_the_product_answers_and_tells(task: str) -> None:
+    narrow = curve(law(BATCH[:3]), np.array([8.0, 9.0, 20.0]))
+    curves = [*(noisy(seed, 0.12) for seed in range(8)), curve(law(BATCH) * 2.0), narrow]
+    cases = cases_of(curves, TASKS[task])
+    expected: list[bool] = []
+    values: list[float] = []
+    for batch, step_s, asked in of_cases(cases):
+        found = fit_throughput(batch, step_s)
+        for b in asked:
+            told = found.step_time(b) if isinstance(found, ThroughputCurve) else found
+            expected.append(isinstance(told, Estimate))
+            values.append(float(told.value) if isinstance(told, Estimate) else np.nan)
+    may = may_answer(cases)
+    assert may.tolist() == expected
+    np.testing.assert_allclose(np.where(may, straight_line()(cases).value, np.nan), values)
+
+
+def test_steps_to_target_are_refused_where_the_product_refuses() -> None:
+    curves = [curve(1e5 + 300.0 * BATCH * np.exp(s * np.sin(9.0 * BATCH))) for s in (0.1, 0.5, 1.0)]
+    cases = cases_of(curves, ends_and_middle)
+    refused = [
+        isinstance(fit_convergence(batch, value), Refusal)
+        for batch, value, asked in of_cases(cases)
+        for _ in asked
+    ]
+    assert (~may_answer_convergence(cases)).tolist() == refused
+
+
+# -- figures -------------------------------------------------------------------------------------
+
+
+def told(value: list[float], half: float = np.nan) -> Told:
+    mid = np.array(value)
+    return Told(value=mid, low=mid - half, high=mid + half)
+
+
+def asked(truth: list[float], curves: list[int], answered: list[bool] | None = None) -> Asked:
+    may = np.ones(len(truth), dtype=bool) if answered is None else np.array(answered)
+    return Asked(truth=np.array(truth), curve=np.array(curves), answered=may)
+
+
+def test_a_curve_of_many_points_counts_as_much_as_one_of_a_single_point() -> None:
+    rows = scored(
+        ("q", "t", "s"), {"ours": told([1.1, 1.1, 1.1, 1.5])}, asked([1.0] * 4, [0] * 3 + [1])
+    )
+    assert rows[0].mean_error == pytest.approx(0.3)
+    assert rows[0].median_error == pytest.approx(0.3)
+    assert (rows[0].curves, rows[0].points) == (2, 4)
+
+
+def test_coverage_and_width_are_those_of_the_interval_and_missing_without_one() -> None:
+    answers = {"ours": told([1.0, 2.0], 0.15), "other": told([1.0, 2.0])}
+    first, second, *_ = scored(("q", "t", "s"), answers, asked([1.1, 2.5], [0, 1]))
+    assert first.coverage == 0.5
+    assert first.median_width == pytest.approx(0.5 * (0.3 + 0.15))
+    assert np.isnan([second.coverage, second.median_width]).all()
+
+
+def test_refused_points_make_rows_of_their_own() -> None:
+    answers = {"ours": told([1.0, 3.0]), "other": told([1.0, 1.0])}
+    rows = scored(("q", "t", "s"), answers, asked([1.0, 1.0], [0, 1], [True, False]))
+    by_method = {r.method: r for r in rows}
+    assert set(by_method) == {"ours", "other", REFUSED, UNREFUSED}
+    assert (by_method["ours"].mean_error, by_method["ours"].answered) == (0.0, 0.5)
+    assert by_method[REFUSED].mean_error == 2.0
+    assert by_method[UNREFUSED].mean_error == 1.0
+
+
+def test_a_method_without_any_answer_has_no_row() -> None:
+    rows = scored(("q", "t", "s"), {"ours": told([np.nan])}, asked([1.0], [0]))
+    assert rows == []
+
+
+def test_the_mean_counts_every_data_set_the_same_and_leaves_out_the_check() -> None:
+    rows = [
+        scored(("q", "t", name), {"ours": told([1.0 + e] * n)}, asked([1.0] * n, list(range(n))))[0]
+        for name, e, n in (("a", 0.1, 1), ("b", 0.3, 9), ("check", 5.0, 1))
+    ]
+    mean = with_means(rows, ["a", "b"])[-1]
+    assert columns_of([mean]).keys() == columns_of(rows).keys()
+    assert mean.mean_error == pytest.approx(0.2)
+    assert (mean.data_set, mean.points) == (MEAN, 10)
+
+
+def test_the_interval_score_rewards_narrow_intervals_that_hold() -> None:
+    low, high = np.array([0.5, 0.9, 0.9]), np.array([2.0, 1.1, 1.1])
+    score = interval_score(low, high, np.array([1.0, 1.0, 2.0]))
+    assert score[1] < score[0] < score[2]
+    assert score[2] == pytest.approx(np.log(1.1 / 0.9) + 20.0 * np.log(2.0 / 1.1))
+
+
+# -- targets and the page ------------------------------------------------------------------------
+
+
+def figure(method: str, error: float) -> Row:
+    return scored(("q", "t", "s"), {method: told([1.0 + error])}, asked([1.0], [0]))[0]
+
+
+def test_a_target_is_reached_missed_or_without_data() -> None:
+    target = Target("what", "q", "t", "ours", "s", "mean_error", 0.0, 0.1)
+    assert target.reached([figure("ours", 0.05)])
+    assert not target.reached([figure("ours", 0.2)])
+    assert target.measured([]) is None
+    assert not target.reached([])
+    assert target.wanted([]) == "at most 10 %"
+
+
+def test_the_best_other_method_can_be_the_limit() -> None:
+    rows = [figure("ours", 0.2), figure("ours too", 0.01), figure("a", 0.3), figure("b", 0.25)]
+    target = Target("what", "q", "t", "ours", "s", "mean_error", 0.0, None)
+    assert target.reached(rows)
+    assert target.wanted(rows) == "at most 25 %, the best other"
+    assert not target.reached([*rows, figure("c", 0.1)])
+
+
+def test_ranges_are_said_in_words() -> None:
+    both = Target("what", "q", "t", "ours", "s", "coverage", 0.85, 0.95)
+    one = Target("what", "q", "t", "ours", "s", "coverage", 0.85, 1.0)
+    assert (both.wanted([]), one.wanted([])) == ("85 to 95 %", "at least 85 %")
+
+
+def test_no_target_stands_twice() -> None:
+    keys = [(t.question, t.task, t.method, t.data_set, t.field, t.high) for t in TARGETS]
+    assert len(set(keys)) == len(keys)
+
+
+def gavel(path: str) -> TextRows:
+    """One sweep with a kink, as the file of one data set would have it."""
+    if path != "gavel_throughputs/throughput.csv":
+        return ()
+    columns = ("gpu", "placement", "model", "batch_size_per_gpu", "n_gpus", "steps_per_s")
+    speeds = zip(BATCH, 1.0 / (law(BATCH) * np.array([1, 1, 1.1, 1, 1, 1])), strict=True)
+    cells = [("k80", "consolidated", "net", str(b), "1", str(v)) for b, v in speeds]
+    return [dict(zip(columns, cell, strict=True)) for cell in cells]
+
+
+def test_missing_data_sets_have_no_rows_and_the_page_is_made_of_the_others() -> None:
+    rows = backtest.all_rows(gavel)
+    assert {r.data_set for r in rows} == {"Gavel, 1 device"}
+    page = accuracy_page(rows)
+    assert "## Step time at a batch that was not measured" in page
+    assert "## Throughput on a card nobody measured" not in page
+    assert "| ours: line, prior |" in page
+
+
+def test_a_miss_is_printed_as_plainly_as_a_hit() -> None:
+    rows = [mean_row([r]) for r in batch_rows(gavel)]
+    page = accuracy_page(rows)
+    missed = sum(t.measured(rows) is not None and not t.reached(rows) for t in TARGETS)
+    assert page.count("**missed**") == missed
+
+
+def test_equal_rows_give_equal_bytes_and_come_back(tmp_path: Path) -> None:
+    rows = batch_rows(gavel)
+    data = parquet_bytes(columns_of(rows))
+    assert data == parquet_bytes(columns_of(batch_rows(gavel)))
+    (tmp_path / "a.parquet").write_bytes(data)
+    back = pq.read_table(tmp_path / "a.parquet").to_pylist()
+    assert [(r["task"], r["method"], r["points"]) for r in back] == [
+        (r.task, r.method, r.points) for r in rows
+    ]
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+def test_a_folder_that_is_missing_or_empty_is_named_and_the_exit_code_is_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, words in ((tmp_path / "none", "is not a folder"), (tmp_path, "has no folders")):
+        assert main(["backtest", str(folder)]) == 1
+        told_error = capsys.readouterr().err
+        assert str(folder) in told_error
+        assert words in told_error
+
+
+def test_one_data_set_alone_is_enough_and_twice_gives_the_same_bytes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "data" / "gavel_throughputs"
+    folder.mkdir(parents=True)
+    rows = gavel("gavel_throughputs/throughput.csv")
+    lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows)]
+    (folder / "throughput.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    names = ("docs/accuracy.md", "docs/constants.md", "data/accuracy.parquet")
+    for into in ("one", "two"):
+        assert main(["backtest", str(tmp_path / "data"), "--into", str(tmp_path / into)]) == 0
+    assert "figures: docs/accuracy.md" in capsys.readouterr().out
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_file_that_is_missing_has_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "a.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    read = public_tables(tmp_path)
+    assert list(read("set/a.csv")) == [{"x": "1", "y": "2"}]
+    assert not read("set/b.csv")

@@ -1,0 +1,115 @@
+"""The back-test on the public data: what docs/accuracy.md says is what is measured.
+
+The question of devices is left to `python -m planner backtest`: its rivals take most of the time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pyarrow.parquet as pq
+import pytest
+
+from planner.backtest import QUESTIONS
+from planner.backtest.choice import NOTHING, choices
+from planner.backtest.devices import QUESTION as DEVICES
+from planner.backtest.rows import MEAN, NUMBERS, Row, columns_of
+from planner.backtest.tables import accuracy_page
+from planner.backtest.targets import TARGETS
+from planner.convergence import PRIOR
+from planner.lines import STEP_TIMES
+from planner.store.public_data import parquet_bytes, public_tables
+
+ROOT: Final = Path(__file__).parents[2]
+DATASETS: Final = ROOT.parent / "shared" / "datasets"
+FAST: Final = tuple(name for name in QUESTIONS if name != DEVICES)
+pytestmark = pytest.mark.skipif(
+    not DATASETS.is_dir(), reason="the public data sets are not in ../shared/datasets"
+)
+
+
+def fast_rows() -> list[Row]:
+    read = public_tables(DATASETS)
+    return [row for name in FAST for row in QUESTIONS[name](read)]
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return fast_rows()
+
+
+def of(rows: list[Row], task: str, method: str, data_set: str = MEAN) -> Row:
+    found = [r for r in rows if (r.task, r.method, r.data_set) == (task, method, data_set)]
+    assert found
+    return found[0]
+
+
+def test_the_same_questions_twice_give_the_same_bytes(rows: list[Row]) -> None:
+    again = fast_rows()
+    assert parquet_bytes(columns_of(rows)) == parquet_bytes(columns_of(again))
+    assert accuracy_page(rows) == accuracy_page(again)
+
+
+def test_the_shipped_figures_are_those_measured_today(rows: list[Row]) -> None:
+    shipped = pq.read_table(ROOT / "data" / "accuracy.parquet").to_pylist()
+    keys = ("question", "task", "method", "data_set")
+    by_key = {tuple(r[k] for k in keys): r for r in shipped if r["question"] != DEVICES}
+    assert set(by_key) == {(r.question, r.task, r.method, r.data_set) for r in rows}
+    for r in rows:
+        kept = by_key[r.question, r.task, r.method, r.data_set]
+        now = [getattr(r, name) for name in NUMBERS]
+        assert now == pytest.approx([kept[n] for n in NUMBERS], rel=1e-3, abs=1e-6, nan_ok=True)
+
+
+def test_the_page_has_every_question_and_as_many_misses_as_figures_miss() -> None:
+    page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    assert page.count("\n## ") == 1 + len(QUESTIONS)
+    assert "9 missed" in page
+    assert page.count("**missed**") == 9
+
+
+def test_most_of_what_is_wanted_is_reached_and_these_are_not(rows: list[Row]) -> None:
+    missed = {t.what for t in TARGETS if t.measured(rows) is not None and not t.reached(rows)}
+    assert missed == {
+        "twice the largest, median error",
+        "after 3 epochs, DAWNBench, changing later on, interval held",
+        "samples to target from 3 batches, Shallue (digitised), mean error",
+        f"samples to target from 3 batches, {MEAN}, mean error",
+        "card known by own workload on one other card, mean error",
+        "choice of devices and batch, regret in time, target 0.75",
+    }
+
+
+def test_the_corrected_line_is_better_inside_and_beyond_and_holds(rows: list[Row]) -> None:
+    for task in ("one batch left out between others", "twice the largest"):
+        ours, corrected = of(rows, task, "ours: line, prior"), of(rows, task, "corrected line")
+        assert corrected.median_error < ours.median_error
+        assert corrected.mean_error < ours.mean_error
+        assert corrected.coverage >= 0.85
+
+
+def test_textbook_intervals_hold_less_outside_than_they_say(rows: list[Row]) -> None:
+    assert of(rows, "twice the largest", "line, textbook interval").coverage < 0.75
+    assert of(rows, "after 5 epochs", "same total, textbook interval",
+              "Colab TPU and GPU").coverage < 0.75  # fmt: skip
+
+
+def test_what_is_refused_would_have_been_further_off_than_what_is_answered(
+    rows: list[Row],
+) -> None:
+    task = "one batch left out between others"
+    for data_set in ("Sia, 1 device", "Gavel, 1 device", "Pollux T4, several"):
+        refused = of(rows, task, "ours, where it refuses", data_set)
+        assert refused.mean_error > of(rows, task, "ours: line, prior", data_set).mean_error
+
+
+def test_constants_chosen_without_each_data_set_are_near_those_that_ship() -> None:
+    found = choices(public_tables(DATASETS))
+    told = {(c.use, c.left_out): c.chosen for c in found}
+    assert told["step times", NOTHING].startswith(f"sd {STEP_TIMES.sd:g}, ")
+    assert told["samples to target", NOTHING].startswith(f"sd {PRIOR.sd:g}, dof {PRIOR.dof:g}, ")
+    chosen = [float(c.chosen.split()[1].rstrip(",")) for c in found if c.use == "samples to target"]
+    assert min(chosen) == 0.06
+    assert max(chosen) == 0.1
+    assert {c.chosen for c in found if c.use.startswith("when")} == {"always"}
