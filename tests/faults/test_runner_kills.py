@@ -79,13 +79,21 @@ def _left(mark: str) -> int:
     return len(left)
 
 
+def _awaited(process: subprocess.Popen[bytes], victim: str) -> list[psutil.Process]:
+    """The guard or the child of a supervisor, as soon as there is one; none after a second."""
+    end = time.monotonic() + 1.0
+    while process.poll() is None and time.monotonic() < end:
+        guards = psutil.Process(process.pid).children()
+        if found := [c for g in guards for c in g.children()] if victim == "child" else guards:
+            return found
+    return []
+
+
 def _strike(process: subprocess.Popen[bytes], counts: Counts) -> None:
-    """Hit a victim drawn at random; a guard or child that is not there is missed."""
+    """Hit a victim drawn at random; a guard or child is waited for, as it lives for moments."""
     victim = DRAW.choice(VICTIMS)
     if victim in {"guard", "child"}:
-        guards = psutil.Process(process.pid).children() if process.poll() is None else []
-        found = [c for g in guards for c in g.children()] if victim == "child" else guards
-        for one in found[:1]:
+        for one in _awaited(process, victim)[:1]:
             one.kill()
             # Guard and supervisor killed in the same moment leave workers to nobody: that is the
             # one thing not promised, so the supervisor is given the time to bury its guard.
