@@ -30,7 +30,7 @@ from tests.store.build import a_set, folder
 pytestmark = pytest.mark.faults
 KILLS: Final = 200 if FULL else 12
 REAL_KILLS: Final = 20 if FULL else 2
-VICTIMS: Final = ("supervisor",) * 6 + ("Ctrl-C", "terminate", "guard", "child")
+VICTIMS: Final = ("supervisor",) * 4 + ("child",) * 3 + ("Ctrl-C", "terminate", "guard")
 """Six in ten are SIGKILL of the supervisor, as the power going is."""
 SIGNALS: Final = {"Ctrl-C": signal.SIGINT, "terminate": signal.SIGTERM}
 MARK: Final = "TF_EPOCHWISE_TEST"
