@@ -70,7 +70,7 @@ def about(folder: Path, rows: Sequence[dict[str, Any]]) -> str:
         raise ValueError(f"{folder / NAME} {problem}")
     told = {
         "title": known.title,
-        "about": f"{known.about} {load(rows)}",
+        "about": f"{known.about} {load(rows)}{spread(rows)}",
         "basis": "measured",
         "licence": known.licence,
         "source": f"{known.source} (measuring code {', '.join(codes(rows))})",
@@ -90,6 +90,22 @@ def load(rows: Sequence[dict[str, Any]]) -> str:
         spread = (f" Load average before the runs: median {statistics.median(before):.1f}, "
                   f"highest {max(before):.1f}.")  # fmt: skip
     return f"{len(rows)} runs ({', '.join(ends)}) with {', '.join(software)}.{spread}"
+
+
+def spread(rows: Sequence[dict[str, Any]]) -> str:
+    """How much the later epochs of one run differ, as a share of their mean."""
+    shares = [
+        r["later_epoch_sd_s"] / r["later_epoch_mean_s"]
+        for r in rows
+        if r["later_epoch_sd_s"] is not None and r["later_epoch_mean_s"]
+    ]
+    if not shares:
+        return ""
+    middle, most = statistics.median(shares), max(shares)
+    return (
+        f" The later epochs of a run scatter by {middle:.0%} (median; up to {most:.0%}): smaller "
+        "differences between runs say nothing."
+    ).replace("%", " %")
 
 
 def codes(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -19,6 +19,9 @@ from planner.schema import SUMMARY
 from planner.store.commit import commit_runs
 from planner.store.sets import read_set
 from planner.throughput import fit_throughput
+from runners import spec
+from runners.converge import spec as target_spec
+from runners.expand import Host, expand
 from tests.store.build import row
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -43,6 +46,21 @@ def _rows(slug: str) -> list[dict[str, Any]]:
 
 def _good(slug: str) -> list[dict[str, Any]]:
     return [r for r in _rows(slug) if r["status"] == "ok"]
+
+
+@pytest.mark.parametrize("slug", [s for s in SETS if s != TARGET])
+def test_a_set_holds_the_runs_of_the_shipped_sweep_and_no_others(slug: str) -> None:
+    """Who runs the sweep again measures the very same cases."""
+    [name] = {r["sweep"] for r in _rows(slug)}
+    planned = expand(spec.read(spec.find(name)), Host(device="cpu", backends=("tensorflow", "jax")))
+    cases = {json.loads(r["extra"])["case_id"] for r in _rows(slug)}
+    assert cases == {case.case_id for case in planned.cases}
+
+
+def test_steps_to_target_are_those_of_the_shipped_sweep() -> None:
+    [name] = {r["sweep"] for r in _rows(TARGET)}
+    plans = {json.loads(r["extra"])["plan"] for r in _rows(TARGET)}
+    assert plans == {target_spec.read(spec.find(name)).digest}
 
 
 def test_all_six_sets_are_there() -> None:
