@@ -147,7 +147,11 @@ def _epoch_extra_s(told: Sequence[Row]) -> float:
 
 
 def _validation_s(case: Case, told: Sequence[Row], step_s: float) -> float:
-    """One validation [s]: as measured, else a third of what training on its samples would take."""
+    """One validation [s]: as measured, else a third of what training on its samples would take.
+
+    What the first validation of a run takes longer, for it traces, is part of the start, like all
+    that the first epoch takes longer than later ones.
+    """
     if not case.validation:
         return 0.0
     per_sample = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Final
 from planner.records import Row
 from planner.schema import COLUMNS
 from runners.cases import Case
+from runners.child.clock import KEPT_STEPS
 from runners.events import Event
 from runners.expand import steps_in
 from runners.result_set import OWNERS
@@ -52,6 +54,7 @@ def row_of(
         **summary(case, epochs, told),
         **_memory(case, ended, told),
         "epochs": epochs or None,
+        "steps": _steps(case, ended.events),
         "extra": json.dumps(_extra(case, ended), sort_keys=True),
     }
     return {k: v for k, v in row.items() if v is not None}
@@ -95,7 +98,7 @@ def summary(case: Case, epochs: Sequence[Row], told: Mapping[str, Any]) -> dict[
     if not epochs:
         return {}
     later = [e["epoch_s"] for e in epochs[1:]]
-    checks = [e["validation_s"] for e in epochs if e.get("validation_s") is not None]
+    checks = _validations(epochs[1:]) or _validations(epochs)  # the first one traces, too
     steps, samples = steps_in(case), epochs[0]["samples"]
     training = statistics.fmean(_without_validation(epochs[1:])) if later else None
     pre = told.get("pre_train_s")
@@ -114,6 +117,10 @@ def summary(case: Case, epochs: Sequence[Row], told: Mapping[str, Any]) -> dict[
     }
 
 
+def _validations(epochs: Iterable[Row]) -> list[float]:
+    return [e["validation_s"] for e in epochs if e.get("validation_s") is not None]
+
+
 def _without_validation(epochs: Iterable[Row]) -> list[float]:
     return [e["epoch_s"] - (e.get("validation_s") or 0.0) for e in epochs]
 
@@ -128,6 +135,16 @@ def _columns(told: Iterable[Event]) -> dict[str, Any]:
 def _epoch(event: Event) -> dict[str, Any]:
     names = ("epoch", "epoch_s", "validation_s", "samples", "loss", "metric")
     return {n: event.get(n) for n in names}
+
+
+def _steps(case: Case, events: Iterable[Event]) -> list[dict[str, Any]] | None:
+    """Every step of the epochs that were timed step by step, up to the most a row keeps."""
+    if case.timing != "per step":
+        return None
+    told = [e.get("step_seconds") for e in events if e["event"] == "epoch"]
+    seconds = itertools.chain.from_iterable(t for t in told if isinstance(t, list))
+    kept = enumerate(itertools.islice(seconds, KEPT_STEPS), 1)
+    return [{"step": number, "step_s": taken} for number, taken in kept] or None
 
 
 def _memory(case: Case, ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
     from runners.child import backend, datasets, variants
 
     backend.prepare(case)
-    teller.tell("imported", columns=backend.facts())
+    teller.tell("imported", columns=backend.facts(), extra=backend.threads_default(case))
     data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
     began_s = time.perf_counter()
     images = _images(case, data, request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
 import sys
@@ -119,6 +120,32 @@ def _torch() -> dict[str, Any]:
         found["cuda_version"] = torch.version.cuda
         found["cudnn_version"] = str(torch.backends.cudnn.version())
     return found
+
+
+def threads_default(case: Case) -> dict[str, int]:
+    """Threads the framework works with where the case sets none: an entry of `extra`.
+
+    Empty where the case sets them or the framework (JAX) cannot be asked. TensorFlow answers 0
+    for "as many as the cores this process may use"; a control group's quota is unknown to it.
+    """
+    import keras
+
+    if case.threads is not None or keras.config.backend() == "jax":
+        return {}
+    if keras.config.backend() == "torch":
+        import torch
+
+        return {"threads_default": torch.get_num_threads()}
+    import tensorflow as tf
+
+    told = tf.config.threading.get_intra_op_parallelism_threads()
+    return {"threads_default": told or _schedulable_cores()}
+
+
+def _schedulable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def peak_memory() -> tuple[int | None, str]:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Final, Generic, TypeVar
 
 Handle = TypeVar("Handle")
+
+KEPT_STEPS: Final = 20_000
+"""Most steps of a run whose times are kept, its first ones: about 0.2 MB of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,31 @@ def lap(
     begin = now()
     value = arrived(work())
     return Lap(now() - begin, value)
+
+
+@dataclass(slots=True)
+class Steps:
+    """Times of the single steps of the timed epochs [s], in order, the first call's among them."""
+
+    seconds: list[float] = field(default_factory=list)
+    first: int = 0
+    """Steps of the first call, which traces and compiles."""
+    told: int = 0
+
+    def add(self, call_s: float, steps: int) -> None:
+        """Note a call of `call_s` [s]; its steps share its time."""
+        self.first = self.first or steps
+        self.seconds += [call_s / steps] * steps
+
+    def untold(self) -> list[float]:
+        """Steps since this was asked last [s]; from the 20,001st step of a run on none."""
+        new = self.seconds[self.told : KEPT_STEPS]
+        self.told = len(self.seconds)
+        return new
+
+    def later(self) -> list[float]:
+        """All steps but those of the first call [s]."""
+        return self.seconds[self.first :]
 
 
 def quantiles(seconds: Sequence[float]) -> dict[str, float]:

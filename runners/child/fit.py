@@ -16,6 +16,7 @@ import keras
 
 from runners.cases import Case
 from runners.child import backend, optimizers
+from runners.child.clock import Steps
 from runners.child.datasets import Data, PngFolder
 from runners.child.feeds import for_fit, samples_of, steps_of
 
@@ -34,15 +35,20 @@ def train(
         steps_per_execution=case.steps_per_execution,
     )
     first = _time_first_call(model)
-    epochs = EpochStamps(case, tell)
-    per_step = [StepStamps()] if case.timing == "per step" else []
-    _fit(case, model, data, images, [epochs, *per_step], epochs=case.epochs)
+    kept = Steps() if case.timing == "per step" else None
+    epochs = EpochStamps(case, tell, kept)
+    _fit(case, model, data, images, [epochs, *_stamps(case, kept)], epochs=case.epochs)
     if not epochs.diverged:
         tell("timed")
-    steps = per_step or [_probe(case, model, data, images)] if not epochs.diverged else []
-    seconds = [s for stamps in steps for s in stamps.seconds]
+    seconds = kept.later() if kept else []
+    if not (kept or epochs.diverged):
+        seconds = _probe(case, model, data, images).seconds
     return {"first_step_s": first[0] if first else None, "step_seconds": seconds,
             "diverged": epochs.diverged}  # fmt: skip
+
+
+def _stamps(case: Case, kept: Steps | None) -> list[StepStamps]:
+    return [StepStamps(kept, _steps_in(case))] if kept else []
 
 
 def _fit(
@@ -77,16 +83,21 @@ def _time_first_call(model: keras.Model) -> list[float]:
     return seconds
 
 
-def _probe(case: Case, model: keras.Model, data: Data, images: PngFolder | None) -> StepStamps:
+def _probe(case: Case, model: keras.Model, data: Data, images: PngFolder | None) -> Steps:
     """Up to 50 steps, each waited for, after the timed epochs: where quantiles come from."""
-    full, rest = steps_of(case)
-    calls = min(50, -(-(full + bool(rest)) // case.steps_per_execution))
-    stamps = StepStamps()
+    calls = min(50, -(-_steps_in(case) // case.steps_per_execution))
+    probed = Steps()
     quiet = {"steps_per_epoch": calls * case.steps_per_execution}
-    limited = quiet["steps_per_epoch"] < full + bool(rest)
+    limited = quiet["steps_per_epoch"] < _steps_in(case)
     plain = Case(**{**_fields(case), "validation": False})
-    _fit(plain, model, data, images, [stamps], epochs=1, **(quiet if limited else {}))
-    return stamps
+    _fit(plain, model, data, images, _stamps(case, probed), epochs=1, **(quiet if limited else {}))
+    return probed
+
+
+def _steps_in(case: Case) -> int:
+    """Steps of an epoch, the smaller last one among them."""
+    full, rest = steps_of(case)
+    return full + bool(rest)
 
 
 def _fields(case: Case) -> dict[str, Any]:
@@ -96,9 +107,9 @@ def _fields(case: Case) -> dict[str, Any]:
 class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types
     """Tells the time of every epoch, validation apart, and stops at a loss that is no number."""
 
-    def __init__(self, case: Case, tell: Tell) -> None:
+    def __init__(self, case: Case, tell: Tell, kept: Steps | None = None) -> None:
         super().__init__()
-        self._case, self._tell = case, tell
+        self._case, self._tell, self._kept = case, tell, kept
         self._begin = self._validation = 0.0
         self._validation_begin = 0.0
         self.diverged = False
@@ -129,6 +140,7 @@ class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships
             samples=samples_of(self._case),
             loss=loss,
             metric=float(logs["val_accuracy"]) if self._case.validation else None,
+            step_seconds=self._kept.untold() if self._kept else None,
         )
         self.diverged = not math.isfinite(loss)
         self.model.stop_training = self.diverged
@@ -138,9 +150,9 @@ class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships
 class StepStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types
     """Times every call of the train function; having it makes Keras wait for each one."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Steps, steps_of_epoch: int) -> None:
         super().__init__()
-        self.seconds: list[float] = []
+        self._kept, self._steps_of_epoch = kept, steps_of_epoch
         self._begin = 0.0
         self._first = 0
 
@@ -153,5 +165,6 @@ class StepStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships 
         """The call has ended once its loss is a number here."""
         float(logs["loss"])
         taken = time.perf_counter() - self._begin
-        steps = max(batch - self._first + 1, 1)
-        self.seconds += [taken / steps] * steps
+        # The last call of an epoch may hold fewer steps than Keras says it does.
+        last = min(batch, self._steps_of_epoch - 1)
+        self._kept.add(taken, max(last - self._first + 1, 1))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runners.child.clock import lap
+from runners.child.clock import Steps, lap
 
 Tell = Callable[..., None]
 PROBED_STEPS: Final = 50
@@ -51,47 +51,62 @@ def run(
     per_step: bool = False,
     now: Callable[[], float] = time.perf_counter,
 ) -> Paced:
-    """Run `epochs` epochs, telling `training` and each `epoch` as it ends."""
+    """Run `epochs` epochs, telling `training` and each `epoch` as it ends.
+
+    `per_step` waits for every step and tells each step's time with its epoch.
+    """
     tell("training")
-    seconds: list[float] = []
+    kept = Steps() if per_step else None
     first_s = 0.0
     for number in range(1, epochs + 1):
         stamps = [now()]
         calls = list(zip(epoch.calls, epoch.steps, strict=True))
         value = math.nan
         if number == 1:
-            (call, _), *calls = calls
-            first = lap(call, epoch.arrived, now)
-            first_s, value = first.seconds, first.value
-        value = _rest(calls, epoch, value, seconds if per_step else None, now)
+            first_s, value = _first(calls.pop(0), epoch, kept, now)
+        value = _rest(calls, epoch, value, kept, now)
         stamps.append(now())
         told = epoch.validate() if epoch.validate else None
         stamps.append(now())
-        tell("epoch", epoch=number, **_told(epoch, value, stamps, told))
+        single = kept.untold() if kept else None
+        tell("epoch", epoch=number, step_seconds=single, **_told(epoch, value, stamps, told))
         if epoch.learns and not math.isfinite(value):
-            return Paced(first_step_s=first_s, step_seconds=tuple(seconds), diverged=True)
+            later = tuple(kept.later()) if kept else ()
+            return Paced(first_step_s=first_s, step_seconds=later, diverged=True)
     tell("timed")
-    if not per_step:
-        seconds = _probe(epoch, now)
+    seconds = kept.later() if kept else _probe(epoch, now)
     return Paced(first_step_s=first_s, step_seconds=tuple(seconds), diverged=False)
+
+
+def _first(
+    call: tuple[Callable[[], Any], int],
+    epoch: Epoch,
+    kept: Steps | None,
+    now: Callable[[], float],
+) -> tuple[float, float]:
+    """Time of the very first call [s], and its value."""
+    took = lap(call[0], epoch.arrived, now)
+    if kept:
+        kept.add(took.seconds, call[1])
+    return took.seconds, took.value
 
 
 def _rest(
     calls: Sequence[tuple[Callable[[], Any], int]],
     epoch: Epoch,
     value: float,
-    seconds: list[float] | None,
+    kept: Steps | None,
     now: Callable[[], float],
 ) -> float:
     """Run the calls; the value of the last one, once it has arrived."""
-    if seconds is None:
+    if kept is None:
         handle = None
         for call, _ in calls:
             handle = call()
         return epoch.arrived(handle) if calls else value
     for call, steps in calls:
         took = lap(call, epoch.arrived, now)
-        seconds += [took.seconds / steps] * steps
+        kept.add(took.seconds, steps)
         value = took.value
     return value
 
@@ -112,10 +127,9 @@ def _told(
 
 def _probe(epoch: Epoch, now: Callable[[], float]) -> list[float]:
     """Times of up to 50 steps, each waited for, after all epochs were timed [s]."""
-    seconds: list[float] = []
+    probed = Steps()
     for call, steps in zip(epoch.calls, epoch.steps, strict=True):
-        if len(seconds) >= PROBED_STEPS:
+        if len(probed.seconds) >= PROBED_STEPS:
             break
-        took = lap(call, epoch.arrived, now)
-        seconds += [took.seconds / steps] * steps
-    return seconds
+        probed.add(lap(call, epoch.arrived, now).seconds, steps)
+    return probed.seconds

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from planner.estimate import Refusal
 from planner.utilization import DATA_SHEETS, sentence, utilizations
 
 ROW = {
@@ -52,3 +55,36 @@ def test_the_sentence_names_speed_and_both_peaks() -> None:
         "it (600 TFLOP/s) and 9.2% of its data sheet (989 TFLOP/s)."
     )
     assert sentence({}) is None
+
+
+def test_a_run_faster_than_the_product_beside_it_has_no_share_of_it() -> None:
+    slow = ROW | {"gemm_flops_per_s": 90e12, "accelerator_model_name": None}
+    [used] = utilizations(slow)
+    assert isinstance(used.share, Refusal)
+    assert used.peak_flops_per_s == 90e12
+    assert sentence(slow) == (
+        "The network's operations run at 90.7 TFLOP/s. Their share of a matrix product measured "
+        "beside it (90 TFLOP/s) cannot be told from this run: the matrix product met a slower "
+        "moment of the machine than the run did. See a quieter run of the same machine."
+    )
+
+
+def test_one_peak_that_cannot_be_leaves_the_other_one_told() -> None:
+    told = sentence(ROW | {"gemm_flops_per_s": 90e12}) or ""
+    assert "90.7 TFLOP/s: 9.2% of its data sheet (989 TFLOP/s). Their share of a matrix" in told
+    above = sentence(ROW | {"throughput": 2e4, "gemm_flops_per_s": None}) or ""
+    assert "that is more than the card can do" in above
+    assert "%" not in above
+
+
+def test_a_run_as_fast_as_its_peak_uses_all_of_it() -> None:
+    assert utilizations(ROW | {"gemm_flops_per_s": 90.7e12})[0].share == 1.0
+
+
+@given(*[st.floats(1e-3, 1e18)] * 3)
+def test_no_percentage_is_above_100(flops: float, samples_per_s: float, peak: float) -> None:
+    row = {"train_flops_per_sample": flops, "throughput": samples_per_s, "gemm_flops_per_s": peak}
+    told = sentence(row)
+    assert told is not None
+    shares = [float(word[:-1]) for word in told.split() if word.endswith("%")]
+    assert shares == [] or shares[0] <= 100.0

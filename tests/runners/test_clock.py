@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.child import pace
-from runners.child.clock import lap, quantiles
+from runners.child.clock import KEPT_STEPS, Steps, lap, quantiles
 from runners.child.pace import Epoch, Paced
 from runners.supervise import ROOT
 
@@ -106,6 +106,40 @@ def test_steps_of_one_call_share_its_time() -> None:
     paced, _ = run(LateDevice(1.0, host_s=0.0), calls=4, epochs=1, steps=10)
     assert len(paced.step_seconds) == 40
     assert all(math.isclose(s, 0.1) for s in paced.step_seconds)
+
+
+def test_every_step_of_the_timed_epochs_is_told_and_their_sum_is_the_epochs() -> None:
+    device = LateDevice(0.5, host_s=0.01)
+    paced, told = run(device, calls=7, epochs=3, per_step=True)
+    epochs = [e for e in told if e["event"] == "epoch"]
+    assert [len(e["step_seconds"]) for e in epochs] == [7, 7, 7]
+    for told_of in epochs:
+        assert math.isclose(sum(told_of["step_seconds"]), told_of["epoch_s"])
+    assert epochs[0]["step_seconds"][0] == paced.first_step_s
+    assert len(paced.step_seconds) == 3 * 7 - 1, "the first one traces: no quantile holds it"
+
+
+def test_steps_of_one_call_are_told_each() -> None:
+    paced, told = run(LateDevice(1.0, host_s=0.0), calls=4, epochs=2, steps=5, per_step=True)
+    epochs = [e for e in told if e["event"] == "epoch"]
+    assert [e["step_seconds"] for e in epochs] == [[0.2] * 20] * 2
+    assert len(paced.step_seconds) == 40 - 5
+
+
+def test_steps_that_nobody_waits_for_are_not_told() -> None:
+    _, told = run(LateDevice(0.5), calls=7, epochs=2)
+    assert [e["step_seconds"] for e in told if e["event"] == "epoch"] == [None, None]
+
+
+@given(st.lists(st.integers(0, 9_000), max_size=6))
+def test_steps_are_told_once_and_no_more_than_a_row_keeps(epochs: list[int]) -> None:
+    steps, told = Steps(), []
+    for number in epochs:
+        for place in range(number):
+            steps.add(float(place), 1)
+        told += steps.untold()
+    assert told == steps.seconds[:KEPT_STEPS]
+    assert steps.later() == steps.seconds[1:]
 
 
 def test_validation_is_inside_the_epoch_and_told_apart() -> None:

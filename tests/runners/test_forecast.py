@@ -75,6 +75,21 @@ def test_steps_looked_at_after_the_epochs_count_as_steps_and_not_as_start() -> N
     assert math.isclose(made.seconds, START_S + (4 * 100 + 50) * step_s(32), rel_tol=1e-6)
 
 
+def test_validation_counts_once_an_epoch_and_its_tracing_once_a_run() -> None:
+    """One of 10 samples takes 0.4 s, the first one 2 s more; the law says the rest."""
+    known = [
+        {**r, "validation_s": 0.4, "validation_samples_per_epoch": 10,
+              "later_epoch_mean_s": r["later_epoch_mean_s"] + 0.4,
+              "extra": json.dumps({"wall_s": r["total_s"] + 3.0 + 3 * 0.4 + 2.0})}
+        for r in KNOWN
+    ]  # fmt: skip
+    one = case(batch=32, train_samples=3_200, epochs=4, validation=True, validation_samples=20)
+    made = forecast(one, known, HERE)
+    assert made is not None
+    wanted = START_S + 2.0 + 4 * (100 * step_s(32) + 2 * 0.4)
+    assert math.isclose(made.seconds, wanted, rel_tol=1e-6)
+
+
 def test_what_an_epoch_adds_to_its_steps_is_told_by_probes() -> None:
     probes = [
         as_probe(measured(case(batch=b, train_samples=2 * b, timing="per step"),

@@ -317,10 +317,11 @@ def test_a_seed_gives_the_same_accuracy_in_another_process(forms: Forms) -> None
 
 
 def test_operations_are_those_of_the_smaller_network_that_was_timed(forms: Forms) -> None:
-    told = child(a_case("simple-cnn", "structured 50 %", engine="predict"))
+    told = child(a_case("simple-cnn", "structured 50 %", engine="predict", timing="per step"))
     before = forms["simple-cnn", "structured 50 %", "float32"]
     assert told["epoch"]["samples"] == 256
     assert told["epoch"]["loss"] is None
+    assert len(told["epoch"]["step_seconds"]) == 256 // 64
     assert told["result"]["extra"]["flops_by_hand"] == before["forward"]
     assert told["result"]["columns"]["train_flops_method"].endswith(", forward")
     counted = told["result"]["columns"]["train_flops_per_sample"]
@@ -331,6 +332,7 @@ def test_operations_are_those_of_the_smaller_network_that_was_timed(forms: Forms
 def test_int8_runs_on_jax_without_tensorflow(engine: str) -> None:
     case = a_case("mlp", "int8", backend="jax", engine=engine, jit=True)
     told = child(case)
+    assert told["imported"]["extra"] == {}, "JAX cannot be asked for its threads"
     before = told["built"]["extra"]["float32_accuracy"]
     assert before > 0.9
     assert abs(told["built"]["columns"]["final_metric"] - before) < 0.03

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow.parquet as pq
 import pytest
 
 from planner.store import Store
@@ -32,6 +33,7 @@ options = { units = 16 }
 engine = "fit"
 [[runs]]
 feed = ["numpy", "PyDataset"]
+timing = "per step"
 [[runs]]
 feed = "numpy"
 learning_rate = 1e12
@@ -81,10 +83,23 @@ def test_a_sweep_runs_and_its_rows_are_read_where_the_pages_are(
     assert all(r["step_s"] > 0 and r["pre_train_s"] > 0 for r in good)
 
 
+def test_a_run_timed_step_by_step_keeps_every_step_of_its_epochs(
+    tiny: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    files = (tiny[0] / "results" / "tiny").glob("*.parquet")
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    assert {r["timing"]: len(r["steps"] or ()) for r in rows} == {"per step": 9, "per epoch": 0}
+    for row in (r for r in rows if r["steps"]):
+        assert [s["step"] for s in row["steps"]] == list(range(1, 10))
+        for number, epoch in enumerate(row["epochs"]):
+            steps_s = sum(s["step_s"] for s in row["steps"][3 * number : 3 * number + 3])
+            assert 0 < steps_s <= epoch["epoch_s"]
+
+
 def test_what_is_done_on_jax_is_not_measured_again(
     tiny: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     tmp, _ = tiny
     done = _run(tmp, "resume")
-    assert (done.returncode, "nothing to do" in done.stdout) == (0, True), done.stderr
+    assert (done.returncode, "nothing to do" in done.stdout) == (1, True), "one run diverged"
     assert len(list((tmp / "results" / "tiny").glob("*.parquet"))) == 3

@@ -44,6 +44,7 @@ def run(engine, mode, feed, timing, together):
     told = []
     paced = _run(case, model, data, None, lambda event, **more: told.append((event, more)))
     return {"epochs": [m["epoch_s"] for e, m in told if e == "epoch"],
+            "kept": [m["step_seconds"] for e, m in told if e == "epoch"],
             "first": paced["first_step_s"], "steps": list(paced["step_seconds"])}
 
 backend.prepare(Case(sweep="s", workload="mlp", dataset="digits", train_samples=1,
@@ -56,6 +57,7 @@ WAYS: Final = {
         ("loop", "training", "tf.data", "per step", 1),
         ("loop", "training", "tf.data", "per epoch", 3),
         ("fit", "training", "tf.data", "per epoch", 1),
+        ("fit", "training", "tf.data", "per step", 4),
         ("loop", "inference", "tf.data", "per epoch", 1),
         ("predict", "inference", "tf.data", "per epoch", 1),
     ],
@@ -80,3 +82,7 @@ def test_whatever_is_timed_lasts_at_least_as_long_as_the_late_steps_in_it(backen
         assert told["first"] >= SLEEP_S, way
         assert len(told["steps"]) >= STEPS, way
         assert sum(told["steps"]) >= len(told["steps"]) * SLEEP_S * 0.999, way
+        if "per step" in way:
+            for kept, epoch_s in zip(told["kept"], told["epochs"], strict=True):
+                assert len(kept) == STEPS, way
+                assert STEPS * SLEEP_S * 0.999 <= sum(kept) <= epoch_s, way

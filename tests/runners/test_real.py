@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import pyarrow.parquet as pq
 
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
@@ -24,6 +27,7 @@ train_samples = 96
 options = { units = 16 }
 [[runs]]
 batch = 32
+timing = "per step"
 [[runs]]
 batch = 32
 learning_rate = 1e12
@@ -48,6 +52,11 @@ def _run(tmp: Path, spec: str, *more: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+def _rows(place: Path) -> list[dict[str, Any]]:
+    """The rows with their lists, as a notebook would read them."""
+    return [row for file in place.glob("*.parquet") for row in pq.read_table(file).to_pylist()]
+
+
 def test_a_real_run_is_ok_and_one_with_an_absurd_learning_rate_is_nan(tmp_path: Path) -> None:
     done = _run(tmp_path, SPEC)
     assert done.returncode == 1, done.stderr
@@ -59,6 +68,13 @@ def test_a_real_run_is_ok_and_one_with_an_absurd_learning_rate_is_nan(tmp_path: 
     assert found["ok"]["epochs_measured"] == 3
     assert found["ok"]["train_flops_per_sample"] > 0
     assert verify_folder(folder(tmp_path / "results")).problems == ()
+    assert json.loads(found["ok"]["extra"])["threads_default"] == len(os.sched_getaffinity(0))
+    [kept] = [r for r in _rows(tmp_path / "results" / "mine") if r["status"] == "ok"]
+    assert [s["step"] for s in kept["steps"]] == list(range(1, 3 * 3 + 1))
+    assert kept["steps"][0]["step_s"] == kept["first_step_s"]
+    for number, epoch in enumerate(kept["epochs"]):
+        steps_s = sum(s["step_s"] for s in kept["steps"][3 * number : 3 * number + 3])
+        assert 0 < steps_s <= epoch["epoch_s"]
 
 
 def test_a_real_run_above_its_memory_is_out_of_memory_and_tried_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from planner.records import Row, check_rows, complete
 from runners import machine
+from runners.child.clock import KEPT_STEPS
 from runners.events import Event
 from runners.rows import planned, row_of
 from runners.supervise import Ended, Status
@@ -54,6 +55,39 @@ def test_validation_is_inside_epochs_and_outside_steps() -> None:
     assert (row["later_epoch_mean_s"], row["validation_s"]) == (3.0, 1.0)
     assert (row["step_s"], row["throughput"]) == (1.0, 32.0)
     assert row["validation_samples_per_epoch"] == 10
+
+
+def test_the_first_validation_which_traces_is_not_in_their_mean() -> None:
+    checks = (0.197, 0.008, 0.010)
+    told = [epoch(n, 4.0, check_s) for n, check_s in enumerate(checks, 1)]
+    row = made(told, validation=True, validation_samples=10)
+    assert row["validation_s"] == pytest.approx(0.009)
+    assert row["step_s"] * row["steps_per_epoch"] + row["validation_s"] == pytest.approx(
+        row["later_epoch_mean_s"]
+    )
+    assert made(told[:1], validation=True, validation_samples=10)["validation_s"] == 0.197
+
+
+def test_a_run_timed_step_by_step_keeps_its_steps_in_order() -> None:
+    told = [epoch(1, 4.0) | {"step_seconds": [3.0, 1.0]},
+            epoch(2, 2.5) | {"step_seconds": [1.5, 1.0]}]  # fmt: skip
+    row = made(told, timing="per step")
+    assert row["steps"] == [{"step": 1, "step_s": 3.0}, {"step": 2, "step_s": 1.0},
+                            {"step": 3, "step_s": 1.5}, {"step": 4, "step_s": 1.0}]  # fmt: skip
+    assert check_rows([complete(row)]) == []
+    assert "steps" not in made(told)
+    assert "steps" not in made([epoch(1, 4.0)], timing="per step")
+
+
+def test_a_long_run_keeps_its_first_steps() -> None:
+    told = [epoch(n, 9.0) | {"step_seconds": [float(n)] * 15_000} for n in (1, 2)]
+    steps = made(told, timing="per step")["steps"]
+    assert (len(steps), steps[-1]) == (KEPT_STEPS, {"step": KEPT_STEPS, "step_s": 2.0})
+
+
+@pytest.mark.parametrize("told", [5, "no", {"1": 2}, None])
+def test_steps_that_are_no_list_are_none(told: object) -> None:
+    assert "steps" not in made([epoch(1, 4.0) | {"step_seconds": told}], timing="per step")
 
 
 def test_one_epoch_says_nothing_of_later_ones() -> None:
