@@ -42,6 +42,13 @@ def _pages() -> dict[str, list[st.Page]]:
                 url_path="throughput",
                 help="Samples per second against batch size",
             ),
+            st.Page(
+                PAGES / "steps_to_target.py",
+                title="Steps to target",
+                icon=":material/flag:",
+                url_path="steps-to-target",
+                help="From which batch on more data parallelism stops paying",
+            ),
         ],
         "Data": [
             st.Page(

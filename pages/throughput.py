@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
 import streamlit as st
 
-from pages.parts import asked, theme, widgets
-from pages.parts.links import Link, slugs
+from pages.parts import asked, curve_choice, factor, suspect_switch, theme, widgets
+from pages.parts.curve_lines import lines
+from pages.parts.links import Link
 from pages.parts.state import store
 from planner import curves, figures
 from planner.curves import SystemCurve
-from planner.estimate import Estimate, Floats, Refusal
+from planner.estimate import Refusal
 from planner.export import Record, Report, csv_text, html_page
 from planner.forms import form_rows
-from planner.palette import LIGHT_THEME, Theme, slots
-from planner.runs import Run
+from planner.palette import LIGHT_THEME
 from planner.store import Store
-
-MOST_CURVES = 12
-MOST_BESIDE = 4
 
 
 def show() -> None:
@@ -28,13 +26,17 @@ def show() -> None:
     link = Link("throughput")
     shared = store()
     st.title("Throughput")
-    choices = _choices(link, shared)
+    left_out = suspect_switch.left_out(link, shared)
+    choice = curve_choice.draw(link, shared, left_out)
     link.one("scale", ["log", "linear"], "log")
+    if choice is None:
+        link.write()
+        link.tell()
+        return
+    everything, chosen, workload = choice.everything, choice.chosen, choice.workload
+    effects = factor.offer(link, shared, workload, left_out)
     link.write()
     link.tell()
-    if choices is None:
-        return
-    everything, chosen = choices
     if not chosen:
         widgets.nothing(
             "No curve is chosen.",
@@ -43,82 +45,18 @@ def show() -> None:
             lambda: link.forget("systems", "patterns"),
             key="throughput.back",
         )
+        if effects:  # epochs can be compared where no step was timed
+            factor.draw(link, effects, workload)
         return
     _answer(link, everything, chosen, shared)
-    _charts(link, everything, chosen)
+    _charts(link, everything, chosen, shared)
     _tables(chosen, shared)
+    factor.draw(link, effects, workload)
     _forms(chosen, shared)
 
 
-def _choices(link: Link, shared: Store) -> tuple[list[SystemCurve], list[SystemCurve]] | None:
-    workloads = slugs(asked.workloads(shared))
-    if not workloads:
-        widgets.nothing(
-            "There is no run yet.",
-            "No result folder holds a good run.",
-            "Look again",
-            lambda: None,
-            key="throughput.again",
-        )
-        return None
-    workload = link.one("workload", list(workloads), next(iter(workloads)))
-    first, second = st.columns(2, vertical_alignment="bottom")
-    first.selectbox(
-        "Workload", list(workloads), format_func=workloads.__getitem__, key=link.key("workload")
-    )
-    patterns = slugs(asked.patterns(shared, workloads[workload]))
-    link.many("patterns", list(patterns), list(patterns)[:1])
-    shown = second.multiselect(
-        "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
-    )
-    of_pattern = [asked.runs_of(shared, workloads[workload], p) for p in patterns.values()]
-    widgets.cut_short(max(of_pattern, key=len, default=[]))
-    runs = [run for runs in of_pattern for run in runs]
-    everything = curves.curves_of(runs)
-    systems = slugs(dict.fromkeys(c.runs[0].system for c in everything))
-    link.many("systems", list(systems), list(systems)[:MOST_CURVES], MOST_CURVES)
-    wanted = st.multiselect(
-        "Systems",
-        list(systems),
-        key=link.key("systems"),
-        format_func=systems.__getitem__,
-        max_selections=MOST_CURVES,
-    )
-    chosen = curves.curves_of(
-        [
-            r
-            for r in runs
-            if r.pattern in {patterns[p] for p in shown}
-            and r.system in {systems[s] for s in wanted}
-        ]
-    )
-    others = {name: label for name, label in workloads.items() if name != workload}
-    if others:
-        link.many("beside", list(others), [], MOST_BESIDE)
-        beside = st.multiselect(
-            "Curves of other workloads beside",
-            list(others),
-            key=link.key("beside"),
-            format_func=others.__getitem__,
-            max_selections=MOST_BESIDE,
-            placeholder="None",
-        )
-        if beside:
-            more = [r for name in beside for r in _best_known(shared, others[name])]
-            chosen = curves.curves_of([*(r for c in chosen for r in c.runs), *more])
-    if len(chosen) > MOST_CURVES:
-        st.caption(f"The first {MOST_CURVES} of {len(chosen)} curves; choose fewer above.")
-    return everything, chosen[:MOST_CURVES]
-
-
-def _best_known(shared: Store, workload: str) -> list[Run]:
-    """Runs of another workload under its best documented input pattern."""
-    patterns = asked.patterns(shared, workload)
-    return asked.runs_of(shared, workload, next(iter(patterns))) if patterns else []
-
-
 def _answer(
-    link: Link, everything: list[SystemCurve], chosen: list[SystemCurve], shared: Store
+    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> None:
     sentences = _sentences(chosen)
     with st.container(border=True):
@@ -140,6 +78,8 @@ def _answer(
                 key="throughput.report",
                 width="content",
             )
+        drawn = [run for one in chosen for run in (*one.points, *one.left_out)]
+        suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
 def _sentences(chosen: list[SystemCurve]) -> list[str]:
@@ -164,58 +104,11 @@ def _speed(one: SystemCurve) -> float:
     return 0.0 if isinstance(one.curve, Refusal) else float(one.curve.asymptotic_throughput.value)
 
 
-def lines(chosen: list[SystemCurve], everything: list[SystemCurve]) -> list[figures.ThroughputLine]:
-    """Points, curve, band and residuals of each chosen curve, ready to draw."""
-    colour = slots([c.key for c in chosen], [c.key for c in everything])
-    return [_line(c, colour[c.key]) for c in chosen]
-
-
-def _line(one: SystemCurve, slot: int) -> figures.ThroughputLine:
-    grid = curves.grid_of(one)
-    value, low, high = _along(one, grid)
-    measured = one.batch / one.step_s
-    left = float(one.batch.min()) if one.batch.size else float(grid[0])
-    right = float(one.batch.max()) if one.batch.size else float(grid[-1])
-    against = (
-        np.empty(0)
-        if isinstance(one.curve, Refusal) or not one.curve.n
-        else 1.0 / (1.0 + one.curve.residuals) - 1.0
-    )
-    return figures.ThroughputLine(
-        label=one.label,
-        short=one.label if len(one.label) < 28 else f"{one.label[:26]}…",
-        device_kind=one.device_kind,
-        slot=slot,
-        measured_batch=one.batch,
-        measured=measured,
-        batch=grid,
-        value=value,
-        low=low,
-        high=high,
-        smallest=left,
-        largest=right,
-        residuals=against,
-    )
-
-
-def _along(one: SystemCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
-    nothing = np.full(grid.shape, np.nan)
-    if isinstance(one.curve, Refusal):
-        return nothing, nothing, nothing
-    e = one.curve.throughput(grid)
-    if not isinstance(e, Estimate):
-        return nothing, nothing, nothing
-    return np.asarray(e.value), np.asarray(e.low), np.asarray(e.high)
-
-
-def _figure(
-    chosen: list[SystemCurve], everything: list[SystemCurve], look: Theme, *, log: bool
-) -> object:
-    return figures.throughput(lines(chosen, everything), look, log=log)
-
-
-def _charts(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]) -> None:
-    drawn, look = lines(chosen, everything), theme.current()
+def _charts(
+    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
+) -> None:
+    drawn = lines(chosen, everything, asked.suspects(shared).names)
+    look = theme.current()
     with st.container(border=True):
         widgets.scale("Samples per second against batch size", link.key("scale"))
         log = st.session_state[link.key("scale")] == "log"
@@ -226,9 +119,9 @@ def _charts(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]
         )
         st.caption(
             "Markers are measured, lines fitted, bands 90\u00a0% for one new measurement; "
-            "dashed grey lies beyond what was measured."
+            f"dashed grey lies beyond what was measured.{_open_markers(drawn)}"
         )
-    if any(x.residuals.size for x in drawn):
+    if any(np.isfinite(x.measured.residuals).any() for x in drawn):
         with st.container(border=True):
             st.markdown("**How far each step time lies from its fit**")
             widgets.chart(
@@ -236,6 +129,13 @@ def _charts(link: Link, everything: list[SystemCurve], chosen: list[SystemCurve]
                 "throughput.residuals",
                 "Relative difference between measured and fitted step times",
             )
+
+
+def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
+    """What open markers are, where there are any."""
+    if any(x.left_out.batch.size for x in drawn):
+        return " Open markers are suspect runs, grey ones left out of the fit."
+    return " Open markers are suspect runs." if any(any(x.measured.flags) for x in drawn) else ""
 
 
 def _tables(chosen: list[SystemCurve], shared: Store) -> None:
@@ -300,29 +200,27 @@ def _shown(row: Record) -> dict[str, object]:
         return {
             "Curve": row["curve"],
             "Points": row["points"],
+            **_left_out(row),
             "v0 (samples/s)": "refused",
             "Notes": f"{row['refused']} {row['measure_next']}",
         }
     return {
         "Curve": row["curve"],
         "Points": row["points"],
-        "v0 (samples/s)": _with_interval(row, "asymptotic_throughput"),
-        "t (s)": _with_interval(row, "overhead_s"),
-        "b50 (samples)": _with_interval(row, "batch_50"),
-        "b90 (samples)": _with_interval(row, "batch_90"),
+        **_left_out(row),
+        "v0 (samples/s)": curves.interval_cell(row, "asymptotic_throughput"),
+        "t (s)": curves.interval_cell(row, "overhead_s"),
+        "b50 (samples)": curves.interval_cell(row, "batch_50"),
+        "b90 (samples)": curves.interval_cell(row, "batch_90"),
         "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
         "Basis": row["basis"],
         "Notes": row["notes"] or "",
     }
 
 
-def _with_interval(row: Record, name: str) -> str:
-    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    text = "no limit" if value is None else curves.count(float(value))
-    if low is None:
-        return text
-    most = "no limit" if high is None else curves.count(float(high))
-    return f"{text} ({curves.count(float(low))} – {most})"
+def _left_out(row: Record) -> dict[str, object]:
+    """How many points are not fitted: a column only where there are any."""
+    return {"Left out": row["left_out"]} if row["left_out"] else {}
 
 
 def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
@@ -344,10 +242,11 @@ def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
 
 
 def _report(
-    address: str, everything: list[SystemCurve], chosen: list[SystemCurve], shared: Store
+    address: str, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> str:
     sentences = _sentences(chosen)
-    figure = _figure(chosen, everything, LIGHT_THEME, log=True)
+    drawn = lines(chosen, everything, asked.suspects(shared).names)
+    figure = figures.throughput(drawn, LIGHT_THEME, log=True)
     return html_page(
         Report(
             title="Throughput against batch size",

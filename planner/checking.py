@@ -13,7 +13,7 @@ import numpy as np
 from planner.estimate import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,6 +68,21 @@ def check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
             f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
             f"{LARGEST:g}. Leave these points out or mark their runs failed."
         )
+
+
+def bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list[str]:
+    """What is wrong with a duration [s], as sentences: it must be finite and above (or at) 0."""
+    if seconds is not None and np.isfinite(seconds) and (seconds > 0.0 or (zero and seconds == 0)):
+        return []
+    took = "has no time" if seconds is None else f"took {seconds:g} s"
+    limit = "at least 0" if zero else "above 0"
+    return [f"{name} {took}. A time must be {limit}. Fix the row or mark it failed."]
+
+
+def speak_once(problems: Sequence[str]) -> None:
+    """Raise one `ValueError` with all that is wrong, so that it can be fixed in one go."""
+    if problems:
+        raise ValueError("\n".join(text[0].upper() + text[1:] for text in problems))
 
 
 def listed(values: Floats, good: NDArray[np.bool_]) -> str:

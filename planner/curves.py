@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,10 @@ from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput,
 
 GRID: Final = 81
 """Points of a drawn curve."""
+NOTHING_LEFT: Final = Refusal(
+    reason="Every run of it is suspect, and suspect runs are left out.",
+    measure_next="Measure these batches again, or keep the suspect runs in the fit.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,23 +26,27 @@ class SystemCurve:
     """The points of one system under one pattern, and the curve through them or a refusal.
 
     `key` names the curve whatever else is shown; `label` says only what tells it from the others
-    that are.
+    that are. `points` are the runs behind `batch` [samples] and `step_s` [s], in rising batch;
+    `left_out` are those that the fit does without, in the same order.
     """
 
     key: str
     label: str
     device_kind: str
     runs: tuple[Run, ...]
+    points: tuple[Run, ...]
+    left_out: tuple[Run, ...]
     batch: Floats
     step_s: Floats
     curve: ThroughputCurve | Refusal
 
 
-def curves_of(runs: Sequence[Run]) -> list[SystemCurve]:
+def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[SystemCurve]:
     """One curve per workload, system, pattern and software of the runs, in their order.
 
     A run counts with a batch and a step time, or with published parameters of a curve. Patterns
-    are named by what tells them apart.
+    are named by what tells them apart. Runs whose ids are in `left_out` are kept as points of
+    their own and not fitted.
     """
     usable = [r for r in runs if r.status == "ok" and (_point(r) or r.asymptotic_throughput)]
     groups: dict[tuple[str, str, str, str], list[Run]] = {}
@@ -55,24 +63,25 @@ def curves_of(runs: Sequence[Run]) -> list[SystemCurve]:
         label = " · ".join(p for p in parts if p)
         name = f"{system} / {pattern} / {software}"
         name = f"{workload} / {name}" if len(workloads) > 1 else name
-        found.append(_curve(name, label, members))
+        found.append(_curve(name, label, members, left_out))
     return found
 
 
 def curve_sentence(one: SystemCurve) -> str:
     """What a curve says, or why there is none, as one sentence."""
     if isinstance(one.curve, Refusal):
-        return f"{one.label}: {one.curve.reason} {one.curve.measure_next}"
+        return f"{one.label}: {one.curve.reason} {one.curve.measure_next}{without(one)}"
     v0, half = one.curve.asymptotic_throughput, one.curve.half_saturation_batch
     if not np.isfinite(float(v0.value)):
-        return f"{one.label}: {v0.reasons[0]}"
-    text = f"{one.label} saturates at {count(v0.value)} samples/s{_interval(v0)}; "
+        return f"{one.label}: {v0.reasons[0]}{without(one)}"
+    text = f"{one.label} saturates at {count(v0.value)} samples/s{interval_text(v0)}; "
     if float(half.value) == 0.0:
-        return text + (
+        text += (
             "no overhead a step was seen: full speed at every measured batch."
             if one.curve.n
             else "no overhead a step was published: full speed at every batch."
         )
+        return f"{text}{without(one)}"
     ninety = one.curve.batch_for(0.9)
     text += (
         f"half of that is reached at batch {size(half.value)}, 90 % at batch {size(ninety.value)}"
@@ -81,7 +90,15 @@ def curve_sentence(one: SystemCurve) -> str:
         most = float(one.batch.max())
         share = most / (most + float(half.value))
         text += f", beyond the largest measured batch ({size(most)}), which reaches {share:.0%}"
-    return f"{text}.".replace("%", " %").replace("  %", " %")
+    return f"{text}.{without(one)}".replace("%", " %").replace("  %", " %")
+
+
+def without(one: SystemCurve) -> str:
+    """How many runs the fit does without, behind a blank; nothing where it has all."""
+    if not one.left_out:
+        return ""
+    many = "1 suspect run is" if len(one.left_out) == 1 else f"{len(one.left_out)} suspect runs are"
+    return f" {many} left out of this fit."
 
 
 def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
@@ -94,7 +111,7 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
     v0 = [float(c.asymptotic_throughput.value) for c in (a.curve, b.curve)]
     fast, slow = (a, b) if v0[0] > v0[1] else (b, a)
     text = f"{fast.label} is faster than {slow.label} above batch {size(crossing.value)}"
-    return f"{text}{_interval(crossing, size)}. {' '.join(crossing.reasons)}".strip()
+    return f"{text}{interval_text(crossing, size)}. {' '.join(crossing.reasons)}".strip()
 
 
 def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
@@ -104,13 +121,23 @@ def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
 
 def point_rows(curves: Sequence[SystemCurve]) -> list[Record]:
     """Every measured point with its fit."""
-    return [r for c in curves for r in _points(c)]
+    return [row for one in curves for row in _points(one)]
+
+
+def fitted_step_s(one: SystemCurve, runs: Sequence[Run]) -> Floats:
+    """What the curve says at the batches of `runs` [s], NaN where it says nothing."""
+    batch = np.array([r.global_batch_size for r in runs], float)
+    told = None if isinstance(one.curve, Refusal) else one.curve.step_time(batch)
+    return np.asarray(told.value) if isinstance(told, Estimate) else np.full(batch.shape, np.nan)
 
 
 def grid_of(one: SystemCurve) -> Floats:
     """Batches [samples] to draw a curve at: from half the smallest to all it may be asked."""
-    if isinstance(one.curve, Refusal) or not one.batch.size:
-        return np.geomspace(1, 8192, GRID) if not one.batch.size else one.batch
+    if not one.batch.size:
+        known = [float(r.global_batch_size or 1) for r in one.left_out]
+        return np.unique(known) if known else np.geomspace(1, 8192, GRID)
+    if isinstance(one.curve, Refusal):
+        return one.batch
     low, high = one.batch.min() / 2, min(one.curve.answers_up_to_batch, 4 * one.batch.max())
     edges = [one.batch.min(), one.batch.max()]
     return np.unique(np.r_[np.geomspace(low, high, GRID), edges])
@@ -128,22 +155,56 @@ def size(batch: float | Floats) -> str:
     return f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
 
 
+def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -> str:
+    """The interval of a number in brackets, in front of a blank; nothing where it has none."""
+    low, high = float(e.low), float(e.high)
+    if not np.isfinite(low):
+        return ""
+    if not np.isfinite(high):
+        return f" ({e.level:.0%}: at least {write(low)})".replace("%", " %")
+    return f" ({e.level:.0%}: {write(low)} to {write(high)})".replace("%", " %")
+
+
+def interval_cell(row: Record, name: str, write: Callable[[float | Floats], str] = count) -> str:
+    """`name` of a row with `name_low` and `name_high`, for a table: 258.1 (250.2 – 266.3)."""
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    text = "no limit" if value is None else write(float(value))
+    if low is None:
+        return text
+    most = "no limit" if high is None else write(float(high))
+    return f"{text} ({write(float(low))} – {most})"
+
+
+def cell(value: float | Floats) -> float | None:
+    """A number as tables keep it, to six digits; None where it is not finite."""
+    number = float(value)
+    return float(f"{number:.6g}") if np.isfinite(number) else None
+
+
 def _point(run: Run) -> bool:
     return run.global_batch_size is not None and run.step_time_s is not None
 
 
-def _curve(key: str, label: str, runs: Sequence[Run]) -> SystemCurve:
-    pairs = sorted((r.global_batch_size or 0, r.step_time_s or 0.0) for r in runs if _point(r))
-    batch, step = np.array([p[0] for p in pairs], float), np.array([p[1] for p in pairs], float)
+def _curve(key: str, label: str, runs: Sequence[Run], left_out: Collection[str]) -> SystemCurve:
+    points = sorted(filter(_point, runs), key=lambda r: (r.global_batch_size or 0, _step_s(r)))
+    fitted = [r for r in points if r.run_id not in left_out]
+    batch = np.array([r.global_batch_size for r in fitted], float)
+    step = np.array([_step_s(r) for r in fitted], float)
     return SystemCurve(
         key=key,
         label=label,
         device_kind=runs[0].device_kind,
         runs=tuple(runs),
+        points=tuple(fitted),
+        left_out=tuple(r for r in points if r.run_id in left_out),
         batch=batch,
         step_s=step,
         curve=_fitted(batch, step, runs),
     )
+
+
+def _step_s(run: Run) -> float:
+    return run.step_time_s or 0.0
 
 
 def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve | Refusal:
@@ -152,7 +213,9 @@ def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve
             return fit_throughput(batch, step)
         except ValueError as problem:  # a file may hold any number: the page stays
             return Refusal(reason=str(problem), measure_next="Measure these batches again.")
-    told = next(r for r in runs if r.asymptotic_throughput is not None)
+    told = next((r for r in runs if r.asymptotic_throughput is not None), None)
+    if told is None:
+        return NOTHING_LEFT
     return published_curve(float(told.asymptotic_throughput or 0), float(told.overhead_s or 0))
 
 
@@ -166,32 +229,28 @@ def _told_apart(patterns: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _interval(e: Estimate, write: Callable[[float | Floats], str] = count) -> str:
-    low, high = float(e.low), float(e.high)
-    if not np.isfinite(low):
-        return ""
-    if not np.isfinite(high):
-        return f" ({e.level:.0%}: at least {write(low)})".replace("%", " %")
-    return f" ({e.level:.0%}: {write(low)} to {write(high)})".replace("%", " %")
-
-
 def _row(one: SystemCurve) -> Record:
     if isinstance(one.curve, Refusal):
         return {
             "curve": one.label,
             "points": int(one.batch.size),
+            "left_out": len(one.left_out),
             "refused": one.curve.reason,
             "measure_next": one.curve.measure_next,
         }
     c = one.curve
-    row: dict[str, str | float | int | bool | None] = {"curve": one.label, "points": c.n}
+    row: dict[str, str | float | int | bool | None] = {
+        "curve": one.label,
+        "points": c.n,
+        "left_out": len(one.left_out),
+    }
     for name, e in (
         ("asymptotic_throughput", c.asymptotic_throughput),
         ("overhead_s", c.overhead_s),
         ("batch_50", c.half_saturation_batch),
         ("batch_90", c.batch_for(0.9)),
     ):
-        row |= {name: _cell(e.value), f"{name}_low": _cell(e.low), f"{name}_high": _cell(e.high)}
+        row |= {name: cell(e.value), f"{name}_low": cell(e.low), f"{name}_high": cell(e.high)}
     notes = (*c.warnings, *c.asymptotic_throughput.reasons)
     scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
     return row | {
@@ -202,25 +261,22 @@ def _row(one: SystemCurve) -> Record:
 
 
 def _points(one: SystemCurve) -> list[Record]:
+    runs = (*one.points, *one.left_out)
     rows: list[Record] = []
-    for batch, step in zip(one.batch, one.step_s, strict=True):
-        fitted = None if isinstance(one.curve, Refusal) else one.curve.step_time(batch)
-        fit = float(fitted.value) if isinstance(fitted, Estimate) else None
+    for run, fit in zip(runs, fitted_step_s(one, runs), strict=True):
+        batch, step, known = run.global_batch_size or 0, _step_s(run), bool(np.isfinite(fit))
         rows.append(
             {
                 "curve": one.label,
-                "global_batch_size": int(batch),
+                "global_batch_size": batch,
                 "step_s": round(step, 6),
                 "samples_per_s": round(batch / step, 4),
-                "fitted_step_s": None if fit is None else round(fit, 6),
-                "measured_against_fit_percent": None
-                if fit is None
-                else round(100 * (step / fit - 1), 3),
+                "fitted_step_s": round(float(fit), 6) if known else None,
+                "measured_against_fit_percent": round(100 * float(step / fit - 1), 3)
+                if known
+                else None,
+                "in_fit": run not in one.left_out,
+                "run_id": run.run_id,
             }
         )
     return rows
-
-
-def _cell(value: float | Floats) -> float | None:
-    number = float(value)
-    return float(f"{number:.6g}") if np.isfinite(number) else None

@@ -40,11 +40,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from planner.checking import bad_seconds, speak_once
 from planner.estimate import LEVEL, Estimate, Floats, Refusal, t_quantile
 from planner.projection import SESSION_DOF, SESSION_SD
 from planner.ratios import UNDECIDED
 from planner.schema import IDENTITY
-from planner.steadiness import bad_seconds, speak_once
 
 Value = str | bool | int | None
 
@@ -189,7 +189,8 @@ def factor_effect(
     pairs = _pairs(runs, base, changed)
     if not pairs:
         return Refusal(
-            reason=f"No two runs differ in {factor} ({_name(base)} and {_name(changed)}) alone.",
+            reason=f"No two runs differ in {factor} ({value_in_words(base)} and "
+            f"{value_in_words(changed)}) alone.",
             measure_next="Measure one configuration and batch with both.",
         )
     batches = sorted({pair.batch for pair in pairs}, key=lambda b: (b is None, b))
@@ -311,7 +312,10 @@ def _variance(off: Floats) -> tuple[float, float]:
 def _sentence(
     factor: str, pairs: Sequence[_Pair], whole: BatchEffect, by_batch: Sequence[BatchEffect]
 ) -> str:
-    changed, base = _name(pairs[0].changed[0].value), _name(pairs[0].base[0].value)
+    changed, base = (
+        value_in_words(pairs[0].changed[0].value),
+        value_in_words(pairs[0].base[0].value),
+    )
     many = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
     told = f"{factor}, {changed} against {base}, {many}: an epoch takes {_times(whole.per_epoch)}"
     if isinstance(whole.per_image, Estimate):
@@ -324,7 +328,7 @@ def _sentence(
 def _with(pairs: Sequence[_Pair]) -> str:
     """What changed with the factor wherever no two runs agreed in it."""
     mixed = {
-        name: f"{name} ({_name(after)} against {_name(before)})"
+        name: f"{name} ({value_in_words(after)} against {value_in_words(before)})"
         for pair in pairs
         for (name, before), (_, after) in zip(
             pair.base[0].brought, pair.changed[0].brought, strict=True
@@ -348,20 +352,19 @@ def _value(effect: BatchEffect) -> float:
 
 
 def _why(pair: _Pair) -> str:
-    changed, base = (_images(side) for side in (pair.changed, pair.base))
-    where = "" if pair.batch is None else f" at batch {pair.batch}"
+    (trained, validated), (before, seen) = (_images(side) for side in (pair.changed, pair.base))
+    where = "" if pair.batch is None else f"at batch {pair.batch}, "
     return (
-        f" The two answers differ because an epoch was not the same work:{where} {changed} "
-        f"against {base}."
+        f" The two answers differ because an epoch was not the same work ({where}{trained} images "
+        f"trained and {validated} validated against {before} and {seen})."
     )
 
 
-def _images(runs: Sequence[FactorRun]) -> str:
-    trained, validated = (
-        sum(getattr(run, name) or 0 for run in runs) / len(runs)
-        for name in ("samples_per_epoch", "validation_samples_per_epoch")
-    )
-    return f"{trained:,.0f} images trained and {validated:,.0f} validated"
+def _images(runs: Sequence[FactorRun]) -> tuple[str, str]:
+    """How many images an epoch trained on and validated on, on average."""
+    names = ("samples_per_epoch", "validation_samples_per_epoch")
+    first, second = (sum(getattr(run, name) or 0 for run in runs) / len(runs) for name in names)
+    return f"{first:,.0f}", f"{second:,.0f}"
 
 
 def _times(effect: Estimate) -> str:
@@ -371,7 +374,8 @@ def _times(effect: Estimate) -> str:
     return f"{effect.value:.2f} times as long ({told})"
 
 
-def _name(value: Value) -> str:
+def value_in_words(value: Value) -> str:
+    """A factor's value as sentences have it: `on`, `4`, `tf.data`, `not stated`."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "not stated" if value is None else str(value)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +12,12 @@ from numpy.typing import ArrayLike
 
 from planner.durations import in_words
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
-from planner.projection import SESSION_SD, project, project_summary, session_half_width
+from planner.labels import distinct_labels
+from planner.projection import SESSION_SD, project, project_summary
 from planner.ratios import MEASURE_AGAIN
 from planner.runs import Run
+from planner.steadiness import Steadiness, steadiness
+from planner.totals import apart, speed_up
 
 QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
 """Numbers of epochs one asks for most: the columns of article 002's projection table."""
@@ -23,6 +25,10 @@ QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
 CHART_POINTS: Final = 60
+SUSPECT: Final = Refusal(
+    reason="The run is suspect, and suspect runs are left out.",
+    measure_next="Measure this case again, or keep the suspect runs.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +51,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HowLong:
-    """All answers, fastest first and refusals last."""
+    """All answers, fastest first and refusals last.
+
+    `left_out` are the ids of runs that the ranking does without: their totals are refusals.
+    """
 
     epochs: int
     baseline: Option
@@ -53,31 +62,61 @@ class HowLong:
     sentence: str
     undecided: str
     another_session: bool = False
+    rest_like_last: bool = False
+    left_out: frozenset[str] = frozenset()
 
 
-def options_of(runs: Sequence[Run], epoch_s: Mapping[str, Floats] | None = None) -> list[Option]:
+def options_of(
+    runs: Sequence[Run], epoch_s: Mapping[str, Iterable[float]] | None = None
+) -> list[Option]:
     """Options with labels as short as they can be while no two are equal.
 
     A label is system and batch; the software, the result set and a number are added only where
     two runs would otherwise read the same.
     """
     kept = epoch_s or {}
-    labels = _distinct([(_plain(r), r.software, r.result_set) for r in runs])
+    labels = distinct_labels([(_plain(r), r.software, r.result_set) for r in runs])
     return [
         Option(label=label, run=run, epoch_s=tuple(kept.get(run.run_id, ())))
         for label, run in zip(labels, runs, strict=True)
     ]
 
 
+def of_several_kinds(option: Option) -> Steadiness | None:
+    """What its single epochs say, where they are not of one kind; None where they are."""
+    if option.run.status != "ok" or len(option.epoch_s) < 2 or option.run.pre_train_s is None:
+        return None
+    found = steadiness(option.epoch_s)
+    return None if found.steady else found
+
+
+def first_projected(option: Option, *, rest_like_last: bool) -> int:
+    """Fewest epochs that are answered: those before the last kind have to be over."""
+    found = of_several_kinds(option) if rest_like_last else None
+    return found.segments[-1].first_epoch if found else 1
+
+
 def total_time(
-    option: Option, epochs: ArrayLike, *, another_session: bool = False, level: float = LEVEL
+    option: Option,
+    epochs: ArrayLike,
+    *,
+    another_session: bool = False,
+    rest_like_last: bool = False,
+    level: float = LEVEL,
 ) -> Estimate | Refusal:
     """Time of `epochs` epochs [s] on an option, by `planner.projection`; refuses what it must."""
     run, session_sd = option.run, SESSION_SD if another_session else 0.0
     if refused := _refused(run, len(option.epoch_s)):
         return refused
     if len(option.epoch_s) > 1 and run.pre_train_s is not None:
-        return project(run.pre_train_s, option.epoch_s, epochs, level=level, session_sd=session_sd)
+        return project(
+            run.pre_train_s,
+            option.epoch_s,
+            epochs,
+            level=level,
+            session_sd=session_sd,
+            rest_like_last=rest_like_last,
+        )
     return project_summary(
         epochs=epochs,
         later_epoch_mean_s=float(run.later_epoch_mean_s or math.nan),
@@ -92,32 +131,55 @@ def total_time(
 
 
 def how_long(
-    options: Sequence[Option], epochs: int, baseline: str, *, another_session: bool = False
+    options: Sequence[Option],
+    epochs: int,
+    baseline: str,
+    *,
+    another_session: bool = False,
+    rest_like_last: bool = False,
+    left_out: Collection[str] = (),
 ) -> HowLong:
     """Rank the options for `epochs` epochs against the one labelled `baseline`.
 
-    Raises ValueError without options, or where no option has that label.
+    Args:
+        options: what to rank.
+        epochs: N.
+        baseline: the label of the option all are compared with.
+        another_session: totals are asked for another session or machine of the kind.
+        rest_like_last: where epochs are of several kinds, the rest goes on like the last of them.
+        left_out: ids of runs to do without; they are refused, and the sentence counts them.
+
+    Raises:
+        ValueError: no option, or none with that label.
     """
     if not options:
         raise ValueError("There is no option to compare. Choose at least one system.")
     base = next((o for o in options if o.label == baseline), None)
     if base is None:
         raise ValueError(f"{baseline!r} is not among the options. Choose one that is.")
-    totals = [total_time(o, epochs, another_session=another_session) for o in options]
-    here = [total_time(o, epochs) for o in options]  # a ratio adds the sessions' spread itself
+
+    def total(option: Option, *, there: bool) -> Estimate | Refusal:
+        if option.run.run_id in left_out:
+            return SUSPECT
+        return total_time(option, epochs, another_session=there, rest_like_last=rest_like_last)
+
+    here = [total(o, there=False) for o in options]  # a ratio adds the sessions' spread itself
     against = here[options.index(base)]
     answers = [
-        Answer(option=o, total=t, times_faster=_ratio(against, h))
-        for o, t, h in zip(options, totals, here, strict=True)
+        Answer(option=o, total=total(o, there=another_session), times_faster=speed_up(against, h))
+        for o, h in zip(options, here, strict=True)
     ]
     ranked = tuple(sorted(answers, key=_rank))
+    without = frozenset(o.run.run_id for o in options).intersection(left_out)
     return HowLong(
         epochs=epochs,
         baseline=base,
         answers=ranked,
-        sentence=sentence(ranked, epochs, base),
-        undecided=undecided(ranked, epochs),
+        sentence=f"{sentence(ranked, epochs, base)}{_without(len(without))}",
+        undecided=undecided(list(zip(options, here, strict=True))),
         another_session=another_session,
+        rest_like_last=rest_like_last,
+        left_out=without,
     )
 
 
@@ -138,23 +200,28 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     return f"{text}, {times(float(best.times_faster.value))} faster than {other}."
 
 
-def undecided(ranked: Sequence[Answer], epochs: int) -> str:
+def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
     """Which options cannot be told from the fastest, and what to measure; empty where all can.
 
-    `ranked` is fastest first. Two runs are two sessions, whatever the totals are asked for.
+    `totals` are those of the measured sessions: two runs are two sessions in any case.
     """
-    totals = [(a.option, total_time(a.option, epochs)) for a in ranked]
     good = [(o, t) for o, t in totals if isinstance(t, Estimate)]
     if len(good) < 2:
         return ""
-    (best, least), rest = good[0], good[1:]
-    close = [o.label for o, t in rest if not _apart(least, t)]
+    (best, least), *rest = sorted(good, key=lambda known: float(known[1].value))
+    close = [o.label for o, t in rest if not apart(least, t)]
     if not close:
         return ""
     return (
         f"Not decided between {best.label} and {' or '.join(close)}: the difference is smaller "
         f"than the joint interval of two sessions. {MEASURE_AGAIN}"
     )
+
+
+def _without(count: int) -> str:
+    """How many runs the ranking does without, behind a blank."""
+    many = "1 suspect run is" if count == 1 else f"{count} suspect runs are"
+    return f" {many} left out." if count else ""
 
 
 def times(ratio: float) -> str:
@@ -192,37 +259,6 @@ def _refused(run: Run, kept: int) -> Refusal | None:
     return None
 
 
-def _ratio(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate | None:
-    """How many times faster than the baseline: two runs are two sessions, independent in logs."""
-    if isinstance(against, Refusal) or isinstance(total, Refusal):
-        return None
-    ratio = float(against.value) / float(total.value)
-    q = 0.0 if against is total else _joint(against, total)
-    return Estimate(
-        value=ratio,
-        low=ratio * math.exp(-q),
-        high=ratio * math.exp(q),
-        level=total.level,
-        basis=total.basis,
-    )
-
-
-def _apart(a: Estimate | Refusal, b: Estimate | Refusal) -> bool:
-    if isinstance(a, Refusal) or isinstance(b, Refusal):
-        return True
-    gap = abs(math.log(float(a.value) / float(b.value)))
-    return gap > _joint(a, b)
-
-
-def _joint(a: Estimate, b: Estimate) -> float:
-    """Half-width of a ratio of two totals in the logarithm, as `planner.ratios` takes it."""
-    return math.hypot(_log_width(a), _log_width(b), session_half_width(a.level))
-
-
-def _log_width(e: Estimate) -> float:
-    return math.log(float(e.high) / float(e.value))
-
-
 def _rank(answer: Answer) -> tuple[bool, float]:
     refused = isinstance(answer.total, Refusal)
     return refused, 0.0 if isinstance(answer.total, Refusal) else float(answer.total.value)
@@ -231,28 +267,6 @@ def _rank(answer: Answer) -> tuple[bool, float]:
 def _plain(run: Run) -> str:
     batch = run.global_batch_size
     return run.system if batch is None else f"{run.system} · batch {batch:,}"
-
-
-def _distinct(parts: Sequence[tuple[str, ...]]) -> list[str]:
-    """Join as few parts of each label as tell it from the others; number what stays equal."""
-    labels = [p[0] for p in parts]
-    for extra in range(1, len(parts[0]) if parts else 0):
-        shared = Counter(labels)
-        varied = {
-            lab
-            for lab in shared
-            if len({p[extra] for p, x in zip(parts, labels, strict=True) if x == lab}) > 1
-        }
-        labels = [
-            f"{lab} · {p[extra]}" if lab in varied else lab
-            for lab, p in zip(labels, parts, strict=True)
-        ]
-    seen: Counter[str] = Counter()
-    final = []
-    for label in labels:
-        seen[label] += 1
-        final.append(label if seen[label] == 1 else f"{label} · run {seen[label]}")
-    return final
 
 
 def _at_batch(run: Run) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from planner.durations import hms
 from planner.estimate import Estimate, Floats, Refusal
@@ -20,18 +20,29 @@ def basis_in_words(run: Run, epochs: int) -> str:
     return f"{run.basis}, {count}{', projected' if projected else ''}"
 
 
-def answer_rows(result: HowLong) -> list[Record]:
-    """One row per option: total [s and h:mm:ss], interval, ratio, basis, source."""
-    return [_answer_row(a, result) for a in result.answers]
+def answer_rows(result: HowLong, suspect: Mapping[str, str] | None = None) -> list[Record]:
+    """One row per option: total [s and h:mm:ss], interval, ratio, basis, source.
+
+    `suspect` says by run id what is odd about a run.
+    """
+    odd = suspect or {}
+    return [_answer_row(a, result, odd.get(a.option.run.run_id)) for a in result.answers]
 
 
 def epochs_rows(
-    options: Sequence[Option], epochs: Sequence[int] = QUICK, *, another_session: bool = False
+    options: Sequence[Option],
+    epochs: Sequence[int] = QUICK,
+    *,
+    another_session: bool = False,
+    rest_like_last: bool = False,
 ) -> list[Record]:
     """Options against numbers of epochs, in h:mm:ss: article 002's projection table."""
     rows: list[Record] = []
     for option in options:
-        cells = (total_time(option, n, another_session=another_session) for n in epochs)
+        cells = [
+            total_time(option, n, another_session=another_session, rest_like_last=rest_like_last)
+            for n in epochs
+        ]
         rows.append({"Option": option.label} | _clock(epochs, cells))
     return rows
 
@@ -48,7 +59,7 @@ def half_width(total: Estimate) -> str:
     return f"± {share:.1%}".replace("%", " %")
 
 
-def _answer_row(answer: Answer, result: HowLong) -> Record:
+def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
     run, total = answer.option.run, answer.total
     ratio = answer.times_faster
     return {
@@ -68,6 +79,9 @@ def _answer_row(answer: Answer, result: HowLong) -> Record:
         "times_faster_low": None if ratio is None else _round(ratio.low, 4),
         "times_faster_high": None if ratio is None else _round(ratio.high, 4),
         "another_session": result.another_session,
+        "rest_like_last": result.rest_like_last,
+        "suspect": suspect,
+        "left_out": run.run_id in result.left_out,
         "basis": basis_in_words(run, result.epochs),
         "refused": total.reason if isinstance(total, Refusal) else None,
         "measure_next": total.measure_next if isinstance(total, Refusal) else None,

@@ -40,8 +40,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from planner.checking import bad_seconds, speak_once
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
-from planner.steadiness import Steadiness, bad_seconds, speak_once, steadiness
+from planner.steadiness import Steadiness, steadiness
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -8,7 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from planner import convergence
+from planner.answers import TWICE
 from planner.projection import EPOCHS_TO_MEASURE, MAX_CV
+from planner.steadiness import CHANGE, SHORTEST
+from planner.suspects import LEFT_OUT
 from planner.throughput import FALL, FAR, MAX_SCATTER, NARROW, TOO_FAR
 
 
@@ -72,6 +76,20 @@ RULES: Final = (
         measure_next="each phase as a run of its own",
     ),
     Rule(
+        when=f"epochs of several kinds: their time changes by more than {CHANGE:.0%} on the way, "
+        f"for {SHORTEST} epochs or more".replace("%", " %"),
+        then="no projection, unless you say that the rest continues like the last part",
+        why="no mean says what the rest takes; such projections were 37 % wrong",
+        measure_next="at least 3 epochs of each phase",
+    ),
+    Rule(
+        when=f"a suspect run ({', '.join(LEFT_OUT)})",
+        then="marked, kept, and left out of fits and rankings only by a visible switch",
+        why="one sick run of a published sweep of 50 took 1.58 times what its neighbours say; a "
+        "flag accuses nobody",
+        measure_next="the same case again",
+    ),
+    Rule(
         when="the first epoch, or the time before it, is not known",
         then="no total; the time of a later epoch is told",
         why="epoch 1 took up to 5.8 times as long as the others",
@@ -88,5 +106,100 @@ RULES: Final = (
         then="“not decided” is said",
         why="a gap smaller than its doubt is no ranking",
         measure_next="both again, each in two fresh sessions",
+    ),
+    # -- steps to a target ---------------------------------------------------------------------
+    Rule(
+        when="steps to a target known at one batch size",
+        then="no curve; the point is shown",
+        why="taking its samples for other batches was 34 to 76 % wrong (median by data set)",
+        measure_next=f"a batch at least {convergence.NARROW:g} times larger or smaller",
+    ),
+    Rule(
+        when=f"two batch sizes less than {convergence.NARROW:g} times apart",
+        then="steps to a target are told up to twice away",
+        why="two such batches missed the largest by 54 to 663 %",
+        measure_next="the smallest and the largest batch that train, and one between",
+    ),
+    Rule(
+        when=f"a batch above {TWICE:g} times the largest that reached the target",
+        then="dashed line and a wide band",
+        why="15 to 34 % off up to four times the largest",
+        measure_next="a training near that batch",
+    ),
+    Rule(
+        when=f"a batch above {convergence.TOO_FAR:g} times the largest that reached the target",
+        then="refused",
+        why="nothing measured says what happens there",
+        measure_next="a training near that batch",
+    ),
+    Rule(
+        when="the target is not reached by half of the seeds at a batch",
+        then="that batch is left out of the curve and named; refused from there on",
+        why="steps that nobody counted are no number",
+        measure_next="more steps, another learning rate, or an easier target",
+    ),
+    Rule(
+        when="scatter of steps to a target around the law above "
+        f"{convergence.MAX_SCATTER:.0%}".replace("%", " %"),
+        then="no critical batch size",
+        why="tuned workloads scatter by 3 to 19 %",
+        measure_next="the batch that fits worst, its learning rate tuned again, with more seeds",
+    ),
+    Rule(
+        when=f"one batch more than {convergence.OFF:g} times off that law",
+        then="answers carry a warning that names it",
+        why="of 17 tuned workloads none was 1.45 times off",
+        measure_next="that batch, its learning rate tuned again",
+    ),
+    Rule(
+        when="no batch lies within both curves, or neither turns where it was measured",
+        then="no best batch",
+        why="the best batch is where what one curve gains the other loses",
+        measure_next="step times and steps to the target at one batch of each other's range",
+    ),
+    # -- devices -------------------------------------------------------------------------------
+    Rule(
+        when="every run had the same number of devices",
+        then="no scaling curve",
+        why="one count shows no scaling",
+        measure_next="the same batch per device on twice as many",
+    ),
+    Rule(
+        when="a link that no run crossed: a second device, or a second node",
+        then="refused",
+        why="no other link tells what it costs: 16 to 64 devices over several nodes, told from 4 "
+        "in one, were 43 to 211 % off by any other form",
+        measure_next="two devices of one node; two nodes",
+    ),
+    Rule(
+        when=f"more than {TWICE:g} times the devices measured on that link",
+        then="called a guess",
+        why="on one public cluster in four every form was 22 % off or more there",
+        measure_next="one run at that count",
+    ),
+    Rule(
+        when="a launch mode that was not measured",
+        then="refused",
+        why="each has its own cost per step",
+        measure_next="one run with it",
+    ),
+    Rule(
+        when="batch, devices and launch mode changed together",
+        then="no answer where these runs cannot tell them apart",
+        why="several explanations fit the same runs",
+        measure_next="a second batch per device at a device count that was measured",
+    ),
+    # -- hardware nobody measured --------------------------------------------------------------
+    Rule(
+        when="a workload measured on no card, or a card with neither a run nor a data sheet",
+        then="refused",
+        why="nothing says how heavy the one or how fast the other is",
+        measure_next="that workload on any card; any workload, or the data sheet, of that card",
+    ),
+    Rule(
+        when="two options whose ratio is within its interval",
+        then="“not decided”, and the run that would settle it",
+        why="of 384 pairs of cards known by data sheet alone, a third cannot be decided",
+        measure_next="the run that is named",
     ),
 )

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from planner.checking import bad_seconds, speak_once
 from planner.durations import in_words
 from planner.estimate import Floats
 
@@ -121,21 +122,6 @@ def steadiness(epoch_s: ArrayLike) -> Steadiness:
         hiccups=_hiccups(log, bounds),
         sentence=_sentence(times, segments, _hiccups(log, bounds)),
     )
-
-
-def bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list[str]:
-    """What is wrong with a duration [s], as sentences: it must be finite and above (or at) 0."""
-    if seconds is not None and np.isfinite(seconds) and (seconds > 0.0 or (zero and seconds == 0)):
-        return []
-    took = "has no time" if seconds is None else f"took {seconds:g} s"
-    limit = "at least 0" if zero else "above 0"
-    return [f"{name} {took}. A time must be {limit}. Fix the row or mark it failed."]
-
-
-def speak_once(problems: Sequence[str]) -> None:
-    """Raise one `ValueError` with all that is wrong, so that it can be fixed in one go."""
-    if problems:
-        raise ValueError("\n".join(text[0].upper() + text[1:] for text in problems))
 
 
 def _bounds(log: Floats) -> list[int]:

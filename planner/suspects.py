@@ -12,51 +12,47 @@ it says what is odd, with its numbers, and the run stays where it is until a per
     zero for missing           0                                 a number that cannot be 0 is 0
     unit slip                  factor against what is expected   half to twice 60, 1000 or 3600
 
-Neighbours are the runs of one workload in a table of configurations (system, devices, software,
-batch) by input patterns. Median polish (Tukey 1977) of the logarithms of the epoch times takes the
-two effects away; z is what is left over 1.4826 times its median absolute value, or over QUIET in a
-table so small or smooth that this vanishes. A run's own scatter does not show such a fault: in the
-one known sick run it is 5 %, as in healthy ones, but its neighbours say a third less time.
+The neighbours are those of `planner.neighbours`. A run's own scatter does not show such a fault: in
+the one known sick run it is 5 %, as in healthy ones, but its neighbours say a third less time.
+
+All but unsteady epochs make a run a candidate to leave out of a fit (`LEFT_OUT`): its mean may be
+wrong. Epochs that vary alone make a mean less sure, not wrong, and where machines share their
+cores they are many.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from planner.checked_runs import CheckedRun, case_of, configuration_of, grouped, is_known
 from planner.curves import count
 from planner.durations import in_words
-from planner.estimate import Floats
-from planner.projection import MAX_CV, SESSION_SD
-from planner.steadiness import NORMAL
+from planner.neighbours import FEWEST, neighbours
+from planner.projection import MAX_CV
 from planner.throughput import FALL
 
-_Item = TypeVar("_Item")
 FlagName = Literal[
     "unlike its neighbours", "unsteady epochs", "throughput falls", "impossible scaling",
     "duplicate", "zero for missing", "unit slip",
 ]  # fmt: skip
+NAMES: Final[tuple[FlagName, ...]] = get_args(FlagName)
+"""Every flag, in the order of the table above."""
+LEFT_OUT: Final[tuple[FlagName, ...]] = tuple(n for n in NAMES if n != "unsteady epochs")
+"""Flags that say a run's mean may be wrong, so that a fit can do without it."""
 
 UNLIKE: Final = 10.0
 """Robust z above which a run is unlike its neighbours."""
-FEWEST: Final = 3
-"""Cells that each row and column of a table of neighbours has: of two nobody knows which is odd."""
-QUIET: Final = SESSION_SD
-"""Scatter of a table of neighbours is at least that of two sessions of one case [share]."""
 TOO_FAST: Final = 1.15
 """Speed-up beyond this multiple of the ideal one is a fault of one of the two runs."""
 SLIPS: Final = {60.0: "minutes for seconds", 1000.0: "milliseconds for seconds",
                 3600.0: "hours for seconds"}  # fmt: skip
 NEAR: Final = 2.0
 """So many times more or less than a slip's factor is near it."""
-SWEEPS: Final = 20
-SETTLED: Final = 1e-6
-"""The median polish ends after so many passes, or once one changes no logarithm by more."""
 TIMES: Final = ("pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s",
                 "later_epoch_sd_s", "total_s")  # fmt: skip
 """Measured numbers that two runs never share by chance."""
@@ -64,42 +60,6 @@ NEVER_ZERO: Final = (
     "pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s", "total_s",
     "step_time_s", "samples_per_s", "steps_per_epoch", "samples_per_epoch", "global_batch_size",
 )  # fmt: skip
-READ: Final = (
-    "run_id", "workload", "software", "pattern", "system_name", "global_batch_size",
-    "pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s",
-    "later_epoch_sd_s", "epochs_measured", "total_s", "steps_per_epoch", "samples_per_epoch",
-    "step_time_s", "samples_per_s",
-)  # fmt: skip
-"""Columns of the run table that become fields of the same name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedRun:
-    """What the checks read of one good run: names and units of the run table, None is unknown.
-
-    `label` is what evidence calls it; `software` is whatever else must be equal (framework,
-    launch ...); `devices` counts all of the run.
-    """
-
-    run_id: str
-    label: str
-    workload: str
-    software: str
-    pattern: str
-    system_name: str
-    devices: int = 1
-    global_batch_size: int | None = None
-    pre_train_s: float | None = None
-    first_epoch_s: float | None = None
-    until_first_epoch_end_s: float | None = None
-    later_epoch_mean_s: float | None = None
-    later_epoch_sd_s: float | None = None
-    epochs_measured: int | None = None
-    total_s: float | None = None
-    steps_per_epoch: int | None = None
-    samples_per_epoch: int | None = None
-    step_time_s: float | None = None
-    samples_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,26 +70,6 @@ class Flag:
     run: str
     evidence: str
     value: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
-    """How far runs are from what their neighbours say; shape (runs,), NaN without neighbours.
-
-    `ratio` is measured over expected epoch time, `z` its logarithm in robust deviations.
-    """
-
-    ratio: Floats
-    z: Floats
-
-
-def checked_run(row: Mapping[str, Any]) -> CheckedRun:
-    """The record of one row of the run table: `READ`, `system`, and what counts the devices."""
-    devices = int(row.get("accelerators_per_node") or 1) * int(row.get("number_of_nodes") or 1)
-    batch = row.get("global_batch_size")
-    label = f"{row.get('system') or row['system_name']}{f' at batch {batch}' if batch else ''}"
-    columns: dict[str, Any] = {name: row.get(name) for name in READ}
-    return CheckedRun(label=label, devices=devices, **columns)
 
 
 def suspects(runs: Sequence[CheckedRun]) -> tuple[Flag, ...]:
@@ -151,22 +91,20 @@ def suspects(runs: Sequence[CheckedRun]) -> tuple[Flag, ...]:
     )
 
 
-def neighbours(runs: Sequence[CheckedRun]) -> Neighbours:
-    """Compare each run's later epochs with its row and column, by median polish in logarithms.
+def by_run(flags: Iterable[Flag]) -> dict[str, tuple[Flag, ...]]:
+    """The flags of each run that has any, by run_id, in the order of `NAMES`."""
+    ranked = sorted(flags, key=lambda flag: NAMES.index(flag.name))
+    return {group[0].run: tuple(group) for group in grouped(ranked, lambda flag: flag.run)}
 
-    Repeats share a cell, which is their median. Rows and columns with fewer than 3 cells are left
-    out: their runs have NaN.
-    """
-    left, z = np.full(len(runs), np.nan), np.full(len(runs), np.nan)
-    timed = [i for i, run in enumerate(runs) if _known(run.later_epoch_mean_s)]
-    for members in _grouped(timed, lambda i: runs[i].workload):
-        log = np.log([runs[i].later_epoch_mean_s or np.nan for i in members])
-        row = _numbered([_configuration(runs[i]) for i in members])
-        column = _numbered([runs[i].pattern for i in members])
-        fit, scale = _expected(log, row, column)
-        left[members] = log - fit[row, column]
-        z[members] = left[members] / scale
-    return Neighbours(ratio=np.exp(left), z=z)
+
+def left_out(flags: Mapping[str, Sequence[Flag]]) -> frozenset[str]:
+    """Runs that a fit can do without: those with a flag of `LEFT_OUT`."""
+    return frozenset(run for run, own in flags.items() if any(f.name in LEFT_OUT for f in own))
+
+
+def named(flags: Iterable[Flag]) -> str:
+    """The names of flags, each once: `throughput falls, unit slip`."""
+    return ", ".join(dict.fromkeys(flag.name for flag in flags))
 
 
 def neighbour_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
@@ -189,14 +127,13 @@ def epoch_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
     found = []
     for run in runs:
         later, sd = (run.epochs_measured or 1) - 1, run.later_epoch_sd_s
-        if later < 2 or sd is None or not _known(run.later_epoch_mean_s):
+        if later < 2 or sd is None or not is_known(run.later_epoch_mean_s):
             continue
         variation = math.sqrt(later / (later - 1)) * sd / (run.later_epoch_mean_s or math.nan)
         if variation > MAX_CV:
-            told = (
-                f"its {later} later epochs vary by {variation:.1%}; above 20 % they are not of one "
-            )
-            found.append(_flag("unsteady epochs", run, f"{told}kind.", variation))
+            told = f"its {later} later epochs vary by {variation:.1%} (standard deviation over "
+            told += "mean); above 20 % they are not of one kind."
+            found.append(_flag("unsteady epochs", run, told, variation))
     return found
 
 
@@ -222,7 +159,7 @@ def scaling_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
     Compared at the same batch per device (weak scaling) or the same global batch (strong).
     """
     found = []
-    for members in _grouped(filter(_on_a_curve, runs), _case):
+    for members in grouped(filter(_on_a_curve, runs), case_of):
         for run in members:
             fewer = [r for r in members if r.devices < run.devices and _same_batch(r, run)]
             ratio = _each(run) / max(map(_each, fewer), default=math.inf)
@@ -242,7 +179,7 @@ def duplicate_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
     for run in runs:
         numbers = tuple(getattr(run, name) for name in TIMES)
         known = sum(n is not None for n in numbers)
-        original = first.setdefault((_case(run), _configuration(run), numbers), run)
+        original = first.setdefault((case_of(run), configuration_of(run), numbers), run)
         if original is not run and known > 1:
             told = (
                 f"all {known} measured times are those of run {original.run_id} to the last digit. "
@@ -277,8 +214,8 @@ def unit_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
                 *_own_ratios(run))  # fmt: skip
         if odd := next(((r, slip, what) for r, what in said if (slip := _slip(r))), None):
             ratio, slip, what = odd
-            many = f"{ratio:,.0f} times it" if ratio > 1.0 else f"1/{1.0 / ratio:,.0f} of it"
-            told = f"{what}: {many}, near {slip:g} ({SLIPS[slip]}?)."
+            many = f"{ratio:,.0f} times" if ratio > 1.0 else f"1/{1.0 / ratio:,.0f}"
+            told = f"{what} is {many} as much, near {slip:g}: {SLIPS[slip]}?"
             found.append(_flag("unit slip", run, told, ratio))
     return found
 
@@ -288,86 +225,21 @@ def _flag(name: FlagName, run: CheckedRun, told: str, value: float) -> Flag:
     return Flag(name=name, run=run.run_id, evidence=evidence, value=float(value))
 
 
-def _known(value: float | None) -> bool:
-    return value is not None and 0.0 < value < math.inf
-
-
-def _case(run: CheckedRun) -> tuple[str, ...]:
-    return run.workload, run.software, run.pattern, run.system_name
-
-
-def _configuration(run: CheckedRun) -> tuple[Hashable, ...]:
-    return run.system_name, run.devices, run.software, run.global_batch_size
-
-
-def _grouped(items: Iterable[_Item], key: Callable[[_Item], Hashable]) -> list[list[_Item]]:
-    groups: dict[Hashable, list[_Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return list(groups.values())
-
-
-def _numbered(names: Sequence[Hashable]) -> list[int]:
-    numbers: dict[Hashable, int] = {}
-    return [numbers.setdefault(name, len(numbers)) for name in names]
-
-
-# -- neighbours ----------------------------------------------------------------------------------
-
-
-def _expected(log: Floats, row: list[int], column: list[int]) -> tuple[Floats, float]:
-    """What row and column say, shape (rows, columns), NaN for what they cannot; and the scatter."""
-    table = np.full((max(row) + 1, max(column) + 1), np.nan)
-    for repeats in _grouped(range(log.size), lambda i: (row[i], column[i])):
-        table[row[repeats[0]], column[repeats[0]]] = np.median(log[repeats])
-    rows, columns = _well_filled(np.isfinite(table))
-    if not rows.size:
-        return np.full(table.shape, np.nan), QUIET
-    core = np.ix_(rows, columns)
-    rest = _polished(table[core])
-    table, known = np.full(table.shape, np.nan), table
-    table[core] = known[core] - rest
-    return table, max(NORMAL * float(np.nanmedian(np.abs(rest))), QUIET)
-
-
-def _well_filled(cells: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns that keep `FEWEST` cells each, once those that do not are gone."""
-    rows, columns = np.arange(cells.shape[0]), np.arange(cells.shape[1])
-    while True:
-        inside = cells[np.ix_(rows, columns)]
-        keep_rows, keep_columns = inside.sum(axis=1) >= FEWEST, inside.sum(axis=0) >= FEWEST
-        if keep_rows.all() and keep_columns.all():
-            return rows, columns
-        rows, columns = rows[keep_rows], columns[keep_columns]
-
-
-def _polished(table: Floats) -> Floats:
-    """What median polish leaves of a table with gaps: no row or column has a median."""
-    rest = table.copy()
-    for _ in range(SWEEPS):
-        before = rest.copy()
-        for axis in (1, 0):
-            rest -= np.nanmedian(rest, axis=axis, keepdims=True)
-        if np.nanmax(np.abs(rest - before)) < SETTLED:
-            break
-    return rest
-
-
 # -- curves and units ----------------------------------------------------------------------------
 
 
 def _on_a_curve(run: CheckedRun) -> bool:
-    return _known(run.global_batch_size) and _known(run.samples_per_s)
+    return is_known(run.global_batch_size) and is_known(run.samples_per_s)
 
 
 def _curves(runs: Iterable[CheckedRun]) -> list[list[CheckedRun]]:
     """Runs that differ in batch only."""
-    return _grouped(filter(_on_a_curve, runs), lambda r: (_case(r), r.devices))
+    return grouped(filter(_on_a_curve, runs), lambda r: (case_of(r), r.devices))
 
 
 def _by_batch(members: Sequence[CheckedRun]) -> list[tuple[int, float]]:
     """Median throughput of the repeats at each batch."""
-    groups = _grouped(members, lambda r: r.global_batch_size)
+    groups = grouped(members, lambda r: r.global_batch_size)
     return [(g[0].global_batch_size or 0, float(np.median([r.samples_per_s for r in g])))
             for g in groups]  # fmt: skip
 
@@ -417,7 +289,7 @@ def _own_ratios(run: CheckedRun) -> Iterator[tuple[float, str]]:
 
 def _slip(ratio: float) -> float | None:
     """The factor a ratio is near, either way round."""
-    if not _known(ratio):
+    if not is_known(ratio):
         return None
     size = abs(math.log(ratio))
     nearest = min(SLIPS, key=lambda factor: abs(size - math.log(factor)))

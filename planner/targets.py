@@ -53,7 +53,8 @@ class StepsToTarget:
         count, total = int(self.reached.sum()), self.steps.size
         if not count:
             return f"None of {total:,} trials reached the target."
-        coarse = self.resolution_steps[self.reached] / self.steps[self.reached]
+        steps = self.steps[self.reached]
+        coarse = self.resolution_steps[self.reached] / np.where(steps > 0.0, steps, 1.0)
         return (
             f"{count:,} of {total:,} trials reached the target; evaluations around it lay "
             f"{100 * float(np.median(coarse)):.2g} % of the steps apart (median)."

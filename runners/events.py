@@ -3,7 +3,7 @@
     imported  versions of Python, the framework, Keras; device facts only the framework knows
     built     params, dataset sha256, samples of both splits, synthetic; training comes next
     training  pre_train_s: the first step is next, from here on energy counts
-    epoch     epoch, epoch_s, validation_s, samples, loss, metric: after each epoch
+    epoch     epoch, epoch_s, validation_s, samples, loss, metric, step_seconds: after each epoch
     timed     all epochs have been timed: the run is measured, energy no longer counts
     trained   peak_memory_bytes, its method, step quantiles
     rows      rows: run columns to keep, many at once (steps to target)

@@ -7,11 +7,12 @@ took longer than everything else on a page together.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from planner.estimate import Floats
 from planner.palette import Theme, rgba
@@ -28,6 +29,45 @@ class Named(Protocol):
     @property
     def slot(self) -> int:
         """Place of its colour among the ten."""
+        ...
+
+
+class Fitted(Named, Protocol):
+    """A fitted curve over batch sizes: known from `smallest` to `largest`, NaN where refused."""
+
+    @property
+    def label(self) -> str:
+        """What it is called under the pointer."""
+        ...
+
+    @property
+    def batch(self) -> Floats:
+        """Batch sizes [samples], rising."""
+        ...
+
+    @property
+    def value(self) -> Floats:
+        """The curve there, in the chart's own unit."""
+        ...
+
+    @property
+    def low(self) -> Floats:
+        """Lower end of its interval."""
+        ...
+
+    @property
+    def high(self) -> Floats:
+        """Upper end of its interval."""
+        ...
+
+    @property
+    def smallest(self) -> float:
+        """Smallest measured batch."""
+        ...
+
+    @property
+    def largest(self) -> float:
+        """Largest measured batch."""
         ...
 
 
@@ -77,6 +117,22 @@ class Drawing:
             self.line(x[good], high[good], **edge)
             self.line(x[good], low[good], **edge, fill="tonexty", fillcolor=rgba(colour, 0.18))
 
+    def fitted(self, line: Fitted, *, dash: str, unit: str) -> None:
+        """A fitted curve with its band; dashed and grey below and above what was measured."""
+        colour = self.theme.colours[line.slot]
+        self.band(line.batch, line.low, line.high, colour=colour, name=line.label)
+        inside = (line.batch <= line.largest) & (line.batch >= line.smallest)
+        self._part(line, inside, {"color": colour, "width": 2, "dash": dash}, f"fit: {unit}")
+        grey = {"color": self.theme.quiet, "width": 2, "dash": "dash"}
+        for beyond in (line.batch <= line.smallest, line.batch >= line.largest):
+            self._part(line, beyond, grey, f"beyond what was measured: {unit}")
+
+    def zone(self, low: float, high: float) -> None:
+        """An upright grey band from `low` to `high`, behind everything else."""
+        fill = {"fillcolor": rgba(self.theme.quiet, 0.16), "line": {"width": 0}, "layer": "below"}
+        self._shapes.append({"type": "rect", "x0": low, "x1": high, "y0": 0, "y1": 1,
+                             "yref": "paper"} | fill)  # fmt: skip
+
     def mark(self, x: float, text: str, *, log: bool) -> None:
         """A dashed line at `x` with its name above the chart."""
         line = {"color": self.theme.quiet, "dash": "dash", "width": 1}
@@ -89,13 +145,24 @@ class Drawing:
         font = {"font": {"color": self.theme.quiet}, "showarrow": False}
         self._notes.append(font | {"text": escape(text)} | where)
 
-    def end_labels(self, lines: Sequence[Named], ends: Sequence[float], *, log: bool) -> None:
-        """Names at the line ends instead of a legend, at least one text height apart."""
+    def end_labels(
+        self,
+        lines: Sequence[Named],
+        ends: Sequence[float],
+        *,
+        log: bool,
+        quiet: Collection[str] = (),
+    ) -> None:
+        """Names at the line ends instead of a legend, at least one text height apart.
+
+        Those in `quiet` belong to grey lines and are grey too.
+        """
         widest = max((7 * len(line.short) for line in lines), default=0)
         self._right = min(widest + _MARGIN["r"], _WIDEST)
         at = np.array([np.log10(max(e, 1e-12)) if log else e for e in ends])
         for line, y, shift in zip(lines, at, self._apart(at, log=log), strict=True):
-            font = {"color": self.theme.colours[line.slot], "size": 12}
+            own = self.theme.colours[line.slot]
+            font = {"color": self.theme.quiet if line.short in quiet else own, "size": 12}
             self.note(line.short, x=1, xref="paper", xanchor="left", xshift=4, y=float(y),
                       yshift=float(shift), font=font)  # fmt: skip
 
@@ -121,6 +188,19 @@ class Drawing:
         }  # fmt: skip
         return go.Figure({"data": self._traces, "layout": layout}, _validate=False)
 
+    def _part(
+        self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], told: str
+    ) -> None:
+        if np.isfinite(line.value[mask]).sum() > 1:
+            self.line(
+                line.batch[mask],
+                line.value[mask],
+                name=escape(line.label),
+                line=style,
+                hovertemplate=f"<b>%{{fullData.name}}</b><br>batch %{{x:,.0f}}, {told}"
+                "<extra></extra>",
+            )
+
     def _title(self, axis: dict[str, Any]) -> dict[str, Any]:
         return {"text": axis.get("title", ""), "font": {"color": self.theme.quiet}}
 
@@ -143,10 +223,27 @@ class Drawing:
         return shifts
 
 
+def batch_axis(low: float, high: float) -> dict[str, Any]:
+    """A logarithmic axis of batch sizes from `low` to `high` [samples].
+
+    Its ticks are powers of two: plotly's own logarithmic ticks print stray digits.
+    """
+    powers = np.arange(np.floor(np.log2(low)), np.ceil(np.log2(high)) + 1)
+    every = max(1, int(np.ceil(powers.size / 9)))
+    ticks = [int(2**p) for p in powers[::every] if p >= 0]
+    return {
+        "title": "batch size (samples)",
+        "type": "log",
+        "tickvals": ticks,
+        "ticktext": [f"{t:,}" for t in ticks],
+        "range": [np.log10(low) - 0.05, np.log10(high) + 0.05],
+    }
+
+
 def log_ticks(low: float, high: float) -> dict[str, Any]:
-    """Ticks at 1, 2 and 5 times powers of ten, from `low` to `high`."""
+    """Ticks at 1, 2 and 5 times powers of ten from `low` to `high`; 1 to 9 times in one decade."""
     decades = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
-    ticks = [m * 10.0**k for k in decades for m in (1, 2, 5)]
+    ticks = [m * 10.0**k for k in decades for m in ((1, 2, 5) if high > 8 * low else range(1, 10))]
     ticks = [t for t in ticks if low * 0.7 <= t <= high * 1.4]
     return {"tickvals": ticks, "ticktext": [f"{t:,.3g}" if t < 1 else f"{t:,.0f}" for t in ticks]}
 

@@ -4,55 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from planner.estimate import Floats
-from planner.figures.frame import Drawing, escape, last, log_ticks
+from planner.figures.frame import Drawing, batch_axis, escape, last, log_ticks
 from planner.palette import DASHES, SYMBOLS, Theme
+
+_SPEED: Final = "batch %{x:,}<br>%{y:,.4g} samples/s"
+_OFF: Final = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """Measured points: batch [samples], throughput [samples/s], all of shape (n,).
+
+    `residuals` are relative, NaN where there is no fit; `flags` name what is suspect about each
+    point, empty where nothing is.
+    """
+
+    batch: Floats
+    throughput: Floats
+    residuals: Floats
+    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputLine:
     """One system's measured points and fitted curve over batch size, throughput in samples/s.
 
-    `batch`, `value`, `low`, `high` are the curve (NaN where refused or not known);
-    `measured_batch` and `measured` the points; the curve is dashed and grey below `smallest` and
-    above `largest`. `residuals` are relative, one per point, or empty.
+    `batch`, `value`, `low`, `high` are the curve (NaN where refused or not known); it is dashed
+    and grey below `smallest` and above `largest`. `measured` are the points behind it, suspect
+    ones open; `left_out` those it does without, open and grey.
     """
 
     label: str
     short: str
     device_kind: str
     slot: int
-    measured_batch: Floats
-    measured: Floats
+    measured: Points
+    left_out: Points
     batch: Floats
     value: Floats
     low: Floats
     high: Floats
     smallest: float
     largest: float
-    residuals: Floats
 
 
 def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> go.Figure:
     """Samples per second against batch size: points, fitted line, band, dashed beyond."""
     drawing = Drawing(theme)
     for line in lines:
-        _curve(drawing, line)
-        _points(drawing, line, line.measured, "batch %{x:,}<br>%{y:,.4g} samples/s")
+        drawing.fitted(line, dash=DASHES[line.device_kind], unit="%{y:,.4g} samples/s")
+        for points in (line.measured, line.left_out):
+            _points(drawing, line, points, points.throughput, _SPEED)
     drawing.x = _batch_axis(lines)
     drawing.y = {"title": "samples per second", "type": "log" if log else "linear",
                  "rangemode": "tozero", "tickformat": ",~r"}  # fmt: skip
-    values = np.concatenate([np.r_[x.measured, x.value] for x in lines] or [np.ones(1)])
+    drawn = [np.r_[x.measured.throughput, x.left_out.throughput, x.value] for x in lines]
+    values = np.concatenate(drawn or [np.ones(1)])
     values = values[np.isfinite(values) & (values > 0)]
     if log and values.size:
         drawing.y |= log_ticks(float(values.min()), float(values.max()))
-    ends = [last(x.value if np.isfinite(x.value).any() else x.measured) for x in lines]
+    ends = [_end(x) for x in lines]
     drawing.end_labels(lines, ends, log=log)
     return drawing.figure()
 
@@ -60,66 +77,49 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> g
 def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> go.Figure:
     """How far each measured step time lies from its fit [%], against batch size."""
     drawing = Drawing(theme, height=260)
-    with_fit = [x for x in lines if x.residuals.size]
+    with_fit = [x for x in lines if np.isfinite(x.measured.residuals).any()]
     for line in with_fit:
-        hover = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
-        _points(drawing, line, 100 * line.residuals, hover)
+        for points in (line.measured, line.left_out):
+            _points(drawing, line, points, 100 * points.residuals, _OFF)
     drawing.x = _batch_axis(with_fit)
     drawing.y = {"title": "measured against fit (%)", "zeroline": True,
                  "zerolinecolor": theme.quiet}  # fmt: skip
     return drawing.figure()
 
 
-def _curve(drawing: Drawing, line: ThroughputLine) -> None:
-    colour = drawing.theme.colours[line.slot]
-    drawing.band(line.batch, line.low, line.high, colour=colour, name=line.label)
-    inside = (line.batch <= line.largest) & (line.batch >= line.smallest)
-    _part(drawing, line, inside, colour, "fit")
-    for beyond in (line.batch <= line.smallest, line.batch >= line.largest):
-        _part(drawing, line, beyond, drawing.theme.quiet, "beyond what was measured")
+def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, hover: str) -> None:
+    if not np.isfinite(y).any():
+        return
+    out = points is line.left_out
+    colour = drawing.theme.quiet if out else drawing.theme.colours[line.slot]
+    drawing.points(
+        points.batch,
+        y,
+        name=escape(line.label),
+        customdata=[f"<br>suspect: {escape(f)}" if f else "" for f in points.flags],
+        hovertemplate=f"<b>%{{fullData.name}}</b><br>{hover}%{{customdata}}"
+        f"<extra>{'left out of the fit' if out else 'measured'}</extra>",
+        marker={"color": colour, "size": 9} | _symbols(SYMBOLS[line.device_kind], points.flags),
+    )
 
 
-def _part(
-    drawing: Drawing, line: ThroughputLine, mask: NDArray[np.bool_], colour: str, what: str
-) -> None:
-    if np.isfinite(line.value[mask]).sum() > 1:
-        dash = DASHES[line.device_kind] if what == "fit" else "dash"
-        drawing.line(
-            line.batch[mask],
-            line.value[mask],
-            name=escape(line.label),
-            line={"color": colour, "width": 2, "dash": dash},
-            hovertemplate=f"<b>%{{fullData.name}}</b><br>batch %{{x:,.0f}}, {what}: "
-            "%{y:,.4g} samples/s<extra></extra>",
-        )
+def _symbols(symbol: str, flags: Sequence[str]) -> dict[str, Any]:
+    """Suspect points are open, so that shape and colour still say which system they are of."""
+    if not any(flags):
+        return {"symbol": symbol}
+    return {
+        "symbol": [f"{symbol}-open" if f else symbol for f in flags],
+        "line": {"width": [2 if f else 0 for f in flags]},
+    }
 
 
-def _points(drawing: Drawing, line: ThroughputLine, y: Floats, hover: str) -> None:
-    if line.measured_batch.size:
-        drawing.points(
-            line.measured_batch,
-            y,
-            name=escape(line.label),
-            hovertemplate=f"<b>%{{fullData.name}}</b><br>{hover}<extra>measured</extra>",
-            marker={
-                "color": drawing.theme.colours[line.slot],
-                "size": 9,
-                "symbol": SYMBOLS[line.device_kind],
-            },
-        )
+def _end(line: ThroughputLine) -> float:
+    """Where the name stands: at the end of the curve, or of the points where there is none."""
+    known = (line.value, line.measured.throughput, line.left_out.throughput)
+    return last(next((y for y in known if np.isfinite(y).any()), line.value))
 
 
 def _batch_axis(lines: Sequence[ThroughputLine]) -> dict[str, Any]:
-    """Powers of two as ticks: plotly's own logarithmic ticks print stray digits."""
-    sizes = [float(v) for x in lines for v in (x.smallest, *x.batch[[0, -1]]) if np.isfinite(v)]
-    low, high = (min(sizes), max(sizes)) if sizes else (1.0, 1024.0)
-    powers = np.arange(np.floor(np.log2(low)), np.ceil(np.log2(high)) + 1)
-    every = max(1, int(np.ceil(powers.size / 9)))
-    ticks = [int(2**p) for p in powers[::every] if p >= 0]
-    return {
-        "title": "batch size (samples)",
-        "type": "log",
-        "tickvals": ticks,
-        "ticktext": [f"{t:,}" for t in ticks],
-        "range": [np.log10(low) - 0.05, np.log10(high) + 0.05],
-    }
+    known = [np.r_[x.smallest, x.batch[[0, -1]], x.left_out.batch] for x in lines]
+    sizes = [float(v) for each in known for v in each if np.isfinite(v)]
+    return batch_axis(min(sizes), max(sizes)) if sizes else batch_axis(1.0, 1024.0)

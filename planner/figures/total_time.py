@@ -29,7 +29,11 @@ _UNITS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLine:
-    """Total time [s] against epochs for one option, with its interval (arrays of one shape)."""
+    """Total time [s] against epochs for one option, with its interval (arrays of one shape).
+
+    `suspect` says what is odd about the run, empty where nothing is: its marker is open. A line
+    that is `left_out` of the ranking is grey.
+    """
 
     label: str
     short: str
@@ -40,12 +44,14 @@ class TimeLine:
     low: Floats
     high: Floats
     measured_epochs: int
+    suspect: str = ""
+    left_out: bool = False
 
 
 def total_time(lines: Sequence[TimeLine], asked: int, theme: Theme, *, log: bool) -> go.Figure:
     """Total time against epochs; `asked` is the N of the question, marked by a line."""
     drawing = Drawing(theme)
-    scale, unit = (1.0, "") if log else _unit([float(np.nanmax(x.value)) for x in lines])
+    scale, unit = (1.0, "") if log else time_unit([float(np.nanmax(x.value)) for x in lines])
     for line in lines:
         _draw(drawing, line, scale)
     low = min((float(np.nanmin(x.low)) for x in lines), default=1.0)
@@ -54,12 +60,13 @@ def total_time(lines: Sequence[TimeLine], asked: int, theme: Theme, *, log: bool
     drawing.x = _epochs_axis(end, log=log)
     drawing.y = _log_axis(low, high) if log else _linear_axis(unit)
     drawing.mark(asked, f"{asked:,} epochs", log=log)
-    drawing.end_labels(lines, [float(x.value[-1]) / scale for x in lines], log=log)
+    grey = {x.short for x in lines if x.left_out}
+    drawing.end_labels(lines, [float(x.value[-1]) / scale for x in lines], log=log, quiet=grey)
     return drawing.figure()
 
 
 def _draw(drawing: Drawing, line: TimeLine, scale: float) -> None:
-    colour = drawing.theme.colours[line.slot]
+    colour = drawing.theme.quiet if line.left_out else drawing.theme.colours[line.slot]
     drawing.band(line.epochs, line.low / scale, line.high / scale, colour=colour, name=line.label)
     drawing.line(
         line.epochs,
@@ -70,12 +77,15 @@ def _draw(drawing: Drawing, line: TimeLine, scale: float) -> None:
         hovertemplate="<b>%{fullData.name}</b><br>%{x:,} epochs: %{customdata[0]}<br>"
         "90 %: %{customdata[1]} to %{customdata[2]}<extra></extra>",
     )
+    symbol = SYMBOLS[line.device_kind]
+    told = f"<br>suspect: {escape(line.suspect)}" if line.suspect else ""
     at = int(np.argmin(np.abs(line.epochs - line.measured_epochs)))
     drawing.points(
         line.epochs[at : at + 1],
         line.value[at : at + 1] / scale,
-        marker={"color": colour, "size": 8, "symbol": SYMBOLS[line.device_kind]},
-        hovertemplate=f"measured up to epoch {line.measured_epochs}<extra></extra>",
+        marker={"color": colour, "size": 8, "symbol": f"{symbol}-open" if told else symbol}
+        | ({"line": {"width": 2}} if told else {}),
+        hovertemplate=f"measured up to epoch {line.measured_epochs}{told}<extra></extra>",
     )
 
 
@@ -101,7 +111,8 @@ def _linear_axis(unit: str) -> dict[str, Any]:
     return {"title": f"total time ({unit})", "rangemode": "tozero", "tickformat": ",~r"}
 
 
-def _unit(values: Sequence[float]) -> tuple[float, str]:
+def time_unit(values: Sequence[float]) -> tuple[float, str]:
+    """Seconds of the unit in which to tell the largest of `values` [s], and its name."""
     most = max(values, default=1.0)
     return next((size, name) for least, size, name in _UNITS if most >= least)
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
+import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from planner.checked_runs import CheckedRun, checked_run
 from planner.estimate import Floats
 from planner.forms import FormRun
 from planner.runs import Run
@@ -21,6 +24,7 @@ from planner.store.commit import write_parquet
 from planner.store.reader import Store
 from planner.store.seal import blank_seal, seal_bytes
 from planner.store.sets import ResultSet
+from planner.trials import Trials, TrialSet, no_trials, trials_of
 
 MOST_ROWS: Final = 5000
 """Rows a table shows at once; more are counted, and the downloads hold all of them."""
@@ -28,7 +32,14 @@ MOST_ROWS: Final = 5000
 MOST_RUNS: Final = 2000
 """Runs of one workload under one pattern that a page reasons about; it says so above that."""
 
+MOST_TRIALS: Final = 20_000
+"""Trials of one set that a page reasons about; it says so above that."""
+
+MOST_CHECKED: Final = 20_000
+"""Runs with times that are looked at for faults, the newest; pages say so above that."""
+
 Filters = Mapping[str, Sequence[str]]
+"""Values by facet; under `only` and `but`, run ids: nothing else is left, or all but these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +48,19 @@ class Totals:
 
     runs: int
     newest: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSystem:
+    """A system whose step times of a workload are known under one pattern and software."""
+
+    workload: str
+    system_name: str
+    devices: int
+    system: str
+    pattern: str
+    software: str
+    batches: int
 
 
 def totals(store: Store) -> Totals:
@@ -64,6 +88,28 @@ def runs_of(store: Store, workload: str, pattern: str, most: int = MOST_RUNS) ->
     """The runs of one workload under one pattern, in order of system and batch."""
     rows = store.rows(sql.RUNS_OF, [workload, pattern, most])
     return [_run(row) for row in rows]
+
+
+def trial_sets(store: Store) -> list[TrialSet]:
+    """Sets of trials that were evaluated on the way, most batch sizes first."""
+    return [_trial_set(row) for row in store.rows(sql.TRIAL_SETS)]
+
+
+def trials(store: Store, of: TrialSet, most: int = MOST_TRIALS) -> Trials:
+    """The evaluations of a set of trials, in place; once more if a compaction moved them."""
+    try:
+        return _trials(of, store.arrow(sql.TRIALS, _place(of, most)))
+    except (duckdb.IOException, duckdb.InvalidInputException):
+        store.refresh()
+        now = next((s for s in trial_sets(store) if s.key == of.key), None)
+        if now is None:
+            return no_trials(of)
+        return _trials(now, store.arrow(sql.TRIALS, _place(now, most)))
+
+
+def timed_systems(store: Store) -> list[TimedSystem]:
+    """Every system that has a curve of step times while training, for each workload."""
+    return [TimedSystem(*row) for row in store.rows(sql.TIMED_SYSTEMS)]
 
 
 def run(store: Store, run_id: str) -> Run | None:
@@ -108,6 +154,21 @@ def count(store: Store, filters: Filters) -> int:
     return int(store.rows(sql.COUNT, _given(filters))[0][0])
 
 
+def which(store: Store, filters: Filters) -> list[str]:
+    """Ids of the runs the filters leave."""
+    return [row[0] for row in store.rows(sql.WHICH, _given(filters))]
+
+
+def checked_runs(store: Store, most: int = MOST_CHECKED) -> list[CheckedRun]:
+    """The good runs that took a time, as the checks for suspect runs read them."""
+    return [checked_run(row) for row in store.arrow(sql.CHECKED, [most]).to_pylist()]
+
+
+def factor_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[str, Any]]:
+    """Whole rows of good runs with epochs, of a workload in any precision, the newest first."""
+    return list(store.arrow(sql.FACTOR_ROWS, [workload, most]).to_pylist())
+
+
 def table(store: Store, filters: Filters, most: int = MOST_ROWS) -> pa.Table:
     """The runs the filters leave, one row each, at most `most`."""
     return store.arrow(sql.TABLE, _given(filters) | {"most": most})
@@ -135,7 +196,47 @@ def table_file(rows: pa.Table) -> bytes:
 
 
 def _given(filters: Filters) -> dict[str, list[str] | None]:
-    return {facet: list(filters.get(facet) or ()) or None for facet in sql.FACETS}
+    """Parameters of a filtered query: no value of a facet is no filter; no run at all is one."""
+    named = {n: list(filters[n]) if n in filters else None for n in ("only", "but")}
+    return {facet: list(filters.get(facet) or ()) or None for facet in sql.FACETS} | named
+
+
+def _trial_set(row: tuple[Any, ...]) -> TrialSet:
+    network, dataset, precision, metric, folder, result_set, files, count, *more = row
+    target, higher, basis, licence, source = more
+    return TrialSet(
+        network=network, dataset=dataset, precision=precision, metric=metric, folder=folder,
+        result_set=result_set, files=tuple(files), trials=count, target=target,
+        higher_is_better=higher, basis=basis, licence=licence, source=source,
+    )  # fmt: skip
+
+
+def _place(of: TrialSet, most: int) -> dict[str, Any]:
+    names = ("network", "dataset", "precision", "metric", "folder", "result_set")
+    known = dict(zip(names, of.key, strict=True))
+    return known | {"files": list(of.files), "most": most}
+
+
+def _trials(of: TrialSet, rows: pa.Table) -> Trials:
+    """The columns of the trials, and the lists of their evaluations end to end."""
+    rows = rows.combine_chunks()
+    steps, values = (rows[name].combine_chunks() for name in ("step", "value"))
+    return trials_of(
+        of,
+        optimizer=rows["optimizer"].to_pylist(),
+        batch=_floats(rows["batch"]),
+        learning_rate=_floats(rows["learning_rate"]),
+        noise_scale=_floats(rows["gradient_noise_scale"]),
+        status=rows["status"].to_pylist(),
+        trial=pc.list_parent_indices(steps).to_numpy(),
+        step=_floats(pc.list_flatten(steps)),
+        value=_floats(pc.list_flatten(values)),
+    )
+
+
+def _floats(column: pa.ChunkedArray | pa.Array) -> Floats:
+    """A column of numbers, NaN where there is none."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _run(row: tuple[Any, ...]) -> Run:

@@ -10,6 +10,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from planner.checked_runs import READ
 from planner.schema import BY_NAME, NESTED, SUMMARY
 
 _TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
@@ -122,9 +123,15 @@ FACETS: Final = (
 """Columns one can filter by, in the order they are offered."""
 
 
+_NAMED_RUNS: Final = """
+    ($only IS NULL OR run_id IN (SELECT unnest($only::VARCHAR[])))
+    AND ($but IS NULL OR run_id NOT IN (SELECT unnest($but::VARCHAR[])))"""
+"""Beside facets: nothing but the runs named, or all but them."""
+
+
 def _where(without: str = "") -> str:
     terms = [f"(${c} IS NULL OR list_contains(${c}, {c}::VARCHAR))" for c in FACETS if c != without]
-    return " AND ".join(terms)
+    return " AND ".join([*terms, _NAMED_RUNS])
 
 
 FACET: Final = {
@@ -135,6 +142,7 @@ FACET: Final = {
 """Options of one facet with their counts under the other facets' filters."""
 
 COUNT: Final = f"SELECT count(*) FROM runs WHERE {_where()}"
+WHICH: Final = f"SELECT run_id FROM runs WHERE {_where()}"
 COUNT_ALL: Final = "SELECT count(*), max(recorded_at) FROM runs"
 TABLE: Final = f"""
     SELECT run_id, workload, system, global_batch_size, pattern, software, status, basis,
@@ -176,6 +184,49 @@ PATTERNS: Final = """
     SELECT pattern, count(*) FROM runs WHERE workload = ? AND status = 'ok' GROUP BY pattern
     ORDER BY count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,
         count(later_epoch_sd_s) DESC, pattern"""
+_NETWORK: Final = "concat_ws(' ', model, variant)"
+_TRIAL: Final = """mode = 'training' AND evaluation_metric IS NOT NULL
+        AND global_batch_size IS NOT NULL AND status IN ('ok', 'nan')"""
+TRIAL_SETS: Final = f"""
+    SELECT {_NETWORK}, dataset, precision, evaluation_metric, folder, result_set,
+        list(DISTINCT file ORDER BY file), count(*), mode(target_value),
+        bool_or(evaluation_higher_is_better), min(basis), min(licence), min(source)
+    FROM runs WHERE {_TRIAL} GROUP BY 1, 2, 3, 4, 5, 6
+    ORDER BY count(DISTINCT global_batch_size) DESC, count(*) DESC, 1, 2, 3, 4, 5, 6"""
+"""A trial that diverged counts: it reached nothing. One that was stopped from outside does not."""
+TRIALS: Final = f"""
+    SELECT r.optimizer, r.global_batch_size::DOUBLE AS batch, r.learning_rate,
+        r.gradient_noise_scale, r.status, [e.step::DOUBLE FOR e IN f.evaluations] AS step,
+        [e.value FOR e IN f.evaluations] AS value
+    FROM read_parquet($files, hive_partitioning = false, filename = 'place') f
+    JOIN (SELECT * FROM runs WHERE {_TRIAL} AND {_NETWORK} = $network
+        AND dataset IS NOT DISTINCT FROM $dataset AND precision IS NOT DISTINCT FROM $precision
+        AND evaluation_metric = $metric AND folder = $folder AND result_set = $result_set) r
+        ON r.run_id = f.run_id AND r.file = f.place
+    ORDER BY r.optimizer, batch, r.learning_rate, r.seed, r.run_id LIMIT $most"""
+TIMED_SYSTEMS: Final = f"""
+    SELECT workload, system_name, {DEVICES}, system, pattern, software,
+        count(DISTINCT global_batch_size)
+    FROM runs
+    WHERE status = 'ok' AND mode = 'training' AND (asymptotic_throughput IS NOT NULL
+        OR global_batch_size IS NOT NULL AND step_time_s IS NOT NULL)
+    GROUP BY 1, 2, 3, 4, 5, 6
+    ORDER BY workload, system_name, 3, system, 7 DESC, pattern, software"""
+"""What has a curve of step times while training; the best measured pattern of a system first."""
+CHECKED: Final = f"""
+    SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
+    WHERE status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s, until_first_epoch_end_s,
+        pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL
+    ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT ?"""
+"""Good runs that took a time: of the others there is nothing to suspect. The newest first."""
+FACTOR_ROWS: Final = """
+    SELECT * FROM runs
+    WHERE status = 'ok' AND later_epoch_mean_s IS NOT NULL AND
+        (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, '')) IN
+        (SELECT (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, ''))
+         FROM runs WHERE workload = ?)
+    ORDER BY recorded_at DESC, run_id LIMIT ?"""
+"""Runs with epochs of a workload in whatever precision."""
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
 # A folder called `model=x` would put x into the column `model`: no hive partitions, ever.
 NESTED_OF: Final = {

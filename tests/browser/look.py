@@ -21,6 +21,7 @@ PAGES: Final = {
     "": "How long?",
     "how-long": "How long?",
     "throughput": "Throughput",
+    "steps-to-target": "Steps to target",
     "results": "Results",
     "measure": "Measure",
     "method": "Method",

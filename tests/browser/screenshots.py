@@ -21,6 +21,7 @@ from tests.browser.server import served
 VIEWS: Final = {
     "how-long": "",
     "throughput": "throughput",
+    "steps-to-target": "steps-to-target",
     "results": "results?system=gpu",
     "measure": "measure",
     "method": "method",
@@ -28,7 +29,7 @@ VIEWS: Final = {
 KINDS: Final = {"": (1280, "light"), "-dark": (1280, "dark"), "-400px": (400, "light")}
 MOST_BYTES: Final = 300_000
 _TALLEST: Final = 3000
-_CHARTED: Final = {"how-long", "throughput"}
+_CHARTED: Final = {"how-long", "throughput", "steps-to-target"}
 
 
 def main(folder: Path) -> int:

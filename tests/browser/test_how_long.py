@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.how_long import usual_options
 from pages.parts.links import slug, slugs
+from pages.parts.option_choice import usual_options
 from planner.durations import hms
 from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
 from planner.projection import project_summary

@@ -13,7 +13,7 @@ from tests.browser.look import settled
 
 pytestmark = pytest.mark.browser
 WIDTHS = (1440, 1024, 400)
-CHARTED = {"", "throughput"}
+CHARTED = {"", "throughput", "steps-to-target"}
 
 
 def _hex(colour: str) -> str:
@@ -42,7 +42,9 @@ def _cut(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("address", ["", "throughput", "results", "measure", "method"])
+@pytest.mark.parametrize(
+    "address", ["", "throughput", "steps-to-target", "results", "measure", "method"]
+)
 def test_a_page_fits_every_width_in_the_colours_of_its_theme(
     app_url: str, visit: Visit, address: str, *, dark: bool
 ) -> None:

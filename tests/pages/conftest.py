@@ -20,6 +20,7 @@ PAGES = {
     "": "How long?",
     "how-long": "How long?",
     "throughput": "Throughput",
+    "steps-to-target": "Steps to target",
     "results": "Results",
     "measure": "Measure",
     "method": "Method",

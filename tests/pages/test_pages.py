@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pages.how_long import MOST_CHOSEN, usual_options
 from pages.parts.links import slugs
+from pages.parts.option_choice import MOST_CHOSEN, usual_options
 from planner import how_long_tables
 from planner.curves import curve_sentence, curves_of
 from planner.durations import hms

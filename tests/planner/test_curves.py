@@ -101,3 +101,39 @@ def test_points_and_their_fit_agree_on_clean_data() -> None:
     rows = points_of(curves_of(_sweep(100, 0.5)))
     assert [r["measured_against_fit_percent"] for r in rows] == pytest.approx([0, 0, 0], abs=1e-3)
     assert rows[0]["samples_per_s"] == pytest.approx(32 / 0.82, rel=1e-4)
+
+
+# -- suspect runs left out ---------------------------------------------------------------------
+
+
+def _with_ids() -> list[Run]:
+    """Four batches of the law v0 = 100, t = 0.5 s, the last one far too slow."""
+    runs = [*_sweep(100, 0.5), _run(1024, 40.0)]
+    return [replace(run, run_id=f"{i}" * 32) for i, run in enumerate(runs)]
+
+
+def test_a_run_left_out_is_kept_as_a_point_and_changes_no_fit() -> None:
+    one, plain = curves_of(_with_ids(), {"3" * 32})[0], curves_of(_with_ids()[:3])[0]
+    assert [r.global_batch_size for r in one.left_out] == [1024]
+    assert [r.global_batch_size for r in one.points] == [32, 128, 512]
+    assert {**curve_rows([one])[0], "left_out": 0} == curve_rows([plain])[0]
+    rows = points_of([one])
+    assert [r["in_fit"] for r in rows] == [True, True, True, False]
+    assert rows[3]["measured_against_fit_percent"] == pytest.approx(100 * (40 / 10.74 - 1), abs=0.1)
+
+
+def test_the_sentence_says_how_many_runs_are_left_out() -> None:
+    ids = [r.run_id for r in _with_ids()]
+    assert "left out" not in curve_sentence(curves_of(_with_ids())[0])
+    told = curve_sentence(curves_of(_with_ids(), ids[3:])[0])
+    assert told.endswith(" 1 suspect run is left out of this fit.")
+    told = curve_sentence(curves_of(_with_ids(), ids[2:])[0])
+    assert told.endswith(" 2 suspect runs are left out of this fit.")
+
+
+def test_a_curve_of_suspect_runs_alone_is_refused_and_its_points_are_kept() -> None:
+    one = curves_of(_with_ids(), [r.run_id for r in _with_ids()])[0]
+    assert isinstance(one.curve, Refusal)
+    assert "keep the suspect runs in the fit" in curve_sentence(one)
+    assert grid_of(one).tolist() == [32, 128, 512, 1024]
+    assert [r["fitted_step_s"] for r in points_of([one])] == [None] * 4

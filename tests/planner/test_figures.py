@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
 from planner import figures
+from planner.estimate import Floats
 from planner.figures.frame import Drawing
 from planner.palette import DARK_THEME, LIGHT_THEME, Theme, rgba, slots
 
@@ -24,15 +26,20 @@ def _time_line(label: str = "GPU", slot: int = 0, factor: float = 1.0) -> figure
     )  # fmt: skip
 
 
-def _throughput_line() -> figures.ThroughputLine:
+def _throughput_line(flags: tuple[str, ...] = ("", "", "")) -> figures.ThroughputLine:
     batch = np.array([32.0, 64.0, 128.0, 256.0, 512.0])
     value = batch / (batch / 100 + 0.5)
     return figures.ThroughputLine(
         label="TPU <b>", short="TPU <b>", device_kind="tpu", slot=3,
-        measured_batch=batch[1:4], measured=value[1:4], batch=batch, value=value,
-        low=value * 0.9, high=np.r_[value[:-1], np.nan], smallest=64.0, largest=256.0,
-        residuals=np.array([0.01, -0.02, 0.01]),
+        measured=_points(batch[1:4], value[1:4], flags), left_out=_points(batch[:0], value[:0], ()),
+        batch=batch, value=value, low=value * 0.9, high=np.r_[value[:-1], np.nan],
+        smallest=64.0, largest=256.0,
     )  # fmt: skip
+
+
+def _points(batch: Floats, throughput: Floats, flags: tuple[str, ...]) -> figures.Points:
+    off = np.resize([0.01, -0.02], batch.size)
+    return figures.Points(batch=batch, throughput=throughput, residuals=off, flags=flags)
 
 
 def _all(theme: Theme) -> list[go.Figure]:
@@ -105,3 +112,36 @@ def test_an_exported_chart_needs_no_network_and_offers_no_upload() -> None:
 def test_a_filter_does_not_recolour_what_stays() -> None:
     everything = [f"system {i}" for i in range(10)]
     assert slots(["system 7"], everything)["system 7"] == slots(everything, everything)["system 7"]
+
+
+def test_a_suspect_point_is_open_and_says_why_and_the_others_are_filled() -> None:
+    line = _throughput_line(("", "throughput falls", ""))
+    for chart in (figures.throughput([line], LIGHT_THEME, log=True),
+                  figures.residuals([line], LIGHT_THEME)):  # fmt: skip
+        go.Figure(chart.to_dict())
+        points = next(t for t in chart.data if t.mode == "markers")
+        assert tuple(points.marker.symbol) == ("circle", "circle-open", "circle")
+        assert tuple(points.customdata) == ("", "<br>suspect: throughput falls", "")
+        assert points.marker.color == LIGHT_THEME.colours[3]
+
+
+def test_a_point_left_out_of_the_fit_is_drawn_open_and_grey() -> None:
+    batch = np.array([1024.0])
+    line = replace(_throughput_line(), left_out=_points(batch, 7.0 * batch, ("unit slip",)))
+    drawn = figures.throughput([line], LIGHT_THEME, log=True)
+    points = [t for t in drawn.data if t.mode == "markers"]
+    assert [p.marker.color for p in points] == [LIGHT_THEME.colours[3], LIGHT_THEME.quiet]
+    assert "left out of the fit" in points[1].hovertemplate
+    assert 10 ** drawn.layout.xaxis.range[1] > 1024
+
+
+def test_a_suspect_total_has_an_open_marker_and_one_left_out_is_grey() -> None:
+    odd = replace(_time_line("odd"), suspect="duplicate")
+    out = replace(_time_line("out"), suspect="duplicate", left_out=True)
+    figure = figures.total_time([odd, out], 2000, LIGHT_THEME, log=True)
+    go.Figure(figure.to_dict())
+    markers = [t.marker for t in figure.data if t.mode == "markers"]
+    assert [m.symbol for m in markers] == ["square-open"] * 2
+    assert [m.color for m in markers] == [LIGHT_THEME.colours[0], LIGHT_THEME.quiet]
+    names = {a.text: a.font.color for a in figure.layout.annotations}
+    assert names["out"] == LIGHT_THEME.quiet != names["odd"]

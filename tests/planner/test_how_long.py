@@ -9,9 +9,12 @@ import pytest
 
 from planner.estimate import Estimate, Refusal
 from planner.how_long import (
+    SUSPECT,
     Option,
     chart_epochs,
+    first_projected,
     how_long,
+    of_several_kinds,
     options_of,
     times,
     total_time,
@@ -160,3 +163,65 @@ def test_the_ratio_report_gives_every_comparison_its_name() -> None:
     assert [r["Comparison"] for r in rows][:2] == ["same batch, 64", "best against best"]
     assert rows[0]["Decided"] == "yes"
     assert ratio_rows(_options(RUN), "TPU", "GPU", 20) == []
+
+
+# -- epochs of several kinds, suspect runs -----------------------------------------------------
+
+GROWS = (12.0, 5.0, 5.1, 5.0, 8.0, 8.1, 8.0)
+"""Epoch 1, three of 5 s, three of 8 s."""
+
+
+def _growing() -> Option:
+    run = replace(RUN, later_epoch_mean_s=6.53, later_epoch_sd_s=1.5, epochs_measured=7)
+    return options_of([run], {run.run_id: GROWS})[0]
+
+
+def test_epochs_of_several_kinds_are_refused_until_the_rest_is_said_to_be_like_the_last() -> None:
+    refused = total_time(_growing(), 100)
+    assert isinstance(refused, Refusal)
+    assert "The epochs are not of one kind" in refused.reason
+    told = total_time(_growing(), 100, rest_like_last=True)
+    assert isinstance(told, Estimate)
+    assert told.value == pytest.approx(1 + sum(GROWS[:5]) + 95 * 8.05, rel=1e-3)
+    assert "only if the rest goes on like the last of them" in " ".join(told.reasons)
+
+
+def test_what_is_of_several_kinds_is_told_by_its_single_epochs_alone() -> None:
+    found = of_several_kinds(_growing())
+    assert found is not None
+    assert len(found.segments) == 2
+    assert of_several_kinds(_options(RUN)[0]) is None
+    steady = options_of([RUN], {RUN.run_id: (12.0, 10.0, 10.1, 9.9, 10.0)})[0]
+    assert of_several_kinds(steady) is None
+
+
+def test_fewer_epochs_than_came_before_the_last_kind_are_not_asked_for() -> None:
+    first = first_projected(_growing(), rest_like_last=True)
+    assert isinstance(total_time(_growing(), first, rest_like_last=True), Estimate)
+    assert isinstance(total_time(_growing(), first - 1, rest_like_last=True), Refusal)
+    assert first_projected(_growing(), rest_like_last=False) == 1
+
+
+def test_the_answer_and_its_rows_remember_what_was_assumed() -> None:
+    result = how_long([_growing()], 100, "GPU · batch 64", rest_like_last=True)
+    assert isinstance(result.answers[0].total, Estimate)
+    assert answer_rows(result)[0]["rest_like_last"] is True
+    kept, asked = (epochs_rows([_growing()], [100], rest_like_last=r) for r in (False, True))
+    assert kept[0]["100"] == "–" != asked[0]["100"]
+
+
+def test_a_suspect_run_left_out_comes_last_and_the_sentence_counts_it() -> None:
+    result = how_long(_options(RUN, FAST), 100, "GPU · batch 64", left_out={FAST.run_id, "else"})
+    assert [a.option.run for a in result.answers] == [RUN, FAST]
+    assert result.answers[1].total == SUSPECT
+    assert result.left_out == {FAST.run_id}
+    assert result.sentence.startswith("100 epochs of Net at batch 64 on GPU")
+    assert result.sentence.endswith(" 1 suspect run is left out.")
+    rows = answer_rows(result, {FAST.run_id: "duplicate"})
+    assert [(r["suspect"], r["left_out"]) for r in rows] == [(None, False), ("duplicate", True)]
+
+
+def test_without_its_baseline_nothing_is_called_faster() -> None:
+    result = how_long(_options(RUN, FAST), 100, "GPU · batch 64", left_out={RUN.run_id})
+    assert [a.times_faster for a in result.answers] == [None, None]
+    assert "faster" not in result.sentence

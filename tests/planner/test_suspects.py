@@ -11,17 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from planner.checked_runs import CheckedRun, checked_run
+from planner.neighbours import QUIET, neighbours
 from planner.suspects import (
-    QUIET,
+    LEFT_OUT,
+    NAMES,
     UNLIKE,
-    CheckedRun,
     Flag,
-    checked_run,
+    by_run,
     duplicate_flags,
     epoch_flags,
     falling_flags,
+    left_out,
+    named,
     neighbour_flags,
-    neighbours,
     scaling_flags,
     suspects,
     unit_flags,
@@ -335,3 +338,30 @@ def test_no_shipped_run_of_the_articles_is_suspect() -> None:
     flags = suspects([checked_run(r) for r in rows])
     assert len(article) == 37
     assert not article & {flag.run for flag in flags}
+
+
+# -- what follows from flags -------------------------------------------------------------------
+
+
+def flag(name: str, of: str) -> Flag:
+    return Flag(name=name, run=of, evidence="", value=0.0)  # type: ignore[arg-type]
+
+
+def test_the_flags_of_a_run_stand_together_in_their_usual_order() -> None:
+    flags = [flag("unit slip", "a"), flag("duplicate", "b"), flag("throughput falls", "a")]
+    assert {run: named(own) for run, own in by_run(flags).items()} == {
+        "a": "throughput falls, unit slip",
+        "b": "duplicate",
+    }
+
+
+def test_a_name_is_told_once_however_many_flags_have_it() -> None:
+    assert named([flag("unit slip", "a"), flag("unit slip", "b")]) == "unit slip"
+
+
+def test_unsteady_epochs_alone_leave_no_run_out_and_every_other_flag_does() -> None:
+    assert set(NAMES) - set(LEFT_OUT) == {"unsteady epochs"}
+    assert left_out({"a": [flag("unsteady epochs", "a")]}) == frozenset()
+    assert all(left_out({"a": [flag(name, "a")]}) == {"a"} for name in LEFT_OUT)
+    both = [flag("unsteady epochs", "a"), flag("duplicate", "a")]
+    assert left_out({"a": both}) == {"a"}

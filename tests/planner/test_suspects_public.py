@@ -17,8 +17,10 @@ from typing import Final
 import numpy as np
 import pytest
 
+from planner.checked_runs import CheckedRun
+from planner.neighbours import neighbours
 from planner.projection import MAX_CV
-from planner.suspects import CheckedRun, neighbours, suspects
+from planner.suspects import suspects
 
 DATASET: Final = Path(__file__).parents[3] / "shared" / "datasets" / "koshian2_tpu_benchmark"
 SICK: Final = "gpu 256 pattern 6"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ from tests.store.build import (
 NAN, INFINITE = float("nan"), float("inf")
 T4 = {"system_name": "T4", "global_batch_size": 64}
 A100 = {"system_name": "A100", "global_batch_size": 128}
+TIMED: Final[dict[str, Any]] = {"later_epoch_mean_s": 10.0, "epochs_measured": 3}
 
 
 def _store(root: Path, *records: dict[str, Any]) -> Store:
@@ -251,6 +252,42 @@ def test_an_empty_filter_is_no_filter(mixed: Store) -> None:
     assert queries.count(mixed, {"system": []}) == queries.count(mixed, {}) == 5
 
 
+def test_runs_can_be_named_beside_the_facets_or_all_but_them_asked_for(mixed: Store) -> None:
+    first, second, *rest = queries.which(mixed, {})
+    assert queries.which(mixed, {"only": [first, "0" * 32]}) == [first]
+    assert sorted(queries.which(mixed, {"but": [first, second]})) == sorted(rest)
+    assert queries.count(mixed, {"only": []}) == 0
+    assert queries.count(mixed, {"but": []}) == 5
+    filters = {"but": [first], "status": ["ok"]}
+    assert queries.table(mixed, filters).num_rows == queries.count(mixed, filters)
+    assert sum(queries.facets(mixed, filters)["system"].values()) == queries.count(mixed, filters)
+
+
+def test_what_is_checked_are_the_good_runs_that_took_a_time(tmp_path: Path) -> None:
+    good = row(**TIMED, number_of_nodes=2, accelerators_per_node=4)
+    bad = row(**TIMED, status="oom", status_reason="memory")
+    found = queries.checked_runs(_store(tmp_path, good, bad, row(seed=3)))
+    assert [(r.run_id, r.devices, r.later_epoch_mean_s) for r in found] == [(run_id(good), 8, 10.0)]
+    assert found[0].label == "8 × T4 on 2 nodes at batch 64"
+
+
+def test_of_many_checked_runs_the_newest_are_kept(tmp_path: Path) -> None:
+    old = row(**TIMED, recorded_at=datetime(2020, 1, 1, tzinfo=UTC))
+    new = row(**TIMED, seed=1)
+    found = queries.checked_runs(_store(tmp_path, old, new), most=1)
+    assert [r.run_id for r in found] == [run_id(new)]
+
+
+def test_the_runs_behind_a_factor_are_of_one_network_in_any_precision(tmp_path: Path) -> None:
+    wanted = [row(**TIMED, precision="float32"), row(**TIMED, precision="bfloat16")]
+    others = [row(**TIMED, model="LSTM"), row(**TIMED, variant="int8")]
+    others.append(row(precision="float32", seed=1))
+    store = _store(tmp_path, *wanted, *others)
+    found = queries.factor_rows(store, "ResNet-50 · float32")
+    assert {r["run_id"] for r in found} == {run_id(r) for r in wanted}
+    assert queries.factor_rows(store, "nobody's") == []
+
+
 # -- tables and files --------------------------------------------------------------------------
 
 
@@ -358,3 +395,126 @@ def test_every_run_of_a_file_gets_its_own_steps(tmp_path: Path) -> None:
     for i, line in enumerate(values):
         reached = np.flatnonzero(line <= 0.05)
         assert got[run_id(row(seed=i))] == (int(reached[0]) + 1 if len(reached) else None)
+
+
+# -- trials --------------------------------------------------------------------------------------
+
+TRIED: Final = {
+    "dataset": "Data",
+    "optimizer": "SGD",
+    "learning_rate": 0.1,
+    "evaluation_metric": "validation error",
+    "evaluation_higher_is_better": False,
+    "target_value": 0.3,
+    "evaluations": EVALUATIONS,
+}
+
+
+def test_trials_of_one_network_data_and_metric_are_one_set(tmp_path: Path) -> None:
+    store = _store(
+        tmp_path,
+        *rows(3, **TRIED),
+        row(**TRIED, status="nan", status_reason="diverged", seed=9),
+        row(
+            **TRIED, status="oom", status_reason="no room", seed=10
+        ),  # stopped from outside: nobody knows what it needed
+        row(**TRIED, mode="inference"),
+        row(),
+    )
+    [found] = queries.trial_sets(store)
+    assert (found.network, found.dataset, found.metric) == ("ResNet-50", "Data", "validation error")
+    assert (found.trials, found.target, found.higher_is_better) == (4, 0.3, False)
+    assert (found.folder, found.result_set, found.set_folder) == (tmp_path.name, "mine", "mine")
+    assert len(found.files) == 4
+
+
+def test_other_precisions_metrics_and_result_sets_are_other_sets(tmp_path: Path) -> None:
+    a_set(tmp_path, [row(**TRIED, seed=s) for s in range(2)])
+    a_set(tmp_path, [row(**TRIED, result_set="more")], slug="more")
+    a_set(tmp_path, [row(**TRIED | {"precision": "bfloat16"})])
+    a_set(tmp_path, [row(**TRIED | {"evaluation_metric": "loss"})])
+    a_set(tmp_path, [row(**TRIED, variant="pruned")])
+    sets = queries.trial_sets(opened(tmp_path))
+    assert len(sets) == 5
+    assert sets[0].trials == 2  # most trials first
+    assert {s.network for s in sets} == {"ResNet-50", "ResNet-50 pruned"}
+
+
+def test_evaluations_come_flat_with_the_trial_they_belong_to(tmp_path: Path) -> None:
+    store = _store(
+        tmp_path,
+        row(**TRIED, seed=1, gradient_noise_scale=50.0),
+        row(**TRIED | {"evaluations": EVALUATIONS[:1], "learning_rate": None}, seed=2),
+        row(**TRIED | {"evaluations": None}, seed=3, status="nan", status_reason="diverged"),
+    )
+    found = queries.trials(store, queries.trial_sets(store)[0])
+    order = np.argsort(np.isnan(found.learning_rate), kind="stable")
+    assert found.batch.tolist() == [64.0] * 3
+    assert found.counts.all()
+    assert np.bincount(found.trial, minlength=3)[order].tolist() in ([3, 0, 1], [0, 3, 1])
+    longest = int(np.bincount(found.trial).argmax())
+    assert_array_equal(found.step[found.trial == longest], [100, 200, 300])
+    assert_array_equal(found.value[found.trial == longest], [0.9, 0.4, 0.2])
+    assert found.noise_scale[longest] == 50.0
+
+
+def test_trials_of_a_compacted_file_and_of_single_files_are_read_alike(tmp_path: Path) -> None:
+    records = [row(**TRIED, seed=s) for s in range(5)]
+    together(a_set(tmp_path / "a"), records)
+    single, many = _store(tmp_path / "b", *records), opened(tmp_path / "a")
+    one, other = (queries.trials(s, queries.trial_sets(s)[0]) for s in (single, many))
+    assert_array_equal(one.trial, other.trial)
+    assert_array_equal(one.value, other.value)
+
+
+def test_a_run_that_lies_in_two_files_is_one_trial(tmp_path: Path) -> None:
+    records = [row(**TRIED, seed=s) for s in range(3)]
+    together(a_set(tmp_path, records), records)
+    store = opened(tmp_path)
+    assert queries.trials(store, queries.trial_sets(store)[0]).batch.size == 3
+
+
+def test_trials_that_a_compaction_moved_meanwhile_are_found_again(tmp_path: Path) -> None:
+    records = [row(**TRIED, seed=s) for s in range(3)]
+    place = a_set(tmp_path, records)
+    store = opened(tmp_path)
+    [known] = queries.trial_sets(store)
+    for path in place.glob("*.parquet"):
+        path.unlink()
+    together(place, records)
+    assert queries.trials(store, known).batch.size == 3
+
+
+def test_trials_that_are_gone_are_none(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row(**TRIED)])
+    store = opened(tmp_path)
+    [known] = queries.trial_sets(store)
+    for path in place.glob("*.parquet"):
+        path.unlink()
+    assert queries.trials(store, known).batch.size == 0
+
+
+def test_more_trials_than_asked_for_are_not_read(tmp_path: Path) -> None:
+    store = _store(tmp_path, *rows(5, **TRIED))
+    assert queries.trials(store, queries.trial_sets(store)[0], most=2).batch.size == 2
+
+
+def test_systems_that_were_timed_in_training_come_fewest_devices_first(tmp_path: Path) -> None:
+    store = _store(
+        tmp_path,
+        row(step_s=0.5, accelerators_per_node=8),
+        row(step_s=0.5),
+        row(step_s=0.5, global_batch_size=128),
+        row(step_s=0.5, framework="JAX"),
+        row(step_s=0.5, mode="inference"),
+        row(step_s=0.5, status="oom", status_reason="no room", system_name="A100"),
+        row(asymptotic_throughput=100.0, overhead_s=0.1, global_batch_size=None, system_name="TPU"),
+        row(**TRIED),
+    )
+    found = queries.timed_systems(store)
+    assert [(t.system, t.devices, t.software, t.batches) for t in found] == [
+        ("T4", 1, "software not stated", 2),
+        ("T4", 1, "JAX", 1),
+        ("8 × T4", 8, "software not stated", 1),
+        ("TPU", 1, "software not stated", 0),
+    ]

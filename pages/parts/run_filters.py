@@ -1,0 +1,102 @@
+"""The filters of the Results page: what runs are, and what is suspect about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from pages.parts import asked
+from pages.parts.links import Link, slugs
+from planner.store import Store
+from planner.suspects import NAMES, Flag
+
+TITLES: Final = {
+    "workload": "Workload",
+    "system": "System",
+    "global_batch_size": "Batch size",
+    "pattern": "Input pattern",
+    "mode": "Mode",
+    "software": "Software",
+    "status": "Status",
+    "basis": "Basis",
+    "result_set": "Result set",
+    "folder": "Folder",
+    "suspect": "Suspect",
+}
+ANY: Final = "any"
+NONE: Final = "none"
+"""What the filter on suspect runs offers beside the names of the flags."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What the filters leave: as the store is asked, by facet as chosen, and how many suspects."""
+
+    filters: dict[str, list[str]]
+    by_facet: dict[str, list[str]]
+    suspects: int
+
+
+def draw(link: Link, shared: Store) -> Chosen:
+    """One multiselect per facet that has something to choose; counts beside the options."""
+    flags = asked.suspects(shared).flags
+    tables = {f: slugs(options) for f, options in asked.facets(shared, {}).items()}
+    tables["suspect"] = slugs([ANY, NONE, *_names(flags.values())]) if flags else {}
+    chosen = {f: link.many(f, list(t), []) for f, t in tables.items()}
+    by_facet = {f: [tables[f][s] for s in picked] for f, picked in chosen.items()}
+    others = {f: v for f, v in by_facet.items() if f != "suspect"}
+    narrowed = _narrowed(flags, by_facet["suspect"])
+    flagged = asked.which(shared, others | {"only": sorted(flags)}) if flags else []
+    of_suspects = _counted(flags, flagged, asked.count(shared, others))
+    counts = asked.facets(shared, others | narrowed) | {"suspect": of_suspects}
+    _draw({f: t for f, t in tables.items() if len(t) > 1 or chosen[f]}, counts, link)
+    left = {*flagged} & {*narrowed.get("only", flagged)} - {*narrowed.get("but", ())}
+    return Chosen(filters=others | narrowed, by_facet=by_facet, suspects=len(left))
+
+
+def _draw(
+    tables: Mapping[str, dict[str, str]], counts: Mapping[str, dict[str, int]], link: Link
+) -> None:
+    with st.container(border=True), st.grid(4, min_column_width=220):
+        for facet, names in tables.items():
+            _facet(link, facet, names, counts[facet])
+
+
+def _names(flags: Iterable[Sequence[Flag]]) -> list[str]:
+    """The names that some run was flagged with, in their usual order."""
+    found = {flag.name for own in flags for flag in own}
+    return [name for name in NAMES if name in found]
+
+
+def _narrowed(flags: Mapping[str, Sequence[Flag]], chosen: Sequence[str]) -> dict[str, list[str]]:
+    """Which runs the choice of flags leaves, as the store is asked for them."""
+    if not chosen:
+        return {}
+    wanted = [r for r, own in flags.items() if ANY in chosen or {f.name for f in own} & {*chosen}]
+    if NONE not in chosen:
+        return {"only": sorted(wanted)}
+    return {"but": sorted(set(flags).difference(wanted))}
+
+
+def _counted(
+    flags: Mapping[str, Sequence[Flag]], flagged: Sequence[str], runs: int
+) -> dict[str, int]:
+    """What each choice of flags would show of `runs` runs, of which `flagged` have a flag."""
+    by_name: Counter[str] = Counter()
+    for run in flagged:
+        by_name.update({flag.name for flag in flags[run]})
+    return {ANY: len(flagged), NONE: runs - len(flagged), **by_name}
+
+
+def _facet(link: Link, facet: str, names: dict[str, str], counts: dict[str, int]) -> None:
+    st.multiselect(
+        TITLES[facet],
+        list(names),
+        key=link.key(facet),
+        placeholder="All runs" if facet == "suspect" else "Any",
+        format_func=lambda s: f"{names[s]} ({counts.get(names[s], 0):,})",
+    )

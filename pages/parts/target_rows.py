@@ -1,0 +1,102 @@
+"""How the rows of the page Steps to target are shown in its tables."""
+
+from __future__ import annotations
+
+from pages.parts.target_lines import View
+from planner.curves import count, interval_cell, size
+from planner.durations import in_words
+from planner.export import Record
+from planner.store import Store
+
+
+def fit(row: Record) -> dict[str, object]:
+    """What was fitted for one optimiser, or the refusal."""
+    if row.get("refused"):
+        return {
+            "Optimiser": row["optimizer"],
+            "Batches": row["batches"],
+            "Bcrit (samples)": "refused",
+            "Notes": f"{row['refused']} {row['measure_next']}",
+        }
+    shown: dict[str, object] = {
+        "Optimiser": row["optimizer"],
+        "Batches": row["batches"],
+        "Bcrit (samples)": interval_cell(row, "critical_batch_size", size),
+        "Noise scale (samples)": _short(row["noise_scale_median"]),
+        "Smin (steps)": interval_cell(row, "min_steps"),
+        "Emin (samples)": interval_cell(row, "min_samples"),
+        "Perfect up to": interval_cell(row, "perfect_up_to_batch", size),
+        "Maximal from": interval_cell(row, "maximal_from_batch", size),
+        "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
+    }
+    if "best_batch" in row:
+        shown |= {"Best batch": _best(row), "Time there": _time(row)}
+    return shown | {"Basis": row["basis"], "Notes": row["notes"] or ""}
+
+
+def batch(row: Record) -> dict[str, object]:
+    """One batch of one optimiser at its best rate."""
+    return {
+        "Optimiser": row["optimizer"],
+        "Batch": row["global_batch_size"],
+        "Best learning rate": _short(row["learning_rate"]),
+        "Steps (median)": _short(row["median_steps"]) or "not reached",
+        "Samples": _short(row["samples_to_target"]),
+        "Steps fitted": _short(row["fitted_steps"]),
+        "Seeds there": f"{row['seeds_reached']} of {row['seeds']}",
+        "Noise scale (samples)": _short(row["noise_scale"]),
+    }
+
+
+def devices(row: Record) -> dict[str, object]:
+    """The best batch of one optimiser on one number of devices."""
+    return {
+        "System": row["system"],
+        "Optimiser": row["optimizer"],
+        "Best batch": _best(row),
+        "Time there": _time(row),
+        "Device-hours": _short(row["device_hours"]),
+        "Why not": row["refused"] or "",
+    }
+
+
+def _best(row: Record) -> str:
+    return "refused" if row["best_batch"] is None else interval_cell(row, "best_batch", size)
+
+
+def _time(row: Record) -> str:
+    return "–" if row["least_s"] is None else in_words(float(row["least_s"]))
+
+
+def _short(value: str | float | bool | None) -> str | None:  # noqa: FBT001 - a cell
+    return None if value is None else count(float(value))
+
+
+def sources(view: View, shared: Store) -> list[Record]:
+    """The set of the trials, and those of the step times."""
+    of, known = view.of, {(s.folder, s.slug): s for s in shared.sets}
+    found = known.get((of.folder, of.set_folder))
+    rows: list[Record] = [
+        {
+            "What": "steps to target",
+            "Result set": found.title if found else of.result_set,
+            "Folder": of.folder,
+            "Basis": of.basis,
+            "Source": (found.citation or found.source) if found else of.source,
+            "Licence": of.licence,
+        }
+    ]
+    runs = view.times.curve.runs if view.times.curve else ()
+    for run in {r.result_set: r for r in runs}.values():
+        found = known.get((run.folder, run.set_folder))
+        rows.append(
+            {
+                "What": "step times",
+                "Result set": found.title if found else run.result_set,
+                "Folder": run.folder,
+                "Basis": run.basis,
+                "Source": (found.citation or found.source) if found else run.source,
+                "Licence": run.licence,
+            }
+        )
+    return rows

@@ -1,0 +1,85 @@
+"""What the checks for suspect runs read of a run, and which runs are of one case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+_Item = TypeVar("_Item")
+
+READ: Final = (
+    "run_id", "workload", "software", "pattern", "system_name", "global_batch_size",
+    "pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s",
+    "later_epoch_sd_s", "epochs_measured", "total_s", "steps_per_epoch", "samples_per_epoch",
+    "step_time_s", "samples_per_s",
+)  # fmt: skip
+"""Columns of the run table that become fields of the same name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedRun:
+    """What the checks read of one good run: names and units of the run table, None is unknown.
+
+    `label` is what evidence calls it; `software` is whatever else must be equal (framework,
+    launch ...); `devices` counts all of the run.
+    """
+
+    run_id: str
+    label: str
+    workload: str
+    software: str
+    pattern: str
+    system_name: str
+    devices: int = 1
+    global_batch_size: int | None = None
+    pre_train_s: float | None = None
+    first_epoch_s: float | None = None
+    until_first_epoch_end_s: float | None = None
+    later_epoch_mean_s: float | None = None
+    later_epoch_sd_s: float | None = None
+    epochs_measured: int | None = None
+    total_s: float | None = None
+    steps_per_epoch: int | None = None
+    samples_per_epoch: int | None = None
+    step_time_s: float | None = None
+    samples_per_s: float | None = None
+
+
+def checked_run(row: Mapping[str, Any]) -> CheckedRun:
+    """The record of one row of the run table: `READ`, `system`, and what counts the devices."""
+    devices = int(row.get("accelerators_per_node") or 1) * int(row.get("number_of_nodes") or 1)
+    batch = row.get("global_batch_size")
+    label = f"{row.get('system') or row['system_name']}{f' at batch {batch}' if batch else ''}"
+    columns: dict[str, Any] = {name: row.get(name) for name in READ}
+    return CheckedRun(label=label, devices=devices, **columns)
+
+
+def is_known(value: float | None) -> bool:
+    """A number one can compare: finite and above 0."""
+    return value is not None and 0.0 < value < math.inf
+
+
+def case_of(run: CheckedRun) -> tuple[str, ...]:
+    """What the runs of one curve share: they differ in batch and devices only."""
+    return run.workload, run.software, run.pattern, run.system_name
+
+
+def configuration_of(run: CheckedRun) -> tuple[Hashable, ...]:
+    """What the runs of one row of neighbours share: they differ in input pattern only."""
+    return run.system_name, run.devices, run.software, run.global_batch_size
+
+
+def grouped(items: Iterable[_Item], key: Callable[[_Item], Hashable]) -> list[list[_Item]]:
+    """Items of one key together, groups and items in their order."""
+    groups: dict[Hashable, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
+
+
+def numbered(names: Sequence[Hashable]) -> list[int]:
+    """Each name as a number, counted from 0 in the order they come."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(name, len(numbers)) for name in names]

@@ -1,0 +1,198 @@
+"""Steps to a target against batch size, and the time they take on a system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from planner.durations import in_words
+from planner.estimate import Floats
+from planner.figures.frame import Drawing, batch_axis, escape, last, log_ticks
+from planner.figures.total_time import time_unit
+from planner.palette import Theme
+
+MARKS: Final = (
+    "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",
+    "hexagon", "star",
+)  # fmt: skip
+"""Marker of each colour: optimisers are told apart without colour too."""
+_NAMED: Final = 0.14
+"""Least share of the width that a regime's name needs."""
+_NAMES: Final = ("perfect", "diminishing", "maximal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepsLine:
+    """Steps to the target of one optimiser over batch size [samples].
+
+    `seed_batch` and `seed_steps` are single seeds, `measured_batch` and `measured` their medians;
+    `batch`, `value`, `low`, `high` the fitted law (empty where it is refused), known from
+    `smallest` to `largest`; `min_samples` the samples that perfect scaling would take, NaN where
+    not known.
+    """
+
+    label: str
+    short: str
+    slot: int
+    seed_batch: Floats
+    seed_steps: Floats
+    measured_batch: Floats
+    measured: Floats
+    batch: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    smallest: float
+    largest: float
+    min_samples: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borders:
+    """Where regimes meet: value, low and high end of each border [samples], infinite where open."""
+
+    perfect_up_to: tuple[float, float, float]
+    maximal_from: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetTimeLine:
+    """Time to the target [s] over batch size on one system, and the best batch (NaN if none)."""
+
+    label: str
+    short: str
+    slot: int
+    batch: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    smallest: float
+    largest: float
+    best_batch: float
+    least_s: float
+
+
+def steps_to_target(
+    lines: Sequence[StepsLine],
+    theme: Theme,
+    *,
+    borders: Borders | None = None,
+    best_batch: float | None = None,
+) -> go.Figure:
+    """Steps over batch size, both logarithmic: medians, single seeds, law, band, perfect scaling.
+
+    `borders` shades where the regimes of one of them meet, `best_batch` is marked by a line.
+    """
+    drawing = Drawing(theme)
+    x, y = _batches(lines), _steps_range(lines)
+    drawing.x = batch_axis(*x)
+    drawing.y = {"title": "steps to target", "type": "log", "range": list(np.log10(y))}
+    drawing.y |= log_ticks(*y)
+    if borders is not None:
+        _regimes(drawing, borders, x)
+    for line in lines:
+        _steps(drawing, line, x)
+    if best_batch is not None and x[0] <= best_batch <= x[1]:
+        drawing.mark(best_batch, f"best batch {best_batch:,.0f}", log=True)
+    named = [x for x in lines if x.value.size or x.measured.size]
+    drawing.end_labels(named, [last(x.value if x.value.size else x.measured) for x in named],
+                       log=True)  # fmt: skip
+    return drawing.figure()
+
+
+def time_to_target(lines: Sequence[TargetTimeLine], theme: Theme) -> go.Figure:
+    """Time to the target over batch size, both logarithmic; a star stands at each best batch."""
+    drawing = Drawing(theme, height=360)
+    known = np.concatenate([np.r_[x.value, x.low, x.high] for x in lines] or [np.ones(1)])
+    known = known[np.isfinite(known) & (known > 0.0)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (1.0, 10.0)
+    scale, unit = time_unit([high])
+    for line in lines:
+        _time(drawing, line, scale, unit)
+    ends = [v for x in lines for v in (*x.batch[[0, -1]], x.smallest, x.largest)]
+    drawing.x = batch_axis(min(ends), max(ends)) if ends else batch_axis(1.0, 1024.0)
+    drawing.y = {"title": f"time to target ({unit})", "type": "log"}
+    drawing.y |= log_ticks(low / scale, high / scale)
+    drawing.end_labels(lines, [last(x.value) / scale for x in lines], log=True)
+    return drawing.figure()
+
+
+def _steps(drawing: Drawing, line: StepsLine, x: tuple[float, float]) -> None:
+    colour, mark = drawing.theme.colours[line.slot], MARKS[line.slot]
+    if np.isfinite(line.min_samples) and line.min_samples > 0.0:
+        ends = np.array(x)
+        drawing.line(
+            ends,
+            line.min_samples / ends,
+            name=escape(line.label),
+            opacity=0.7,
+            line={"color": colour, "width": 1, "dash": "dash"},
+            hovertemplate="<b>%{fullData.name}</b><br>perfect scaling<extra></extra>",
+        )
+    if line.value.size:
+        drawing.fitted(line, dash="solid", unit="%{y:,.4g} steps")
+    seed = {"color": colour, "size": 5, "symbol": f"{mark}-open", "opacity": 0.55}
+    _points(drawing, line.label, (line.seed_batch, line.seed_steps), "one seed", seed)
+    median = {"color": colour, "size": 9, "symbol": mark}
+    _points(drawing, line.label, (line.measured_batch, line.measured), "median of seeds", median)
+
+
+def _points(
+    drawing: Drawing, label: str, points: tuple[Floats, Floats], what: str, marker: object
+) -> None:
+    batch, steps = points
+    there = np.isfinite(steps)
+    if there.any():
+        drawing.points(
+            batch[there],
+            steps[there],
+            name=escape(label),
+            marker=marker,
+            hovertemplate="<b>%{fullData.name}</b><br>batch %{x:,}<br>%{y:,.4g} steps"
+            f"<extra>{what}</extra>",
+        )
+
+
+def _regimes(drawing: Drawing, borders: Borders, x: tuple[float, float]) -> None:
+    """Both borders as upright bands as wide as their intervals, and the regimes' names."""
+    for _, low, high in (borders.perfect_up_to, borders.maximal_from):
+        within = np.clip((low, high), *x)
+        if within[0] < within[1]:
+            drawing.zone(float(within[0]), float(within[1]))
+    at = (x[0], borders.perfect_up_to[0], borders.maximal_from[0], x[1])
+    cuts = np.log10(np.clip(np.nan_to_num(at, posinf=x[1]), *x))
+    for name, left, right in zip(_NAMES, cuts[:-1], cuts[1:], strict=True):
+        if right - left > _NAMED * (cuts[-1] - cuts[0]):
+            drawing.note(name, x=float(left + right) / 2, y=1, yref="paper", yanchor="top")
+
+
+def _time(drawing: Drawing, line: TargetTimeLine, scale: float, unit: str) -> None:
+    shown = replace(line, value=line.value / scale, low=line.low / scale, high=line.high / scale)
+    drawing.fitted(shown, dash="solid", unit=f"%{{y:,.4g}} {unit}")
+    if np.isfinite(line.best_batch):
+        drawing.points(
+            np.array([line.best_batch]),
+            np.array([line.least_s / scale]),
+            name=escape(line.label),
+            marker={"color": drawing.theme.colours[line.slot], "size": 14, "symbol": "star"},
+            hovertemplate=f"<b>%{{fullData.name}}</b><br>best batch {line.best_batch:,.0f}: "
+            f"{in_words(line.least_s)}<extra></extra>",
+        )
+
+
+def _batches(lines: Sequence[StepsLine]) -> tuple[float, float]:
+    """Smallest and largest batch shown."""
+    sizes = np.concatenate([np.r_[x.measured_batch, x.batch] for x in lines] or [np.empty(0)])
+    return (float(sizes.min()), float(sizes.max())) if sizes.size else (1.0, 1024.0)
+
+
+def _steps_range(lines: Sequence[StepsLine]) -> tuple[float, float]:
+    """Fewest and most steps shown, with room around them."""
+    parts = [np.r_[x.measured, x.seed_steps, x.value] for x in lines] or [np.empty(0)]
+    known = np.concatenate(parts)
+    known = known[np.isfinite(known) & (known > 0.0)]
+    return (0.7 * float(known.min()), 1.5 * float(known.max())) if known.size else (1.0, 10.0)

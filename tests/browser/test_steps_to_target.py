@@ -1,0 +1,167 @@
+"""Steps to target: its links, its slider, its charts and its downloads."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from planner.convergence_tables import (
+    Place,
+    answer_sentences,
+    batch_rows,
+    fit_rows,
+    goal_of,
+    seed_rows,
+    timings_of,
+)
+from planner.curves import SystemCurve, curves_of
+from planner.export import csv_text
+from planner.optimizer_curves import Comparison, compare
+from planner.store import queries
+from planner.trials import Trials, TrialSet
+from tests.browser.conftest import Visit
+from tests.browser.look import answer, choose, download, settled, widget
+from tests.shipped import store
+
+pytestmark = pytest.mark.browser
+PAGE = "steps-to-target"
+WORKLOAD = "LSTM 1x128 · synthetic tokens · SGD momentum 0.9 · float32"
+LINK = {
+    "optimizers": ["sgd-momentum-0.9", "sgd"],
+    "target": "0.05",
+    "times": "lstm-1x128-synthetic-tokens-sgd-momentum-0.9-float32",
+}
+
+
+def shipped() -> tuple[TrialSet, Trials]:
+    """The trials the page shows first."""
+    of = queries.trial_sets(store())[0]
+    return of, queries.trials(store(), of)
+
+
+def compared(target: float, names: list[str] | None = None) -> Comparison:
+    """What the planner says of them."""
+    _, trials = shipped()
+    return compare(trials, target, names or trials.optimizers)
+
+
+def told(target: float, names: list[str] | None = None, *, timed: bool = False) -> list[str]:
+    """The sentences the page shows."""
+    of, trials = shipped()
+    known, goal = compared(target, names), goal_of(of, trials, target)
+    if not timed:
+        return answer_sentences(known, goal, {})
+    curve = step_times()
+    place = Place(system=curve.runs[0].system, workload=WORKLOAD, stand_in=True)
+    return answer_sentences(known, goal, timings_of(known, curve), place=place, times=curve)
+
+
+def step_times() -> SystemCurve:
+    """The curve of step times that the link names."""
+    pattern = next(iter(queries.patterns(store(), WORKLOAD)))
+    [curve] = curves_of(queries.runs_of(store(), WORKLOAD, pattern))
+    return curve
+
+
+def knob(page: Page) -> Locator:
+    """What one drags along the slider."""
+    return widget(page, f"{PAGE}.target").get_by_role("slider")
+
+
+def test_the_page_answers_without_a_click(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/{PAGE}")
+    expect(answer(page)).to_have_text(told(0.025)[0])
+    main = page.get_by_test_id("stMain")
+    for sentence in told(0.025)[1:]:
+        expect(main.get_by_text(sentence, exact=True)).to_be_visible()
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+
+
+def test_a_link_restores_the_whole_view_here_and_on_another_machine(
+    app_url: str, visit: Visit
+) -> None:
+    names = ["SGD momentum 0.9", "SGD"]
+    expected = told(0.05, names, timed=True)
+    page = visit(f"{app_url}/{PAGE}?{urlencode(LINK, doseq=True)}")
+    expect(answer(page)).to_have_text(expected[0])
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    page.get_by_role("button", name="Share").click()
+    codes = page.get_by_test_id("stPopoverBody").locator("code")
+    expect(codes).to_have_count(2)
+    texts = codes.all_inner_texts()
+    assert texts[0].strip().splitlines() == expected
+    other = visit(texts[1].strip(), elsewhere=True)
+    expect(answer(other)).to_have_text(expected[0])
+    expect(knob(other)).to_have_attribute("aria-valuetext", "5 %")
+    best = other.locator(".js-plotly-plot .annotation-text", has_text="best batch")
+    expect(best).to_have_count(1)
+
+
+def test_moving_the_target_changes_the_sentence_and_the_address(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/{PAGE}")
+    before = answer(page).inner_text()
+    knob(page).focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    settled(page)
+    expect(page).to_have_url(re.compile(r"\?target=0\.022$"))
+    expect(answer(page)).to_have_text(told(0.022)[0])
+    assert answer(page).inner_text() != before
+
+
+def test_a_target_beyond_all_trials_is_refused_and_nothing_is_drawn(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/{PAGE}")
+    knob(page).focus()
+    page.keyboard.press("End")
+    settled(page)
+    expect(answer(page)).to_contain_text("The target was reached at none of the batch sizes tried")
+    expect(page.locator(".js-plotly-plot")).to_have_count(0)
+    page.go_back()
+    expect(answer(settled(page))).to_have_text(told(0.025)[0])
+
+
+def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/{PAGE}")
+    # The chart above comes late and moves what is below it; a list closes where the page moves.
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    widget(page, f"{PAGE}.times").scroll_into_view_if_needed()
+    settled(page)
+    choose(page, f"{PAGE}.times", f"Another workload: {WORKLOAD}")
+    expect(answer(page)).to_have_text(told(0.025, timed=True)[0])
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    stars = page.locator(".js-plotly-plot").nth(1).locator(".scatterlayer .points path")
+    expect(stars).to_have_count(3)
+
+
+def test_the_csv_files_hold_the_planners_rows(app_url: str, visit: Visit) -> None:
+    of, trials = shipped()
+    known = compared(0.05)
+    page = visit(f"{app_url}/{PAGE}?target=0.05")
+    rows = {
+        "csv": fit_rows(known, goal_of(of, trials, 0.05)),
+        "batches_csv": batch_rows(known),
+        "seeds_csv": seed_rows(known),
+    }
+    for key, expected in rows.items():
+        text = download(page, f"{PAGE}.{key}").read_bytes().decode("utf-8")
+        assert text == csv_text(expected), key
+
+
+def test_the_report_opens_from_disk_with_the_answer_and_the_chart(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/{PAGE}?target=0.05")
+    report = download(page, f"{PAGE}.report")
+    copy = report.with_suffix(".html")
+    copy.write_bytes(report.read_bytes())
+    page.goto(copy.as_uri())
+    expect(page.locator(".answer")).to_have_text(told(0.05)[0])
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
+    expect(page.get_by_role("link")).to_have_attribute("href", f"{app_url}/{PAGE}?target=0.05")

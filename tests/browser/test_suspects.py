@@ -1,0 +1,55 @@
+"""Suspect runs in a real browser: the way from the list to the evidence, and the switch."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from pages.parts.links import slugs
+from planner.store import queries
+from planner.suspects import by_run, left_out, suspects
+from tests.browser.conftest import Visit
+from tests.browser.look import choose, click_row, settled, widget
+from tests.shipped import runs, store
+
+pytestmark = pytest.mark.browser
+
+FLAGS = by_run(suspects(queries.checked_runs(store())))
+FALLS = sorted(run for run, own in FLAGS.items() if "throughput falls" in {f.name for f in own})
+
+
+def test_a_suspect_run_is_found_by_the_filter_and_opens_with_its_evidence(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/results")
+    choose(page, "results.suspect", f"throughput falls ({len(FALLS)})")
+    counted = f"{len(FALLS)} of {runs():,} runs, {len(FALLS)} suspect"
+    expect(page.get_by_text(counted)).to_be_visible()
+    expect(page).to_have_url(f"{app_url}/results?suspect=throughput-falls")
+    click_row(page, "results.table", 0)
+    box = widget(page, "results.suspect")
+    expect(box).to_contain_text("throughput falls")
+    opened = settled(page).url.rsplit("run=", 1)[-1][:32]
+    assert opened in FALLS
+    expect(box).to_contain_text(FLAGS[opened][-1].evidence)
+
+
+def test_the_switch_leaves_suspect_runs_out_and_the_link_and_the_way_to_them_follow(
+    app_url: str, visit: Visit
+) -> None:
+    run = next(r for r in (queries.run(store(), i) for i in FALLS) if r)
+    workloads = {name: short for short, name in slugs(queries.workloads(store())).items()}
+    patterns = slugs(queries.patterns(store(), run.workload))
+    pattern = next(short for short, name in patterns.items() if name == run.pattern)
+    shown = queries.runs_of(store(), run.workload, run.pattern)
+    out = sum(r.run_id in left_out(FLAGS) and r.step_time_s is not None for r in shown)
+    told = f"{out} suspect runs are left out" if out > 1 else "1 suspect run is left out"
+    link = f"{app_url}/throughput?workload={workloads[run.workload]}&patterns={pattern}"
+    page = visit(link)
+    expect(page.get_by_text(told)).to_have_count(0)
+    widget(page, "throughput.without_suspects").locator("label").click()
+    expect(page.get_by_text(told).first).to_be_visible()
+    assert "without_suspects=on" in settled(page).url
+    page.get_by_role("link", name="See them").click()
+    expect(page.get_by_text("choose a row to open it")).to_be_visible()
+    assert "suspect=any" in settled(page).url
