@@ -22,7 +22,7 @@ sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
 test: $(DEV) $(JAX) browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -10,6 +10,26 @@ from planner.store.folders import FURTHER, OWN
 from planner.store.sweeps import STATE
 
 
+SLOWEST = (
+    "browser/test_measure.py", "faults/test_runner_kills.py", "runners/test_inference.py",
+    "runners/test_real.py", "runners/test_jax.py", "runners/test_converge_child.py",
+    "runners/test_flops.py", "runners/test_feeds.py", "runners/test_late_device.py",
+    "runners/test_workloads.py",
+)  # fmt: skip
+"""Files of minutes. They come first, so that no worker is left alone with one at the end."""
+
+
+@pytest.hookimpl(trylast=True)  # after the shuffle: all else stays in its order
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the slowest files."""
+
+    def rank(item: pytest.Item) -> int:
+        places = (i for i, name in enumerate(SLOWEST) if str(item.path).endswith(name))
+        return next(places, len(SLOWEST))
+
+    items.sort(key=rank)
+
+
 def pytest_configure() -> None:
     """Under nohup or `&` a shell has these ignored, and every child would inherit that."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
