@@ -9,7 +9,6 @@ import pytest
 from planner.store.folders import FURTHER, OWN
 from planner.store.sweeps import STATE
 
-
 SLOWEST = (
     "browser/test_measure.py", "faults/test_runner_kills.py", "runners/test_inference.py",
     "runners/test_real.py", "runners/test_jax.py", "runners/test_converge_child.py",
