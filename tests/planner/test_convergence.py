@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from planner.convergence import MAX_SCATTER, NINE, PRIOR, ConvergenceCurve, fit_convergence
-from planner.estimate import Estimate, Refusal
+from planner.estimate import Estimate
 from planner.lines import ratio_interval
+from tests.planner.asking import answer, ends, refusal
 
 if TYPE_CHECKING:
     from planner.estimate import Floats
@@ -35,20 +36,6 @@ def curve_of(batch: object, samples: object, level: float = 0.9) -> ConvergenceC
 
 def noisy() -> ConvergenceCurve:
     return curve_of(SWEEP, law(SWEEP) * (1 + NOISE))
-
-
-def answer(result: Estimate | Refusal) -> Estimate:
-    assert isinstance(result, Estimate)
-    return result
-
-
-def refusal(result: object) -> Refusal:
-    assert isinstance(result, Refusal)
-    return result
-
-
-def ends(estimate: Estimate) -> Floats:
-    return np.array([estimate.value, estimate.low, estimate.high], dtype=float)
 
 
 # -- the law -------------------------------------------------------------------------------------

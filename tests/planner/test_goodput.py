@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from planner.convergence import ConvergenceCurve, fit_convergence
-from planner.estimate import Estimate, Refusal
+from planner.estimate import Estimate
 from planner.goodput import best_batch, goodput, minimum_time, product, time_to_target
 from planner.throughput import ThroughputCurve, fit_throughput, published_curve
+from tests.planner.asking import answer, ends, refusal
 
 if TYPE_CHECKING:
     from planner.estimate import Floats
@@ -39,20 +40,6 @@ def workload(
     curve = fit_convergence(batch, smin * (batch + bcrit) * (1 + noise), level)
     assert isinstance(curve, ConvergenceCurve)
     return curve
-
-
-def answer(result: Estimate | Refusal) -> Estimate:
-    assert isinstance(result, Estimate)
-    return result
-
-
-def refusal(result: object) -> Refusal:
-    assert isinstance(result, Refusal)
-    return result
-
-
-def ends(estimate: Estimate) -> Floats:
-    return np.array([estimate.value, estimate.low, estimate.high], dtype=float)
 
 
 # -- the best batch ------------------------------------------------------------------------------
