@@ -32,13 +32,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     """The controls; None where there is nothing to choose from."""
     workloads = slugs(asked.workloads(shared))
     if not workloads:
-        widgets.nothing(
-            "There is no run yet.",
-            "No result folder holds a good run.",
-            "Look again",
-            lambda: None,
-            key="throughput.again",
-        )
+        widgets.no_run("throughput")
         return None
     short = link.one("workload", list(workloads), next(iter(workloads)))
     workload = workloads[short]

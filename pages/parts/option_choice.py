@@ -35,13 +35,7 @@ def draw(link: Link, shared: Store) -> Chosen | None:
     """The controls, in two rows; None where there is nothing to choose from."""
     workloads = slugs(asked.workloads(shared))
     if not workloads:
-        widgets.nothing(
-            "There is no run yet.",
-            "No result folder holds a good run.",
-            "Look again",
-            lambda: None,
-            key="how-long.again",
-        )
+        widgets.no_run("how-long")
         return None
     first, second = st.columns([1, 1], vertical_alignment="bottom")
     workload = link.one("workload", list(workloads), next(iter(workloads)))

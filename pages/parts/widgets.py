@@ -102,3 +102,14 @@ def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: 
         st.markdown(f"**{what}**")
         st.caption(why)
         st.button(button, on_click=back, key=key, icon=":material/undo:")
+
+
+def no_run(page: str) -> None:
+    """The empty state of a page that has nothing to ask about."""
+    nothing(
+        "There is no run yet.",
+        "No result folder holds a good run.",
+        "Look again",
+        lambda: None,
+        key=f"{page}.again",
+    )
