@@ -34,6 +34,7 @@ BACKENDS: Final = "backends-2-core-epyc"
 PATTERNS: Final = "patterns-wideresnet-2m-2-core-epyc"
 FEEDS: Final = "feeds-2-core-epyc"
 INFERENCE: Final = "inference-2-core-epyc"
+DIGITS: Final = "digits-2-core-epyc"
 TARGET: Final = "steps-to-target-digits-2-core-epyc"
 
 
@@ -63,8 +64,8 @@ def test_steps_to_target_are_those_of_the_shipped_sweep() -> None:
     assert plans == {target_spec.read(spec.find(name)).digest}
 
 
-def test_all_six_sets_are_there() -> None:
-    assert set(SETS) == {FAMILIES, BACKENDS, PATTERNS, FEEDS, INFERENCE, TARGET}
+def test_all_seven_sets_are_there() -> None:
+    assert set(SETS) == {FAMILIES, BACKENDS, PATTERNS, FEEDS, INFERENCE, DIGITS, TARGET}
 
 
 @each_set
