@@ -42,7 +42,7 @@ data: $(APP)
 	$(BIN)/python data/build.py
 
 docs: $(APP)
-	for page in records refusals; do $(BIN)/python -m planner docs $$page > .venv/page.md && mv .venv/page.md docs/$$page.md || exit 1; done
+	for page in catalog records refusals; do $(BIN)/python -m planner docs $$page > .venv/page.md && mv .venv/page.md docs/$$page.md || exit 1; done
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium

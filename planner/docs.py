@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
+from planner.catalog.page import catalog_page
 from planner.refusals import RULES
 from planner.schema import COLUMNS, EPOCH, EVALUATION, SCHEMA_VERSION, STEP, Column
 
@@ -61,7 +62,7 @@ def refusals_page() -> str:
 
 
 PAGES: Final = MappingProxyType[str, Callable[[], str]](
-    {"records": records_page, "refusals": refusals_page}
+    {"catalog": catalog_page, "records": records_page, "refusals": refusals_page}
 )
 """Page name (docs/NAME.md) -> its text."""
 
