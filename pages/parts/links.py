@@ -8,45 +8,23 @@ a `Link`: ask it for the first value of every widget, draw the widgets, then cal
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from pages.parts.link_values import DECIMAL, as_text, as_texts, day_of, plain
+from planner.slugs import slug, slugs
+
+__all__ = ["Link", "Parameters", "as_text", "plain", "slug", "slugs"]
+
 Parameters = dict[str, list[str]]
 _MOST: Final = 60
 """Values of one parameter that are read from a link; more are an accident or an attack."""
 _LAST: Final = "link-last-page"
-_JOIN: Final = "\u2060"
-"""Takes no room and joins words: between two signs it stops them from meaning more than one."""
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
-"""Controls, direction marks and half characters: nothing one could see."""
-_LATE: Final = re.compile(
-    r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>=~])(?=[-<>=~])", re.IGNORECASE
-)
-"""Where Streamlit makes links, icons and arrows after backslashes have been taken away."""
-
-
-def slug(text: str) -> str:
-    """A name as it stands in a link: lower-case letters and digits joined by hyphens."""
-    parts = unicodedata.normalize("NFKD", text.replace("×", "x")).lower()
-    plain = "".join(c for c in parts if not unicodedata.combining(c))
-    return re.sub(r"[^a-z0-9.]+", "-", plain).strip("-") or "none"
-
-
-def slugs(names: Iterable[str]) -> dict[str, str]:
-    """Slug -> name, numbering the second and later names that share a slug."""
-    found: dict[str, str] = {}
-    for name in names:
-        base = short = slug(name)
-        n = 2
-        while short in found:
-            short, n = f"{base}-{n}", n + 1
-        found[short] = name
-    return found
 
 
 class Link:
@@ -106,6 +84,60 @@ class Link:
         self._begin(name, asked, default)
         return int(st.session_state[self.key(name)])
 
+    def decimal(self, name: str, low: float, high: float, default: float | None) -> float | None:
+        """First value of a number between `low` and `high`, both allowed; None is left empty."""
+        self._defaults[name] = default
+        self._twice(name)
+        asked = []
+        for text in self._given.get(name, [])[:1]:
+            if DECIMAL.fullmatch(text) and low <= float(text) <= high:
+                asked = [float(text)]
+            else:
+                self._problem(name, text, f"a number from {low:,.10g} to {high:,.10g}")
+        self._begin(name, asked, default)
+        value = st.session_state[self.key(name)]
+        return None if value is None else float(value)
+
+    def words(self, name: str, default: str, most: int = 80) -> str:
+        """First value of a text somebody types, one line of at most so many characters."""
+        self._defaults[name] = default
+        self._twice(name)
+        asked = []
+        for text in self._given.get(name, [])[:1]:
+            if text == plain(text) and 0 < len(text) <= most:
+                asked = [text]
+            else:
+                self._problem(name, text, f"a line of at most {most} letters")
+        self._begin(name, asked, default)
+        return plain(str(st.session_state[self.key(name)] or ""))
+
+    def day(self, name: str) -> dt.date | None:
+        """First value of a date, written YYYY-MM-DD; None where none is given."""
+        self._defaults[name] = None
+        self._twice(name)
+        asked = []
+        for text in self._given.get(name, [])[:1]:
+            day = day_of(text)
+            asked = [] if day is None else [day]
+            if day is None:
+                self._problem(name, text, "a day, as in 2026-11-21")
+        self._begin(name, asked, None)
+        value = st.session_state[self.key(name)]
+        return value if isinstance(value, dt.date) else None
+
+    def texts(self, name: str, most: int) -> list[str]:
+        """Values that no widget holds; change them with `put`."""
+        self._defaults[name] = []
+        asked = list(dict.fromkeys(self._given.get(name, [])))
+        if len(asked) > most and self.key(name) not in st.session_state:
+            self.problems.append(f"{name}: {len(asked)} values; the first {most} are used.")
+        self._begin(name, [asked[:most]], [])
+        return list(st.session_state[self.key(name)])
+
+    def put(self, name: str, value: object) -> None:
+        """Set a parameter from a button's callback."""
+        st.session_state[self.key(name)] = value
+
     def flag(self, name: str, *, default: bool) -> bool:
         """First value of a switch, written as on or off."""
         self._defaults[name] = default
@@ -139,6 +171,14 @@ class Link:
         """Drop one parameter, in the middle of a run or from a callback."""
         st.session_state[self.key(name)] = None
 
+    def adopt(self, parameters: Parameters) -> None:
+        """Show another state of the page: from a button's callback, or before any widget."""
+        for key in [k for k in st.session_state if str(k).startswith(f"{self.page}.")]:
+            del st.session_state[key]
+        kept = {name: list(values) for name, values in parameters.items()}
+        self._given = kept
+        _memory(self.page)["adopted"] = kept
+
     def keep(self, *names: str) -> None:
         """Carry parameters along whose widgets this view does not draw."""
         kept = _memory(self.page).get("written") or self._given
@@ -166,13 +206,13 @@ class Link:
                 icon=":material/link_off:",
             )
 
-    def parameters(self) -> Parameters:
-        """The non-default values as they stand in the URL."""
+    def parameters(self, *also: str) -> Parameters:
+        """The non-default values as they stand in the URL, and those of `also` in any case."""
         found = dict(self._carried)
         for name, default in self._defaults.items():
             value = st.session_state.get(self.key(name))
-            if value is not None and value != default:
-                found[name] = _as_texts(value)
+            if value is not None and (value != default or name in also):
+                found[name] = as_texts(value)
         return found
 
     def url(self) -> str:
@@ -191,6 +231,9 @@ class Link:
         memory = _memory(self.page)
         given = {k: st.query_params.get_all(k)[:_MOST] for k in st.query_params}
         written, values = memory.get("written"), memory.get("values", {})
+        adopted: Parameters | None = memory.pop("adopted", None)
+        if adopted is not None:
+            return adopted
         if memory.pop("reset", False):
             return {}
         if not given and st.session_state.get(_LAST) != self.page:
@@ -231,13 +274,6 @@ class Link:
         self.problems.append(f"{name}: “{shown}” {ask}.")
 
 
-def as_text(text: str) -> str:
-    """`text` on one line, so that Markdown shows it as it is: names from data are never markup."""
-    seen = "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in _UNSEEN)
-    joined = _LATE.sub(_JOIN, seen)
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", joined)
-
-
 def page_url(path: str, parameters: Mapping[str, str]) -> str:
     """The address of another page with these parameters."""
     return f"{_root()}/{path}?{urlencode(parameters)}".rstrip("?")
@@ -246,14 +282,6 @@ def page_url(path: str, parameters: Mapping[str, str]) -> str:
 def _memory(page: str) -> dict[str, Any]:
     memory: dict[str, Any] = st.session_state.setdefault(f"link:{page}", {})
     return memory
-
-
-def _as_texts(value: object) -> list[str]:
-    if isinstance(value, bool):
-        return ["on" if value else "off"]
-    if isinstance(value, list):
-        return [str(v) for v in value] or [""]
-    return [str(value)]
 
 
 def _base() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from planner.catalog.combine import (
     STALE_MONTHS,
     Merged,
-    data_sheet,
     is_stale,
     merged,
     offers_of,
@@ -35,7 +34,6 @@ __all__ = [
     "Tariff",
     "accelerator_named",
     "csv_of",
-    "data_sheet",
     "is_stale",
     "merged",
     "offers_of",

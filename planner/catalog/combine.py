@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
-from types import MappingProxyType
 from typing import Final, TypeVar
 
 from planner.catalog.names import accelerator_named
@@ -13,7 +12,6 @@ from planner.catalog.records import Accelerator, Catalog, Offer, Tariff
 from planner.catalog.rows import Parsed, Problem, told_first
 from planner.catalog.schema import LIMITS
 from planner.estimate import Refusal
-from planner.transfer import DataSheet
 
 STALE_MONTHS: Final = 12
 """Age after which a price is marked as old [months]."""
@@ -81,27 +79,6 @@ def tariff_of(catalog: Catalog, country: str) -> Tariff | None:
     wanted = country.strip().casefold()
     return next((t for t in catalog.tariffs if wanted in (t.id.casefold(), t.country.casefold())),
                 None)  # fmt: skip
-
-
-def data_sheet(accelerator: Accelerator) -> DataSheet | None:
-    """What `planner.transfer` needs of the whole accelerator; None where it is not all known.
-
-    Precisions are named as in the measurements, mixed ones included. float32 is TF32 where the
-    accelerator has it: frameworks compute so unless they are told not to.
-    """
-    memory, bandwidth = accelerator.memory_bytes, accelerator.memory_bandwidth_bytes_per_s
-    peaks = dict(accelerator.peak_flops_per_s)
-    if memory is None or bandwidth is None or not peaks:
-        return None
-    if "tensorfloat32" in peaks:
-        peaks["float32"] = peaks["tensorfloat32"]
-    mixed = {f"mixed_{p}": peaks[p] for p in ("bfloat16", "float16") if p in peaks}
-    return DataSheet(
-        card=accelerator.name,
-        peak_flops_per_s=MappingProxyType(peaks | mixed),
-        memory_bandwidth_bytes_per_s=bandwidth,
-        memory_bytes=memory,
-    )
 
 
 def is_stale(as_of: date, today: date, months: int = STALE_MONTHS) -> bool:

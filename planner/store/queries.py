@@ -169,6 +169,16 @@ def factor_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict
     return list(store.arrow(sql.FACTOR_ROWS, [workload, most]).to_pylist())
 
 
+def job_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[str, Any]]:
+    """What the good training runs of a workload say of it and of where they ran, newest first."""
+    return list(store.arrow(sql.JOB_ROWS, [workload, most]).to_pylist())
+
+
+def library_rows(store: Store, most: int = MOST_RUNS) -> list[dict[str, Any]]:
+    """The best samples/s of every workload on every system with accelerators."""
+    return list(store.arrow(sql.LIBRARY_ROWS, [most]).to_pylist())
+
+
 def table(store: Store, filters: Filters, most: int = MOST_ROWS) -> pa.Table:
     """The runs the filters leave, one row each, at most `most`."""
     return store.arrow(sql.TABLE, _given(filters) | {"most": most})

@@ -227,6 +227,20 @@ FACTOR_ROWS: Final = """
          FROM runs WHERE workload = ?)
     ORDER BY recorded_at DESC, run_id LIMIT ?"""
 """Runs with epochs of a workload in whatever precision."""
+JOB_ROWS: Final = """
+    SELECT run_id, precision, optimizer, params, train_flops_per_sample, train_samples,
+        samples_per_epoch, pre_train_s, global_batch_size, peak_memory_bytes, peak_memory_method,
+        system_name, system, accelerator_model_name, accelerators_per_node, number_of_nodes
+    FROM runs WHERE workload = ? AND status = 'ok' AND mode = 'training'
+    ORDER BY recorded_at DESC, run_id LIMIT ?"""
+"""What is known of a workload beside its times: how heavy it is, what it needs, where it ran."""
+LIBRARY_ROWS: Final = """
+    SELECT workload, precision, system_name, accelerator_model_name, accelerators_per_node,
+        number_of_nodes, max(samples_per_s) AS samples_per_s
+    FROM runs
+    WHERE status = 'ok' AND mode = 'training' AND device_kind <> 'cpu' AND samples_per_s > 0
+    GROUP BY ALL ORDER BY ALL LIMIT ?"""
+"""The best speed of every workload on every system with accelerators."""
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
 # A folder called `model=x` would put x into the column `model`: no hive partitions, ever.
 NESTED_OF: Final = {

@@ -19,10 +19,10 @@ from planner.catalog import (
     TableName,
     accelerator_named,
     csv_of,
-    data_sheet,
     offers_of,
     parse_csv,
 )
+from planner.compare.sheets import sheet_of
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -157,7 +157,7 @@ def test_a_form_with_more_power_is_never_the_slower_one() -> None:
 
 
 def test_every_accelerator_but_processors_has_a_data_sheet_for_estimates() -> None:
-    silent = {a.id for a in shipped().accelerators if data_sheet(a) is None}
+    silent = {a.id for a in shipped().accelerators if sheet_of(a) is None}
     assert silent == {a.id for a in shipped().accelerators if a.kind == "cpu"}
 
 

@@ -14,7 +14,6 @@ from planner.catalog import (
     Offer,
     Tariff,
     accelerator_named,
-    data_sheet,
     is_stale,
     merged,
     offers_of,
@@ -156,32 +155,6 @@ def test_a_tariff_is_found_by_code_or_country() -> None:
     catalog = Catalog(tariffs=(tariff,))
     assert tariff_of(catalog, "de") == tariff_of(catalog, " GERMANY ") == tariff
     assert tariff_of(catalog, "Atlantis") is None
-
-
-# -- data sheets ---------------------------------------------------------------------------------
-
-
-def test_a_data_sheet_names_precisions_as_the_measurements_do() -> None:
-    sheet = data_sheet(SXM)
-    assert sheet is not None
-    assert sheet.card == "H100 SXM5"
-    assert sheet.peak_flops_per_s["mixed_bfloat16"] == sheet.peak_flops_per_s["bfloat16"] == 9e14
-    assert (sheet.memory_bytes, sheet.memory_bandwidth_bytes_per_s) == (80e9, 2e12)
-
-
-def test_float32_is_tf32_where_the_accelerator_has_it() -> None:
-    with_tf32 = replace(SXM, peak_flops_per_s={"float32": 5e13, "tensorfloat32": 4e14})
-    sheet = data_sheet(with_tf32)
-    assert sheet is not None
-    assert sheet.peak_flops_per_s["float32"] == 4e14
-
-
-@pytest.mark.parametrize(
-    "lacking",
-    [{"memory_bytes": None}, {"memory_bandwidth_bytes_per_s": None}, {"peak_flops_per_s": {}}],
-)
-def test_a_row_with_a_gap_has_no_data_sheet(lacking: dict[str, object]) -> None:
-    assert data_sheet(replace(SXM, **lacking)) is None  # type: ignore[arg-type]
 
 
 # -- age -----------------------------------------------------------------------------------------

@@ -1,0 +1,179 @@
+"""Why this file exists: what nobody measured and everybody has to assume, in one table.
+
+Each has a default with a reason, is shown beside every answer, and can be changed. Doubts are how
+far a figure may lie from what is written: it is drawn from a triangle that reaches that far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What is assumed about use, money and power.
+
+    runs_per_month: how often such a run is wanted [1/month].
+    other_hours_per_month: for which a bought machine has other work [h/month].
+    tariff_usd_per_kwh, kg_co2_per_kwh: of the electricity; CO2 None where it is not known.
+    pue: power of the building over that of the machine.
+    host_watts_share: host, fans and drives, as a share of the accelerators' board power.
+    host_price_share: host, network, tax and installation, as a share of the accelerators' price.
+    life_years, residual_share, rate_of_capital: of a bought machine.
+    upkeep_share: staff, space and repair a year, as a share of the accelerators' price.
+    startup_s: from the first billed second of a rented machine until work begins.
+    egress_usd: what it costs to bring the results of a run home.
+    interruptions_per_hour, lost_work_s, restart_s: of spot instances.
+    price_doubt, stale_price_doubt: of prices below and above 12 months of age [share].
+    capital_doubt: of life, upkeep and tariff [share].
+    """
+
+    runs_per_month: float = 4.0
+    other_hours_per_month: float = 0.0
+    tariff_usd_per_kwh: float = 0.15
+    kg_co2_per_kwh: float | None = None
+    pue: float = 1.3
+    host_watts_share: float = 0.3
+    host_price_share: float = 0.3
+    life_years: float = 4.0
+    residual_share: float = 0.1
+    rate_of_capital: float = 0.06
+    upkeep_share: float = 0.05
+    startup_s: float = 300.0
+    egress_usd: float = 0.0
+    interruptions_per_hour: float = 0.05
+    lost_work_s: float = 900.0
+    restart_s: float = 300.0
+    price_doubt: float = 0.05
+    stale_price_doubt: float = 0.3
+    capital_doubt: float = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """How one assumption is shown: words, unit, limits, and why its default is what it is."""
+
+    words: str
+    unit: str
+    least: float
+    most: float
+    why: str
+
+
+TOLD: Final[Mapping[str, Told]] = MappingProxyType(
+    {
+        "runs_per_month": Told(
+            words="Runs a month", unit="1/month", least=0.01, most=1e6, why="one a week"
+        ),
+        "other_hours_per_month": Told(
+            words="Other work of a bought machine",
+            unit="h/month",
+            least=0.0,
+            most=730.0,
+            why="it is bought for this job alone",
+        ),
+        "tariff_usd_per_kwh": Told(
+            words="Electricity",
+            unit="USD/kWh",
+            least=0.0,
+            most=5.0,
+            why="the country's tariff in the catalogue, where one is chosen",
+        ),
+        "kg_co2_per_kwh": Told(
+            words="Carbon of the electricity",
+            unit="kg CO2e/kWh",
+            least=0.0,
+            most=5.0,
+            why="the country's in the catalogue, where one is chosen",
+        ),
+        "pue": Told(
+            words="Power usage effectiveness",
+            unit="1",
+            least=1.0,
+            most=5.0,
+            why="1.1 is a hyperscale hall, 1.6 an old server room",
+        ),
+        "host_watts_share": Told(
+            words="Power of the host",
+            unit="share of the accelerators'",
+            least=0.0,
+            most=5.0,
+            why="a DGX H100 draws 10.2 kW at most with 5.6 kW of accelerators, less under load",
+        ),
+        "host_price_share": Told(
+            words="Host, network, tax",
+            unit="share of the accelerators' price",
+            least=0.0,
+            most=10.0,
+            why="a server around the cards; a workstation slot costs less",
+        ),
+        "life_years": Told(
+            words="Years until it is replaced",
+            unit="years",
+            least=0.25,
+            most=20.0,
+            why="between a usual three and five",
+        ),
+        "residual_share": Told(
+            words="Value after that",
+            unit="share of the price",
+            least=0.0,
+            most=1.0,
+            why="used cards of the last but one generation",
+        ),
+        "rate_of_capital": Told(
+            words="Rate of capital", unit="share/year", least=0.0, most=1.0, why="a business loan"
+        ),
+        "upkeep_share": Told(
+            words="Staff, space, repair",
+            unit="share of the price a year",
+            least=0.0,
+            most=5.0,
+            why="a maintenance contract; staff of your own costs more",
+        ),
+        "startup_s": Told(
+            words="Start of a rented machine", unit="s", least=0.0, most=86400.0, why="image, data"
+        ),
+        "egress_usd": Told(
+            words="Bringing results home", unit="USD/run", least=0.0, most=1e6, why="small models"
+        ),
+        "interruptions_per_hour": Told(
+            words="Spot interruptions", unit="1/h", least=0.0, most=100.0, why="one in 20 hours"
+        ),
+        "lost_work_s": Told(
+            words="Work lost by each", unit="s", least=0.0, most=86400.0,
+            why="half of the time between checkpoints, one each half hour",
+        ),
+        "restart_s": Told(
+            words="Restart after each", unit="s", least=0.0, most=86400.0, why="image, checkpoint"
+        ),
+        "price_doubt": Told(
+            words="Doubt of a fresh price", unit="± share", least=0.0, most=0.9,
+            why="regions and taxes",
+        ),
+        "stale_price_doubt": Told(
+            words="Doubt of a price older than 12 months", unit="± share", least=0.0, most=0.9,
+            why="rental prices of one accelerator fell by about a third a year",
+        ),
+        "capital_doubt": Told(
+            words="Doubt of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
+            why="nobody knows them better",
+        ),
+    }
+)  # fmt: skip
+
+
+def problems_of(assumed: Assumptions) -> list[str]:
+    """Every value outside its limits: which, where the limits lie."""
+    found = []
+    for field in fields(assumed):
+        value, told = getattr(assumed, field.name), TOLD[field.name]
+        if value is not None and not told.least <= value <= told.most:
+            found.append(
+                f"{told.words} ({field.name}) is {value:g} {told.unit}: it must lie between "
+                f"{told.least:g} and {told.most:g}."
+            )
+    return found

@@ -1,0 +1,54 @@
+"""What do several accelerators give that were never timed together?
+
+The scaling efficiency of data parallelism at a fixed batch per device (weak scaling):
+
+    ln e = -NODE_LOSS*log2(count)          +- NODE_SD*log2(count)      on one node
+    ln e = -NODES_LOSS*(1 + log2(count))   +- NODES_SD                 on several
+
+    constant     value  meaning
+    NODE_LOSS    0.07   lost for every doubling, mean of ten clusters, 2 to 8 devices
+    NODE_SD      0.11   sd between clusters and workloads, for every doubling
+    NODES_LOSS   0.10   the same over several nodes, mean of five clusters
+    NODES_SD     0.45   their sd: from 0.3 of perfect (10 Gbit/s) to perfect (InfiniBand)
+    SPREAD_DOF   5      degrees of freedom: clusters are few
+
+`python -m planner backtest` scores it on the public data (docs/accuracy.md). Where the job itself
+was timed on several, `planner.scaling` knows more.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from planner.compare.records import Hardware
+from planner.estimate import LEVEL, Estimate, t_quantile
+
+NODE_LOSS: Final = 0.07
+NODE_SD: Final = 0.11
+NODES_LOSS: Final = 0.10
+NODES_SD: Final = 0.45
+SPREAD_DOF: Final = 5.0
+
+
+def efficiency(count: int, nodes: int, level: float = LEVEL) -> Estimate:
+    """Scaling efficiency nobody measured, at a fixed batch per device [share of perfect]."""
+    octaves = math.log2(max(count, 1))
+    loss, sd = NODE_LOSS * octaves, NODE_SD * octaves
+    if nodes > 1:
+        loss, sd = NODES_LOSS * (1.0 + octaves), NODES_SD
+    half = float(t_quantile(level, SPREAD_DOF)) * sd
+    value = math.exp(-loss)
+    return Estimate(
+        value=value,
+        low=value * math.exp(-half),
+        high=value * math.exp(half),
+        level=level,
+        basis="similar workload",
+    )
+
+
+def per_accelerator(samples_per_s: float, hardware: Hardware) -> float:
+    """What one accelerator would reach alone [samples/s], from what all of them did together."""
+    spread = efficiency(hardware.count, hardware.nodes)
+    return samples_per_s / (hardware.count * float(spread.value))

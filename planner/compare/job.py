@@ -1,0 +1,149 @@
+"""Why this file exists: rows of the run table become a job, and so does a description by hand."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from planner.catalog import Catalog
+from planner.compare.placing import placed
+from planner.compare.records import Hardware, Job
+from planner.how_long import Option as MeasuredRun
+
+FLOPS_PER_PARAMETER: Final = 6.0
+"""Training operations per parameter and token: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
+ON_ACCELERATOR: Final = "accelerator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A workload nobody measured, as a person describes it.
+
+    Either `flops_per_sample` (forward and backward) or `params` and `tokens_per_sample` say how
+    heavy a sample is. `samples_per_epoch` and `precision` are always needed.
+    """
+
+    name: str
+    samples_per_epoch: float
+    precision: str = "float32"
+    params: float | None = None
+    tokens_per_sample: float = 1.0
+    flops_per_sample: float | None = None
+    optimizer: str = ""
+    batch: float | None = None
+
+
+def job_described(told: Described) -> Job:
+    """The job of a description.
+
+    Raises:
+        ValueError: a number is not above 0, or nothing says how heavy a sample is; names all.
+    """
+    wrong = [f"{name} is {value:g}" for name, value in _numbers(told) if not value > 0.0]
+    if told.flops_per_sample is None and told.params is None:
+        wrong.append("neither FLOPs per sample nor parameters are given")
+    if wrong:
+        raise ValueError(
+            f"{told.name or 'The workload'}: {', '.join(wrong)}. Numbers must be above 0; give the "
+            "FLOPs of a sample (forward and backward), or parameters and tokens per sample."
+        )
+    flops = told.flops_per_sample
+    if flops is None:
+        flops = FLOPS_PER_PARAMETER * float(told.params or 0.0) * told.tokens_per_sample
+    return Job(
+        workload=told.name or "described workload",
+        precision=told.precision,
+        samples_per_epoch=told.samples_per_epoch,
+        params=told.params,
+        train_flops_per_sample=flops,
+        optimizer=told.optimizer,
+        batch=told.batch,
+    )
+
+
+def job_measured(
+    workload: str,
+    rows: Iterable[Mapping[str, Any]],
+    measured: Sequence[MeasuredRun],
+    catalog: Catalog,
+) -> Job:
+    """The job of a measured workload.
+
+    Args:
+        workload: as the store names it.
+        rows: summary columns of its good training runs, whatever the input pattern.
+        measured: its runs that may be projected, under one pattern.
+        catalog: to place them.
+
+    Raises:
+        ValueError: there is no row.
+    """
+    known = {str(r["run_id"]): r for r in rows}
+    if not known:
+        raise ValueError(f"{workload} has no run. Choose a workload that was measured.")
+    every = list(known.values())
+    kept = tuple(m for m in measured if m.run.run_id in known and m.run.mode == "training")
+    hardware = {m.run.run_id: _there(catalog, known[m.run.run_id], m) for m in kept}
+    return Job(
+        workload=workload,
+        precision=_first(every, "precision") or "float32",
+        samples_per_epoch=float(
+            _most(every, "train_samples") or _most(every, "samples_per_epoch") or 1
+        ),
+        pre_train_s=_middle(every, "pre_train_s"),
+        params=_most(every, "params"),
+        train_flops_per_sample=_most(every, "train_flops_per_sample"),
+        optimizer=_first(every, "optimizer") or "",
+        batch=_best_batch(kept),
+        measured=kept,
+        hardware=hardware,
+        memory=tuple(sorted(_memory(catalog, every))),
+    )
+
+
+def _there(catalog: Catalog, row: Mapping[str, Any], measured: MeasuredRun) -> Hardware:
+    return placed(catalog, {**row, "system": measured.run.system})
+
+
+def _memory(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> set[tuple[float, float]]:
+    """Samples on one accelerator and bytes there; the memory of a host's processes is not that."""
+    found = set()
+    for row in rows:
+        method = str(row.get("peak_memory_method") or "")
+        if row["peak_memory_bytes"] and row["global_batch_size"] and "resident" not in method:
+            count = placed(catalog, row).count
+            found.add((row["global_batch_size"] / count, float(row["peak_memory_bytes"])))
+    return found
+
+
+def _best_batch(measured: Sequence[MeasuredRun]) -> float | None:
+    """The batch of most samples/s."""
+    timed = [m.run for m in measured if m.run.samples_per_s and m.run.global_batch_size]
+    best = max(timed, key=lambda r: r.samples_per_s or 0.0, default=None)
+    return None if best is None else float(best.global_batch_size or 0)
+
+
+def _most(rows: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    return max((float(r[name]) for r in rows if r[name]), default=None)
+
+
+def _middle(rows: Iterable[Mapping[str, Any]], name: str) -> float:
+    known = [float(r[name]) for r in rows if r[name] is not None]
+    return statistics.median(known) if known else 0.0
+
+
+def _first(rows: Iterable[Mapping[str, Any]], name: str) -> str:
+    return next((str(r[name]) for r in rows if r[name]), "")
+
+
+def _numbers(told: Described) -> list[tuple[str, float]]:
+    every = {
+        "samples per epoch": told.samples_per_epoch,
+        "parameters": told.params,
+        "tokens per sample": told.tokens_per_sample,
+        "FLOPs per sample": told.flops_per_sample,
+        "batch": told.batch,
+    }
+    return [(name, value) for name, value in every.items() if value is not None]

@@ -1,0 +1,141 @@
+"""Does the job fit into an accelerator's memory, and what to do where it does not?
+
+    bytes on one accelerator = a + c * (samples on it)          fitted where it was measured
+    bytes >= params * bytes_per_parameter                       where it was not
+
+Parameters, gradients and optimiser state stay on every accelerator under data parallelism; what
+grows with the batch (activations) is not known from the parameters. So what was only described can
+be refused, never promised. Bytes per parameter: 4 for float32 weights, 4 for their gradients, 4
+for each moment the optimiser keeps (SGD 0, momentum 1, Adam 2); mixed precision adds a half-size
+copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for Adam in mixed precision,
+counting half-size gradients).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from planner.compare.records import Fit, Hardware, Job
+
+USABLE: Final = 0.94
+"""Share of the memory a framework gets: driver, context and fragments take the rest."""
+SHARD_ROOM: Final = 0.7
+"""Share of it that shards may fill: activations and gathered layers need the rest."""
+GIGA: Final = 1e9
+_MOMENTS: Final = (("adam", 2), ("lamb", 2), ("lars", 1), ("momentum", 1), ("nesterov", 1))
+_UNKNOWN_MOMENTS: Final = 1
+
+
+def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
+    """Whether the job at a global batch [samples] fits on each accelerator of the hardware."""
+    memory = hardware.accelerator.memory_bytes if hardware.accelerator else None
+    if memory is None:
+        return Fit(
+            fits=None,
+            need_bytes=None,
+            have_bytes=None,
+            at_least=True,
+            sentence="How much memory this hardware has is not known.",
+        )
+    have, line = memory * USABLE, _line(job)
+    if line is not None and batch is not None:
+        return _by_line(line, batch, have, hardware)
+    return _by_parameters(job, have, hardware)
+
+
+def largest_batch(job: Job, hardware: Hardware) -> float | None:
+    """Largest global batch [samples] that fits; None where the memory was not measured."""
+    line, accelerator = _line(job), hardware.accelerator
+    if line is None or accelerator is None or not accelerator.memory_bytes:
+        return None
+    intercept, slope = line
+    room = (accelerator.memory_bytes * USABLE - intercept) / slope
+    return math.floor(room) * hardware.count if room >= 1.0 else 0.0
+
+
+def bytes_per_parameter(optimizer: str, precision: str) -> float:
+    """Weights, gradients and optimiser state [bytes per parameter]; see the module's text."""
+    moments = next((n for name, n in _MOMENTS if name in optimizer.lower()), _UNKNOWN_MOMENTS)
+    if optimizer.strip().lower() == "sgd":
+        moments = 0
+    mixed = "mixed" in precision or precision in {"float16", "bfloat16"}
+    return (8.0 if mixed else 4.0) + 4.0 * moments + (0.0 if mixed else 4.0)
+
+
+def _line(job: Job) -> tuple[float, float] | None:
+    """Bytes without a sample and bytes a sample, from two batches or more; None from fewer."""
+    if len({size for size, _ in job.memory}) < 2:
+        return None
+    size, used = (np.array(x, dtype=np.float64) for x in zip(*job.memory, strict=True))
+    slope, intercept = np.polyfit(size, used, 1)
+    return (float(intercept), float(slope)) if slope > 0.0 else None
+
+
+def _by_line(line: tuple[float, float], batch: float, have: float, hardware: Hardware) -> Fit:
+    each = batch / hardware.count
+    need = line[0] + line[1] * each
+    fits = need <= have
+    told = f"{gigabytes(need)} of {gigabytes(have)} at {each:,.0f} samples on each"
+    return Fit(
+        fits=fits,
+        need_bytes=need,
+        have_bytes=have,
+        at_least=False,
+        sentence=f"{'Fits' if fits else 'Does not fit'}: {told}.",
+        way_out="" if fits else _ways_out(line, batch, have, hardware),
+    )
+
+
+def _ways_out(line: tuple[float, float], batch: float, have: float, hardware: Hardware) -> str:
+    room = math.floor((have - line[0]) / line[1])
+    if room < 1:
+        return f"Not one sample fits: shard over several (FSDP, ZeRO). {_SPLIT}"
+    more = math.ceil(batch / room)
+    return (
+        f"A batch of at most {room * hardware.count:,} fits, or {more:,} accelerators at this "
+        "batch; or accumulate gradients over smaller batches."
+    )
+
+
+def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
+    if job.params is None:
+        return Fit(
+            fits=None,
+            need_bytes=None,
+            have_bytes=have,
+            at_least=True,
+            sentence="What the job needs of memory was not measured.",
+            way_out="Measure its peak memory at two batch sizes.",
+        )
+    need = job.params * bytes_per_parameter(job.optimizer, job.precision)
+    name = hardware.accelerator.name if hardware.accelerator else hardware.label
+    shards = math.ceil(need / (have * SHARD_ROOM))
+    told = f"weights, gradients and optimiser state take {gigabytes(need)}"
+    fits, way_out = None, "Measure its peak memory at two batch sizes."
+    if need <= have:
+        sentence = f"W{told[1:]} of {gigabytes(have)}; activations were not measured."
+    elif hardware.count >= shards:
+        each = gigabytes(need / hardware.count)
+        sentence = f"Only sharded: {told}, {each} on each of {hardware.count} {name}."
+        way_out = "Shard weights and optimiser state over the accelerators (FSDP, ZeRO)."
+        need /= hardware.count
+    else:
+        fits, sentence = False, f"Does not fit: {told}, the {name} has {gigabytes(have)}."
+        way_out = f"Take {shards:,} or more and shard over them (FSDP, ZeRO). {_SPLIT}"
+    return Fit(
+        fits=fits, need_bytes=need, have_bytes=have, at_least=True, sentence=sentence,
+        way_out=way_out,
+    )  # fmt: skip
+
+
+_SPLIT: Final = (
+    "Or cut the network into stages (model parallelism), or take an accelerator with more memory."
+)
+
+
+def gigabytes(size: float) -> str:
+    """A size in words: 12.3 GB, 640 GB."""
+    return f"{size / GIGA:,.1f} GB" if size < 100 * GIGA else f"{size / GIGA:,.0f} GB"

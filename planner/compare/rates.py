@@ -1,0 +1,177 @@
+"""How fast would the job train on hardware it was never timed on?
+
+    samples/s = (samples/s of one accelerator) * count * e(count, nodes)
+
+The first factor comes from `planner.transfer` where the job was timed on an accelerator of the
+catalogue (all runs that are at hand form the library), else from its operations:
+
+    samples/s = MFU * peak FLOP/s in its precision / FLOPs per sample
+
+    step    = batch/(samples/s) + overhead,  so a small network is as slow as its host is
+
+with the model FLOPs utilisation MFU that public measurements show: 24 % (90 %: 8 to 75 %). The
+efficiency e is that of `planner.compare.efficiency`.
+
+    constant  value  meaning
+    MFU       0.24   geometric mean of one device over 107 public runs (convolutional networks and
+                     BERT, K80 to RTX 6000 Ada, three collections)
+    MFU_SD    0.62   their sd in the logarithm
+    MFU_SHARED 0.5   the part of it that belongs to the workload, the same on all cards
+    OVERHEAD_S  0.001  overhead of a step where none was measured [s]; ten times less or more. Own
+                     small networks took 0.5 ms a step on two cores, NCF 7 to 13 ms on a T4
+    MFU_DOF   10     degrees of freedom: workloads and cards, not runs, are independent
+
+`python -m planner backtest` scores it on the public data (docs/accuracy.md).
+Two half-widths add in quadrature, in the logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planner.catalog import Accelerator
+from planner.compare.efficiency import efficiency
+from planner.compare.records import Hardware, Job
+from planner.compare.sheets import effective_precision, peak_of
+from planner.estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
+from planner.transfer import Cell, Library, Transferred, transfer
+
+MFU: Final = 0.24
+MFU_SD: Final = 0.62
+MFU_SHARED: Final = 0.5
+OVERHEAD_S: Final = 0.001
+OVERHEAD_FACTOR: Final = 10.0
+HOST_FACTOR: Final = 3.0
+"""An overhead that was measured on one host may be so many times larger or smaller on another."""
+USUAL_BATCH: Final = 256.0
+OVERHEAD_MATTERS: Final = 0.1
+MFU_DOF: Final = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Samples/s, the run that would narrow it most ("" if none), and the doubt others share.
+
+    `shared_sd` is the part of the doubt [sd in the logarithm] that all answers about this job have
+    in common where they are known the same way: it decides nothing between two of them.
+    """
+
+    samples_per_s: Estimate | Refusal
+    measure_next: str = ""
+    shared_sd: float = 0.0
+
+
+def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float = LEVEL) -> Rate:
+    """Samples/s of the job on hardware it was not timed on.
+
+    Args:
+        job: what is trained.
+        hardware: where; its accelerator has to be in the catalogue.
+        library: throughputs of one accelerator, the job's own included (`library_of`); None where
+            nothing was measured.
+        level: coverage of the interval [share].
+    """
+    accelerator = hardware.accelerator
+    if accelerator is None:
+        refused = Refusal(
+            reason=f"No data sheet of {hardware.label} is in the catalogue.",
+            measure_next=f"Measure {job.workload} there, or add its data sheet.",
+        )
+        return Rate(samples_per_s=refused, measure_next=refused.measure_next)
+    one = _one(job, accelerator, library, level)
+    if isinstance(one.samples_per_s, Refusal):
+        return one
+    spread = efficiency(hardware.count, hardware.nodes, level)
+    return replace(one, samples_per_s=_times(one.samples_per_s, spread, hardware))
+
+
+def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) -> Estimate | Refusal:
+    """Samples/s of one accelerator from FLOPs per sample and the peak on its data sheet."""
+    peak = peak_of(accelerator, job.precision)
+    if job.train_flops_per_sample is None:
+        return Refusal(
+            reason=f"{job.workload} was timed on no accelerator of the catalogue, and its "
+            "operations per sample are not known.",
+            measure_next=f"Measure {job.workload} on any accelerator of the catalogue, or say how "
+            "many FLOPs a sample takes.",
+        )
+    if peak is None:
+        return Refusal(
+            reason=f"The data sheet of the {accelerator.name} tells no peak for {job.precision}.",
+            measure_next=f"Measure {job.workload} on a {accelerator.name}.",
+        )
+    per_sample = job.train_flops_per_sample / (MFU * peak)
+    far = math.exp(float(t_quantile(level, MFU_DOF)) * MFU_SD)
+    batch = job.batch or USUAL_BATCH
+    overhead, doubt = _overhead(job)
+    value, low, high = (
+        batch / (batch * per_sample * slow + overhead * late)
+        for slow, late in ((1.0, 1.0), (far, doubt), (1.0 / far, 1.0 / doubt))
+    )
+    told: tuple[str, ...] = (
+        f"From {job.train_flops_per_sample:.3g} FLOPs per sample and the peak of the "
+        f"{accelerator.name}: public runs use {MFU:.0%} of a peak, some a third of that, some "
+        "three times as much.".replace("%", " %"),
+    )
+    if overhead > OVERHEAD_MATTERS * batch * per_sample:
+        told += (
+            f"A step of so small a network is mostly overhead ({1e3 * overhead:.2g} ms at batch "
+            f"{batch:g}): a faster accelerator changes little.",
+        )
+    return Estimate(value=value, low=low, high=high, level=level, basis="data sheet", reasons=told)
+
+
+def _overhead(job: Job) -> tuple[float, float]:
+    """Overhead of a step [s] and how many times smaller or larger it may be."""
+    if job.overhead_s is None:
+        return OVERHEAD_S, OVERHEAD_FACTOR
+    return job.overhead_s, HOST_FACTOR
+
+
+def _one(job: Job, accelerator: Accelerator, library: Library | None, level: float) -> Rate:
+    """One accelerator: the ladder where it has a rung, else the operations."""
+    measure = f"Measure {job.workload} on one {accelerator.name}."
+    if library is not None:
+        precision = effective_precision(job.precision)
+        wanted = Cell(workload=job.workload, precision=precision, card=accelerator.id)
+        found = transfer(library, wanted, level=level)
+        if isinstance(found, Transferred):
+            known = found.rung == "measured"
+            return Rate(samples_per_s=found.estimate, measure_next="" if known else measure)
+    rate = from_operations(job, accelerator, level)
+    return Rate(samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED)
+
+
+def _times(one: Estimate, spread: Estimate, hardware: Hardware) -> Estimate:
+    """One accelerator's rate times count and efficiency."""
+    factor = hardware.count * float(spread.value)
+    down = math.hypot(_log(one.value, one.low), _log(spread.value, spread.low))
+    up = math.hypot(_log(one.high, one.value), _log(spread.high, spread.value))
+    value = float(one.value) * factor
+    told = one.reasons
+    if hardware.count > 1:
+        told += (
+            f"{hardware.count} accelerators were not measured: public runs reach "
+            f"{float(spread.value):.0%} of perfect scaling "
+            f"({float(spread.low):.0%} to {min(float(spread.high), 1.0):.0%}).".replace("%", " %"),
+        )
+    basis: Basis = one.basis if hardware.count == 1 else _weaker(one.basis)
+    return replace(
+        one,
+        value=value,
+        low=value * math.exp(-down),
+        high=value * math.exp(up),
+        basis=basis,
+        reasons=told,
+    )
+
+
+def _weaker(basis: Basis) -> Basis:
+    """Of several accelerators nobody timed, even where one of them was."""
+    return "data sheet" if basis == "data sheet" else "similar workload"
+
+
+def _log(above: object, below: object) -> float:
+    return math.log(float(above) / float(below))  # type: ignore[arg-type]

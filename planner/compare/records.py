@@ -1,0 +1,146 @@
+"""Why this file exists: a job, the ways to get it done, and what each would take, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from planner.catalog import Accelerator, Offer
+from planner.cost import Owned, Rental
+from planner.estimate import Estimate, Refusal
+from planner.how_long import Option as MeasuredRun
+
+Way = Literal["rent", "buy", "own"]
+"""Rented by the hour, bought for this, or there already."""
+Order = Literal["cost", "time"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hardware:
+    """`count` accelerators in all, on `nodes` machines; None where no data sheet is known."""
+
+    label: str
+    accelerator: Accelerator | None = None
+    count: int = 1
+    nodes: int = 1
+
+    @property
+    def power_watts(self) -> float | None:
+        """Board power of all accelerators [W]; None where the maker's figure is not known."""
+        watts = self.accelerator.board_power_watts if self.accelerator else None
+        return None if watts is None else watts * self.count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is to be trained, measured somewhere or only described.
+
+    `precision` is written as in the measurements. `samples_per_epoch` [samples] is what one epoch
+    passes over. `pre_train_s` [s] comes before the first step. `params` counts parameters,
+    `train_flops_per_sample` the operations of forward and backward pass; None is not known.
+    `overhead_s` is the least overhead of a step that was measured [s]. `measured` are its runs
+    under one input pattern, `hardware` where each of them ran, by run id,
+    `memory` are pairs (samples on one accelerator,
+    bytes there) that were measured on accelerators.
+    """
+
+    workload: str
+    precision: str
+    samples_per_epoch: float
+    pre_train_s: float = 0.0
+    params: float | None = None
+    train_flops_per_sample: float | None = None
+    optimizer: str = ""
+    batch: float | None = None
+    overhead_s: float | None = None
+    measured: tuple[MeasuredRun, ...] = ()
+    hardware: Mapping[str, Hardware] = field(default_factory=dict)
+    memory: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What is trained, short: the workload's first part."""
+        return self.workload.split(" · ", 1)[0]
+
+    @property
+    def described(self) -> bool:
+        """Whether nobody measured it."""
+        return not self.measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """How much training is asked for: so many epochs, or samples until a target is reached.
+
+    `words` are for sentences: "2000 epochs", "2.5 % validation error"; `optimizer` gets there. Of
+    a target `samples` [samples] at `batch` are known with an interval, of epochs neither.
+    """
+
+    words: str
+    optimizer: str = ""
+    epochs: int | None = None
+    samples: Estimate | None = None
+    batch: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One way to get the job done: which hardware, and who pays what for it.
+
+    `id` stands in links. `run` is the measured run it rests on, None where the time has to be
+    estimated. `rental` belongs to "rent", `owned` to the other two (of "own" only the electricity
+    is paid). `price` tells the price with its date, `stale` that it is old, `source` where it is
+    from. `machines` are paid for, each with `hardware` in it.
+    """
+
+    id: str
+    label: str
+    way: Way
+    hardware: Hardware
+    run: MeasuredRun | None = None
+    offer: Offer | None = None
+    rental: Rental | None = None
+    owned: Owned | None = None
+    price: str = ""
+    stale: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """Whether it fits into memory, per accelerator [bytes].
+
+    `need` is None where nothing is known. `at_least` says that only weights, gradients and
+    optimiser state were counted, so that a shortage is sure and room is not.
+    """
+
+    fits: bool | None
+    need_bytes: float | None
+    have_bytes: float | None
+    at_least: bool
+    sentence: str
+    way_out: str = ""
+
+    @property
+    def headroom(self) -> float | None:
+        """Free share of the memory [0..1]; below 0 it does not fit; None where not known."""
+        if self.need_bytes is None or not self.have_bytes:
+            return None
+        return 1.0 - self.need_bytes / self.have_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """How long the job takes on a candidate's hardware [s], and how that is known.
+
+    `rate` [samples/s] is None where a measured run answers. `measure_next` is the run that would
+    narrow it most, "" where it was measured. `shared_sd` see `planner.compare.rates.Rate`.
+    """
+
+    total: Estimate | Refusal
+    batch: float | None
+    fit: Fit
+    rate: Estimate | None = None
+    measure_next: str = ""
+    shared_sd: float = 0.0

@@ -1,0 +1,153 @@
+"""Why this file exists: the answer as sentences one can paste, and read aloud on the phone."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from planner.compare.reckon import DECIDED, Comparison, Row, better
+from planner.compare.rent_or_buy import RentOrBuy
+from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
+from planner.cost.display import DOLLARS
+from planner.durations import in_words
+from planner.estimate import Estimate, Refusal
+
+_VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using the"}
+HOUR_S: Final = 3600.0
+IN_HOURS_S: Final = 10.0 * HOUR_S
+
+
+def sentence(told: Comparison, display: Display = DOLLARS) -> str:
+    """The answer: which option, how long, for how much, how sure."""
+    leader = told.leader
+    if leader is None or isinstance(leader.time, Refusal):
+        return _nothing(told)
+    finishes = f"{subject(leader, display)} {_does(told)} in {time_with_interval(leader.time)}"
+    cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
+    return f"{finishes}{cost}{_against(told, leader)}{_in_time(told, leader)}."
+
+
+def subject(row: Row, display: Display = DOLLARS) -> str:
+    """What is done, with its price: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'."""
+    one = row.candidate
+    what = one.label.split(" ", 1)[1]
+    verb = f"{_VERBS[one.way]} {f'{row.machines} of ' if row.machines > 1 else ''}{what}"
+    if one.rental is not None:
+        return f"{verb} at {price(float(likely(one.rental.price_per_hour)), display)}/h"
+    return verb
+
+
+def buying(found: RentOrBuy) -> str:
+    """From which use on buying pays off, as a sentence."""
+    names = (found.buy.candidate.label, found.rent.candidate.label)
+    what = f"{names[0]} instead of {_lower(names[1])}"
+    if isinstance(found.use, Refusal) or not isinstance(found.use, BreakEven):
+        why = found.use.reason if isinstance(found.use, Refusal) else ""
+        return f"{what}: {why}"
+    use = found.use.utilisation
+    runs = ""
+    if isinstance(found.runs_per_month, Estimate):
+        runs = f", or {_count(found.runs_per_month)} such runs a month"
+    return (
+        f"{what}: pays off above {_share(use.value)} utilisation "
+        f"({_share(use.low)} to {_share(use.high)}){runs}."
+    )
+
+
+def time_with_interval(time: Estimate) -> str:
+    """'14 h 2 min (90 %: 12 h to 17 h)'; minutes are left out where nobody counts them."""
+    low, high = (_duration(float(end)) for end in (time.low, time.high))
+    level = f"{time.level:.0%}".replace("%", " %")
+    return f"{_duration(float(time.value))} ({level}: {low} to {high})"
+
+
+def assumed_lines(told: Comparison) -> list[str]:
+    """What was assumed and matters here, in words."""
+    a = told.question.assumed
+    ways = {r.candidate.way for r in told.rows}
+    lines = [f"{a.runs_per_month:g} runs a month."]
+    if "buy" in ways:
+        lines.append(
+            f"A bought machine lasts {a.life_years:g} years, is worth {a.residual_share:.0%} of "
+            f"its price after that, costs {a.host_price_share:.0%} more for host, network and tax, "
+            f"{a.upkeep_share:.0%} of its price a year for upkeep, and its capital "
+            f"{a.rate_of_capital:.0%} a year."
+        )
+    lines.append(
+        f"Electricity costs {a.tariff_usd_per_kwh:g} USD/kWh at a PUE of {a.pue:g}; hosts draw "
+        f"{a.host_watts_share:.0%} on top of the accelerators' board power."
+    )
+    if "rent" in ways:
+        lines.append(f"A rented machine is paid for {a.startup_s:g} s before work begins.")
+    return [line.replace("%", " %") for line in lines]
+
+
+def _against(told: Comparison, leader: Row) -> str:
+    """How likely it is better than the next one that is something else."""
+    order = told.question.wanted.order
+    rest = [r for r in told.answered if r is not leader]
+    if not rest:
+        return ""
+    chance = better(leader, rest[0], order)
+    what = "cheaper" if order == "cost" else "faster"
+    sure = "surely" if chance > 0.995 else f"{chance:.0%} likely".replace("%", " %")
+    if chance < DECIDED:
+        sure = f"only {sure}"
+    return f", {sure} {what} than {_lower(rest[0].candidate.label)}"
+
+
+def _in_time(told: Comparison, leader: Row) -> str:
+    wanted = told.question.wanted
+    if leader.in_time is None:
+        return ""
+    limits = []
+    if wanted.deadline_s is not None:
+        limits.append("in time")
+    if wanted.budget_usd is not None:
+        limits.append("within the budget")
+    return f"; {' and '.join(limits)} with {leader.in_time:.0%} probability".replace("%", " %")
+
+
+def _does(told: Comparison) -> str:
+    """'finishes 2000 epochs of ResNet-50', 'brings ResNet-50 to 24 % error with LARS'."""
+    goal, name = told.question.goal, told.question.job.name
+    if goal.epochs is not None:
+        return f"finishes {goal.words} of {name}"
+    return f"brings {name} to {goal.words} with {goal.optimizer}"
+
+
+def _nothing(told: Comparison) -> str:
+    first = told.rows[0]
+    why = first.time if isinstance(first.time, Refusal) else first.cost
+    reason = why.reason if isinstance(why, Refusal) else ""
+    return f"No answer for {told.question.goal.words} of {told.question.job.name}: {reason}"
+
+
+def _money(cost: Estimate, display: Display) -> str:
+    return money_with_interval(cost, display) if float(cost.value) else money(0.0, display)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / HOUR_S:,.0f} h" if seconds >= IN_HOURS_S else in_words(seconds)
+
+
+def _share(value: object) -> str:
+    share = float(value)  # type: ignore[arg-type]
+    return "more than all" if share > 1.0 else f"{share:.0%}".replace("%", " %")
+
+
+def _count(runs: Estimate) -> str:
+    value, low = (_number(float(end)) for end in (runs.value, runs.low))
+    high = float(runs.high)
+    return f"{value} ({low} to {_number(high)})" if high < math.inf else f"{value} (or never)"
+
+
+def _number(count: float) -> str:
+    """Three digits at most: 6.2, 4,370."""
+    return f"{count:.2g}" if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
+
+
+def _lower(label: str) -> str:
+    """A label inside a sentence: 'renting 1 x H100'."""
+    way, rest = label.split(" ", 1)
+    return f"{ {'Rent': 'renting', 'Buy': 'buying', 'Own': 'the own'}.get(way, way) } {rest}"

@@ -1,0 +1,137 @@
+"""The comparison as rows: for the page's table, CSV, parquet, report, command and API alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from planner.compare.memory import gigabytes
+from planner.compare.reckon import Comparison, Row
+from planner.cost import Display, shown
+from planner.cost.display import DOLLARS
+from planner.durations import hms
+from planner.estimate import Estimate, Refusal
+from planner.export import Record
+
+
+def option_rows(
+    told: Comparison, display: Display = DOLLARS, begins: datetime | None = None
+) -> list[Record]:
+    """One row per option, best first: every number with its interval, basis and source.
+
+    Args:
+        told: the comparison.
+        display: currency and tax of the money columns, named by `currency`.
+        begins: when the work starts; None leaves the finish date out.
+    """
+    return [_row(row, told, display, begins) for row in told.rows]
+
+
+def _row(row: Row, told: Comparison, display: Display, begins: datetime | None) -> Record:
+    one, fit, time = row.candidate, row.timed.fit, row.time
+    refused = time if isinstance(time, Refusal) else None
+    unpriced = row.cost if isinstance(row.cost, Refusal) and refused is None else None
+    why = refused or unpriced
+    return {
+        "option_id": one.id,
+        "option": one.label,
+        "way": one.way,
+        "system": one.hardware.label,
+        "accelerator": one.hardware.accelerator.name if one.hardware.accelerator else None,
+        "accelerators": one.hardware.count,
+        "machines": row.machines,
+        "rank": row.rank,
+        "tied": row.tied,
+        "workload": told.question.job.workload,
+        "goal": told.question.goal.words,
+        "global_batch_size": row.timed.batch,
+        **_cells("time_s", time),
+        "time_hms": None if isinstance(time, Refusal) else hms(float(time.value)),
+        "finishes": _finish(time, begins),
+        "currency": display.currency,
+        **_money_cells("cost_per_run", row.cost, display),
+        **_money_cells("cost_per_month", row.cost_per_month, display),
+        **_cells("energy_kwh", row.energy_kwh),
+        "co2_kg": _number(row.co2_kg),
+        "probability_cheapest": _share(row.cheapest),
+        "probability_fastest": _share(row.fastest),
+        "probability_in_time": _share(row.in_time),
+        "on_frontier": row.on_frontier,
+        "memory": fit.sentence,
+        "memory_headroom": _share(fit.headroom),
+        "memory_needed": None if fit.need_bytes is None else gigabytes(fit.need_bytes),
+        "way_out": fit.way_out or None,
+        "basis": None if isinstance(time, Refusal) else time.basis,
+        "notes": None if isinstance(time, Refusal) else " ".join(time.reasons) or None,
+        "price": one.price,
+        "price_is_stale": one.stale,
+        "refused": why.reason if why else None,
+        "measure_next": why.measure_next if why else row.timed.measure_next or None,
+        "run_id": one.run.run.run_id if one.run else None,
+        "price_source": one.source or None,
+    }
+
+
+def source_rows(told: Comparison) -> list[Record]:
+    """Where times, prices and data sheets of the options are from, with their dates."""
+    return [_source(row) for row in told.rows]
+
+
+def _source(row: Row) -> Record:
+    one = row.candidate
+    sheet, run = one.hardware.accelerator, one.run.run if one.run else None
+    return {
+        "Option": one.label,
+        "Time from": _time_from(row),
+        "Run": run.source or run.result_set if run else None,
+        "Licence": run.licence if run else None,
+        "Price": one.price,
+        "Price from": one.source or None,
+        "Price as of": f"{one.offer.as_of:%Y-%m-%d}" if one.offer else None,
+        "Data sheet": sheet.source_url if sheet else None,
+        "Data sheet as of": f"{sheet.as_of:%Y-%m-%d}" if sheet else None,
+    }
+
+
+def _time_from(row: Row) -> str:
+    if row.candidate.run is not None:
+        return f"{row.candidate.run.run.basis} there"
+    return "not known" if isinstance(row.time, Refusal) else row.time.basis
+
+
+def _cells(name: str, told: Estimate | Refusal | None) -> Mapping[str, float | None]:
+    if told is None or isinstance(told, Refusal):
+        return {name: None, f"{name}_low": None, f"{name}_high": None}
+    ends = {name: told.value, f"{name}_low": told.low, f"{name}_high": told.high}
+    return {key: _finite(float(end)) for key, end in ends.items()}
+
+
+def _money_cells(
+    name: str, told: Estimate | Refusal | None, display: Display
+) -> Mapping[str, float | None]:
+    """Money in the currency shown, its tax in it."""
+    cells = _cells(name, told)
+    return {key: None if x is None else _finite(shown(x, display)) for key, x in cells.items()}
+
+
+def _finish(time: Estimate | Refusal, begins: datetime | None) -> str | None:
+    if begins is None or isinstance(time, Refusal) or not math.isfinite(float(time.value)):
+        return None
+    try:
+        return f"{begins + timedelta(seconds=float(time.value)):%Y-%m-%d %H:%M}"
+    except OverflowError:
+        return None
+
+
+def _number(told: Estimate | None) -> float | None:
+    return None if told is None else _finite(float(told.value))
+
+
+def _share(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _finite(value: float) -> float | None:
+    """Six digits: what follows is the draws', not the world's."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None

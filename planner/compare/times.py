@@ -1,0 +1,148 @@
+"""How long does the job take on this hardware?
+
+    epochs, measured there    pre-train + epoch 1 + mean*(N - 1)     `planner.projection`
+    target, measured there    S(B*)*T(B*) at the best batch          `planner.goodput`
+    anywhere else             pre-train + samples/rate               `planner.compare.rates`
+
+A measured time is asked for another machine of the same kind, since that is what is rented or
+bought: it carries the spread between sessions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from planner.compare.memory import fit_of
+from planner.compare.rates import rate_on
+from planner.compare.records import Candidate, Fit, Goal, Job, Timed
+from planner.estimate import LEVEL, Estimate, Refusal
+from planner.how_long import Option as MeasuredRun
+from planner.how_long import total_time
+from planner.projection import session_half_width
+from planner.transfer import Library
+
+NOT_MEASURED_BATCH: Final = (
+    "At whatever batch is fastest on each accelerator; a larger batch needs more epochs for the "
+    "same target."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTarget:
+    """Time to the target [s] on a measured system at its best batch [samples]."""
+
+    total: Estimate | Refusal
+    batch: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What times rest on: the library of throughputs, and times to the target by system."""
+
+    library: Library | None = None
+    own_targets: Mapping[str, OwnTarget] = field(default_factory=dict)
+
+
+def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float = LEVEL) -> Timed:
+    """The total of one candidate, a refusal where it does not fit or nothing is known."""
+    batch = _batch(job, goal, candidate, known)
+    fit = fit_of(job, candidate.hardware, batch)
+    if candidate.run is not None:
+        return _measured(goal, candidate.run, known, fit, batch)
+    if fit.fits is False:
+        return _too_large(fit, batch)
+    rate = rate_on(job, candidate.hardware, known.library, level)
+    speed = rate.samples_per_s
+    if isinstance(speed, Refusal):
+        return Timed(total=speed, batch=batch, fit=fit, measure_next=speed.measure_next)
+    return Timed(
+        total=_elsewhere(job, goal, speed),
+        rate=speed,
+        batch=batch,
+        fit=fit,
+        measure_next=rate.measure_next,
+        shared_sd=rate.shared_sd,
+    )
+
+
+def _measured(goal: Goal, run: MeasuredRun, known: Known, fit: Fit, batch: float | None) -> Timed:
+    """It ran there, so it fits; the time is that of another session."""
+    ran = fit if fit.fits else replace(fit, fits=True, sentence="It ran there.", way_out="")
+    total = _measured_total(goal, run, known)
+    measure = total.measure_next if isinstance(total, Refusal) else ""
+    return Timed(total=total, batch=batch, fit=ran, measure_next=measure)
+
+
+def _measured_total(goal: Goal, run: MeasuredRun, known: Known) -> Estimate | Refusal:
+    if goal.epochs is not None:
+        return total_time(run, goal.epochs, another_session=True)
+    own = known.own_targets.get(run.run.system)
+    total = own.total if own else _no_curve(run.run.system)
+    return total if isinstance(total, Refusal) else _another_session(total)
+
+
+def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
+    """Pre-train time and the samples of the goal at a rate, both doubts in quadrature."""
+    samples = goal.samples
+    if goal.epochs is not None:
+        exact = goal.epochs * job.samples_per_epoch
+        samples = Estimate(value=exact, low=exact, high=exact, level=rate.level)
+    if samples is None:
+        return Refusal(
+            reason="How many samples the target takes is not known.",
+            measure_next="Measure steps to the target at three batch sizes.",
+        )
+    work = float(samples.value) / float(rate.value)
+    down = math.hypot(_log(samples.value, samples.low), _log(rate.high, rate.value))
+    up = math.hypot(_log(samples.high, samples.value), _log(rate.value, rate.low))
+    told = (*rate.reasons, *samples.reasons)
+    return Estimate(
+        value=job.pre_train_s + work,
+        low=job.pre_train_s + work * math.exp(-down),
+        high=job.pre_train_s + work * math.exp(up),
+        level=rate.level,
+        basis=rate.basis,
+        reasons=told if goal.epochs is None else (*told, NOT_MEASURED_BATCH),
+    )
+
+
+def _batch(job: Job, goal: Goal, candidate: Candidate, known: Known) -> float | None:
+    """The global batch the time is for [samples], None where none is known."""
+    if candidate.run is not None:
+        own = known.own_targets.get(candidate.run.run.system)
+        if goal.epochs is None and own is not None:
+            return own.batch
+        return candidate.run.run.global_batch_size
+    return goal.batch if goal.epochs is None else job.batch
+
+
+def _too_large(fit: Fit, batch: float | None) -> Timed:
+    refused = Refusal(reason=fit.sentence, measure_next=fit.way_out)
+    return Timed(total=refused, batch=batch, fit=fit, measure_next=fit.way_out)
+
+
+def _no_curve(system: str) -> Refusal:
+    return Refusal(
+        reason=f"No step times against the batch are known on {system}.",
+        measure_next=f"Measure three batch sizes on {system}.",
+    )
+
+
+def _another_session(total: Estimate) -> Estimate:
+    session = session_half_width(total.level)
+    value = float(total.value)
+    down, up = _log(value, total.low), _log(total.high, value)
+    return replace(
+        total,
+        low=value * math.exp(-math.hypot(down, session)),
+        high=value * math.exp(math.hypot(up, session)),
+    )
+
+
+def _log(above: object, below: object) -> float:
+    """ln(above/below) of two ends; infinite where the lower one is 0."""
+    over, under = float(above), float(below)  # type: ignore[arg-type]
+    return math.log(over / under) if under > 0.0 else math.inf

@@ -1,0 +1,127 @@
+"""What does a run cost, rented or owned, and from which use on does owning pay off?
+
+Records say what things cost (`Rental`, `Owned`, uncertain quantities a `Range`); formulas over
+numbers or arrays are told once each, in the module that holds them, with units, limits and source:
+
+    question                                       asked of                    module
+    what is billed, what a run or a month costs    rent_per_run, ..per_month   rent
+    what an hour or a run of an own machine costs  cost_per_busy_hour, ...     own
+    electricity and carbon dioxide                 energy_kwh, co2_kg          energy
+    per epoch, per hour of work                    per_epoch, ...              per
+    from which use on owning is cheaper            break_even                  break_even
+    after how many months it has paid for itself   payback                     payback
+    a cost with its interval                       cost_of_renting, ...        costs
+    draws of times and prices                      draw_times, draw_record     times, draws
+    cheapest, fastest, in time                     probability_..., quantiles  chances
+    which input matters most                       sensitivity                 sensitivity
+    currency, tax, words                           Display, money, price       display
+
+Formulas take a range at its likely value; functions that end in an `Estimate` draw it.
+"""
+
+from planner.cost.break_even import (
+    BreakEven,
+    break_even,
+    break_even_runs_per_month,
+    break_even_utilisation,
+)
+from planner.cost.chances import (
+    probability_before,
+    probability_cheaper,
+    probability_cheapest,
+    probability_fastest,
+    quantiles,
+)
+from planner.cost.costs import cost_of_owning, cost_of_renting, cost_of_running
+from planner.cost.display import DOLLARS, Display, in_usd, money, money_with_interval, price, shown
+from planner.cost.draws import DRAWS, SEED, Drawing, draw_amount, draw_range, draw_record
+from planner.cost.energy import co2_kg, energy_kwh
+from planner.cost.own import (
+    busy_energy_per_hour,
+    capital_recovery,
+    cost_per_busy_hour,
+    energy_only_per_run,
+    energy_per_busy_hour,
+    fixed_per_year,
+    own_per_run,
+    refuse_owned,
+    utilisation_of,
+)
+from planner.cost.payback import payback, payback_months, running_per_month
+from planner.cost.per import per_epoch, per_hour_of_work
+from planner.cost.quantities import HOURS_PER_MONTH, HOURS_PER_YEAR, Amount, Range, likely
+from planner.cost.records import Owned, Rental, ranges_of
+from planner.cost.rent import (
+    billed_s,
+    lost_share,
+    refuse_rental,
+    rent_per_month,
+    rent_per_run,
+    wall_s,
+)
+from planner.cost.sensitivity import Influence, rank_correlation, sensitivity
+from planner.cost.times import Doubt, draw_time, draw_times
+
+__all__ = [
+    "DOLLARS",
+    "DRAWS",
+    "HOURS_PER_MONTH",
+    "HOURS_PER_YEAR",
+    "SEED",
+    "Amount",
+    "BreakEven",
+    "Display",
+    "Doubt",
+    "Drawing",
+    "Influence",
+    "Owned",
+    "Range",
+    "Rental",
+    "billed_s",
+    "break_even",
+    "break_even_runs_per_month",
+    "break_even_utilisation",
+    "busy_energy_per_hour",
+    "capital_recovery",
+    "co2_kg",
+    "cost_of_owning",
+    "cost_of_renting",
+    "cost_of_running",
+    "cost_per_busy_hour",
+    "draw_amount",
+    "draw_range",
+    "draw_record",
+    "draw_time",
+    "draw_times",
+    "energy_kwh",
+    "energy_only_per_run",
+    "energy_per_busy_hour",
+    "fixed_per_year",
+    "in_usd",
+    "likely",
+    "lost_share",
+    "money",
+    "money_with_interval",
+    "own_per_run",
+    "payback",
+    "payback_months",
+    "per_epoch",
+    "per_hour_of_work",
+    "price",
+    "probability_before",
+    "probability_cheaper",
+    "probability_cheapest",
+    "probability_fastest",
+    "quantiles",
+    "ranges_of",
+    "rank_correlation",
+    "refuse_owned",
+    "refuse_rental",
+    "rent_per_month",
+    "rent_per_run",
+    "running_per_month",
+    "sensitivity",
+    "shown",
+    "utilisation_of",
+    "wall_s",
+]

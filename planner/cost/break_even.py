@@ -1,0 +1,175 @@
+"""From which use on is a machine of one's own cheaper than renting?
+
+    hourly(u) = A/(8760 u) + busy + idle*(1 - u)/u       own, `planner.cost.own`  [USD/busy hour]
+    c         = what renting costs for the work of one busy hour                  [USD/busy hour]
+    u*        = (A + 8760 idle)/(8760*(c - busy + idle))     where hourly(u*) = c
+
+With idle = 0 that is u* = A/(8760 (c - energy)), the usual form. c belongs to the work, not to the
+clock: a rented machine that is half as fast costs two of its hours, and interruptions, start-up and
+set-up are in `planner.cost.per_hour_of_work`.
+
+Limits: a commitment makes c depend on the use; then compare costs of a month instead. Needed use is
+a share of one machine: above 1 buying never pays off, and is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from planner.cost.chances import quantiles
+from planner.cost.display import DOLLARS, Display, price
+from planner.cost.draws import ONCE, Drawing, draw_amount, draw_record
+from planner.cost.own import (
+    busy_energy_per_hour,
+    cost_per_busy_hour,
+    fixed_per_year,
+    idle_energy_per_hour,
+    refuse_owned,
+)
+from planner.cost.per import per_hour_of_work
+from planner.cost.quantities import (
+    HOURS_PER_MONTH,
+    HOURS_PER_YEAR,
+    SECONDS_PER_HOUR,
+    Amount,
+    checked,
+)
+from planner.cost.records import Owned
+from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
+
+NEGOTIATE: Final = "Ask for a lower price of the machine, or compare it with another rental."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakEven:
+    """Where owning and renting cost the same.
+
+    `utilisation` is the share of the year in which the machine must work, `hours_per_year` the same
+    in hours; `probability_it_can_pay` is the share of draws in which that is at most all of them.
+    """
+
+    utilisation: Estimate
+    hours_per_year: Estimate
+    probability_it_can_pay: float
+
+
+def break_even_utilisation(owned: Owned, rent_per_busy_hour: ArrayLike) -> Floats:
+    """u*: above this share of the year owning is cheaper [share].
+
+    Args:
+        owned: its quantities scalar, or arrays that broadcast.
+        rent_per_busy_hour: c, at least 0 [USD].
+
+    Returns:
+        In the broadcast shape: above 1 where the year has too few hours, infinite where renting
+        costs no more than the electricity or the machine lasts 0 years.
+
+    Raises:
+        ValueError: a price is negative or not a number.
+    """
+    rent = checked("rent_per_busy_hour", rent_per_busy_hour)
+    idle, fixed = idle_energy_per_hour(owned), fixed_per_year(owned)
+    spared, a_year = np.broadcast_arrays(
+        rent - busy_energy_per_hour(owned) + idle, fixed + HOURS_PER_YEAR * idle
+    )
+    never = np.full(spared.shape, np.inf)
+    pays = (spared > 0.0) & np.isfinite(a_year)
+    with np.errstate(over="ignore"):  # next to nothing spared is as good as nothing
+        return np.asarray(np.divide(a_year, HOURS_PER_YEAR * spared, out=never, where=pays))
+
+
+def break_even_runs_per_month(owned: Owned, rent_per_run: ArrayLike, work_s: ArrayLike) -> Floats:
+    """Runs a month above which owning is cheaper: u* in runs of `work_s` [runs/month].
+
+    Args:
+        owned: its quantities scalar, or arrays that broadcast.
+        rent_per_run: what a run costs where it is rented, at least 0 [USD].
+        work_s: what it takes on the own machine, above 0 [s].
+
+    Returns:
+        In the broadcast shape; infinite where renting is never dearer, or where it would be only
+        beyond the hours of a month.
+
+    Raises:
+        ValueError: a number is out of its bounds or not a number.
+    """
+    hourly = per_hour_of_work(rent_per_run, work_s)
+    share = break_even_utilisation(owned, hourly)
+    most = HOURS_PER_MONTH * SECONDS_PER_HOUR / np.asarray(work_s, dtype=np.float64)
+    return np.where(share <= 1.0, share * most, np.inf)
+
+
+def break_even(
+    owned: Owned,
+    rent_per_busy_hour: Amount,
+    *,
+    key: str = "own",
+    level: float = LEVEL,
+    basis: Basis = "published",
+    display: Display = DOLLARS,
+    drawing: Drawing = ONCE,
+) -> BreakEven | Refusal:
+    """Utilisation and hours per year from which owning is cheaper, with their intervals.
+
+    Args:
+        owned: its ranges are drawn.
+        rent_per_busy_hour: what renting costs for the work of one busy hour [USD]: a number, a
+            range, or draws of shape (draws,).
+        key: of the machine, see `planner.cost.draws`.
+        level: coverage of the intervals [share].
+        basis: how the prices are known.
+        display: currency of the sentences.
+        drawing: seed and number of draws.
+
+    Returns:
+        A `BreakEven`, or a `Refusal` where the middle draw says that owning never pays off: the
+        rent is no more than the electricity, or the year has too few hours, or the life is 0.
+
+    Raises:
+        ValueError: a price is negative or not a number.
+    """
+    if refusal := refuse_owned(owned, 1.0):
+        return refusal
+    drawn = draw_record(owned, key, drawing)
+    rent = draw_amount(rent_per_busy_hour, f"{key}: rent", drawing)
+    needed = np.broadcast_to(break_even_utilisation(drawn, rent), (drawing.draws,))
+    utilisation = quantiles(needed, level=level, basis=basis)
+    can_pay = float((needed <= 1.0).mean())
+    if float(utilisation.value) > 1.0:
+        return _never(drawn, rent, can_pay, display)
+    return BreakEven(
+        utilisation=replace(utilisation, reasons=_some_never(can_pay)),
+        hours_per_year=quantiles(
+            HOURS_PER_YEAR * needed, level=level, basis=basis, reasons=_some_never(can_pay)
+        ),
+        probability_it_can_pay=can_pay,
+    )
+
+
+def _some_never(can_pay: float) -> tuple[str, ...]:
+    if can_pay == 1.0:
+        return ()
+    share = "less than 1" if can_pay > 0.99 else f"{100 * (1.0 - can_pay):.0f}"
+    return (f"In {share} % of the draws buying never pays off, however busy the machine is.",)
+
+
+def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refusal:
+    """Why the middle draw has no break-even: electricity alone, or too few hours in a year."""
+    energy, full, hired = (
+        float(np.median(amount))
+        for amount in (busy_energy_per_hour(drawn), cost_per_busy_hour(drawn, 1.0), rent)
+    )
+    renting = f"Renting costs {price(hired, display)} per hour of work"
+    chance = f" Prices for which it pays have a probability of {100 * can_pay:.0f} %."
+    if hired <= energy:
+        why = f", no more than the electricity of owning ({price(energy, display)})."
+    else:
+        why = f", owning {price(full, display)} even where the machine works all hours of the year."
+    return Refusal(
+        reason=f"{renting}{why} Buying does not pay off.{chance if can_pay else ''}",
+        measure_next=NEGOTIATE,
+    )

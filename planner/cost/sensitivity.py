@@ -1,0 +1,110 @@
+"""Which input matters most? One at a time, and all at once.
+
+    swing             |answer at the input's 95th percentile - answer at its 5th|, the other inputs
+                      at their medians                                    [unit of the answer]
+    rank correlation  Spearman's, between the draws of the input and of the answer   [-1 to 1]
+
+The swing says how far the answer moves, the correlation how much of its scatter that is. Bars of
+swing, the largest on top, make a tornado chart. Limits: one at a time knows nothing of inputs that
+matter only together; inputs that share draws share their correlation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from scipy.stats import rankdata
+
+from planner.checking import speak_once
+from planner.cost.chances import quantile
+from planner.estimate import Floats
+
+ENDS: Final = (0.05, 0.5, 0.95)
+Answer = Callable[[Mapping[str, Floats]], Floats]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Influence:
+    """What one input does to the answer.
+
+    `input_low` and `input_high` are its 5th and 95th percentile, `low` and `high` the answers
+    there with the other inputs at their medians; `high` is below `low` where more is less.
+    """
+
+    name: str
+    input_low: float
+    input_high: float
+    low: float
+    high: float
+    rank_correlation: float
+
+    @property
+    def swing(self) -> float:
+        """Length of the bar [unit of the answer]; 0 where both ends are endless."""
+        return 0.0 if self.low == self.high else abs(self.high - self.low)
+
+
+def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence, ...]:
+    """What each input does to an answer, the largest swing first.
+
+    Args:
+        answer: from inputs by name to the answer, element by element: asked with arrays of the
+            draws, and with flat arrays of other lengths.
+        inputs: draws of every uncertain input, finite, each of shape (draws,); what is not
+            uncertain belongs into `answer`.
+
+    Returns:
+        One `Influence` an input; ties in the order of correlation, then name.
+
+    Raises:
+        ValueError: there are no inputs, their lengths differ, or a draw is not finite.
+    """
+    _check(inputs)
+    table = np.array(list(inputs.values()))
+    low, middle, high = quantile(table, ENDS)
+    scenarios = np.where(np.eye(len(table), dtype=bool), low[:, None], middle[:, None])
+    scenarios = np.hstack(
+        [scenarios, np.where(np.eye(len(table), dtype=bool), high[:, None], middle[:, None])]
+    )
+    ends = np.asarray(answer(dict(zip(inputs, scenarios, strict=True)))).reshape(2, -1)
+    drawn = np.broadcast_to(answer(inputs), table.shape[1:])
+    found = [
+        Influence(
+            name=name,
+            input_low=float(low[i]),
+            input_high=float(high[i]),
+            low=float(ends[0, i]),
+            high=float(ends[1, i]),
+            rank_correlation=rank_correlation(table[i], drawn),
+        )
+        for i, name in enumerate(inputs)
+    ]
+    return tuple(sorted(found, key=lambda i: (-i.swing, -abs(i.rank_correlation), i.name)))
+
+
+def rank_correlation(first: Floats, second: Floats) -> float:
+    """Spearman's rank correlation of two flat arrays, ties at their mean rank; 0 where one is flat.
+
+    Infinite values rank above all others and tie.
+    """
+    one, other = (rankdata(values) for values in (first, second))
+    one, other = one - one.mean(), other - other.mean()
+    scale = np.sqrt((one @ one) * (other @ other))
+    return float(one @ other / scale) if scale > 0.0 else 0.0
+
+
+def _check(inputs: Mapping[str, Floats]) -> None:
+    lengths = {np.shape(draws) for draws in inputs.values()}
+    if len(lengths) != 1 or len(next(iter(lengths))) != 1:
+        told = ", ".join(str(shape) for shape in sorted(lengths, key=str)) or "none"
+        raise ValueError(f"Inputs have shapes {told}. Give each as many draws, as a flat array.")
+    speak_once(
+        [
+            f"{name} has draws that are not finite. Leave it out or bound its range."
+            for name, draws in inputs.items()
+            if not np.isfinite(draws).all()
+        ]
+    )

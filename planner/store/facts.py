@@ -1,0 +1,89 @@
+"""Why this file exists: what a comparison of hardware needs to know, asked of the store once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from planner.catalog import Catalog
+from planner.compare.ask import Facts
+from planner.compare.job import job_measured
+from planner.compare.records import Job
+from planner.compare.sheets import library_of
+from planner.curves import SystemCurve, curves_of
+from planner.estimate import Refusal
+from planner.how_long import options_of
+from planner.optimizer_curves import OptimizerCurve, compare
+from planner.store import queries
+from planner.store.reader import Store
+from planner.trials import Trials, TrialSet, goal_text, usual_target
+
+
+def measured_job(store: Store, catalog: Catalog, workload: str, pattern: str) -> Job:
+    """A workload under an input pattern, with its runs that ended well.
+
+    Raises:
+        ValueError: there is no such workload.
+    """
+    runs = [r for r in queries.runs_of(store, workload, pattern) if r.status == "ok"]
+    rows = queries.job_rows(store, workload)
+    return job_measured(workload, rows, options_of(runs), catalog)
+
+
+def system_curves(store: Store, workload: str, pattern: str) -> Mapping[str, SystemCurve]:
+    """Step times against the batch of a workload under a pattern, the first curve of a system."""
+    runs = [r for r in queries.runs_of(store, workload, pattern) if r.mode == "training"]
+    found: dict[str, SystemCurve] = {}
+    for run_system in dict.fromkeys(r.system for r in runs):
+        for curve in curves_of([r for r in runs if r.system == run_system]):
+            found.setdefault(run_system, curve)
+    return found
+
+
+def trial_set_of(store: Store, workload: str) -> TrialSet | None:
+    """Trials of the same network on the same data, whose steps to a target are known."""
+    own = (t for t in queries.trial_sets(store) if f"{workload} · ".startswith(f"{t.subject} · "))
+    return next(own, None)
+
+
+def steps_of(
+    trials: Trials, target: float | None = None, optimizer: str | None = None
+) -> tuple[OptimizerCurve, str] | None:
+    """The law of steps to a target, and the target in words; None where nothing can be asked.
+
+    Args:
+        trials: evaluations.
+        target: the metric's value; None for the usual one.
+        optimizer: None for the one with most trials.
+    """
+    value = usual_target(trials) if target is None else target
+    names = [optimizer] if optimizer in trials.optimizers else trials.optimizers[:1]
+    if value is None or not names:
+        return None
+    return compare(trials, value, [n for n in names if n]).curves[0], goal_text(trials, value)
+
+
+def facts_of(
+    store: Store,
+    catalog: Catalog,
+    job: Job,
+    pattern: str = "",
+    steps: tuple[OptimizerCurve, str] | None = None,
+) -> Facts:
+    """All that is known about a job, measured or described."""
+    curves = {} if job.described else system_curves(store, job.workload, pattern)
+    law, words = (None, "") if steps is None else steps
+    return Facts(
+        job=replace(job, overhead_s=_least_overhead(curves)),
+        catalog=catalog,
+        library=library_of(catalog, queries.library_rows(store)),
+        curves=curves,
+        steps=law,
+        target_words=words,
+    )
+
+
+def _least_overhead(curves: Mapping[str, SystemCurve]) -> float | None:
+    """The smallest overhead of a step that a curve tells [s]; a law that shows none tells none."""
+    laws = [c.curve for c in curves.values() if not isinstance(c.curve, Refusal)]
+    return min((t for law in laws if (t := float(law.overhead_s.value)) > 0.0), default=None)

@@ -1,0 +1,87 @@
+"""All ways to get a job done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.compare.candidates import candidates_of, usual
+from planner.compare.entries import Entry
+from tests.planner.compare.made import CATALOG, RUN, SHOP, job, other
+
+
+def test_every_offer_purchase_and_measured_system_is_a_way() -> None:
+    ways = [c.way for c in candidates_of(job(), SHOP)]
+    assert ways.count("rent") == len(CATALOG.offers)
+    assert ways.count("buy") == 2  # the third has no list price
+    assert ways.count("own") == 1
+
+
+def test_ids_are_unique_and_stand_in_a_link_as_they_are() -> None:
+    ids = [c.id for c in candidates_of(job(), SHOP)]
+    assert len(set(ids)) == len(ids)
+    assert all(i == i.lower() and " " not in i for i in ids)
+
+
+def test_what_was_measured_on_the_same_number_of_the_same_card_answers_for_it() -> None:
+    found = {c.id: c for c in candidates_of(job(), SHOP)}
+    assert found["rent-cloud-eu-1x-plain-on-demand"].run is not None
+    assert found["rent-cloud-eu-8x-plain-on-demand"].run is None
+    assert found["buy-1x-plain"].run is not None
+
+
+def test_the_best_run_of_a_system_stands_for_it() -> None:
+    faster = other("Plain", samples_per_s=200.0, global_batch_size=400)
+    found = candidates_of(job(RUN, faster), SHOP)
+    [own] = [c for c in found if c.way == "own"]
+    assert own.run is not None
+    assert own.run.run.global_batch_size == 400
+
+
+def test_an_old_price_is_marked_and_doubted_more() -> None:
+    found = {c.id: c for c in candidates_of(job(), SHOP)}
+    old = found["rent-cloud-eu-1x-huge-on-demand"]
+    assert old.stale
+    assert old.rental is not None
+    fresh = found["rent-cloud-eu-1x-twice-on-demand"]
+    assert not fresh.stale
+    assert fresh.rental is not None
+    width = {c.id: _width(c.rental.price_per_hour) for c in (old, fresh) if c.rental}
+    assert width[old.id] > width[fresh.id] > 0.0
+
+
+def _width(price: object) -> float:
+    return (price.high - price.low) / price.likely  # type: ignore[attr-defined, no-any-return]
+
+
+def test_a_hand_made_price_is_taken_as_it_is() -> None:
+    entry = Entry(way="rent", accelerator="plain", count=2, price=1.5)
+    found = candidates_of(job(), SHOP, [entry])[0]
+    assert found.id == "mine-rent-plain-2-1.5"
+    assert found.rental is not None
+    assert found.rental.price_per_hour == 1.5
+
+
+def test_spot_offers_are_interrupted_and_others_are_not() -> None:
+    found = {c.id: c.rental for c in candidates_of(job(), SHOP) if c.rental}
+    spot, firm = (found[f"rent-cloud-eu-1x-twice-{t}"] for t in ("spot", "on-demand"))
+    assert spot.interruptions_per_hour == SHOP.assumed.interruptions_per_hour
+    assert firm.interruptions_per_hour == 0.0
+
+
+def test_offers_in_a_currency_without_a_rate_are_left_out() -> None:
+    euros = replace(CATALOG.offers[0], currency="EUR", instance="euro")
+    catalog = replace(CATALOG, offers=(euros,))
+    shop = replace(SHOP, catalog=catalog)
+    assert not [c for c in candidates_of(job(), shop) if c.way == "rent"]
+    with_rate = replace(shop, usd_per={"EUR": 1.1})
+    [rented] = [c for c in candidates_of(job(), with_rate) if c.way == "rent"]
+    assert "1.10 USD/h" in rented.price
+
+
+def test_one_begins_with_what_was_measured_and_one_that_is_bought() -> None:
+    every = candidates_of(job(), SHOP)
+    chosen = [c for c in every if c.id in usual(every, job())]
+    assert "rent-cloud-eu-1x-plain-on-demand" in {c.id for c in chosen}
+    assert "buy" in {c.way for c in chosen}
+    assert not any(c.offer and c.offer.terms == "spot" for c in chosen)
+    assert len(chosen) <= 6

@@ -1,0 +1,69 @@
+"""Does it fit, and what to do where it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.compare.memory import USABLE, bytes_per_parameter, fit_of, largest_batch
+from planner.compare.records import Hardware, Job
+from tests.planner.compare.made import PLAIN
+
+JOB = Job(workload="Net · Data", precision="float32", samples_per_epoch=100, params=1e9)
+ONE = Hardware(label="1 x Plain", accelerator=PLAIN)
+MEASURED = replace(JOB, memory=((10.0, 12e9), (20.0, 22e9)))  # 2 GB and 1 GB a sample
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "precision", "expected"),
+    [
+        ("SGD", "float32", 8.0),
+        ("SGD momentum 0.9", "float32", 12.0),
+        ("Adam", "float32", 16.0),
+        ("AdamW", "mixed_float16", 16.0),
+        ("AdamW", "bfloat16", 16.0),
+    ],
+)
+def test_bytes_per_parameter_are_those_of_the_zero_paper(
+    optimizer: str, precision: str, expected: float
+) -> None:
+    assert bytes_per_parameter(optimizer, precision) == expected
+
+
+def test_a_measured_job_fits_up_to_the_batch_its_line_allows() -> None:
+    room = (40e9 * USABLE - 2e9) // 1e9
+    assert largest_batch(MEASURED, ONE) == room
+    assert fit_of(MEASURED, ONE, room).fits is True
+    refused = fit_of(MEASURED, ONE, room + 1)
+    assert refused.fits is False
+    assert f"at most {room:,.0f} fits" in refused.way_out
+    assert "2 accelerators" in refused.way_out
+
+
+def test_two_accelerators_share_the_batch() -> None:
+    two = Hardware(label="2 x Plain", accelerator=PLAIN, count=2)
+    assert fit_of(MEASURED, two, 70.0).fits is True
+    assert largest_batch(MEASURED, two) == 2 * (largest_batch(MEASURED, ONE) or 0)
+
+
+def test_parameters_alone_can_refuse_but_never_promise() -> None:
+    assert fit_of(JOB, ONE, 10.0).fits is None
+    large = fit_of(replace(JOB, params=1e10), ONE, 10.0)
+    assert large.fits is False
+    assert "120 GB" in large.sentence
+    assert large.headroom is not None
+    assert large.headroom < 0.0
+
+
+def test_weights_that_fit_on_none_fit_sharded_over_enough() -> None:
+    eight = Hardware(label="8 x Plain", accelerator=PLAIN, count=8)
+    told = fit_of(replace(JOB, params=1e10), eight, 10.0)
+    assert told.fits is None
+    assert told.sentence.startswith("Only sharded")
+    assert "15.0 GB on each of 8" in told.sentence
+
+
+def test_what_nobody_knows_is_not_answered() -> None:
+    assert fit_of(replace(JOB, params=None), ONE, 10.0).fits is None
+    assert fit_of(JOB, Hardware(label="GPU"), 10.0).have_bytes is None

@@ -1,0 +1,115 @@
+"""How fast on hardware nobody timed it on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from planner.compare.efficiency import NODE_LOSS, efficiency, per_accelerator
+from planner.compare.rates import MFU, from_operations, rate_on
+from planner.compare.records import Hardware, Job
+from planner.compare.sheets import effective_precision, library_of, peak_of, sheet_of
+from planner.estimate import Estimate, Refusal
+from tests.planner.compare.made import CATALOG, HUGE, PLAIN, RUN, TWICE, job, row
+
+DESCRIBED = Job(
+    workload="Net", precision="float32", samples_per_epoch=1e6, train_flops_per_sample=1e10
+)
+BIG = replace(DESCRIBED, batch=1e9)  # so large a batch hides any overhead
+
+
+def _value(told: Estimate | Refusal) -> float:
+    assert isinstance(told, Estimate)
+    return float(told.value)
+
+
+def test_operations_over_the_used_share_of_the_peak_are_samples_per_second() -> None:
+    assert _value(from_operations(BIG, PLAIN)) == pytest.approx(MFU * 1e14 / 1e10, rel=1e-3)
+
+
+def test_twice_the_peak_is_twice_as_fast_where_overhead_does_not_matter() -> None:
+    slow, fast = (_value(from_operations(BIG, card)) for card in (PLAIN, TWICE))
+    assert fast == pytest.approx(2.0 * slow, rel=1e-3)
+
+
+def test_a_small_network_is_as_slow_as_its_host() -> None:
+    tiny = replace(DESCRIBED, train_flops_per_sample=1e3, batch=64.0, overhead_s=0.5e-3)
+    told = from_operations(tiny, HUGE)
+    assert isinstance(told, Estimate)
+    assert _value(told) == pytest.approx(64.0 / 0.5e-3, rel=0.01)
+    assert "mostly overhead" in told.reasons[-1]
+
+
+def test_without_operations_or_peak_nothing_is_told() -> None:
+    assert isinstance(
+        from_operations(replace(DESCRIBED, train_flops_per_sample=None), PLAIN), Refusal
+    )
+    assert isinstance(from_operations(replace(DESCRIBED, precision="int4"), PLAIN), Refusal)
+
+
+def test_the_interval_holds_the_value_and_is_a_factor_of_three_either_way() -> None:
+    told = from_operations(BIG, PLAIN)
+    assert isinstance(told, Estimate)
+    assert float(told.high) / float(told.value) == pytest.approx(3.07, rel=0.02)
+    assert float(told.value) / float(told.low) == pytest.approx(3.07, rel=0.02)
+
+
+def test_one_accelerator_scales_perfectly_and_more_lose_for_every_doubling() -> None:
+    assert efficiency(1, 1).value == efficiency(1, 1).high == 1.0
+    assert float(efficiency(8, 1).value) == pytest.approx(math.exp(-3 * NODE_LOSS))
+    assert float(efficiency(8, 2).value) < float(efficiency(8, 1).value)
+
+
+def test_what_many_did_together_is_more_for_each_alone() -> None:
+    eight = Hardware(label="8", accelerator=PLAIN, count=8)
+    assert per_accelerator(800.0, eight) == pytest.approx(100.0 / float(efficiency(8, 1).value))
+
+
+def test_a_card_that_was_measured_answers_for_itself() -> None:
+    library = library_of(CATALOG, [row(RUN)])
+    rate = rate_on(job(), Hardware(label="1 x Plain", accelerator=PLAIN), library)
+    assert _value(rate.samples_per_s) == pytest.approx(100.0)
+    assert rate.measure_next == ""
+
+
+def test_a_card_that_was_not_is_told_by_the_data_sheets_of_both() -> None:
+    library = library_of(CATALOG, [row(RUN)])
+    rate = rate_on(job(), Hardware(label="1 x Twice", accelerator=TWICE), library)
+    told = rate.samples_per_s
+    assert isinstance(told, Estimate)
+    assert told.basis == "data sheet"
+    assert 150.0 < _value(told) < 210.0  # twice in every respect
+    assert rate.measure_next == "Measure Net · Data on one Twice."
+
+
+def test_eight_have_a_wider_interval_than_one() -> None:
+    library = library_of(CATALOG, [row(RUN)])
+    one, eight = (
+        rate_on(job(), Hardware(label="n", accelerator=PLAIN, count=n), library).samples_per_s
+        for n in (1, 8)
+    )
+    assert isinstance(one, Estimate)
+    assert isinstance(eight, Estimate)
+    assert float(eight.high) / float(eight.low) > float(one.high) / float(one.low)
+    assert 6.0 < _value(eight) / _value(one) < 8.0
+
+
+def test_hardware_without_a_data_sheet_is_refused_by_name() -> None:
+    told = rate_on(job(), Hardware(label="GPU"), None).samples_per_s
+    assert isinstance(told, Refusal)
+    assert "GPU" in told.reason
+
+
+def test_float32_works_against_tf32_where_a_card_has_it_and_bfloat16_on_a_tpu() -> None:
+    card = replace(PLAIN, peak_flops_per_s={"float32": 1.0, "tensorfloat32": 8.0, "bfloat16": 16.0})
+    assert peak_of(card, "float32") == 8.0
+    assert peak_of(replace(card, kind="tpu"), "float32") == 16.0
+    assert peak_of(card, "mixed_bfloat16") == 16.0
+    assert effective_precision("mixed_float16") == "float16"
+
+
+def test_a_sheet_without_bandwidth_is_no_sheet() -> None:
+    assert sheet_of(replace(PLAIN, memory_bandwidth_bytes_per_s=None)) is None
+    assert library_of(CATALOG, []) is None

@@ -1,0 +1,1 @@
+"""What a run costs: the tests of planner/cost."""

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from planner.cost import (
+    BreakEven,
+    Display,
+    Owned,
+    Range,
+    break_even,
+    break_even_runs_per_month,
+    break_even_utilisation,
+    busy_energy_per_hour,
+    cost_per_busy_hour,
+    running_per_month,
+)
+from planner.estimate import Refusal
+from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
+
+PER_MONTH = (0.9 * 0.121 / 0.21 + 0.1 * 0.1) / 12  # capital of a month, a share of the price
+OFF = replace(WORKSTATION, idle_watts=0)
+
+
+def test_golden_renting_at_3_24_is_even_at_half_of_the_year() -> None:
+    assert break_even_utilisation(WORKSTATION, 3.24) == pytest.approx(0.5)
+    told = break_even(WORKSTATION, 3.24)
+    assert isinstance(told, BreakEven)
+    assert told.utilisation.value == pytest.approx(0.5)
+    assert told.hours_per_year.value == pytest.approx(4_380)
+    assert told.utilisation.low == told.utilisation.value == told.utilisation.high
+    assert told.probability_it_can_pay == 1.0
+    assert told.utilisation.reasons == ()
+
+
+def test_golden_without_idle_power_it_is_the_usual_form() -> None:
+    told = break_even_utilisation(OFF, [3.20, 2.50])
+    np.testing.assert_allclose(told, [13_140 / (8760 * 3.0), 1.5 / 2.3])
+
+
+def test_golden_half_of_the_year_are_36_runs_and_a_half_a_month() -> None:
+    runs = break_even_runs_per_month(WORKSTATION, [32.40, 15.0], 10 * HOUR)
+    np.testing.assert_allclose(runs, [36.5, np.inf])
+    assert running_per_month(WORKSTATION, 10 * HOUR, 36.5) + 21_000 * PER_MONTH == pytest.approx(
+        36.5 * 32.40
+    )
+
+
+def test_renting_for_less_than_the_electricity_is_never_worth_buying() -> None:
+    assert break_even_utilisation(OFF, [0.1, 0.2]).tolist() == [np.inf, np.inf]
+    told = break_even(OFF, 0.15)
+    assert isinstance(told, Refusal)
+    assert told.reason == (
+        "Renting costs 0.15 USD per hour of work, no more than the electricity of owning (0.20 "
+        "USD). Buying does not pay off."
+    )
+
+
+def test_a_year_with_too_few_hours_is_refused_with_both_prices() -> None:
+    told = break_even(OFF, 1.60)
+    assert isinstance(told, Refusal)
+    assert told.reason == (
+        "Renting costs 1.60 USD per hour of work, owning 1.70 USD even where the machine works all "
+        "hours of the year. Buying does not pay off."
+    )
+    assert "lower price" in told.measure_next
+
+
+def test_sentences_are_in_the_currency_of_the_page() -> None:
+    import datetime as dt
+
+    euro = Display(currency="EUR", per_usd=0.5, as_of=dt.date(2026, 3, 1))
+    told = break_even(OFF, 1.60, display=euro)
+    assert isinstance(told, Refusal)
+    assert "costs 0.80 EUR per hour" in told.reason
+
+
+def test_a_life_of_0_years_is_refused() -> None:
+    worn = replace(OFF, life_years=0)
+    assert break_even_utilisation(worn, 3) == np.inf
+    told = break_even(worn, 3)
+    assert isinstance(told, Refusal)
+    assert "life of 0 years" in told.reason
+
+
+def test_a_machine_for_nothing_on_free_electricity_pays_at_once() -> None:
+    gift = replace(OFF, price_usd=0, upkeep_usd_per_year=0, tariff_usd_per_kwh=0)
+    assert break_even_utilisation(gift, [0.0, 1.0]).tolist() == [np.inf, 0.0]
+
+
+def test_uncertain_prices_make_an_interval_around_the_middle() -> None:
+    told = break_even(OFF, Range(2.5, 3.2, 4.5))
+    assert isinstance(told, BreakEven)
+    assert 0.35 < told.utilisation.low < 0.45 < told.utilisation.value < 0.5
+    assert 0.55 < told.utilisation.high < 1.5 / 2.3
+    low, hours = told.utilisation.low, told.hours_per_year.low
+    assert hours == pytest.approx(8760 * np.asarray(low))
+
+
+def test_draws_in_which_it_never_pays_are_counted_and_said() -> None:
+    told = break_even(OFF, Range(0.1, 2.5, 4.5))
+    assert isinstance(told, BreakEven)
+    never = (1.7 - 0.1) ** 2 / (4.4 * 2.4)
+    assert told.probability_it_can_pay == pytest.approx(1 - never, abs=3e-4)
+    assert told.utilisation.reasons == (
+        "In 24 % of the draws buying never pays off, however busy the machine is.",
+    )
+    assert float(told.utilisation.high) > 1.0
+
+
+def test_a_refusal_by_the_middle_draw_still_says_how_likely_it_would_pay() -> None:
+    told = break_even(OFF, Range(1.0, 1.2, 2.0))
+    assert isinstance(told, Refusal)
+    assert told.reason.endswith("Prices for which it pays have a probability of 11 %.")
+
+
+def test_one_bad_price_is_named() -> None:
+    with pytest.raises(ValueError, match="rent_per_busy_hour: value 1 of 1 is -1"):
+        break_even(OFF, -1.0)
+
+
+@unhurried
+@given(machines, amounts(0, 100))
+def test_at_break_even_both_cost_the_same(owned: Owned, rent: float) -> None:
+    share = float(break_even_utilisation(owned, rent))
+    if 1e-6 < share <= 1.0:
+        assert cost_per_busy_hour(owned, share) == pytest.approx(rent, rel=1e-6)
+    elif share > 1.0:
+        assert cost_per_busy_hour(owned, 1.0) >= rent * (1 - 1e-9)
+
+
+@unhurried
+@given(machines, amounts(0, 10), amounts(0, 10))
+def test_dearer_renting_is_even_sooner(owned: Owned, rent: float, more: float) -> None:
+    rent += float(busy_energy_per_hour(owned))
+    sooner, later = break_even_utilisation(owned, [rent + more, rent])
+    assert sooner <= later
