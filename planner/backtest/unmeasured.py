@@ -202,10 +202,16 @@ def _table(read: Read) -> Table:
         for row in read(TABLE)
         if float(row["num_gpu"]) == 1 and row.get("suspect", "0") == "0"
     ]
+    named = {card for _, _, card, _ in runs}
+    return Table(tuple(runs), tuple(s for s in sheets_of(read) if s.card in named))
+
+
+def sheets_of(read: Read) -> list[DataSheet]:
+    """Data sheets of the table's cards, in order of their names."""
     published = {row["hardware"]: row for row in read(SHEETS)}
-    cards = sorted({card for _, _, card, _ in runs if SHEET_OF.get(card) in published})
-    sheets = [_sheet(card, published[SHEET_OF[card]]) for card in cards]
-    return Table(tuple(runs), tuple(s for s in sheets if s is not None))
+    cards = sorted(card for card, sheet in SHEET_OF.items() if sheet in published)
+    sheets = (_sheet(card, published[SHEET_OF[card]]) for card in cards)
+    return [s for s in sheets if s is not None]
 
 
 def _sheet(card: str, row: Mapping[str, str]) -> DataSheet | None:

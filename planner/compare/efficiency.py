@@ -6,14 +6,14 @@ The scaling efficiency of data parallelism at a fixed batch per device (weak sca
     ln e = -NODES_LOSS*(1 + log2(count))   +- NODES_SD                 on several
 
     constant     value  meaning
-    NODE_LOSS    0.07   lost for every doubling, mean of ten clusters, 2 to 8 devices
-    NODE_SD      0.11   sd between clusters and workloads, for every doubling
-    NODES_LOSS   0.10   the same over several nodes, mean of five clusters
+    NODE_LOSS    0.10   lost for every doubling, mean of eight clusters, 2 to 8 devices
+    NODE_SD      0.125  sd between clusters and workloads, for every doubling
+    NODES_LOSS   0.12   the same over several nodes, mean of five clusters
     NODES_SD     0.45   their sd: from 0.3 of perfect (10 Gbit/s) to perfect (InfiniBand)
     SPREAD_DOF   5      degrees of freedom: clusters are few
 
-`python -m planner backtest` scores it on the public data (docs/accuracy.md). Where the job itself
-was timed on several, `planner.scaling` knows more.
+`planner.backtest.described` reads them off the public data and scores them (docs/accuracy.md).
+Where the job itself was timed on several, `planner.scaling` knows more.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Final
 from planner.compare.records import Hardware
 from planner.estimate import LEVEL, Estimate, t_quantile
 
-NODE_LOSS: Final = 0.07
-NODE_SD: Final = 0.11
-NODES_LOSS: Final = 0.10
+NODE_LOSS: Final = 0.10
+NODE_SD: Final = 0.125
+NODES_LOSS: Final = 0.12
 NODES_SD: Final = 0.45
 SPREAD_DOF: Final = 5.0
 

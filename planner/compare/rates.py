@@ -9,19 +9,19 @@ catalogue (all runs that are at hand form the library), else from its operations
 
     step    = batch/(samples/s) + overhead,  so a small network is as slow as its host is
 
-with the model FLOPs utilisation MFU that public measurements show: 24 % (90 %: 8 to 75 %). The
+with the model FLOPs utilisation MFU that public measurements show: 23 % (90 %: 7 to 79 %). The
 efficiency e is that of `planner.compare.efficiency`.
 
     constant  value  meaning
-    MFU       0.24   geometric mean of one device over 107 public runs (convolutional networks and
+    MFU       0.23   geometric mean of one device over 111 public runs (convolutional networks and
                      BERT, K80 to RTX 6000 Ada, three collections)
-    MFU_SD    0.62   their sd in the logarithm
+    MFU_SD    0.68   their sd in the logarithm
     MFU_SHARED 0.5   the part of it that belongs to the workload, the same on all cards
     OVERHEAD_S  0.001  overhead of a step where none was measured [s]; ten times less or more. Own
                      small networks took 0.5 ms a step on two cores, NCF 7 to 13 ms on a T4
     MFU_DOF   10     degrees of freedom: workloads and cards, not runs, are independent
 
-`python -m planner backtest` scores it on the public data (docs/accuracy.md).
+`planner.backtest.described` reads them off the public data and scores them (docs/accuracy.md).
 Two half-widths add in quadrature, in the logarithm.
 """
 
@@ -38,8 +38,8 @@ from planner.compare.sheets import effective_precision, peak_of
 from planner.estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
 from planner.transfer import Cell, Library, Transferred, transfer
 
-MFU: Final = 0.24
-MFU_SD: Final = 0.62
+MFU: Final = 0.23
+MFU_SD: Final = 0.68
 MFU_SHARED: Final = 0.5
 OVERHEAD_S: Final = 0.001
 OVERHEAD_FACTOR: Final = 10.0
