@@ -10,6 +10,8 @@ from typing import Final
 
 from planner import convergence
 from planner.answers import TWICE
+from planner.catalog import STALE_MONTHS
+from planner.compare.reckon import DECIDED
 from planner.projection import EPOCHS_TO_MEASURE, MAX_CV
 from planner.steadiness import CHANGE, SHORTEST
 from planner.suspects import LEFT_OUT
@@ -201,5 +203,43 @@ RULES: Final = (
         then="“not decided”, and the run that would settle it",
         why="of 384 pairs of cards known by data sheet alone, a third cannot be decided",
         measure_next="the run that is named",
+    ),
+    Rule(
+        when=f"one option is better than another in less than {DECIDED:.0%} of the draws".replace(
+            "%", " %"
+        ),
+        then='both have one rank: "not decided"',
+        why="of 384 pairs of cards known by data sheet alone, all that were decided so were right",
+        measure_next="the run, or the price, that the answer names",
+    ),
+    Rule(
+        when="weights, gradients and optimiser state exceed an accelerator's memory",
+        then="shown without a time, or as sharded over enough of them",
+        why="what does not fit does not run; activations come on top",
+        measure_next="its peak memory at two batch sizes",
+    ),
+    Rule(
+        when="a workload timed on no accelerator of the catalogue, its operations not known",
+        then="no time elsewhere",
+        why="nothing says how heavy a sample is",
+        measure_next="any run on a card of the catalogue, or the FLOPs of a sample",
+    ),
+    Rule(
+        when="renting costs no more than the electricity, or a machine would need over all hours",
+        then="buying never pays off: no break-even",
+        why="no utilisation makes up for it",
+        measure_next="another price, or another machine",
+    ),
+    Rule(
+        when=f"a price older than {STALE_MONTHS} months",
+        then="marked, and drawn 30 % either way",
+        why="prices of accelerators move; by how much is an assumption one can change",
+        measure_next="ask for today's price",
+    ),
+    Rule(
+        when="hardware whose power nobody knows, there already",
+        then="a time and no cost",
+        why="its electricity is all that it costs",
+        measure_next="its power at the plug",
     ),
 )

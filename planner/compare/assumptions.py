@@ -156,7 +156,7 @@ TOLD: Final[Mapping[str, Told]] = MappingProxyType(
         ),
         "stale_price_doubt": Told(
             words="Doubt of a price older than 12 months", unit="± share", least=0.0, most=0.9,
-            why="rental prices of one accelerator fell by about a third a year",
+            why="prices of accelerators move by tens of per cent a year",
         ),
         "capital_doubt": Told(
             words="Doubt of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
