@@ -5,6 +5,7 @@ No Streamlit, no TensorFlow, no clock and no disk in here, except behind the one
 """
 
 from planner.convergence import ConvergenceCurve, fit_convergence
+from planner.crossover import crossover_batch
 from planner.durations import hms, in_words
 from planner.effects import FactorEffect, factor_effects
 from planner.estimate import LEVEL, Estimate, Refusal
@@ -18,13 +19,8 @@ from planner.scaling import ScalingCurve, fit_scaling
 from planner.steadiness import Steadiness, steadiness
 from planner.suspects import Flag, suspects
 from planner.targets import best_learning_rates, steps_to_target
-from planner.throughput import (
-    ThroughputCurve,
-    crossover_batch,
-    fit_in_throughput_space,
-    fit_throughput,
-    published_curve,
-)
+from planner.throughput import ThroughputCurve, fit_throughput, published_curve
+from planner.throughput_space import fit_in_throughput_space
 from planner.transfer import Cell, DataSheet, Transferred, decide, fit_library, transfer
 
 __all__ = [

@@ -12,18 +12,33 @@ from typing import Final, Protocol
 import numpy as np
 
 from planner.estimate import Basis, Estimate, Floats, Refusal
-from planner.lines import Lines, predict_lines, ratio_interval
+from planner.lines import PARAMETERS, Lines, predict_lines, ratio_interval
 
 BASES: Final[tuple[Basis, ...]] = ("measured", "interpolated", "extrapolated", "published")
 """From the firmest to the weakest."""
 NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
 TWICE: Final = 2.0
 """Beyond this multiple of the largest measured batch an answer is a wide guess."""
+NARROW: Final = 4.0
+"""Two batch sizes less than this factor apart carry only to twice away."""
+TOO_FAR: Final = 4.0
+"""Beyond this multiple of the largest measured batch there is no answer."""
 Parts = tuple[Floats, Floats, Floats]
 """Middle, low and high end of an answer."""
 
 
-class BatchCurve(Protocol):
+class Limited(Protocol):
+    """Whoever answers about batches within limits [samples] and says why not beyond."""
+
+    @property
+    def answers_from_batch(self) -> float: ...  # noqa: D102
+    @property
+    def answers_up_to_batch(self) -> float: ...  # noqa: D102
+    @property
+    def limit(self) -> str: ...  # noqa: D102
+
+
+class BatchCurve(Limited, Protocol):
     """A line over the batch and the limits within which it answers, all in samples.
 
     `batch` has the measured batches in rising order and is empty for a published curve.
@@ -39,12 +54,6 @@ class BatchCurve(Protocol):
     def warnings(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def trusted_up_to_batch(self) -> float: ...  # noqa: D102
-    @property
-    def answers_from_batch(self) -> float: ...  # noqa: D102
-    @property
-    def answers_up_to_batch(self) -> float: ...  # noqa: D102
-    @property
-    def limit(self) -> str: ...  # noqa: D102
 
 
 def parameters(lines: Lines) -> tuple[float, float]:
@@ -102,6 +111,34 @@ def basis_of(lines: Lines, batch: Floats, measured: Floats | None = None) -> Bas
     return "interpolated" if inside.all() else "extrapolated"
 
 
+def scatter_of(lines: Lines) -> float:
+    """Relative scatter of the points about the first line; NaN below three."""
+    left = int(lines.n[0]) - PARAMETERS
+    return float(np.sqrt(lines.rss[0] / left)) if left > 0 else np.nan
+
+
+def range_of(distinct: Floats, near_error: str, far_error: str) -> tuple[float, float, str]:
+    """From which to which batch a line through these answers, and why not beyond.
+
+    Args:
+        distinct: measured batches in rising order [samples], at least two.
+        near_error: how wrong two neighbours were about a far batch.
+        far_error: how wrong answers about four times the largest batch were.
+    """
+    smallest, largest = float(distinct[0]), float(distinct[-1])
+    if distinct.size == 2 and largest < NARROW * smallest:
+        why = (
+            f"two batch sizes less than a factor 4 apart ({smallest:g} and {largest:g}) carry "
+            f"only to twice away; {near_error}"
+        )
+        return smallest / TWICE, largest * TWICE, why
+    why = (
+        f"nothing is known about errors beyond 4 times the largest measured batch ({largest:g}); "
+        f"there they are {far_error} in the median already."
+    )
+    return 0.0, largest * TOO_FAR, why
+
+
 def predict(curve: BatchCurve, sizes: Floats) -> Parts:
     """The line at `sizes` [samples] with its predictive interval, in their shape."""
     parts = predict_lines(curve.lines, sizes.reshape(-1), curve.level, name="batch")
@@ -129,7 +166,7 @@ def answer(curve: BatchCurve, sizes: Floats, parts: Parts, far_error: str) -> Es
     return estimate_of((mid, low, high), curve.level, basis, reasons)
 
 
-def refusal_outside(curve: BatchCurve, batch: float, name: str = "this curve") -> Refusal | None:
+def refusal_outside(curve: Limited, batch: float, name: str = "this curve") -> Refusal | None:
     """Why `name` does not answer about `batch` [samples]; None where it does."""
     if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
         return None
@@ -140,7 +177,7 @@ def refusal_outside(curve: BatchCurve, batch: float, name: str = "this curve") -
     )
 
 
-def answered_range(curve: BatchCurve) -> str:
+def answered_range(curve: Limited) -> str:
     """From which to which batch it answers, in words."""
     return f"{curve.answers_from_batch:g} to {curve.answers_up_to_batch:g}"
 

@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from planner.answers import TWICE, answer, basis_of, predict
+from planner.answers import NARROW, TOO_FAR, answer, basis_of, predict, range_of, scatter_of
 from planner.checking import check_pairs
 from planner.convergence_terms import (
     critical_batch_size,
@@ -67,16 +67,18 @@ from planner.targets import group_medians
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+__all__ = [
+    "MAX_SCATTER", "NARROW", "NINE", "OFF", "PRIOR", "TOO_FAR", "ConvergenceCurve", "Regime",
+    "Regimes", "fit_convergence",
+]  # fmt: skip
+
 NINE: Final = 9.0
 """Borders of the regimes: Bcrit/9 and 9*Bcrit, where 90 % and 10 % of the samples count."""
-NARROW: Final = 4.0
-"""Two batch sizes less than this factor apart carry only to twice away."""
-TOO_FAR: Final = 4.0
-"""Beyond this multiple of the largest measured batch there is no answer."""
 MAX_SCATTER: Final = 0.3
 """Relative scatter above this is not this law: half as much again as the worst of 17 (19 %)."""
 OFF: Final = 1.5
 """A batch this many times off the law was tuned badly: of 17 workloads none was 1.45 times off."""
+NEAR_ERROR: Final = "two neighbours were 54 to 663 % wrong about the largest batch in the median."
 FAR_ERROR: Final = "such answers were 15 to 34 % off in the median."
 PRIOR: Final = Prior(sd=0.08)
 """Scatter of medians over seeds about the law: larger than that of step times."""
@@ -238,7 +240,7 @@ def _curve(
     lines = fit_lines(np.zeros(sizes.shape, dtype=np.int64), sizes, samples, prior=PRIOR)
     fitted = lines.intercept + lines.slope * sizes
     worst = int(np.abs(np.log(samples / fitted)).argmax())
-    scatter = float(np.sqrt(lines.rss[0] / (sizes.size - 2))) if sizes.size > 2 else np.nan
+    scatter = scatter_of(lines)
     if scatter > MAX_SCATTER:
         return _refuse_scatter(scatter, float(sizes[worst]))
     start, end, limit = _limits(sizes, missed)
@@ -275,15 +277,7 @@ def _share(critical: float, sizes: Floats) -> Floats:
 def _limits(sizes: Floats, missed: Floats) -> tuple[float, float, str]:
     """From which to which batch a curve answers, and why not beyond."""
     smallest, largest = float(sizes[0]), float(sizes[-1])
-    narrow = sizes.size == 2 and largest < NARROW * smallest
-    start, end = (smallest / TWICE, largest * TWICE) if narrow else (0.0, largest * TOO_FAR)
-    why = (
-        f"two batch sizes less than a factor 4 apart ({smallest:g} and {largest:g}) carry only to "
-        "twice away: two neighbours were 54 to 663 % wrong about the largest batch in the median."
-        if narrow
-        else "nothing is known about errors beyond 4 times the largest measured batch "
-        f"({largest:g}); there they are 15 to 34 % in the median already."
-    )
+    start, end, why = range_of(sizes, NEAR_ERROR, "15 to 34 %")
     below, above = missed[missed < smallest], missed[missed > largest]
     if below.size:
         start, why = smallest, f"the target was not reached at batch {below[-1]:g}. Beyond, {why}"

@@ -8,10 +8,11 @@ from typing import Final
 
 import numpy as np
 
+from planner.crossover import crossover_batch
 from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record
 from planner.runs import Run
-from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput, published_curve
+from planner.throughput import ThroughputCurve, fit_throughput, published_curve
 
 GRID: Final = 81
 """Points of a drawn curve."""

@@ -47,7 +47,7 @@ class OneDeviceCount:
 
     def step_time_s(self, batch: Floats, devices: Floats) -> Floats:
         """As `StepTimes`; NaN for another number of devices or where the curve refuses."""
-        told = self.curve.step_time(np.atleast_1d(batch))
+        told = self.curve.law.step_time(np.atleast_1d(batch))
         seconds = np.nan if isinstance(told, Refusal) else np.asarray(told.value)
         return np.asarray(np.where(devices == self.devices, seconds, np.nan), dtype=np.float64)
 

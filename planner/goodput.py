@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.answers import BASES, BatchCurve, estimate_of, refusal_outside
+from planner.answers import BASES, Limited, estimate_of, refusal_outside
 from planner.convergence import ConvergenceCurve
 from planner.estimate import Basis, Estimate, Floats, Refusal
-from planner.throughput import ThroughputCurve
+from planner.step_time_curve import StepTimeCurve
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,7 +34,7 @@ NAMES: Final = ("Step time", "Steps to target")
 
 
 def best_batch(
-    throughput: ThroughputCurve | Refusal,
+    throughput: StepTimeCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     max_batch: float | None = None,
 ) -> Estimate | Refusal:
@@ -83,7 +83,7 @@ def best_batch(
 
 
 def minimum_time(
-    throughput: ThroughputCurve | Refusal,
+    throughput: StepTimeCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     max_batch: float | None = None,
 ) -> Estimate | Refusal:
@@ -99,7 +99,7 @@ def minimum_time(
 
 
 def time_to_target(
-    throughput: ThroughputCurve | Refusal,
+    throughput: StepTimeCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     batch: ArrayLike,
 ) -> Estimate | Refusal:
@@ -121,11 +121,11 @@ def time_to_target(
         return throughput
     if isinstance(convergence, Refusal):
         return convergence
-    return product(throughput.step_time(batch), convergence.steps(batch))
+    return product(throughput.law.step_time(batch), convergence.steps(batch))
 
 
 def goodput(
-    throughput: ThroughputCurve | Refusal,
+    throughput: StepTimeCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     batch: ArrayLike,
 ) -> Estimate | Refusal:
@@ -139,7 +139,7 @@ def goodput(
     if isinstance(convergence, Refusal):
         return convergence
     names = "Throughput", "Efficiency"
-    return product(throughput.throughput(batch), convergence.efficiency(batch), names)
+    return product(throughput.law.throughput(batch), convergence.efficiency(batch), names)
 
 
 def product(
@@ -229,15 +229,17 @@ def _allowed(max_batch: float | None) -> float:
 
 
 def _measured_by_both(
-    throughput: ThroughputCurve, convergence: ConvergenceCurve
+    throughput: StepTimeCurve, convergence: ConvergenceCurve
 ) -> tuple[float, float]:
     """Smallest and largest batch [samples] that both curves were measured for and trust."""
-    smallest = float(max(throughput.batch[0] if throughput.n else 0.0, convergence.batch[0]))
+    smallest = float(
+        max(throughput.batch[0] if throughput.batch.size else 0.0, convergence.batch[0])
+    )
     return smallest, min(throughput.trusted_up_to_batch, convergence.trusted_up_to_batch)
 
 
 def _bounds(
-    throughput: ThroughputCurve, convergence: ConvergenceCurve, allowed: float
+    throughput: StepTimeCurve, convergence: ConvergenceCurve, allowed: float
 ) -> tuple[float, float] | Refusal:
     """Where to search [samples]; a memory too small for what was measured is both ends."""
     smallest, largest = _measured_by_both(throughput, convergence)
@@ -247,9 +249,9 @@ def _bounds(
 
 
 def _unanswered(
-    throughput: ThroughputCurve, convergence: ConvergenceCurve, batch: float
+    throughput: StepTimeCurve, convergence: ConvergenceCurve, batch: float
 ) -> Refusal | None:
-    curves: tuple[BatchCurve, BatchCurve] = throughput, convergence
+    curves: tuple[Limited, Limited] = throughput, convergence
     told = (
         refusal_outside(curve, batch, f"the curve of {name.lower()}")
         for curve, name in zip(curves, NAMES, strict=True)
@@ -258,7 +260,7 @@ def _unanswered(
 
 
 def _clipped(
-    throughput: ThroughputCurve, convergence: ConvergenceCurve, optimum: float, batch: float
+    throughput: StepTimeCurve, convergence: ConvergenceCurve, optimum: float, batch: float
 ) -> str:
     """Where the optimum of the two laws lies, why it was not taken, and what that costs."""
     smallest, largest = _measured_by_both(throughput, convergence)
@@ -273,9 +275,14 @@ def _clipped(
     )
     longer = (turns + batch + optimum**2 / batch) / (turns + 2.0 * optimum) - 1.0
     return (
-        f"The optimum of the two laws is batch {optimum:.3g}, but {why}: by these laws that takes "
-        f"{100 * longer:.2g} % longer."
+        f"The optimum of the two laws is batch {_rounded(optimum)}, but {why}: by these laws that "
+        f"takes {100 * longer:.2g} % longer."
     )
+
+
+def _rounded(batch: float) -> str:
+    """Three digits that mean something, without powers of ten: 8,400."""
+    return f"{float(f'{batch:.3g}'):,g}" if batch < 1e6 else f"{batch:,.0f}"
 
 
 def _refuse_flat(smallest: float, largest: float) -> Refusal:
@@ -286,7 +293,7 @@ def _refuse_flat(smallest: float, largest: float) -> Refusal:
     )
 
 
-def _refuse_apart(throughput: ThroughputCurve, convergence: ConvergenceCurve) -> Refusal:
+def _refuse_apart(throughput: StepTimeCurve, convergence: ConvergenceCurve) -> Refusal:
     ours, theirs = (
         f"{first:g} to {last:g}"
         for first, last in (

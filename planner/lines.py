@@ -226,13 +226,20 @@ def predict_lines(
     Raises:
         ValueError: x is not finite or not above 0, or level is no share.
     """
+    mid, q = log_half_width(lines, x, level, name=name)
+    return mid, *log_interval(mid, q)
+
+
+def log_half_width(
+    lines: Lines, x: ArrayLike, level: float = LEVEL, *, name: str = "x"
+) -> tuple[Floats, Floats]:
+    """The line at x and q, the half-width of its interval in the logarithm: see `predict_lines`."""
     x = _positive(name, np.asarray(x, dtype=np.float64))
     mid = lines.intercept + lines.slope * x
     unit_variance = lines.var_intercept + x * (2.0 * lines.cov + x * lines.var_slope)
     inside = scatter_variance(lines) * (1.0 + np.maximum(unit_variance, 0.0) / mid**2)
     variance = inside + (lines.prior.sd_per_octave * octaves_outside(lines, x)) ** 2
-    q = t_quantile(level, degrees_of_freedom(lines)) * np.sqrt(variance)
-    return mid, *_log_interval(mid, q)
+    return mid, t_quantile(level, degrees_of_freedom(lines)) * np.sqrt(variance)
 
 
 def octaves_outside(lines: Lines, x: ArrayLike) -> Floats:
@@ -262,7 +269,7 @@ def ratio_interval(lines: Lines, level: float = LEVEL) -> tuple[Floats, Floats]:
     a, c = lines.intercept, lines.slope
     with np.errstate(divide="ignore", invalid="ignore"):  # borders are replaced below
         unit = lines.var_intercept / a**2 + lines.var_slope / c**2 - 2.0 * lines.cov / (a * c)
-        low, high = _log_interval(a / c, _spread(lines, unit, level))
+        low, high = log_interval(a / c, _spread(lines, unit, level))
         a_low, a_high = intercept_interval(lines, level)
         c_low, c_high = slope_interval(lines, level)
         low = np.where(lines.intercept_clamped, 0.0, low)
@@ -282,7 +289,8 @@ def _spread(lines: Lines, unit_variance: Floats, level: float) -> Floats:
     return t_quantile(level, degrees_of_freedom(lines)) * deviation
 
 
-def _log_interval(mid: Floats, q: Floats) -> tuple[Floats, Floats]:
+def log_interval(mid: Floats, q: Floats) -> tuple[Floats, Floats]:
+    """mid*exp(-q) and mid*exp(+q): what a quantity above 0 may be."""
     with np.errstate(over="ignore"):  # a hopeless extrapolation reaches infinity, and says so
         return mid * np.exp(-q), mid * np.exp(q)
 

@@ -3,60 +3,45 @@
     total(N) = pre-train + epoch 1 + mean(epochs 2..) * (N - 1)         [s]
 
 Epoch 1 is never an epoch like the others (graph building, caches: 1.0 to 5.8 times as long), so it
-is counted once and the mean starts at epoch 2. The sum of m future epochs, estimated from n
-measured ones, has the variance
-
-    s^2 (m + m^2/n) (1 + RHO)/(1 - RHO) + (DRIFT*mean*m)^2
-
-and a Student t distribution with NU0 + n - 1 degrees of freedom, where s^2 pools the measured
-scatter with a prior of SD0 times the mean. In another session everything, epoch 1 included, moves
-together: the measured session and the new one each by `session_sd`, so sqrt(2)*session_sd*total is
-the standard deviation between them, known from five pairs (SESSION_DOF). The two half-widths add
-in quadrature. Epochs of one run resemble their neighbours and drift:
-the textbook interval, which knows neither, promised 90 % and held 65 to 76 % of 80 real runs.
+is counted once and the mean starts at epoch 2. How far the sum of the epochs ahead may lie from it
+is told in `planner.later_epochs`. In another session everything, epoch 1 included, moves together:
+the measured session and the new one each by `session_sd`, so sqrt(2)*session_sd*total is the
+standard deviation between them, known from five pairs (SESSION_DOF). The two half-widths add in
+quadrature.
 
     constant     value  unit               meaning
-    NU0          2      degrees of freedom weight of the prior on epoch scatter
-    SD0          0.006  share of the mean  scatter before the run's own epochs are looked at
-    RHO          0.3    correlation        of neighbouring epochs (median 0.25)
-    DRIFT        0.003  share of the mean  slow drift over a run (median 0.53 % over 19 epochs)
     SESSION_SD   0.021  share of the total one session's deviation (two differ by 2.9 %, rms)
     SESSION_DOF  5      degrees of freedom five pairs of sessions
     MAX_CV       0.20   share of the mean  above this the epochs are not of one kind
-
-On 80 runs of 20 epochs the total was known after k = 2, 3, 5, 10 epochs to 0.44, 0.33, 0.23, 0.12 %
-(median); these intervals held 94, 96, 93, 90 % of them, 4.3, 2.3, 1.4, 0.7 % wide. On 31 steady
-public runs of 14 to 400 epochs (DAWNBench) that no constant was chosen on, errors were 0.51, 0.54,
-0.53, 0.27 % and the intervals held 77, 87, 90, 84 %: two epochs tell too little there, and over
-hundreds of epochs a pace drifts by more than 0.3 %.
 
 Epochs of several kinds (`planner.steadiness`) are refused: no mean says what the rest takes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from planner.checking import bad_seconds, speak_once
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
+from planner.later_epochs import DRIFT, NU0, RHO, SD0, SEEN, SETTLED, LaterEpochs
 from planner.steadiness import Steadiness, steadiness
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-NU0: Final = 2.0
-SD0: Final = 0.006
-RHO: Final = 0.3
-DRIFT: Final = 0.003
+__all__ = [
+    "DRIFT", "EACH_KIND", "EPOCHS_TO_MEASURE", "LIKE_LAST", "MAX_CV", "MOST_EPOCHS", "NO_MEAN",
+    "NU0", "PRIOR_ONLY", "RHO", "SD0", "SEEN", "SESSION_DOF", "SESSION_SD", "SETTLED", "UNSETTLED",
+    "later_epoch", "project", "project_summary", "session_half_width",
+]  # fmt: skip
+
 SESSION_SD: Final = 0.021
 SESSION_DOF: Final = 5.0
 MAX_CV: Final = 0.20
 MOST_EPOCHS: Final = 1e12
-AUTOCORRELATION: Final = (1.0 + RHO) / (1.0 - RHO)
-"""How much faster the variance of a sum grows when neighbours resemble each other."""
 PRIOR_ONLY: Final = (
     "The scatter of the epochs is not known; the interval uses what other runs showed (0.6 %)."
 )
@@ -73,40 +58,6 @@ UNSETTLED: Final = (
     "The last epoch measured is more than 20 % off the others: a hiccup, or the first of another "
     "kind. Measure one more."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Later:
-    """Epochs of one kind: how many, their mean [s] and sd with ddof = 0 [s] (None: unknown).
-
-    They come `after` so many epochs that are counted as they were measured: epoch 1, or all up to
-    the first of the last kind.
-    """
-
-    count: int
-    mean_s: float
-    sd_s: float | None
-    after: int = 1
-
-    @property
-    def known_scatter(self) -> bool:
-        return self.sd_s is not None and self.count > 1
-
-    @property
-    def dof(self) -> float:
-        return NU0 + (self.count - 1 if self.known_scatter else 0)
-
-    @property
-    def variance(self) -> float:
-        """Scatter of one epoch about the mean [s^2]: prior and measured epochs pooled."""
-        measured = self.count * (self.sd_s or 0.0) ** 2
-        return (NU0 * (SD0 * self.mean_s) ** 2 + measured) / self.dof
-
-    @property
-    def variation(self) -> float:
-        """Coefficient of variation with ddof = 1 [share], 0 where it is unknown."""
-        unbiased = np.sqrt(self.count / (self.count - 1)) if self.known_scatter else 0.0
-        return float(unbiased) * (self.sd_s or 0.0) / self.mean_s
 
 
 def project(
@@ -221,8 +172,8 @@ def later_epoch(
 ) -> Estimate | Refusal:
     """What one more epoch costs in the long run [s]: the limit of total(N)/N.
 
-    The mean of epochs 2.., with the variance of `project` divided by m^2 as m grows:
-    s^2/n (1 + RHO)/(1 - RHO) + (DRIFT*mean)^2, and the spread between sessions as there.
+    The mean of epochs 2.., with the variance of `project` divided by m^2 as m grows, and the spread
+    between sessions as there.
     Arguments, refusals and errors as `project_summary`.
     """
     later, problems = _later(later_epochs, later_epoch_mean_s, later_epoch_sd_s)
@@ -230,8 +181,7 @@ def later_epoch(
     if refusal := _refuse(later):
         return refusal
     mean = np.asarray(later.mean_s)
-    variance = AUTOCORRELATION * later.variance / later.count + (DRIFT * mean) ** 2
-    half = t_quantile(level, later.dof) * np.sqrt(variance)
+    half = later.half_width_of_one(level)
     half = np.hypot(half, session_half_width(level, session_sd) * mean)
     return _estimate(mean, half, level, "measured", _reasons(later))
 
@@ -243,7 +193,7 @@ def session_half_width(level: float, session_sd: float = SESSION_SD) -> float:
 
 def _total(
     start_s: float,
-    later: _Later,
+    later: LaterEpochs,
     epochs: NDArray[np.generic],
     *,
     level: float,
@@ -261,15 +211,13 @@ def _total(
     total = start_s + later.mean_s * ahead
     if continuing:
         ahead = np.where(total_epochs >= measured, total_epochs - measured, ahead)
-    variance = later.variance * AUTOCORRELATION * (ahead + ahead**2 / later.count)
-    variance += (DRIFT * later.mean_s * ahead) ** 2
-    half = t_quantile(level, later.dof) * np.sqrt(variance)
+    half = later.half_width(ahead, level)
     half = np.hypot(half, session_half_width(level, session_sd) * total)
     basis: Basis = "extrapolated" if (total_epochs > measured).any() else "measured"
     return _estimate(total, half, level, basis, _reasons(later))
 
 
-def _refuse(later: _Later) -> Refusal | None:
+def _refuse(later: LaterEpochs) -> Refusal | None:
     if later.count < 1:
         return Refusal(
             reason="Only the first epoch was measured, and it is not like the rest: taking it for "
@@ -308,7 +256,7 @@ def _with_kinds(told: Estimate | Refusal, found: Steadiness, *, split: bool) -> 
     return replace(told, reasons=(*told.reasons, more))
 
 
-def _reasons(later: _Later) -> tuple[str, ...]:
+def _reasons(later: LaterEpochs) -> tuple[str, ...]:
     return () if later.known_scatter else (PRIOR_ONLY,)
 
 
@@ -338,7 +286,7 @@ def _start(
     return pre_train_s + first_epoch_s, problems + bad_seconds("epoch 1", first_epoch_s)
 
 
-def _later(count: int, mean_s: float | None, sd_s: float | None) -> tuple[_Later, list[str]]:
+def _later(count: int, mean_s: float | None, sd_s: float | None) -> tuple[LaterEpochs, list[str]]:
     """The later epochs, and what is wrong with them."""
     problems = []
     if count < 0 or count != int(count):
@@ -348,13 +296,13 @@ def _later(count: int, mean_s: float | None, sd_s: float | None) -> tuple[_Later
     if sd_s is not None and not 0.0 <= sd_s < np.inf:
         problems.append(f"later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.")
     mean = np.nan if mean_s is None else float(mean_s)
-    return _Later(count=count, mean_s=mean, sd_s=sd_s), problems
+    return LaterEpochs(count=count, mean_s=mean, sd_s=sd_s), problems
 
 
-def _measured(times: Floats, after: int) -> _Later:
+def _measured(times: Floats, after: int) -> LaterEpochs:
     rest = times[after:] if times.size > after else np.array([np.nan])
     count, mean_s = times.size - after, float(rest.mean())
-    return _Later(count=count, mean_s=mean_s, sd_s=float(rest.std()), after=after)
+    return LaterEpochs(count=count, mean_s=mean_s, sd_s=float(rest.std()), after=after)
 
 
 def _bad_epochs(epochs: NDArray[np.generic]) -> list[str]:

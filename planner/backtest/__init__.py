@@ -1,7 +1,7 @@
 """How wrong are we? Public measurements, half hidden, asked of the product and of its rivals.
 
 `all_rows(read)` answers every question; `planner.backtest.tables` makes docs/accuracy.md of it and
-`planner.backtest.choice` chooses the constants again with whole data sets left out. What was
+`planner.backtest.chosen` chooses the constants again with whole data sets left out. What was
 measured comes through `planner.store.public_data`, the only part that knows a disk.
 """
 
@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from planner.backtest import batch, convergence, devices, epochs, regret, unmeasured
+from planner.backtest import (
+    batch,
+    convergence,
+    described,
+    devices,
+    epochs,
+    regret,
+    unmeasured,
+)
 from planner.backtest.rows import Row
 from planner.backtest.source import Read
 
@@ -20,6 +28,7 @@ QUESTIONS: Final[Mapping[str, Callable[[Read], list[Row]]]] = {
     epochs.QUESTION: epochs.epochs_rows,
     convergence.QUESTION: convergence.convergence_rows,
     unmeasured.QUESTION: unmeasured.unmeasured_rows,
+    described.QUESTION: described.described_rows,
     regret.QUESTION: regret.regret_rows,
 }
 """Every question and what answers it, in the order of the page."""

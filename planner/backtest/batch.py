@@ -15,8 +15,10 @@ from planner.backtest.source import Curve, CurveSets, Read, curves_of
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
 
 QUESTION: Final = "batch"
-CHECK: Final = "NVIDIA tables (check)"
-"""Nothing was ever chosen by these; they count in no mean."""
+NVIDIA: Final = "NVIDIA tables (check)"
+SIA_SEVERAL: Final = "Sia, several (check)"
+CHECKS: Final = (NVIDIA, SIA_SEVERAL)
+"""Nothing about the batch was ever chosen by these; they count in no mean."""
 Points = Mapping[str, list[tuple[float, float]]]
 
 
@@ -24,7 +26,7 @@ def batch_rows(read: Read) -> list[Row]:
     """Every task of every data set, by every method."""
     sets = step_time_curves(read)
     rows = [r for name, curves in sets.items() for r in _of_set(name, curves)]
-    return with_means(rows, [name for name in sets if name != CHECK])
+    return with_means(rows, [name for name in sets if name not in CHECKS])
 
 
 def _of_set(name: str, curves: Sequence[Curve]) -> list[Row]:
@@ -48,9 +50,9 @@ def may_answer(cases: Cases) -> NDArray[np.bool_]:
 def step_time_curves(read: Read) -> CurveSets:
     """Sweeps over the batch with at least 3 sizes [s per step], by data set; those that are there.
 
-    Pollux's T4 cluster gives two sets, one device and every placement of several. Its twin DGX
-    measured fewer batches of the same machines and is left out, as are Gavel's "spread" copies of
-    single-device runs.
+    Pollux's T4 cluster gives two sets, one device and every placement of several, and so do Sia's
+    clusters. Their twin DGX measured fewer batches of the same machines and is left out, as are
+    Gavel's "spread" copies of single-device runs.
     """
     found = {**_koshian(read), **_pollux(read), **_gavel(read), **_nvidia(read)}
     sets = {name: curves_of(points, 3) for name, points in found.items()}
@@ -70,17 +72,21 @@ def _koshian(read: Read) -> dict[str, Points]:
 
 
 def _pollux(read: Read) -> dict[str, Points]:
-    one: dict[str, list[tuple[float, float]]] = {}
-    several: dict[str, list[tuple[float, float]]] = {}
-    sia: dict[str, list[tuple[float, float]]] = {}
+    names = {
+        (True, True): "Pollux T4, 1 device",
+        (True, False): "Pollux T4, several",
+        (False, True): "Sia, 1 device",
+        (False, False): SIA_SEVERAL,
+    }
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {name: {} for name in names.values()}
     for row in read("pollux_sia_traces/step_time.csv"):
-        single, cluster = row["num_gpus"] == "1", row["cluster"]
-        if row["kind"] != "placements" or cluster == "dgx" or not (single or cluster == "aws"):
-            continue
-        curves = sia if cluster != "aws" else one if single else several
-        name = " ".join((cluster, row["workload"], row["placement"]))
-        curves.setdefault(name, []).append((float(row["local_bsz"]), float(row["step_time_s"])))
-    return {"Pollux T4, 1 device": one, "Pollux T4, several": several, "Sia, 1 device": sia}
+        cluster = row["cluster"]
+        if row["kind"] == "placements" and cluster != "dgx":
+            curves = found[names[cluster == "aws", row["num_gpus"] == "1"]]
+            name = " ".join((cluster, row["workload"], row["placement"]))
+            point = float(row["local_bsz"]), float(row["step_time_s"])
+            curves.setdefault(name, []).append(point)
+    return dict(found)
 
 
 def _gavel(read: Read) -> dict[str, Points]:
@@ -104,4 +110,4 @@ def _nvidia(read: Read) -> dict[str, Points]:
             devices = 1.0 if row["batch_is_global"] == "1" else float(row["gpus"] or 1.0)
             step_s = batch * devices / float(row["throughput"])
             points.setdefault(name, []).append((batch, step_s))
-    return {CHECK: points}
+    return {NVIDIA: points}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -20,14 +21,36 @@ from planner.backtest.methods import (
     straight_line,
     textbook,
 )
-from planner.backtest.rows import Asked, Row, scored, with_means
-from planner.backtest.source import Curve, CurveSets, Read, curves_of
+from planner.backtest.rows import Asked, Row, Told, scored, with_means
+from planner.backtest.source import Curve, Read, curves_of
 from planner.convergence import MAX_SCATTER, NARROW, PRIOR, TOO_FAR
+from planner.lines import Prior
 
 QUESTION: Final = "steps to target"
+SHARPER: Final = 1.25
+
+
+def powers(sharpness: float) -> Method:
+    """The line through powers of batch and samples: a corner sharper than the law's above 1."""
+
+    def method(cases: Cases) -> Told:
+        raised = replace(
+            cases,
+            shown_batch=cases.shown_batch**sharpness,
+            shown_value=cases.shown_value**sharpness,
+            asked_batch=cases.asked_batch**sharpness,
+        )
+        told = straight_line(Prior(sd=sharpness * PRIOR.sd))(raised)
+        value, low, high = (v ** (1.0 / sharpness) for v in (told.value, told.low, told.high))
+        return Told(value=value, low=low, high=high)
+
+    return method
+
+
 METHODS: Final[Mapping[str, Method]] = {
     "ours: line, prior": straight_line(PRIOR),
     "ours with the prior of step times": straight_line(),
+    f"sharper corner, a = {SHARPER:g}": powers(SHARPER),
     "corrected line": corrected_line,
     "line, textbook interval": textbook,
     "linear interpolation": interpolation,
@@ -56,7 +79,7 @@ def may_answer(cases: Cases) -> NDArray[np.bool_]:
     return answered(cases, max_scatter=MAX_SCATTER, narrow=NARROW, near=TWICE, too_far=TOO_FAR)
 
 
-def convergence_curves(read: Read) -> CurveSets:
+def convergence_curves(read: Read) -> dict[str, list[Curve]]:
     """Samples to target over the batch, at least 4 sizes; medians over seeds, by data set."""
     sets = {
         "Shallue (digitised)": _published(

@@ -57,7 +57,7 @@ def devices_rows(read: Read) -> list[Row]:
     """Clusters of Pollux and Sia, workload by workload, and published tables."""
     rows = [
         row
-        for name, workloads in _pollux(read).items()
+        for name, workloads in clusters(read).items()
         for band in BANDS
         for row in _of_band(name, workloads, band)
     ]
@@ -73,7 +73,7 @@ def _of_band(name: str, workloads: Sequence[Runs], band: tuple[int, int, int]) -
     most, first, last = band
     parts: dict[str, list[Told]] = {}
     truth, curve = [], []
-    for number, (known, asked) in enumerate(_splits(workloads, most, (first, last))):
+    for number, (known, asked) in enumerate(splits(workloads, most, (first, last))):
         for method, ask in _methods(known).items():
             parts.setdefault(method, []).append(ask(known, asked))
         truth.append(asked.step_s)
@@ -90,7 +90,7 @@ def _of_band(name: str, workloads: Sequence[Runs], band: tuple[int, int, int]) -
     return scored((QUESTION, task, name), told, asked_all)
 
 
-def _splits(
+def splits(
     workloads: Sequence[Runs], most: int, asked: tuple[int, int]
 ) -> Iterator[tuple[Runs, Runs]]:
     """What is known and asked of every workload with two device counts known and one asked."""
@@ -160,7 +160,8 @@ METHODS: Final[dict[str, Method]] = {
 # -- what was measured -------------------------------------------------------------------------
 
 
-def _pollux(read: Read) -> dict[str, list[Runs]]:
+def clusters(read: Read) -> dict[str, list[Runs]]:
+    """Workloads of every cluster of Pollux and Sia."""
     places: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     columns = ("local_bsz", "num_gpus", "num_nodes", "step_time_s", "nonsync_time_s")
     for row in read("pollux_sia_traces/step_time.csv"):

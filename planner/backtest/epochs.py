@@ -16,7 +16,7 @@ from planner.projection import project
 from planner.steadiness import steadiness
 
 QUESTION: Final = "epochs"
-KNOWN: Final = (2, 3, 5)
+KNOWN: Final = (2, 3, 5, 10, 20)
 CHANCE: Final = {"CIFAR10": 10.5, "ImageNet": 0.2}
 """Accuracy [%] of an untrained network: where the first row has no more, no epoch precedes it."""
 STEADY: Final = "DAWNBench, steady in hindsight"
@@ -28,8 +28,12 @@ Total = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run as it was: time before epoch 1 [s], and the epochs [s] from the first on."""
+    """One run as it was: time before epoch 1 [s], and the epochs [s] from the first on.
 
+    `group` says what else it belongs to: a system, or whose entry it was.
+    """
+
+    group: str
     pre_train_s: float
     epoch_s: Floats
 
@@ -47,6 +51,15 @@ def epochs_rows(read: Read) -> list[Row]:
     sets = {"Colab TPU and GPU": _koshian(read), STEADY: steady, CHANGING: changing}
     cut = itertools.product(sets.items(), KNOWN)
     return [row for (name, runs), k in cut for row in _of_set(name, runs, k)]
+
+
+def groups_of_runs(read: Read) -> dict[str, list[Run]]:
+    """Runs that belong together: the systems of Colab, and steady entries of DAWNBench by team."""
+    groups: dict[str, list[Run]] = {}
+    for run in [*_koshian(read), *_dawnbench(read)]:
+        if run.group.startswith("Colab") or steadiness(run.epoch_s).steady:
+            groups.setdefault(run.group, []).append(run)
+    return groups
 
 
 def _of_set(name: str, runs: Sequence[Run], k: int) -> list[Row]:
@@ -120,19 +133,30 @@ def _koshian(read: Read) -> list[Run]:
             key = (name, row["device"], row["batch_size"], row["pattern"], row.get("mode", ""))
             epochs.setdefault(key, []).append(float(row["epoch_seconds"]))
             pre_train[key] = float(row["pre_train_seconds"])
-    return [Run(pre_train_s=pre_train[key], epoch_s=np.array(e)) for key, e in epochs.items()]
+    return [
+        Run(group=f"Colab {key[1].upper()}", pre_train_s=pre_train[key], epoch_s=np.array(e))
+        for key, e in epochs.items()
+    ]
 
 
 def _dawnbench(read: Read) -> list[Run]:
     """Cumulative hours to epochs. The first row ends epoch 1, however its epochs are counted."""
     runs = []
     table = read("dawnbench_train/epochs.csv")
-    for (task, _), rows in itertools.groupby(table, key=lambda r: (r["task"], r["entry"])):
+    for (task, entry), rows in itertools.groupby(table, key=lambda r: (r["task"], r["entry"])):
         found = list(rows)
         seconds = 3600.0 * np.array([float(row["hours"]) for row in found])
         paces = np.diff(seconds) / np.diff([float(row["epoch"]) for row in found])
         untrained = float(found[0]["top1Accuracy"]) <= CHANCE[task]
         first = [] if untrained else [seconds[0]]
         pre_train_s = float(seconds[0]) if untrained else 0.0
-        runs.append(Run(pre_train_s=pre_train_s, epoch_s=np.array([*first, *paces])))
+        epoch_s = np.array([*first, *paces])
+        runs.append(Run(group=_team(task, entry), pre_train_s=pre_train_s, epoch_s=epoch_s))
     return runs
+
+
+def _team(task: str, entry: str) -> str:
+    """Who trained: the baselines of the benchmark are most of the long runs."""
+    if task != "CIFAR10":
+        return "DAWNBench ImageNet"
+    return f"DAWNBench CIFAR-10, {'baselines' if entry.startswith('dawn_') else 'others'}"

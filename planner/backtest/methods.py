@@ -20,6 +20,8 @@ from planner.estimate import LEVEL, Floats, t_quantile
 from planner.lines import PARAMETERS, STEP_TIMES, Lines, Prior, fit_lines, predict_lines
 from planner.rivals import fit_constant_throughput, fit_power_law
 
+OURS: Final = "ours: corrected line"
+PLAIN: Final = "plain line"
 Method = Callable[[Cases], Told]
 
 
@@ -50,7 +52,7 @@ def answered(
 
 
 def straight_line(prior: Prior = STEP_TIMES) -> Method:
-    """The kernel of the product."""
+    """The line behind v0 and t, and behind every curve of fewer than four batches."""
 
     def method(cases: Cases) -> Told:
         lines = lines_of(cases, prior).of(cases.asked_case)
@@ -61,7 +63,7 @@ def straight_line(prior: Prior = STEP_TIMES) -> Method:
 
 
 def corrected_line(cases: Cases) -> Told:
-    """The line times a Gaussian process."""
+    """What the product answers: from four batches on the line times a Gaussian process."""
     fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value)
     value, low, high = predict_corrected(fit, cases.asked_case, cases.asked_batch)
     return Told(value=value, low=low, high=high)
@@ -98,8 +100,8 @@ def power_law(cases: Cases) -> Told:
 
 
 OF_STEP_TIMES: Final[Mapping[str, Method]] = {
-    "ours: line, prior": straight_line(),
-    "corrected line": corrected_line,
+    OURS: corrected_line,
+    PLAIN: straight_line(),
     "line, textbook interval": textbook,
     "linear interpolation": interpolation,
     "power law": power_law,

@@ -8,7 +8,15 @@ from typing import Final
 
 import numpy as np
 
-from planner.backtest import batch, convergence, devices, epochs, regret, unmeasured
+from planner.backtest import (
+    batch,
+    convergence,
+    described,
+    devices,
+    epochs,
+    regret,
+    unmeasured,
+)
 from planner.backtest.rows import REFUSED, UNREFUSED, Row
 from planner.backtest.targets import TARGETS, Target
 
@@ -31,19 +39,23 @@ WANTED: Final = (
     "limits are those of the project's specification, most of them figures of a prototype on "
     "fuller copies of the same data, and on devices to be no worse than the best other method on "
     "the same points. Added after the figures were seen, with the limit of the line they belong "
-    'to: "were nothing refused", "changing later on", targets 1 and 0.75; and that a regret wanted '
-    "to be 0 % is one below 0.5 %."
+    'to: "were nothing refused", "changing later on", after 10 and 20 epochs, the check on Sia, '
+    "targets 1 and 0.75; and that a regret wanted to be 0 % is one below 0.5 %."
 )
 ABOUT: Final[Mapping[str, tuple[str, str]]] = {
     batch.QUESTION: (
         "Step time at a batch that was not measured",
         "Colab: one network, 2018, on a TPU v2-8 and a GPU (koshian2/TPU-Benchmark). Pollux "
         "(OSDI 2021), Sia (SOSP 2023) and Gavel (OSDI 2020): measured tables of scheduler papers. "
-        "NVIDIA: tables of the DeepLearningExamples, on which nothing was ever chosen; they count "
-        "in no mean. Gavel is noisy and Sia full of odd batches: see what is refused there. The "
-        "constants were chosen before the project on fuller copies of these sets, NVIDIA left out. "
-        "Straight pieces between neighbours are as good as the corrected line inside the range "
-        "and better than ours; they have no interval, no v0 and no t.",
+        "Two checks, on which nothing about the batch was ever chosen, count in no mean: NVIDIA's "
+        "tables of the DeepLearningExamples (at most four batches a sweep, so too short for a "
+        "correction: there ours is the plain line) and Sia's placements on several devices, asked "
+        "once after the rule was fixed. Gavel is noisy and Sia full of odd batches: see what is "
+        "refused there. The constants were chosen before the project on fuller copies of these "
+        "sets, the checks left out. Ours is the line behind v0 and t, bent from four batches on "
+        "by what its own points say. On the quiet sweeps of the Colab TPU that costs something "
+        "inside and gains at twice the largest. Straight pieces between neighbours are as good "
+        "inside the range; they have no interval, no v0 and no t.",
     ),
     devices.QUESTION: (
         "Step time on more devices than were measured",
@@ -57,8 +69,9 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
     epochs.QUESTION: (
         "The whole run from its first epochs",
         "Colab: runs of 20 epochs, on which the constants were chosen. DAWNBench: entries of 14 to "
-        "400 epochs, on which nothing was chosen; which of them change later on is known in "
-        "hindsight only, and nobody can see a change that has not happened yet.",
+        "400 epochs, on which nothing was chosen but that a pace wanders on for 200 epochs; which "
+        "of them change later on is known in hindsight only, and nobody can see a change that has "
+        "not happened yet.",
     ),
     convergence.QUESTION: (
         "Samples to target at a batch that was not tried",
@@ -71,6 +84,13 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
         "Lambda's table of twelve single cards, six networks in two precisions; data sheets by "
         "Epoch AI. Whole cards or whole networks are hidden. Ratios need both data sheets, so they "
         "are scored on fewer cells.",
+    ),
+    described.QUESTION: (
+        "A workload, or a number of devices, that nobody measured",
+        "Networks whose operations are known, on cards whose peak is: samples/s from these two "
+        "alone. And several devices from one, at the same batch on each, whatever joins them. The "
+        "constants were read off these very tables, so this is how well they sum them up, and not "
+        "how they do elsewhere.",
     ),
     regret.QUESTION: (
         "The choice of devices and batch",

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.backtest import batch, convergence, devices, epochs, regret, unmeasured
+from planner.backtest.batch import SIA_SEVERAL
 from planner.backtest.devices import BANDS, CLUSTERS, TABLE_BANDS, TABLES
+from planner.backtest.methods import OURS
 from planner.backtest.rows import MEAN, UNREFUSED, Row
 from planner.backtest.unmeasured import DATA_SET
 
@@ -61,8 +63,7 @@ class Target:
         return [r for r in rows if (r.question, r.task, r.data_set) == place]
 
 
-OURS: Final = "ours: line, prior"
-CORRECTED: Final = "corrected line"
+OURS_CONVERGENCE: Final = "ours: line, prior"
 INTERIOR: Final = "one batch left out between others"
 THREE: Final = "3 batches (ends, middle), the rest"
 TWICE: Final = "twice the largest"
@@ -70,14 +71,23 @@ LADDER: Final = "ours: the ladder"
 SCALING: Final = "ours: link classes, fading growth"
 EPOCHS: Final = "ours: prior, neighbours, drift"
 COLAB: Final = "Colab TPU and GPU"
-KINKS: Final = "a straight line sees no kink; the corrected line does and is not shipped yet"
+UNSEEN: Final = (
+    "two networks: NCF, whose steps hardly grow with the batch (36 of 51 missed), and CIFAR-10 on "
+    "RTX 2080 Ti, whose do not until batch 182 and then steeply"
+)
 SICK: Final = "curves that no law of this form fits, which is why they are refused"
 DIGITISED: Final = "these curves scatter 13 to 19 % about the law, the others 3 to 15 %"
+SHARPER: Final = (
+    "the first of the three; of all forms tried the best, a sharper corner, is chosen differently "
+    "without each set and then gives 9.2 %, 9.9 % if chosen on all questions"
+)
 STARVED: Final = "hosts that cannot feed 8 cards; no term for a link sees that coming"
 STEEP: Final = "its links grow faster with the devices than ours fade"
 TWO_NODES: Final = "two nodes alone were known, so how the cost grows was a guess"
 UNLIKE: Final = (
-    "six unlike networks; the figure wanted is of a table with four close relatives more"
+    "six unlike networks; the figure wanted is of a table with four close relatives more. Medians, "
+    "one precision only, blends with either ratio of the data sheets: 18.7 to 20.1 %, and the "
+    "one chosen without each network gives 20.6 %"
 )
 COARSE: Final = (
     "at the batch chosen, 256, CIFAR-10 needed more steps (3,286) than at 128 (3,124): a metric "
@@ -90,17 +100,23 @@ def _of_batch() -> tuple[Target, ...]:
     median, held = ("median_error", 0.0, 0.045), ("coverage", 0.85, 0.95)
     twice, beyond = ("median_error", 0.0, 0.075), ("coverage", 0.85, 1.0)
     wanted = (
-        ("batch left out, median error", INTERIOR, OURS, median, ""),
-        ("the same, were nothing refused", INTERIOR, UNREFUSED, median, SICK),
-        ("batch left out, interval held", INTERIOR, OURS, held, ""),
-        ("twice the largest, median error", TWICE, OURS, twice, KINKS),
-        ("twice the largest, interval held", TWICE, OURS, beyond, ""),
-        ("twice the largest, corrected line, median error", TWICE, CORRECTED, twice, ""),
-        ("twice the largest, corrected line, interval held", TWICE, CORRECTED, beyond, ""),
-    )
+        ("batch left out, median error", INTERIOR, OURS, MEAN, median, ""),
+        ("the same, were nothing refused", INTERIOR, UNREFUSED, MEAN, median, SICK),
+        ("batch left out, interval held", INTERIOR, OURS, MEAN, held, ""),
+        ("twice the largest, median error", TWICE, OURS, MEAN, twice, ""),
+        ("twice the largest, interval held", TWICE, OURS, MEAN, beyond, ""),
+        ("batch left out, Sia, several (check), median error", INTERIOR, OURS, SIA_SEVERAL,
+         median, ""),
+        ("batch left out, Sia, several (check), interval held", INTERIOR, OURS, SIA_SEVERAL,
+         held, ""),
+        ("twice the largest, Sia, several (check), median error", TWICE, OURS, SIA_SEVERAL,
+         twice, UNSEEN),
+        ("twice the largest, Sia, several (check), interval held", TWICE, OURS, SIA_SEVERAL,
+         beyond, UNSEEN),
+    )  # fmt: skip
     return tuple(
-        Target(what, batch.QUESTION, task, method, MEAN, *limits, why)
-        for what, task, method, limits, why in wanted
+        Target(what, batch.QUESTION, task, method, name, *limits, why)
+        for what, task, method, name, limits, why in wanted
     )
 
 
@@ -127,14 +143,16 @@ def _of_devices() -> tuple[Target, ...]:
 
 
 def _of_epochs() -> tuple[Target, ...]:
-    wanted = [(k, COLAB, "interval held", "coverage", 0.88, 0.98, "") for k in epochs.KNOWN]
+    few, many = epochs.KNOWN[:3], epochs.KNOWN[3:]
+    wanted = [(k, COLAB, "interval held", "coverage", 0.88, 0.98, "") for k in few]
     wanted += [
         (k, COLAB, "its width", "median_width", 0.0, width, "")
-        for k, width in zip(epochs.KNOWN, (0.045, 0.025, 0.016), strict=True)
+        for k, width in zip(few, (0.045, 0.025, 0.016), strict=True)
     ]
     wanted += [
         (3, epochs.STEADY, "median error", "median_error", 0.0, 0.007, ""),
         (3, epochs.STEADY, "interval held", "coverage", 0.85, 1.0, ""),
+        *((k, epochs.STEADY, "interval held", "coverage", 0.85, 1.0, "") for k in many),
         (3, epochs.CHANGING, "interval held", "coverage", 0.85, 1.0, FUTURE),
     ]
     return tuple(
@@ -146,10 +164,10 @@ def _of_epochs() -> tuple[Target, ...]:
 
 def _of_convergence() -> tuple[Target, ...]:
     sets = {"Shallue (digitised)": DIGITISED, "C4 language models": "",
-            "MLPerf reference points": "", MEAN: "the first of the three"}  # fmt: skip
+            "MLPerf reference points": "", MEAN: SHARPER}  # fmt: skip
     return tuple(
         Target(f"samples to target from 3 batches, {name}, mean error", convergence.QUESTION,
-               THREE, OURS, name, "mean_error", 0.0, 0.09, why)
+               THREE, OURS_CONVERGENCE, name, "mean_error", 0.0, 0.09, why)
         for name, why in sets.items()
     )  # fmt: skip
 

@@ -20,9 +20,12 @@ from planner.backtest.cases import (
     largest_from,
     one_left_out,
 )
-from planner.backtest.choice import interval_score
+from planner.backtest.choice import NOTHING, Choice, Setting, chosen, interval_score
+from planner.backtest.constants import constants_page
+from planner.backtest.convergence import METHODS as CONVERGENCE_METHODS
 from planner.backtest.convergence import may_answer as may_answer_convergence
-from planner.backtest.methods import OF_STEP_TIMES, straight_line, textbook
+from planner.backtest.convergence import powers
+from planner.backtest.methods import OF_STEP_TIMES, OURS, PLAIN, textbook
 from planner.backtest.rows import (
     MEAN,
     REFUSED,
@@ -107,7 +110,7 @@ def test_repeats_of_a_batch_are_averaged_and_short_curves_left_out() -> None:
 # -- methods -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["ours: line, prior", "corrected line", "linear interpolation"])
+@pytest.mark.parametrize("method", [OURS, PLAIN, "linear interpolation"])
 @pytest.mark.parametrize("task", TASKS)
 def test_exact_lines_are_predicted_exactly(method: str, task: str) -> None:
     cases = cases_of([curve(law(BATCH))], TASKS[task])
@@ -154,7 +157,7 @@ def test_what_counts_as_answered_and_told_is_what_the_product_answers_and_tells(
             values.append(float(told.value) if isinstance(told, Estimate) else np.nan)
     may = may_answer(cases)
     assert may.tolist() == expected
-    np.testing.assert_allclose(np.where(may, straight_line()(cases).value, np.nan), values)
+    np.testing.assert_allclose(np.where(may, OF_STEP_TIMES[OURS](cases).value, np.nan), values)
 
 
 def test_steps_to_target_are_refused_where_the_product_refuses() -> None:
@@ -231,6 +234,45 @@ def test_the_interval_score_rewards_narrow_intervals_that_hold() -> None:
     assert score[2] == pytest.approx(np.log(1.1 / 0.9) + 20.0 * np.log(2.0 / 1.1))
 
 
+def test_what_the_others_choose_is_the_best_over_them_and_carries_its_constants() -> None:
+    settings = [Setting(words=w, values={"lines:SD0": x}) for w, x in (("a", 1.0), ("b", 2.0))]
+    scores = np.array([[0.0, 0.0, 9.0], [1.0, 1.0, 1.0]])  # the third set alone likes the second
+    found = {c.left_out: c for c in chosen("use", settings, scores, ["x", "y", "z"], "a")}
+    assert {name: c.chosen for name, c in found.items()} == {
+        NOTHING: "b", "x": "b", "y": "b", "z": "a",
+    }  # fmt: skip
+    assert found["z"].values == {"lines:SD0": 1.0}
+    assert chosen("use", settings, np.empty((2, 0)), [], "a") == []
+
+
+def test_a_single_data_set_is_never_left_out() -> None:
+    found = chosen("use", [Setting(words="a")], np.zeros((1, 2)), ["x", "x"], "a")
+    assert [c.left_out for c in found] == [NOTHING]
+
+
+def test_a_corner_of_power_one_is_the_law() -> None:
+    cases = cases_of([noisy(1), noisy(2)], one_left_out)
+    law_of, raised = CONVERGENCE_METHODS["ours: line, prior"](cases), powers(1.0)(cases)
+    np.testing.assert_allclose(raised.value, law_of.value)
+    np.testing.assert_allclose(raised.high, law_of.high)
+
+
+def test_a_sharper_corner_is_met_exactly_by_its_own_form() -> None:
+    sharp = (40.0**1.5 + BATCH**1.5) ** (1 / 1.5)
+    cases = cases_of([curve(sharp)], ends_and_middle)
+    np.testing.assert_allclose(powers(1.5)(cases).value, cases.asked_value)
+
+
+def test_the_range_of_what_the_others_choose_stands_beside_a_constant() -> None:
+    choices = [
+        Choice(use="u", left_out=n, chosen="c", ships="s", values={"lines:SD0": x})
+        for n, x in (("a", 0.03), ("b", 0.05))
+    ]
+    row = next(r for r in constants_page(choices).splitlines() if "`planner.lines.SD0`" in r)
+    assert row.endswith("| 0.03 to 0.05 |")
+    assert "| u | b | c | s |" in constants_page(choices)
+
+
 # -- targets and the page ------------------------------------------------------------------------
 
 
@@ -282,7 +324,7 @@ def test_missing_data_sets_have_no_rows_and_the_page_is_made_of_the_others() -> 
     page = accuracy_page(rows)
     assert "## Step time at a batch that was not measured" in page
     assert "## Throughput on a card nobody measured" not in page
-    assert "| ours: line, prior |" in page
+    assert f"| {OURS} |" in page
 
 
 def test_a_miss_is_printed_as_plainly_as_a_hit() -> None:

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from planner.corrected import LEAST, fit_corrected, predict_corrected
+from planner.corrected import (
+    LEAST,
+    MOST,
+    Process,
+    fit_corrected,
+    never_corrected,
+    predict_corrected,
+)
 from planner.estimate import Floats
 from planner.lines import fit_lines, predict_lines
 
@@ -113,3 +120,63 @@ def test_bad_values_are_refused_as_by_the_plain_line() -> None:
         fit_corrected([0, 0], [1.0, -1.0], [1.0, 2.0])
     with pytest.raises(ValueError, match="value 1 of 1 is 0"):
         predict_corrected(fit_corrected(ONE, SWEEP, law(SWEEP)), [0], [0.0])
+
+
+# -- where it ends -------------------------------------------------------------------------------
+
+BENT = np.array([1.02, 0.97, 1.08, 1.05, 0.98, 1.0])
+
+
+def test_the_correction_counts_in_full_to_twice_the_range_and_is_gone_at_four_times() -> None:
+    at = np.array([512.0, 1024.0, 4.0, 2.0])
+    lines = fit_lines(ONE, SWEEP, law(SWEEP) * BENT).of(np.zeros(at.size, int))
+    plain, told = predict_lines(lines, at), ask(SWEEP, law(SWEEP) * BENT, at)
+    fit = fit_corrected(ONE, SWEEP, law(SWEEP) * BENT)
+    full = predict_corrected(fit, np.zeros(at.size, int), at, gone=np.inf)
+    assert_allclose(np.array(told)[:, [0, 2]], np.array(full)[:, [0, 2]])
+    assert_allclose(np.array(told)[:, [1, 3]], np.array(plain)[:, [1, 3]])
+    assert np.abs(told[0][0] / plain[0][0] - 1) > 1e-4
+
+
+def test_values_and_interval_pass_from_one_to_the_other_without_a_jump() -> None:
+    at = np.geomspace(1.0, 2048.0, 50_000)
+    for part in ask(SWEEP, law(SWEEP) * BENT, at):
+        assert np.abs(np.diff(np.log(part))).max() < 1e-3
+
+
+def test_batch_sizes_count_not_points() -> None:
+    batch = np.array([8.0, 8, 64, 64, 256, 256])
+    step_s = law(batch) * np.array([1.03, 0.99, 1.1, 1.08, 0.97, 0.99])
+    plain = predict_lines(fit_lines(ONE, batch, step_s).of(np.zeros(1, int)), [40.0])
+    assert_allclose(ask(batch, step_s, np.array([40.0])), plain)
+
+
+def test_repeats_count_as_the_process_of_all_points_says() -> None:
+    """The same as one matrix with every repeat in a row of its own."""
+    rng = np.random.default_rng(5)
+    batch = np.repeat(SWEEP, [1, 3, 1, 2, 1, 1])
+    step_s = law(batch) * np.exp(0.05 * rng.standard_normal(batch.size))
+    lines = fit_lines(np.zeros(batch.size, int), batch, step_s)
+    residual = np.log(step_s / (lines.intercept + lines.slope * batch))
+    process, x = Process(), np.log(batch)
+    covariance = process.covariance(x[:, None] - x) + process.nugget**2 * np.eye(batch.size)
+    weight = np.linalg.solve(covariance, residual)
+    toward = process.covariance(np.log(50.0) - x)
+    expected = (lines.intercept + lines.slope * 50.0) * np.exp(toward @ weight)
+    fit = fit_corrected(np.zeros(batch.size, int), batch, step_s)
+    assert_allclose(predict_corrected(fit, [0], [50.0])[0], expected)
+    assert_allclose(fit.scale, (4.0 + residual @ weight) / (4.0 + batch.size - 2))
+
+
+def test_more_batch_sizes_than_any_sweep_has_get_the_plain_line() -> None:
+    batch = np.arange(1.0, MOST + 2)
+    step_s = law(batch) * np.exp(0.05 * np.sin(batch))
+    many = predict_lines(fit_lines(np.zeros(batch.size, int), batch, step_s), [30.0])
+    assert_allclose(ask(batch, step_s, np.array([30.0])), many)
+    assert fit_corrected(np.zeros(batch.size, int), batch, step_s).inverse.shape == (1, 0, 0)
+
+
+def test_lines_without_points_are_never_corrected() -> None:
+    lines = fit_lines(ONE, SWEEP, law(SWEEP) * BENT)
+    assert_allclose(predict_corrected(never_corrected(lines), [0], [50.0]),
+                    predict_lines(lines, [50.0]))  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from planner.crossover import crossover_batch
 from planner.estimate import Estimate, Floats
 from planner.lines import (
     Lines,
@@ -19,7 +20,7 @@ from planner.lines import (
     slope_interval,
 )
 from planner.projection import project
-from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput
+from planner.throughput import ThroughputCurve, fit_throughput
 
 SWEEPS = 1000
 V0, T = 258.1, 0.054

@@ -238,7 +238,7 @@ def test_curves_of_different_levels_are_not_combined() -> None:
 
 def test_time_to_target_is_steps_times_step_time_with_widths_in_quadrature() -> None:
     curve, law = system(), workload()
-    step, steps = answer(curve.step_time(100)), answer(law.steps(100))
+    step, steps = answer(curve.law.step_time(100)), answer(law.steps(100))
     told = answer(time_to_target(curve, law, 100))
     assert_allclose(told.value, float(step.value) * float(steps.value))
     for side in ("low", "high"):

@@ -66,11 +66,13 @@ def test_the_measured_number_of_epochs_gives_the_measured_total() -> None:
     assert total(5).basis == "extrapolated"
 
 
-def test_two_thousand_tpu_epochs_take_25_h_22_min_give_or_take_two_percent() -> None:
+def test_two_thousand_tpu_epochs_take_25_h_22_min_give_or_take_three_percent() -> None:
     told = tpu_4096()
     assert_allclose(told.value, 25 * 3600 + 21 * 60 + 40.6)
-    assert_allclose(ends(told)[1:], [89400, 93240], atol=120)  # 24:50 to 25:54
-    assert 0.040 < width(told) < 0.042
+    # 24:43 to 26:01; 24:51 to 25:53 while the drift of 20 epochs was believed of 2,000, an interval
+    # that held 73 to 84 % of long public runs.
+    assert_allclose(ends(told)[1:], [88965, 93636], atol=1)
+    assert 0.050 < width(told) < 0.052
 
 
 def test_epochs_and_their_summary_agree() -> None:

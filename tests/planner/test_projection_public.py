@@ -190,7 +190,9 @@ def test_steady_entries_are_known_to_0_7_percent_after_three_epochs_in_an_honest
 
 
 @needs_dawnbench
-@pytest.mark.parametrize(("k", "error", "inside"), [(2, 51, 77), (5, 53, 90), (10, 27, 84)])
+@pytest.mark.parametrize(
+    ("k", "error", "inside"), [(2, 51, 77), (5, 53, 94), (10, 27, 90), (30, 16, 86)]
+)
 def test_after_fewer_or_more_epochs_they_are_known_as_well_as_the_projection_says(
     k: int, error: int, inside: int
 ) -> None:

@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from planner.estimate import Estimate, Refusal
-from planner.throughput import (
-    ThroughputCurve,
-    crossover_batch,
-    fit_in_throughput_space,
-    fit_throughput,
-    published_curve,
-)
+from planner.throughput import ThroughputCurve, fit_throughput, published_curve
+from planner.throughput_space import fit_in_throughput_space
 
 if TYPE_CHECKING:
     from planner.estimate import Floats
@@ -64,7 +59,7 @@ def test_exact_steps_give_back_v0_and_t() -> None:
 def test_half_of_v0_is_reached_at_batch_v0_t() -> None:
     curve = noisy()
     v0, half = curve.asymptotic_throughput.value, curve.half_saturation_batch.value
-    assert_allclose(answer(curve.throughput(half)).value, v0 / 2)
+    assert_allclose(answer(curve.law.throughput(half)).value, v0 / 2)
     assert_allclose(curve.batch_for(0.5).value, half)
 
 
@@ -72,7 +67,7 @@ def test_nine_tenths_of_v0_are_reached_at_nine_v0_t() -> None:
     curve = noisy()
     b90 = curve.batch_for(0.9)
     assert_allclose(b90.value, 9 * curve.half_saturation_batch.value)
-    v90 = answer(curve.throughput(b90.value)).value
+    v90 = answer(curve.law.throughput(b90.value)).value
     assert_allclose(v90, 0.9 * np.asarray(curve.asymptotic_throughput.value))
 
 
@@ -90,7 +85,6 @@ def test_the_article_on_one_and_two_gpus_is_reproduced() -> None:
     assert [round(float(c.batch_for(0.9).value)) for c in (one, two)] == [125, 694]
     assert round(513.8 / 258.1, 2) == 1.99
     assert round(0.15 / 0.054, 1) == 2.8
-    assert_allclose(answer(crossover_batch(one, two)).value, 49.79, atol=0.01)
 
 
 def test_a_vector_is_answered_as_its_scalars() -> None:
@@ -277,70 +271,6 @@ def test_impossible_published_parameters_are_an_error(v0: float, t: float) -> No
         published_curve(v0, t)
 
 
-def test_at_the_crossover_both_systems_take_the_same_time() -> None:
-    small, large = noisy(258.1, 0.054), noisy(513.8, 0.15)
-    batch = answer(crossover_batch(small, large))
-    assert_allclose(
-        answer(small.step_time(batch.value)).value, answer(large.step_time(batch.value)).value
-    )
-    assert batch.low < batch.value < batch.high
-
-
-def test_the_crossover_does_not_depend_on_who_is_named_first() -> None:
-    small, large = noisy(258.1, 0.054), noisy(513.8, 0.15)
-    forth, back = answer(crossover_batch(small, large)), answer(crossover_batch(large, small))
-    assert_allclose(ends(forth), ends(back))
-
-
-def test_a_crossover_outside_the_measured_range_says_so() -> None:
-    large = np.array([64.0, 128, 256])
-    told = answer(
-        crossover_batch(curve_of(large, law(large)), curve_of(large, law(large, 513.8, 0.15)))
-    )
-    assert told.basis == "extrapolated"
-    assert "outside the measured range" in told.reasons[0]
-
-
-def test_a_system_that_always_wins_has_no_crossover() -> None:
-    refused = refusal(crossover_batch(noisy(258.1, 0.054), noisy(513.8, 0.027)))
-    assert "second system is at least as fast at every batch" in refused.reason
-    swapped = refusal(crossover_batch(noisy(513.8, 0.027), noisy(258.1, 0.054)))
-    assert "first system" in swapped.reason
-    assert "the same" in refusal(crossover_batch(noisy(), noisy())).reason
-
-
-def test_a_crossover_that_a_curve_refuses_to_see_is_refused() -> None:
-    refused = refusal(crossover_batch(noisy(100.0, 0.01), noisy(100.1, 0.5)))
-    assert "where the first system answers" in refused.reason
-
-
-def test_curves_that_differ_by_rounding_do_not_cross() -> None:
-    for v0, t in ((300.0 * (1 + 1e-15), 0.5), (900.0, 0.1 * (1 + 1e-15))):
-        refused = refusal(crossover_batch(published_curve(300.0, 0.1), published_curve(v0, t)))
-        assert refused.reason.startswith("The curves do not cross at a batch above 0: the ")
-    parallel = curve_of(SWEEP, law(SWEEP)), curve_of(SWEEP, law(SWEEP, t=0.5))
-    assert "the first system is at least" in refusal(crossover_batch(*parallel)).reason
-
-
-def test_a_crossover_refusal_names_the_systems_as_asked() -> None:
-    small, large = noisy(258.1, 0.054), noisy(513.8, 0.027)
-    refused = refusal(crossover_batch(small, large, names=("GPU", "TPU")))
-    assert "TPU is at least as fast at every batch" in refused.reason
-    far = crossover_batch(noisy(100.0, 0.01), noisy(100.1, 0.5), names=("GPU", "TPU"))
-    assert "where GPU answers" in refusal(far).reason
-
-
-def test_a_crossover_with_a_refused_curve_is_that_refusal() -> None:
-    refused = refusal(fit_throughput([64, 64], [1.0, 1.1]))
-    assert crossover_batch(refused, noisy()) is refused
-    assert crossover_batch(noisy(), refused) is refused
-
-
-def test_close_curves_cross_somewhere_and_say_so() -> None:
-    told = answer(crossover_batch(noisy(258.1, 0.054), noisy(270.0, 0.06)))
-    assert "known to a factor only" in told.reasons[-1]
-
-
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=60, deadline=None)
 def test_whatever_is_within_bounds_has_finite_parameters_or_a_true_refusal(seed: int) -> None:
@@ -414,3 +344,45 @@ def test_a_batch_to_ask_about_must_be_positive() -> None:
 def test_points_without_a_bend_cannot_be_fitted_in_throughput_space() -> None:
     with pytest.raises(ValueError, match="no bend"):
         fit_in_throughput_space([16, 64], [16.0, 64.0])
+
+
+# -- corrected by its own points -----------------------------------------------------------------
+
+
+def bent() -> ThroughputCurve:
+    return curve_of(SWEEP, law(SWEEP) * (1 + NOISE) * np.array([1, 1, 1.1, 1.1, 1, 1]))
+
+
+def test_a_sweep_of_four_batches_answers_nearer_to_its_points_than_its_law() -> None:
+    curve = bent()
+    told, plain = (np.asarray(answer(c.step_time(SWEEP)).value) for c in (curve, curve.law))
+    assert np.abs(told / curve.step_s - 1).max() < np.abs(plain / curve.step_s - 1).max()
+    assert_allclose(plain, float(curve.overhead_s.value) + SWEEP * float(curve.lines.slope[0]))
+
+
+def test_the_law_is_told_the_same_with_and_without_the_correction() -> None:
+    curve = bent()
+    for name in ("asymptotic_throughput", "overhead_s", "half_saturation_batch"):
+        assert getattr(curve, name) == getattr(curve.law, name)
+    assert curve.batch_for(0.9) == curve.law.batch_for(0.9)
+    v90 = answer(curve.law.throughput(curve.batch_for(0.9).value)).value
+    assert_allclose(np.asarray(v90) / 0.9,
+                    curve.asymptotic_throughput.value)  # fmt: skip
+
+
+def test_three_batches_and_published_curves_are_their_law() -> None:
+    few = curve_of(SWEEP[::2], law(SWEEP[::2]) * (1 + NOISE[::2]))
+    assert_allclose(ends(answer(few.step_time(100))), ends(answer(few.law.step_time(100))))
+    known = published_curve(258.1, 0.054)
+    assert answer(known.step_time(100)).value == answer(known.law.step_time(100)).value
+
+
+def test_a_drawn_curve_has_no_jump_and_ends_in_its_law() -> None:
+    curve = bent()
+    grid = np.geomspace(2.0, 1024.0, 20_000)
+    told = answer(curve.step_time(grid))
+    for part in (told.value, told.low, told.high):
+        assert np.abs(np.diff(np.log(np.asarray(part)))).max() < 0.002
+    assert_allclose(ends(answer(curve.step_time(1024))), ends(answer(curve.law.step_time(1024))))
+    assert_allclose(ends(answer(curve.step_time(2))), ends(answer(curve.law.step_time(2))))
+    assert answer(curve.step_time(512)).value != answer(curve.law.step_time(512)).value

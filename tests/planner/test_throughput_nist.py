@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.testing import assert_allclose
 
-from planner.throughput import ThroughputCurve, fit_in_throughput_space, fit_throughput
+from planner.throughput import ThroughputCurve, fit_throughput
+from planner.throughput_space import fit_in_throughput_space
 
 V0, T, RSS = 437.36970754, 7.5640012531828, 5.6419295283e-02
 X, Y = np.loadtxt(Path(__file__).parent / "data" / "misra1d.csv", delimiter=",").T

@@ -1,0 +1,51 @@
+"""How sharp the corner of steps to target is: chosen again, on three batches.
+
+    E(B)^a = Emin^a + (Smin*B)^a
+
+is the law of `planner.convergence` for a = 1 and, because powers of E lie on a straight line over
+powers of B, the same fit for every other a; Emin, Smin and Bcrit keep their meaning. What is
+minimised is the mean error at the batches not shown.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from planner.backtest.cases import TASKS, cases_of
+from planner.backtest.choice import Choice, Setting, chosen, mean_over
+from planner.backtest.convergence import convergence_curves, may_answer, powers
+from planner.backtest.rows import curve_weights
+from planner.backtest.source import Curve, Read
+
+SHARPNESS: Final = (0.8, 1.0, 1.1, 1.25, 1.4, 1.5, 1.75, 2.0)
+KNOWN: Final = "3 batches (ends, middle), the rest"
+
+
+def form_choices(read: Read) -> list[Choice]:
+    """The sharpness of the corner, for three batches and over all tasks."""
+    sets = convergence_curves(read)
+    return [
+        choice
+        for use, tasks in (("three batches", (KNOWN,)), ("all questions", tuple(TASKS)))
+        for choice in _choices(f"corner of samples to target, {use}", sets, tasks)
+    ]
+
+
+def _choices(use: str, sets: dict[str, list[Curve]], tasks: tuple[str, ...]) -> list[Choice]:
+    asked = [(name, task) for name in sets for task in tasks if _asked(sets[name], task)]
+    errors = [[_error(sets[name], task, a) for name, task in asked] for a in SHARPNESS]
+    settings = [Setting(words=f"a = {a:g}") for a in SHARPNESS]
+    return chosen(use, settings, np.array(errors), [name for name, _ in asked], "a = 1")
+
+
+def _asked(curves: list[Curve], task: str) -> bool:
+    return bool(cases_of(curves, TASKS[task]).asked_batch.size)
+
+
+def _error(curves: list[Curve], task: str, sharpness: float) -> float:
+    cases = cases_of(curves, TASKS[task])
+    told = may_answer(cases)
+    error = np.abs(powers(sharpness)(cases).value / cases.asked_value - 1.0)[told]
+    return mean_over(error, curve_weights(cases.asked_curve[told]))
