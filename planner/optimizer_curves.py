@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, fit_convergence
-from planner.curves import SystemCurve
 from planner.estimate import Estimate, Floats, Refusal
 from planner.goodput import best_batch, minimum_time, time_to_target
+from planner.step_time_curve import StepTimeCurve
 from planner.targets import BestRates, StepsToTarget, best_learning_rates, group_medians
 from planner.trials import Trials, steps_of
 
@@ -53,6 +53,12 @@ class OptimizerCurve:
     curve: ConvergenceCurve | Refusal
     warnings: tuple[str, ...] = ()
 
+    @property
+    def usual_noise_scale(self) -> float | None:
+        """Median over the batches whose gradient noise scale is known [samples]; None for none."""
+        known = self.noise_scale[np.isfinite(self.noise_scale)]
+        return float(np.median(known)) if known.size else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
@@ -87,11 +93,9 @@ def compare(trials: Trials, target: float, optimizers: Sequence[str]) -> Compari
     )
 
 
-def time_on(one: OptimizerCurve, system: SystemCurve) -> Timing:
-    """The best batch of an optimiser with the step times of a system."""
-    return Timing(
-        best=best_batch(system.curve, one.curve), least_s=minimum_time(system.curve, one.curve)
-    )
+def time_on(one: OptimizerCurve, times: StepTimeCurve | Refusal) -> Timing:
+    """The best batch of an optimiser with these step times."""
+    return Timing(best=best_batch(times, one.curve), least_s=minimum_time(times, one.curve))
 
 
 def steps_grid(one: OptimizerCurve) -> Floats:
@@ -103,17 +107,17 @@ def steps_grid(one: OptimizerCurve) -> Floats:
 
 
 def time_line(
-    one: OptimizerCurve, system: SystemCurve
+    one: OptimizerCurve, curve: StepTimeCurve | Refusal
 ) -> tuple[Floats, Floats, Floats, Floats, tuple[float, float]] | None:
     """Time to target to draw: batch [samples], time [s], its ends, and what both measured.
 
     None where one of the two curves is missing or no batch is answered by both.
     """
-    law, curve = one.curve, system.curve
+    law = one.curve
     if isinstance(law, Refusal) or isinstance(curve, Refusal):
         return None
     measured = (
-        float(max(law.batch[0], curve.batch[0] if curve.n else 0.0)),
+        float(max(law.batch[0], curve.batch[0] if curve.batch.size else 0.0)),
         float(min(law.batch[-1], curve.trusted_up_to_batch)),
     )
     if measured[0] > measured[1]:

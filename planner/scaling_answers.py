@@ -108,13 +108,13 @@ def _near(curve: ScalingCurve, batch: Floats) -> NDArray[np.bool_]:
 
 
 def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
-    devices = _octaves(at.devices, curve.fewest_devices[at.link], curve.most_devices[at.link])
-    batch = _octaves(at.batch, curve.runs.batch.min(), curve.runs.batch.max())
+    devices = octaves(at.devices, curve.fewest_devices[at.link], curve.most_devices[at.link])
+    batch = octaves(at.batch, curve.runs.batch.min(), curve.runs.batch.max())
     far = (KAPPA * devices) ** 2 + (KAPPA_BATCH * batch) ** 2
     return np.asarray(curve.terms.believed_scatter**2 + far)
 
 
-def _octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:
+def octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:
     """Doublings above `high` or below `low`; 0 between them."""
     return np.maximum(np.maximum(np.log2(value / high), np.log2(low / value)), 0.0)
 

@@ -10,23 +10,30 @@ import numpy as np
 from pages.parts.step_times import StepTimes
 from planner import figures
 from planner.convergence import ConvergenceCurve
-from planner.convergence_tables import Goal
+from planner.convergence_sentences import Goal
 from planner.estimate import Estimate, Floats, Refusal
+from planner.export import Record
 from planner.optimizer_curves import Comparison, OptimizerCurve, Timing, steps_grid, time_line
 from planner.palette import Theme, slots
-from planner.trials import Trials, TrialSet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What is asked and what the planner says to it: all that is drawn below."""
+    """What is asked and what the planner says to it: all that is drawn below.
 
-    of: TrialSet
-    trials: Trials
+    `optimizers` are all there are, `remarks` and `sources` those of the steps to target; `empty`
+    says what is missing, and why, where no optimiser is left.
+    """
+
     goal: Goal
     comparison: Comparison
     times: StepTimes
     timings: dict[str, Timing]
+    optimizers: list[str]
+    remarks: list[str]
+    sources: list[Record]
+    empty: tuple[str, str] = ("", "")
+    is_reference: bool = False
 
     @property
     def lead(self) -> OptimizerCurve | None:
@@ -40,12 +47,14 @@ def steps_figure(view: View, look: Theme) -> Any:  # noqa: ANN401 - a plotly fig
     colour = _colours(view)
     lines = [_steps_line(c, colour[c.optimizer]) for c in view.comparison.curves]
     lead = view.lead
-    best = view.timings[lead.optimizer].best if lead and view.timings else None
+    timing = view.timings.get(lead.optimizer) if lead else None
+    best = timing.best if timing else None
     return figures.steps_to_target(
         [line for line in lines if np.isfinite(line.measured).any()],
         look,
         borders=_borders(lead),
         best_batch=float(best.value) if isinstance(best, Estimate) else None,
+        noise_scale=lead.usual_noise_scale if lead else None,
     )
 
 
@@ -62,7 +71,7 @@ def time_figure(view: View, look: Theme) -> Any | None:  # noqa: ANN401 - a plot
 
 def _colours(view: View) -> dict[str, int]:
     """Colour of each optimiser, by its place among all: choosing fewer recolours none."""
-    return slots([c.optimizer for c in view.comparison.curves], view.trials.optimizers)
+    return slots([c.optimizer for c in view.comparison.curves], view.optimizers)
 
 
 def _steps_line(one: OptimizerCurve, slot: int) -> figures.StepsLine:
@@ -102,11 +111,13 @@ def _borders(lead: OptimizerCurve | None) -> figures.Borders | None:
         (float(e.value), float(e.low), float(e.high))
         for e in (regimes.perfect_up_to, regimes.maximal_from)
     )
-    return figures.Borders(perfect_up_to=perfect, maximal_from=maximal)
+    critical = float(lead.curve.critical_batch_size.value)
+    return figures.Borders(perfect_up_to=perfect, maximal_from=maximal, critical=critical)
 
 
 def _time_line(view: View, one: OptimizerCurve, slot: int) -> figures.TargetTimeLine | None:
-    drawn = time_line(one, view.times.curve) if view.times.curve else None
+    placed = view.times.placed.get(one.optimizer)
+    drawn = time_line(one, placed.curve) if placed else None
     if drawn is None:
         return None
     batch, value, low, high, (smallest, largest) = drawn

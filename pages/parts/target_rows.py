@@ -7,6 +7,7 @@ from planner.curves import count, interval_cell, size
 from planner.durations import in_words
 from planner.export import Record
 from planner.store import Store
+from planner.trials import TrialSet
 
 
 def fit(row: Record) -> dict[str, object]:
@@ -22,7 +23,7 @@ def fit(row: Record) -> dict[str, object]:
         "Optimiser": row["optimizer"],
         "Batches": row["batches"],
         "Bcrit (samples)": interval_cell(row, "critical_batch_size", size),
-        "Noise scale (samples)": _short(row["noise_scale_median"]),
+        "Noise scale (samples)": _noise(row["noise_scale_median"]),
         "Smin (steps)": interval_cell(row, "min_steps"),
         "Emin (samples)": interval_cell(row, "min_samples"),
         "Perfect up to": interval_cell(row, "perfect_up_to_batch", size),
@@ -44,7 +45,7 @@ def batch(row: Record) -> dict[str, object]:
         "Samples": _short(row["samples_to_target"]),
         "Steps fitted": _short(row["fitted_steps"]),
         "Seeds there": f"{row['seeds_reached']} of {row['seeds']}",
-        "Noise scale (samples)": _short(row["noise_scale"]),
+        "Noise scale (samples)": _noise(row["noise_scale"]),
     }
 
 
@@ -72,11 +73,18 @@ def _short(value: str | float | bool | None) -> str | None:  # noqa: FBT001 - a 
     return None if value is None else count(float(value))
 
 
-def sources(view: View, shared: Store) -> list[Record]:
-    """The set of the trials, and those of the step times."""
-    of, known = view.of, {(s.folder, s.slug): s for s in shared.sets}
-    found = known.get((of.folder, of.set_folder))
-    rows: list[Record] = [
+def _noise(value: str | float | bool | None) -> str:  # noqa: FBT001 - a cell
+    return _short(value) or "not measured"
+
+
+def _per_cent(value: str | float | bool | None) -> str:  # noqa: FBT001 - a cell
+    return "–" if value is None else f"{100 * float(value):.0f} %"
+
+
+def set_sources(of: TrialSet, shared: Store) -> list[Record]:
+    """The set of the trials."""
+    found = {(s.folder, s.slug): s for s in shared.sets}.get((of.folder, of.set_folder))
+    return [
         {
             "What": "steps to target",
             "Result set": found.title if found else of.result_set,
@@ -86,8 +94,12 @@ def sources(view: View, shared: Store) -> list[Record]:
             "Licence": of.licence,
         }
     ]
-    runs = view.times.curve.runs if view.times.curve else ()
-    for run in {r.result_set: r for r in runs}.values():
+
+
+def sources(view: View, shared: Store) -> list[Record]:
+    """Where the steps to target come from, and the sets of the step times."""
+    known, rows = {(s.folder, s.slug): s for s in shared.sets}, list(view.sources)
+    for run in {r.result_set: r for c in view.times.curves.values() for r in c.runs}.values():
         found = known.get((run.folder, run.set_folder))
         rows.append(
             {
@@ -100,3 +112,18 @@ def sources(view: View, shared: Store) -> list[Record]:
             }
         )
     return rows
+
+
+def way(row: Record) -> dict[str, object]:
+    """One number of devices and batch that no other beats in time and in device-hours."""
+    guess = " (a guess)" if row["guess"] else ""
+    return {
+        "Optimiser": row["optimizer"],
+        "Devices": f"{row['devices']:,}{guess}",
+        "Batch": size(float(row["batch"] or 0)),
+        "Time": _time(row),
+        "Device-hours": _short(row["device_hours"]),
+        "Best by": row["best_by"],
+        "Strong scaling efficiency": _per_cent(row["strong_efficiency"]),
+        "Weak scaling efficiency": _per_cent(row["weak_efficiency"]),
+    }

@@ -100,6 +100,7 @@ class Drawing:
         self._shapes: list[dict[str, Any]] = []
         self._notes: list[dict[str, Any]] = []
         self._right = _MARGIN["r"]
+        self._top: float = _MARGIN["t"]
 
     def line(self, x: Floats, y: Floats, **more: object) -> None:
         """A line through known values."""
@@ -133,12 +134,14 @@ class Drawing:
         self._shapes.append({"type": "rect", "x0": low, "x1": high, "y0": 0, "y1": 1,
                              "yref": "paper"} | fill)  # fmt: skip
 
-    def mark(self, x: float, text: str, *, log: bool) -> None:
-        """A dashed line at `x` with its name above the chart."""
+    def mark(self, x: float, text: str, *, log: bool, row: int = 0) -> None:
+        """A dashed line at `x` with its name above the chart, in the `row`-th row of names."""
         line = {"color": self.theme.quiet, "dash": "dash", "width": 1}
         self._shapes.append({"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper",
                              "line": line})  # fmt: skip
-        self.note(text, x=float(np.log10(x)) if log else x, y=1, yref="paper", yanchor="bottom")
+        self._top = max(self._top, _MARGIN["t"] + row * _LABEL_GAP)
+        self.note(text, x=float(np.log10(x)) if log else x, y=1, yref="paper", yanchor="bottom",
+                  yshift=row * _LABEL_GAP)  # fmt: skip
 
     def note(self, text: str, **where: object) -> None:
         """Text without an arrow, quiet unless a font is given."""
@@ -172,7 +175,7 @@ class Drawing:
                 "tickfont": {"color": self.theme.quiet}}  # fmt: skip
         layout = {
             "height": self.height,
-            "margin": _MARGIN | {"r": self._right},
+            "margin": _MARGIN | {"r": self._right, "t": self._top},
             "showlegend": False,
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",

@@ -53,10 +53,14 @@ class StepsLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Borders:
-    """Where regimes meet: value, low and high end of each border [samples], infinite where open."""
+    """Where regimes meet: value, low and high end of each border [samples], infinite where open.
+
+    `critical` is Bcrit [samples], which lies in the middle of the two; NaN where it is not drawn.
+    """
 
     perfect_up_to: tuple[float, float, float]
     maximal_from: tuple[float, float, float]
+    critical: float = np.nan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +86,12 @@ def steps_to_target(
     *,
     borders: Borders | None = None,
     best_batch: float | None = None,
+    noise_scale: float | None = None,
 ) -> go.Figure:
     """Steps over batch size, both logarithmic: medians, single seeds, law, band, perfect scaling.
 
-    `borders` shades where the regimes of one of them meet, `best_batch` is marked by a line.
+    `borders` shades where the regimes of one of them meet; its Bcrit, its gradient noise scale
+    and `best_batch` [samples] are marked by upright lines with their names.
     """
     drawing = Drawing(theme)
     x, y = _batches(lines), _steps_range(lines)
@@ -96,8 +102,9 @@ def steps_to_target(
         _regimes(drawing, borders, x)
     for line in lines:
         _steps(drawing, line, x)
-    if best_batch is not None and x[0] <= best_batch <= x[1]:
-        drawing.mark(best_batch, f"best batch {best_batch:,.0f}", log=True)
+    critical = np.nan if borders is None else borders.critical
+    marks = {"best batch": best_batch, "Bcrit": critical, "noise scale": noise_scale}
+    _marks(drawing, {n: v for n, v in marks.items() if v is not None and x[0] <= v <= x[1]})
     named = [x for x in lines if x.value.size or x.measured.size]
     drawing.end_labels(named, [last(x.value if x.value.size else x.measured) for x in named],
                        log=True)  # fmt: skip
@@ -158,7 +165,10 @@ def _points(
 
 
 def _regimes(drawing: Drawing, borders: Borders, x: tuple[float, float]) -> None:
-    """Both borders as upright bands as wide as their intervals, and the regimes' names."""
+    """Both borders as upright bands as wide as their intervals, and the regimes' names.
+
+    The names stand where their regime begins: Bcrit lies in the middle of the second.
+    """
     for _, low, high in (borders.perfect_up_to, borders.maximal_from):
         within = np.clip((low, high), *x)
         if within[0] < within[1]:
@@ -167,7 +177,14 @@ def _regimes(drawing: Drawing, borders: Borders, x: tuple[float, float]) -> None
     cuts = np.log10(np.clip(np.nan_to_num(at, posinf=x[1]), *x))
     for name, left, right in zip(_NAMES, cuts[:-1], cuts[1:], strict=True):
         if right - left > _NAMED * (cuts[-1] - cuts[0]):
-            drawing.note(name, x=float(left + right) / 2, y=1, yref="paper", yanchor="top")
+            drawing.note(name, x=float(left), y=1, yref="paper", yanchor="top", xanchor="left",
+                         xshift=4)  # fmt: skip
+
+
+def _marks(drawing: Drawing, marks: dict[str, float]) -> None:
+    """Upright lines; each has its name in a row of its own: on a telephone they would meet."""
+    for row, (name, batch) in enumerate(marks.items()):
+        drawing.mark(batch, f"{name} {batch:,.0f}", log=True, row=row)
 
 
 def _time(drawing: Drawing, line: TargetTimeLine, scale: float, unit: str) -> None:

@@ -18,6 +18,7 @@ from planner.checked_runs import CheckedRun, checked_run
 from planner.estimate import Floats
 from planner.forms import FormRun
 from planner.runs import Run
+from planner.scaling_runs import Placement
 from planner.schema import ARROW_SCHEMA
 from planner.store import sql
 from planner.store.commit import write_parquet
@@ -110,6 +111,15 @@ def trials(store: Store, of: TrialSet, most: int = MOST_TRIALS) -> Trials:
 def timed_systems(store: Store) -> list[TimedSystem]:
     """Every system that has a curve of step times while training, for each workload."""
     return [TimedSystem(*row) for row in store.rows(sql.TIMED_SYSTEMS)]
+
+
+def placements(store: Store, workload: str, pattern: str) -> dict[str, Placement]:
+    """On how many devices and nodes the good runs of `runs_of` were, by run_id."""
+    rows = store.rows(sql.PLACEMENTS, [workload, pattern, MOST_RUNS])
+    return {
+        run_id: Placement(devices=each * nodes, nodes=nodes, launch=launch, peer_to_peer=linked)
+        for run_id, each, nodes, launch, linked in rows
+    }
 
 
 def run(store: Store, run_id: str) -> Run | None:

@@ -213,6 +213,11 @@ TIMED_SYSTEMS: Final = f"""
     GROUP BY 1, 2, 3, 4, 5, 6
     ORDER BY workload, system_name, 3, system, 7 DESC, pattern, software"""
 """What has a curve of step times while training; the best measured pattern of a system first."""
+PLACEMENTS: Final = """
+    SELECT run_id, coalesce(accelerators_per_node, 1), coalesce(number_of_nodes, 1), launch,
+        peer_to_peer
+    FROM runs WHERE workload = ? AND pattern = ? AND status = 'ok' LIMIT ?"""
+"""On how many devices and nodes each run was, and how they were launched and linked."""
 CHECKED: Final = f"""
     SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
     WHERE status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s, until_first_epoch_end_s,

@@ -8,19 +8,15 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from planner.convergence_tables import (
-    Place,
-    answer_sentences,
-    batch_rows,
-    fit_rows,
-    goal_of,
-    seed_rows,
-    timings_of,
-)
-from planner.curves import SystemCurve, curves_of
+from planner.convergence_sentences import answer_sentences, goal_of
+from planner.convergence_tables import batch_rows, fit_rows, seed_rows
+from planner.curves import curves_of
 from planner.export import csv_text
 from planner.optimizer_curves import Comparison, compare
+from planner.placed_times import Place, Placed, PlacedTimes, timings_of
+from planner.reference_tables import point_rows
 from planner.store import queries
+from planner.store.reference_points import read_points
 from planner.trials import Trials, TrialSet
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, choose, download, settled, widget
@@ -48,22 +44,25 @@ def compared(target: float, names: list[str] | None = None) -> Comparison:
     return compare(trials, target, names or trials.optimizers)
 
 
-def told(target: float, names: list[str] | None = None, *, timed: bool = False) -> list[str]:
-    """The sentences the page shows."""
+def told(target: float, names: list[str] | None = None, *, borrowed: bool = False) -> list[str]:
+    """The sentences the page shows, with each optimiser's own step times or borrowed ones."""
     of, trials = shipped()
-    known, goal = compared(target, names), goal_of(of, trials, target)
-    if not timed:
-        return answer_sentences(known, goal, {})
-    curve = step_times()
-    place = Place(system=curve.runs[0].system, workload=WORKLOAD, stand_in=True)
-    return answer_sentences(known, goal, timings_of(known, curve), place=place, times=curve)
+    known, times = compared(target, names), step_times(borrowed=borrowed)
+    return answer_sentences(known, goal_of(of, trials, target), timings_of(known, times), times)
 
 
-def step_times() -> SystemCurve:
-    """The curve of step times that the link names."""
-    pattern = next(iter(queries.patterns(store(), WORKLOAD)))
-    [curve] = curves_of(queries.runs_of(store(), WORKLOAD, pattern))
-    return curve
+def step_times(*, borrowed: bool = False) -> Placed:
+    """The step times of every optimiser: its own, or those that the link names."""
+    of, trials = shipped()
+    found = {}
+    for name in trials.optimizers:
+        workload = WORKLOAD if borrowed else f"{of.subject} · {name} · {of.precision}"
+        timed = next(t for t in queries.timed_systems(store()) if t.workload == workload)
+        [curve] = curves_of(queries.runs_of(store(), workload, timed.pattern))
+        place = Place(system=timed.system, workload=workload,
+                      stand_in="another workload" if borrowed else "")  # fmt: skip
+        found[name] = PlacedTimes(place=place, curve=curve.curve)
+    return found
 
 
 def knob(page: Page) -> Locator:
@@ -77,14 +76,14 @@ def test_the_page_answers_without_a_click(app_url: str, visit: Visit) -> None:
     main = page.get_by_test_id("stMain")
     for sentence in told(0.025)[1:]:
         expect(main.get_by_text(sentence, exact=True)).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
 
 
 def test_a_link_restores_the_whole_view_here_and_on_another_machine(
     app_url: str, visit: Visit
 ) -> None:
     names = ["SGD momentum 0.9", "SGD"]
-    expected = told(0.05, names, timed=True)
+    expected = told(0.05, names, borrowed=True)
     page = visit(f"{app_url}/{PAGE}?{urlencode(LINK, doseq=True)}")
     expect(answer(page)).to_have_text(expected[0])
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
@@ -134,7 +133,7 @@ def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
     widget(page, f"{PAGE}.times").scroll_into_view_if_needed()
     settled(page)
     choose(page, f"{PAGE}.times", f"Another workload: {WORKLOAD}")
-    expect(answer(page)).to_have_text(told(0.025, timed=True)[0])
+    expect(answer(page)).to_have_text(told(0.025, borrowed=True)[0])
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     stars = page.locator(".js-plotly-plot").nth(1).locator(".scatterlayer .points path")
     expect(stars).to_have_count(3)
@@ -142,10 +141,10 @@ def test_choosing_step_times_draws_time_to_target_and_tells_the_best_batch(
 
 def test_the_csv_files_hold_the_planners_rows(app_url: str, visit: Visit) -> None:
     of, trials = shipped()
-    known = compared(0.05)
+    known, times = compared(0.05), step_times()
     page = visit(f"{app_url}/{PAGE}?target=0.05")
     rows = {
-        "csv": fit_rows(known, goal_of(of, trials, 0.05)),
+        "csv": fit_rows(known, goal_of(of, trials, 0.05), timings_of(known, times), times),
         "batches_csv": batch_rows(known),
         "seeds_csv": seed_rows(known),
     }
@@ -165,3 +164,24 @@ def test_the_report_opens_from_disk_with_the_answer_and_the_chart(
     expect(page.locator(".answer")).to_have_text(told(0.05)[0])
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     expect(page.get_by_role("link")).to_have_attribute("href", f"{app_url}/{PAGE}?target=0.05")
+
+
+def test_a_link_shows_mlperf_reference_points_and_where_each_list_went(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/{PAGE}?workload=resnet-50-on-imagenet-mlperf-reference")
+    expect(answer(page)).to_contain_text("stops paying for ResNet-50 on ImageNet with LARS to 75.9")
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
+    page.get_by_text("All reference points: what is used, dropped and mended").click()
+    settled(page)
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_text("lists are in the package's files")).to_be_visible()
+    text = download(page, f"{PAGE}.points_csv").read_bytes().decode("utf-8")
+    assert text.count("\n") == 1 + len(point_rows(read_points().points))
+
+
+def test_bcrit_noise_scale_and_best_batch_are_marked_by_name(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/{PAGE}")
+    for name in ("Bcrit", "noise scale", "best batch"):
+        mark = page.locator(".js-plotly-plot .annotation-text", has_text=name)
+        expect(mark).to_have_count(1)

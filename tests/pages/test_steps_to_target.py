@@ -10,17 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.links import slug
-from planner.convergence_tables import (
-    answer_sentences,
-    batch_rows,
-    fit_rows,
-    goal_of,
-    note_lines,
-    notes_of,
-    timings_of,
-)
+from planner.convergence_sentences import answer_sentences, goal_of, note_lines, notes_of
+from planner.convergence_tables import batch_rows, fit_rows
 from planner.curves import curves_of
+from planner.estimate import Estimate
 from planner.optimizer_curves import compare
+from planner.placed_times import Place, PlacedTimes, timings_of
 from planner.records import table_from_rows
 from planner.store import Store, queries
 from planner.trials import Trials, TrialSet, targets_of
@@ -40,17 +35,28 @@ def _first(store: Store) -> tuple[TrialSet, Trials]:
 
 
 def _told(store: Store, target: float, optimizers: list[str] | None = None) -> list[str]:
+    """The sentences with each optimiser's own step times."""
     of, trials = _first(store)
     compared = compare(trials, target, optimizers or trials.optimizers)
-    return answer_sentences(compared, goal_of(of, trials, target), {})
+    times = {c.optimizer: _own_times(store, of, c.optimizer) for c in compared.curves}
+    goal = goal_of(of, trials, target)
+    return answer_sentences(compared, goal, timings_of(compared, times), times)
 
 
-def _made(own: Path, *more: dict[str, Any]) -> None:
+def _own_times(store: Store, of: TrialSet, optimizer: str) -> PlacedTimes:
+    workload = f"{of.subject} · {optimizer} · {of.precision}"
+    timed = next(t for t in queries.timed_systems(store) if t.workload == workload)
+    [curve] = curves_of(queries.runs_of(store, workload, timed.pattern))
+    place = Place(system=curve.runs[0].system, workload=workload)
+    return PlacedTimes(place=place, curve=curve.curve)
+
+
+def made(own: Path, *more: dict[str, Any]) -> None:
     """A set of trials of one's own, with further runs."""
     together(a_set(own), [*sweep(), *more])
 
 
-def _answer(shown: AppTest) -> str:
+def answer(shown: AppTest) -> str:
     return texts(shown).splitlines()[1].removeprefix("#### ")
 
 
@@ -61,7 +67,8 @@ def test_the_shipped_trials_are_answered_in_the_planners_words(store: Store) -> 
     said = texts(show(PAGE))
     _, trials = _first(store)
     sentences = _told(store, trials.target)
-    assert len(sentences) == len(trials.optimizers) + 1
+    assert len(sentences) == len(trials.optimizers) + 1  # and which is there first
+    assert all("; on 2-core AMD EPYC the best batch is " in s for s in sentences[:-1])
     assert all(s in said for s in sentences)
     assert sentences[0].startswith("Beyond batch ")
 
@@ -78,16 +85,16 @@ def test_another_target_is_asked_of_the_same_curves(store: Store, target: float)
 
 def test_moving_the_target_changes_the_sentence(store: Store) -> None:
     shown = show(PAGE)
-    before = _answer(shown)
+    before = answer(shown)
     shown.select_slider(key=f"{PAGE}.target").set_value("0.05").run()
-    assert _answer(sound(shown)) == _told(store, 0.05)[0] != before
+    assert answer(sound(shown)) == _told(store, 0.05)[0] != before
 
 
 def test_a_target_stricter_than_any_trial_got_is_refused_and_says_why(store: Store) -> None:
     strictest = targets_of(_first(store)[1])[-1]
     shown = show(PAGE, target=f"{strictest:g}")
     said = texts(shown)
-    assert "The target was reached at none of the batch sizes tried" in _answer(shown)
+    assert "The target was reached at none of the batch sizes tried" in answer(shown)
     assert f"None of {queries.trial_sets(store)[0].trials:,} trials reached the target." in said
     assert "only have been stopped too early" in said
     assert "Nothing to draw: at no batch did half of the seeds reach this target." in said
@@ -108,7 +115,7 @@ def test_a_target_some_batches_missed_names_them(store: Store) -> None:
 def test_optimisers_are_compared_in_the_order_they_are_chosen(store: Store) -> None:
     shown = show(PAGE, optimizers=["sgd-momentum-0.9", "sgd"])
     told = _told(store, TARGET, ["SGD momentum 0.9", "SGD"])
-    assert _answer(shown) == told[0]
+    assert answer(shown) == told[0]
     assert "SGD Nesterov" not in texts(shown)
     assert "the borders of SGD momentum 0.9 between" in texts(shown)
 
@@ -157,13 +164,35 @@ def test_the_chart_has_a_line_an_optimiser_and_logarithmic_axes() -> None:
 # -- step times ----------------------------------------------------------------------------------
 
 
-def test_without_step_times_of_its_own_no_best_batch_is_told_but_what_to_measure() -> None:
+def test_each_optimisers_own_step_times_are_used_without_a_click() -> None:
     shown = show(PAGE)
-    assert "nobody measured a step of MLP 64-64 on digits yet" in texts(shown)
+    assert shown.selectbox(key=f"{PAGE}.times").value == "own"
+    assert len(shown.get("plotly_chart")) == 2
+    table = shown.dataframe[0].value
+    assert list(table["Best batch"].str.contains("–")) == [True] * 3
+    sources = unfold(shown, f"{PAGE}.origin").dataframe[-1].value
+    assert sources["Result set"].str.startswith("Step times of the digits network").any()
+
+
+def test_without_step_times_of_its_own_no_best_batch_is_told_but_what_to_measure(
+    own: Path,
+) -> None:
+    made(own)
+    shown = show(PAGE, workload=MADE)
+    assert "nobody measured a step of Net on Data yet" in texts(shown)
     assert len(shown.get("plotly_chart")) == 1
     offered = shown.selectbox(key=f"{PAGE}.times").options
     assert offered[0] == "Not chosen"
     assert all(o.startswith("Another workload: ") for o in offered[1:])
+
+
+def test_an_optimiser_nobody_timed_borrows_the_step_times_of_another(own: Path) -> None:
+    timed = [
+        step(b, 0.05 + b / 1000, model="Net", dataset="Data", optimizer="Adam") for b in BATCHES
+    ]
+    made(own, *timed)
+    said = texts(show(PAGE, workload=MADE))
+    assert "with the step times of another optimiser (Net · Data · Adam) on T4" in said
 
 
 def test_step_times_of_another_workload_are_used_by_name(store: Store) -> None:
@@ -179,9 +208,9 @@ def test_step_times_of_another_workload_are_used_by_name(store: Store) -> None:
 
 def test_another_number_of_devices_is_another_curve_and_all_are_listed() -> None:
     shown = show(PAGE, times="unnamed-model")
-    alone = _answer(shown)
+    alone = answer(shown)
     shown.selectbox(key=f"{PAGE}.devices").select("2-x-gpu-without-p2p").run()
-    assert "on 2 × GPU without P2P the best batch is" in _answer(sound(shown)) != alone
+    assert "on 2 × GPU without P2P the best batch is" in answer(sound(shown)) != alone
     table = shown.dataframe[0].value
     assert set(table["System"]) == {"GPU", "2 × GPU without P2P"}
     assert table["Device-hours"].notna().all()
@@ -189,19 +218,19 @@ def test_another_number_of_devices_is_another_curve_and_all_are_listed() -> None
 
 def test_another_input_pattern_is_another_curve() -> None:
     shown = show(PAGE, times="wideresnet-103m-cifar-100-adam-float32", system="tpu-v2-8")
-    before = _answer(shown)
+    before = answer(shown)
     patterns = shown.selectbox(key=f"{PAGE}.pattern")
     patterns.select_index(1).run()
-    assert _answer(sound(shown)) != before
+    assert answer(sound(shown)) != before
 
 
 def test_step_times_of_the_same_network_and_data_are_the_usual_ones(own: Path) -> None:
     timed = [
         step(b, 0.05 + b / 1000, model="Net", dataset="Data", optimizer="SGD") for b in BATCHES
     ]
-    _made(own, *timed)
+    made(own, *timed)
     shown = show(PAGE, workload=MADE)
-    assert shown.selectbox(key=f"{PAGE}.times").value == "net-data-sgd"
+    assert shown.selectbox(key=f"{PAGE}.times").value == "own"
     said = texts(shown)
     assert "; on T4 the best batch is 57 (90 %: " in said
     assert "another workload" not in said
@@ -209,20 +238,22 @@ def test_step_times_of_the_same_network_and_data_are_the_usual_ones(own: Path) -
     of, trials = _first(mine)
     compared = compare(trials, TARGET, ["SGD"])
     [curve] = curves_of(queries.runs_of(mine, "Net · Data · SGD", "pattern not stated"))
-    [least] = [t.least_s for t in timings_of(compared, curve).values()]
+    here = PlacedTimes(place=Place(system="T4", workload="Net · Data · SGD"), curve=curve.curve)
+    [least] = [t.least_s for t in timings_of(compared, {"SGD": here}).values()]
     assert fit_rows(compared, goal_of(of, trials, TARGET))[0]["optimizer"] == "SGD"
-    assert least.value == pytest.approx(100 * (0.05**0.5 + (64 / 1000) ** 0.5) ** 2, rel=0.01)  # type: ignore[union-attr]
+    assert isinstance(least, Estimate)
+    assert least.value == pytest.approx(100 * (0.05**0.5 + (64 / 1000) ** 0.5) ** 2, rel=0.01)
 
 
 def test_step_times_without_a_curve_are_refused_with_what_to_measure(own: Path) -> None:
-    _made(own, step(64, 0.5, model="Net", dataset="Data", optimizer="SGD"))
+    made(own, step(64, 0.5, model="Net", dataset="Data", optimizer="SGD"))
     said = texts(show(PAGE, workload=MADE))
     assert "No best batch is told on T4: Only batch 64 was measured" in said
     assert "Nothing to draw: the answer above says why." in said
 
 
 def test_step_times_can_be_put_aside(own: Path) -> None:
-    _made(own, *(step(b, 0.05 + b / 1000, model="Net", dataset="Data") for b in BATCHES))
+    made(own, *(step(b, 0.05 + b / 1000, model="Net", dataset="Data") for b in BATCHES))
     said = texts(show(PAGE, workload=MADE, times="not-chosen"))
     assert "No best batch is told: no step times are chosen below." in said
 
@@ -248,15 +279,6 @@ def test_a_target_that_is_not_offered_is_told_and_the_usual_one_shown(store: Sto
 # -- little and nothing --------------------------------------------------------------------------
 
 
-def test_without_trials_the_page_says_how_to_make_some(alone: Path) -> None:
-    shown = show(PAGE)
-    assert "There is no evaluation curve yet." in texts(shown)
-    assert "converge digits-steps-quick" in texts(shown)
-    together(a_set(alone), sweep())
-    shown.button(key=f"{PAGE}.again").click().run()
-    assert _answer(sound(shown)).startswith("Beyond batch 64 (90 %: ")
-
-
 def test_no_optimiser_chosen_shows_one_button_back(store: Store) -> None:
     shown = show(PAGE, optimizers="")
     assert "No optimiser is chosen." in texts(shown)
@@ -271,13 +293,13 @@ def test_trials_that_kept_no_evaluation_are_told_with_one_button_back(own: Path)
     assert "No evaluation was kept with these trials." in texts(shown)
     assert "45 runs of this workload name a metric" in texts(shown)
     shown.button(key=f"{PAGE}.first").click().run()
-    assert _answer(sound(shown)).startswith("Beyond batch ")
+    assert answer(sound(shown)).startswith("Beyond batch ")
 
 
 def test_trials_of_which_some_kept_nothing_are_answered_without_those(own: Path) -> None:
     lost = row(model="Net", dataset="Data", optimizer="SGD", precision="float32", seed=99,
                evaluation_metric="validation error", target_value=TARGET)  # fmt: skip
-    _made(own, lost)
+    made(own, lost)
     said = texts(show(PAGE, workload=MADE))
     assert "1 trial kept no evaluation: left out." in said
     assert "30 of 45 trials reached the target" in said
@@ -286,7 +308,7 @@ def test_trials_of_which_some_kept_nothing_are_answered_without_those(own: Path)
 def test_one_batch_size_is_no_law_and_its_points_are_drawn(own: Path) -> None:
     together(a_set(own), sweep((64,)))
     shown = show(PAGE, workload=MADE)
-    assert "Only batch 64 reached the target, and one size shows no curve" in _answer(shown)
+    assert "Only batch 64 reached the target, and one size shows no curve" in answer(shown)
     assert len(shown.get("plotly_chart")) == 1
     assert lines(shown) == []
 
@@ -304,7 +326,7 @@ def test_evaluations_no_one_can_read_are_refused_and_the_page_stands(alone: Path
     at = table.schema.get_field_index("evaluations")
     odd = table.set_column(at, table.field(at), pa.array(column, table.field(at).type))
     (a_set(alone) / "odd.parquet").write_bytes(sealed_table(odd))
-    assert "has two evaluations at step 5" in _answer(show(PAGE))
+    assert "has two evaluations at step 5" in answer(show(PAGE))
 
 
 def test_names_from_data_are_shown_as_they_are_written(alone: Path) -> None:
@@ -329,7 +351,7 @@ def test_a_metric_that_should_rise_is_followed_upwards(alone: Path) -> None:
         for r in sweep()
     ]
     together(a_set(alone), records)
-    said = _answer(show(PAGE))
+    said = answer(show(PAGE))
     assert said.startswith("Beyond batch 64 (90 %: ")
     assert said.endswith("with SGD to 97.5 % accuracy.")
 
@@ -339,5 +361,6 @@ def test_two_result_sets_of_one_workload_are_asked_apart(alone: Path) -> None:
     more = sweep(bcrit=640.0, result_set="more")
     together(a_set(alone, slug="more"), more)
     shown = show(PAGE, workload=slug("Net · Data · validation error · more"))
-    assert _answer(shown).startswith("Beyond batch 640 (90 %: ")
-    assert len(shown.selectbox(key=f"{PAGE}.workload").options) == 2
+    assert answer(shown).startswith("Beyond batch 640 (90 %: ")
+    offered = shown.selectbox(key=f"{PAGE}.workload").options
+    assert len([o for o in offered if o.startswith("Net · Data")]) == 2

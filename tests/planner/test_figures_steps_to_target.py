@@ -99,6 +99,17 @@ def test_the_best_batch_is_marked_with_its_size() -> None:
     assert not [a for a in away.layout.annotations if a.text.startswith("best batch")]
 
 
+def test_bcrit_and_the_noise_scale_are_marked_by_name_each_in_its_row() -> None:
+    borders = replace(BORDERS, critical=64.0)
+    figure = figures.steps_to_target(
+        [LINE], LIGHT_THEME, borders=borders, best_batch=80.0, noise_scale=60.0
+    )
+    rows = {a.text: a.yshift for a in figure.layout.annotations if a.yanchor == "bottom"}
+    assert set(rows) == {"best batch 80", "Bcrit 64", "noise scale 60"}
+    assert len(set(rows.values())) == 3
+    assert figure.layout.margin.t > figures.steps_to_target([LINE], LIGHT_THEME).layout.margin.t
+
+
 def test_an_optimiser_without_a_law_still_shows_its_points() -> None:
     drawn = figures.steps_to_target([NEVER], LIGHT_THEME).data
     assert [t.mode for t in drawn] == ["markers"]

@@ -142,7 +142,7 @@ def test_without_any_evaluation_there_is_a_refusal() -> None:
 
 def test_the_best_batch_and_its_time_are_those_of_goodput() -> None:
     found, where = one(), system()
-    told = time_on(found, where)
+    told = time_on(found, where.curve)
     assert told.best == best_batch(where.curve, found.curve)
     assert told.least_s == minimum_time(where.curve, found.curve)
     assert isinstance(told.best, Estimate)
@@ -151,13 +151,13 @@ def test_the_best_batch_and_its_time_are_those_of_goodput() -> None:
 
 def test_the_drawn_time_is_least_at_the_best_batch() -> None:
     found, where = one(), system()
-    drawn = time_line(found, where)
+    drawn = time_line(found, where.curve)
     assert drawn is not None
     batch, value, low, high, measured = drawn
     assert measured == (8.0, 2048.0)
     assert (low <= value).all()
     assert (value <= high).all()
-    least = time_on(found, where).least_s
+    least = time_on(found, where.curve).least_s
     assert isinstance(least, Estimate)
     assert_allclose(value.min(), float(least.value), rtol=1e-3)
     assert batch.min() == 4.0
@@ -166,13 +166,13 @@ def test_the_drawn_time_is_least_at_the_best_batch() -> None:
 
 def test_nothing_is_drawn_where_no_batch_is_known_to_both() -> None:
     apart = system(batches=(8192, 16384, 65536))
-    assert time_line(one(), apart) is None
-    assert isinstance(time_on(one(), apart).best, Refusal)
+    assert time_line(one(), apart.curve) is None
+    assert isinstance(time_on(one(), apart.curve).best, Refusal)
 
 
 def test_nothing_is_drawn_without_one_of_the_curves() -> None:
-    assert time_line(one(target=1e-4), system()) is None
-    assert time_line(one(), system(batches=(64,))) is None
+    assert time_line(one(target=1e-4), system().curve) is None
+    assert time_line(one(), system(batches=(64,)).curve) is None
 
 
 def test_the_law_is_drawn_to_twice_the_measured_batches_where_it_answers() -> None:

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
-from planner.records import run_id
+from planner.records import complete, run_id
+from planner.scaling_runs import Placement
 from planner.schema import ARROW_SCHEMA
 from planner.store import Store, commit_runs, queries, sql
 from planner.store.seal import check_sealed
@@ -497,6 +498,21 @@ def test_trials_that_are_gone_are_none(tmp_path: Path) -> None:
 def test_more_trials_than_asked_for_are_not_read(tmp_path: Path) -> None:
     store = _store(tmp_path, *rows(5, **TRIED))
     assert queries.trials(store, queries.trial_sets(store)[0], most=2).batch.size == 2
+
+
+def test_every_good_run_says_on_how_many_devices_and_nodes_it_was(tmp_path: Path) -> None:
+    alone, many = row(step_s=0.5), row(
+        step_s=0.5, accelerators_per_node=4, number_of_nodes=2, launch="one process per worker",
+        peer_to_peer=False,
+    )  # fmt: skip
+    store = _store(tmp_path, alone, many, row(status="oom", status_reason="no room", repeat=1))
+    found = queries.placements(store, "ResNet-50", "pattern not stated")
+    assert found == {
+        run_id(complete(alone)): Placement(devices=1, nodes=1, launch=None, peer_to_peer=None),
+        run_id(complete(many)): Placement(
+            devices=8, nodes=2, launch="one process per worker", peer_to_peer=False
+        ),
+    }
 
 
 def test_systems_that_were_timed_in_training_come_fewest_devices_first(tmp_path: Path) -> None:

@@ -1,0 +1,181 @@
+"""What the page Steps to target is asked: the boxes above the answer, and the view they make."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.parts import asked, reference_choice, step_times, target_rows, widgets
+from pages.parts.links import Link, as_text, slugs
+from pages.parts.step_times import StepTimes, Subject
+from pages.parts.target_lines import View
+from planner.convergence_sentences import Goal, caution_of, goal_of
+from planner.export import Record
+from planner.optimizer_curves import Comparison, compare
+from planner.placed_times import timings_of
+from planner.reference_points import CAUTION, Edition, comparison_of
+from planner.reference_tables import goal_of_reference
+from planner.store import Store
+from planner.store.queries import MOST_TRIALS
+from planner.trials import Trials, TrialSet, set_labels, target_text
+
+MOST_OPTIMIZERS: Final = 8
+NO_TRIALS: Final = "There is no evaluation curve yet."
+HOW_TO_MAKE: Final = (
+    "No result folder holds a training run with a batch size and an evaluation metric. "
+    "The sweep digits-steps-quick makes some in minutes: python -m runners converge "
+    "digits-steps-quick."
+)
+
+
+def ask(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
+    """The view of what is chosen; None where there is no workload at all."""
+    sets, editions = asked.trial_sets(shared), reference_choice.known().editions
+    labels = slugs([*set_labels(sets), *editions])
+    if not labels:
+        return None
+    if not sets:
+        st.caption(widgets.answer_text(f"{NO_TRIALS} {HOW_TO_MAKE} Until then: reference points."))
+    workload = link.one("workload", list(labels), next(iter(labels)))
+    place = list(labels).index(workload)
+    first, second = st.columns(2, vertical_alignment="bottom")
+    first.selectbox(
+        "Workload", list(labels), format_func=labels.__getitem__, key=link.key("workload")
+    )
+    if place < len(sets):
+        return _measured(link, shared, sets[place], left_out, second)
+    return _reference(link, shared, editions[labels[workload]], left_out, second)
+
+
+def _measured(
+    link: Link,
+    shared: Store,
+    of: TrialSet,
+    left_out: frozenset[str],
+    place: DeltaGenerator,
+) -> View:
+    trials = asked.trials(shared, of)
+    known = slugs(trials.optimizers)
+    chosen = link.many("optimizers", list(known), list(known)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
+    place.multiselect(
+        "Optimisers",
+        list(known),
+        key=link.key("optimizers"),
+        format_func=known.__getitem__,
+        max_selections=MOST_OPTIMIZERS,
+    )
+    target = _target(link, trials, asked.targets(shared, of))
+    names = [known[c] for c in chosen]
+    subject = Subject(trained=of.subject, optimizers=tuple(names), precision=of.precision)
+    times = step_times.offer(link, shared, subject, left_out)
+    goal = goal_of(of, trials, np.nan if target is None else target)
+    comparison = Comparison(target=np.nan if target is None else target, curves=())
+    if names and target is not None:
+        comparison = compare(trials, target, names)
+    return _view(
+        goal,
+        comparison,
+        times,
+        optimizers=trials.optimizers,
+        remarks=_about_trials(of, trials, comparison, goal),
+        sources=target_rows.set_sources(of, shared),
+        empty=_empty(of, trials, target),
+    )
+
+
+def _reference(
+    link: Link,
+    shared: Store,
+    editions: tuple[Edition, ...],
+    left_out: frozenset[str],
+    place: DeltaGenerator,
+) -> View:
+    chosen = reference_choice.choose(link, editions)
+    with place:
+        reference_choice.draw(link, editions)
+    st.caption(widgets.answer_text(reference_choice.told(chosen)))
+    comparison = comparison_of(chosen)
+    one, names = chosen.benchmark, tuple(c.optimizer for c in comparison.curves)
+    trained = " · ".join(p for p in (one.model, one.dataset) if p)
+    subject = Subject(trained=trained, optimizers=names)
+    return _view(
+        goal_of_reference(chosen),
+        comparison,
+        step_times.offer(link, shared, subject, left_out),
+        optimizers=list(names),
+        remarks=[comparison.reached, CAUTION],
+        sources=reference_choice.sources(chosen),
+        is_reference=True,
+    )
+
+
+def _view(
+    goal: Goal,
+    comparison: Comparison,
+    times: StepTimes,
+    *,
+    optimizers: list[str],
+    remarks: list[str],
+    sources: list[Record],
+    empty: tuple[str, str] = ("", ""),
+    is_reference: bool = False,
+) -> View:
+    return View(
+        goal=goal,
+        comparison=comparison,
+        times=times,
+        timings=timings_of(comparison, times.placed),
+        optimizers=optimizers,
+        remarks=[r for r in remarks if r],
+        sources=sources,
+        empty=empty,
+        is_reference=is_reference,
+    )
+
+
+def _target(link: Link, trials: Trials, known: tuple[list[float], float | None]) -> float | None:
+    """The value to reach, from the easiest to one that nothing reached; None without curves."""
+    targets, usual = known
+    offered = {f"{t:.6g}": t for t in targets}
+    if usual is None or not offered:
+        return None
+    chosen = link.one("target", list(offered), f"{usual:.6g}")
+    shares = trials.in_per_cent
+    texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}
+    if len(offered) > 1:
+        st.select_slider(
+            as_text(f"Target: {trials.metric}, from easy to strict"),
+            list(offered),
+            key=link.key("target"),
+            format_func=texts.__getitem__,
+        )
+    return offered[chosen]
+
+
+def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Goal) -> list[str]:
+    """What to know about the trials, in small print."""
+    left_out, most = int((~trials.counts).sum()), f"{MOST_TRIALS:,}"
+    told = [caution_of(comparison, goal), comparison.reached]
+    if left_out:
+        told.append(f"{_several(left_out, 'trial')} kept no evaluation: left out.")
+    if of.trials > MOST_TRIALS:
+        told.append(f"Only the first {most} of {of.trials:,} trials are used.")
+    return told
+
+
+def _empty(of: TrialSet, trials: Trials, target: float | None) -> tuple[str, str]:
+    """What to say and why where no optimiser is left: nothing is chosen, or nothing was kept."""
+    if trials.optimizers and target is not None:
+        return "No optimiser is chosen.", "No optimiser is left above."
+    return (
+        "No evaluation was kept with these trials.",
+        f"{_several(of.trials, 'run')} of this workload name a metric, but none holds its "
+        "evaluations, so no target can be asked of them.",
+    )
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
