@@ -10,10 +10,10 @@ from planner.store.folders import FURTHER, OWN
 from planner.store.sweeps import STATE
 
 SLOWEST = (
-    "browser/test_measure.py", "faults/test_runner_kills.py", "runners/test_inference.py",
-    "runners/test_real.py", "runners/test_jax.py", "runners/test_converge_child.py",
-    "runners/test_flops.py", "runners/test_feeds.py", "runners/test_late_device.py",
-    "runners/test_workloads.py",
+    "browser/test_measure.py", "runners/test_converge_child.py", "runners/test_cli.py",
+    "faults/test_runner_kills.py", "runners/test_inference.py", "runners/test_workloads.py",
+    "pages/test_measure.py", "runners/test_flops.py", "runners/test_late_device.py",
+    "runners/test_jax.py", "runners/test_real.py", "runners/test_supervise.py",
 )  # fmt: skip
 """Files of minutes. They come first, so that no worker is left alone with one at the end."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 from planner.curves import curve_sentence, curves_of
 from planner.store import Folder, Store, queries, sweeps
 from planner.store.sweeps import SweepStatus
+from runners import spec
+from tests.browser import short_runners
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, click_row, settled, widget
 from tests.browser.server import Serve, served, streamlit, uvicorn
@@ -21,10 +24,11 @@ from tests.store.sweeping import dead, told
 
 pytestmark = pytest.mark.browser
 STAND_IN = "tests/browser/stand_in_app.py"
+SHORT = "tests/browser/short_app.py"
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - that is what is tried
 PATIENCE_S = 60.0
 QUICK_MS = 600_000
-"""Far above the three minutes that the quick sweep takes on two cores: a hang is a failure."""
+"""Far above the minute that the short quick sweep takes on two cores: a hang is a failure."""
 
 
 @pytest.fixture
@@ -51,6 +55,13 @@ def real(place: Path) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def short(place: Path) -> Iterator[str]:
+    """The app as it is, on an empty folder, with a shorter quick sweep."""
+    with served(place / "results", streamlit(script=SHORT)) as url:
+        yield url
+
+
 def _open(place: Path, gate: str) -> None:
     """Let the stand-in end run `gate`."""
     (place / "state" / "gate").mkdir(parents=True, exist_ok=True)
@@ -74,31 +85,44 @@ def _click(page: Page, key: str) -> None:
     widget(page, key).get_by_role("button").click()
 
 
-def _says(page: Page, text: str, patience_ms: float = 15_000) -> None:
+def _says(page: Page, text: str | re.Pattern[str], patience_ms: float = 15_000) -> None:
     """The page comes to say so by itself: nobody clicks."""
     heading = page.get_by_test_id("stMain").get_by_role("heading", level=4).filter(has_text=text)
     expect(heading).to_be_visible(timeout=patience_ms)
 
 
-def test_the_quick_sweep_runs_from_a_click_to_its_curve(
+def test_a_quick_sweep_runs_from_a_click_to_its_curve(
+    short: str, place: Path, visit: Visit
+) -> None:
+    """For real: child processes, TensorFlow, committed runs of every block of the shipped sweep."""
+    assert _blocks(short_runners.SWEEPS) == _blocks(spec.SWEEPS)
+    page = visit(f"{short}/measure?sweep=quick")
+    _says(page, "Quick look at this machine: 5 runs to measure", PATIENCE_S * 1e3)
+    _click(page, "measure.start")
+    _says(page, "5 of 5 runs measured", QUICK_MS)
+    settled(page).get_by_role("link", name="Results of this sweep").click()
+    expect(page.get_by_text("5 of ")).to_be_visible()
+    assert _only(place).phase == "finished"
+    _curve(visit(f"{short}/measure?ticket={_only(place).ticket}"), place)
+
+
+def _blocks(sweeps_of: Path) -> list[tuple[str, str | None]]:
+    """Network and mode of each block of the quick sweep in a folder of sweeps."""
+    runs = spec.table(sweeps_of / "quick.toml")["runs"]
+    return [(block["workload"], block.get("mode")) for block in runs]
+
+
+def test_the_shipped_quick_sweep_starts_at_a_click_and_stops_at_another(
     real: str, place: Path, visit: Visit
 ) -> None:
-    """For real: child processes, TensorFlow, committed runs."""
-    page = visit(f"{real}/measure?sweep=quick")
-    _says(page, "Quick look at this machine: ", 60_000)
+    """Nothing but what is shipped: its child is stopped while it trains or is about to."""
+    page = visit(f"{real}/measure")
+    _says(page, "Quick look at this machine: 12 runs to measure", PATIENCE_S * 1e3)
     _click(page, "measure.start")
-    planned = _planned(place)
-    _says(page, f"{planned:,} of {planned:,} runs measured", QUICK_MS)
-    settled(page).get_by_role("link", name="Results of this sweep").click()
-    expect(page.get_by_text(f"{planned} of ")).to_be_visible()
-    assert _only(place).phase == "finished"
-    _curve(visit(f"{real}/measure?ticket={_only(place).ticket}"), place)
-
-
-def _planned(place: Path) -> int:
-    """How many runs there will be."""
-    _until(lambda: bool(sweeps.read_statuses(place / "state")))
-    return _only(place).planned
+    _says(page, re.compile(r"\d of 12 runs measured, "), PATIENCE_S * 1e3)
+    _until(lambda: _only(place).phase == "running")
+    _click(page, f"measure.stop.{_only(place).ticket}")
+    _says(page, re.compile(r"stopped after \d of 12 runs measured"), PATIENCE_S * 1e3)
 
 
 def _curve(page: Page, place: Path) -> None:

@@ -28,7 +28,7 @@ from tests.runners.stubs import HANG_S, case, new_mark, starts
 from tests.store.build import a_set, folder
 
 pytestmark = pytest.mark.faults
-KILLS: Final = 200 if FULL else 12
+KILLS: Final = 200 if FULL else 6
 REAL_KILLS: Final = 20 if FULL else 2
 VICTIMS: Final = ("supervisor",) * 4 + ("child",) * 3 + ("Ctrl-C", "terminate", "guard")
 """Six in ten are SIGKILL of the supervisor, as the power going is."""
@@ -220,16 +220,16 @@ def test_a_sweep_killed_again_and_again_measures_every_case_once(tmp_path: Path)
 # -- the real child: fewer kills, each of them slow ------------------------------------------------
 
 SPEC: Final = """
-title = "Two tiny runs"
+title = "Tiny runs"
 epochs = 3
 [defaults]
 workload = "mlp"
 dataset = "digits"
 train_samples = 256
-options = { units = 16 }
+options = {{ units = 16 }}
 threads = 1
 [[runs]]
-batch = [32, 64]
+batch = {batches}
 [[runs]]
 batch = 32
 engine = "fit"
@@ -237,12 +237,14 @@ feed = "PyDataset"
 workers = 2
 multiprocessing = true
 """
+BATCHES: Final = [32, 64] if FULL else [32]
+RUNS: Final = len(BATCHES) + 1
 
 
 @pytest.fixture
 def real(tmp_path: Path) -> Callable[[str], subprocess.Popen[bytes]]:
-    """Starts the command line on three runs, one of them with worker processes."""
-    (tmp_path / "tiny.toml").write_text(SPEC, encoding="utf-8")
+    """Starts the command line on tiny runs, one of them with worker processes."""
+    (tmp_path / "tiny.toml").write_text(SPEC.format(batches=BATCHES), encoding="utf-8")
     environ = {**os.environ, "EPOCHWISE_STATE": str(tmp_path / "state")}
 
     def start(mark: str) -> subprocess.Popen[bytes]:
@@ -257,12 +259,12 @@ def real(tmp_path: Path) -> Callable[[str], subprocess.Popen[bytes]]:
 def test_a_real_sweep_killed_again_and_again_measures_every_case_once(
     tmp_path: Path, real: Callable[[str], subprocess.Popen[bytes]]
 ) -> None:
-    place, counts = tmp_path / "results" / "tiny", Counts(whole_s=20.0)
+    place, counts = tmp_path / "results" / "tiny", Counts(whole_s=6.0 * RUNS)
     while counts.kills < REAL_KILLS:
         counts.sweeps += 1
         _until_done(real, place, REAL_KILLS, counts)
         ends = _ends(place)
-        assert (len(ends), _settled_once(ends)) == (3, True)
+        assert (len(ends), _settled_once(ends)) == (RUNS, True)
         assert {told[-1] for told in ends.values()} <= {"ok", "killed"}
         assert verify_folder(folder(tmp_path / "results")).problems == ()
         assert temporaries(place) == [] or FULL  # swept once they are a day old
@@ -270,7 +272,7 @@ def test_a_real_sweep_killed_again_and_again_measures_every_case_once(
     phases = Counter(s.phase for s in read_statuses(tmp_path / "state"))
     print(
         f"\nkilled real sweeps: {counts.kills} kills {dict(counts.hit)}, {counts.lives} lives, "
-        f"{counts.sweeps} sweeps of 3 runs: {counts.lost} lost, 0 twice, {counts.torn} half, "
+        f"{counts.sweeps} sweeps of {RUNS} runs: {counts.lost} lost, 0 twice, {counts.torn} half, "
         f"{counts.orphans} orphans; last phases {dict(phases)}"
     )
     assert (counts.kills, counts.lost, counts.torn) == (REAL_KILLS, 0, 0)

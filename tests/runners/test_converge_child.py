@@ -1,4 +1,4 @@
-"""The training itself, in real TensorFlow children of a few seconds each."""
+"""The training itself, in real TensorFlow children: as few as the promises need."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ seeds = 2
 target = 0.12
 [learning_rates]
 count = 3
-widenings = 2
+widenings = 1
 widen_by = 3
 [optimizers.sgd]
 lowest_rate = 0.03125
@@ -136,6 +136,10 @@ def _environment() -> dict[str, str]:
     return environment.for_child(os.environ, backend="tensorflow", threads=1, device="cpu")
 
 
+def _child() -> RunChild:
+    return supervised(dict(os.environ), timeout_s=300)
+
+
 def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries of a request
     command = [sys.executable, "-m", "runners.child.converge"]
     request = json.dumps({"groups": [{**REQUEST, **changes}]})
@@ -149,13 +153,38 @@ def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries o
     return rows
 
 
-@pytest.mark.parametrize(("workload", "options"), [("mlp", {"units": 16}),
-                                                   ("simple-cnn", {"width": 4})])  # fmt: skip
+GROUPS: Final[dict[str, dict[str, Any]]] = {
+    "adam": {"optimizer": "adam"},
+    "another batch": {"optimizer": "adam", "batch": 100},
+    "side by side": {},
+    "one by one": {"at_once": False},
+    "diverged": {"optimizer": "sgd", "rates": [0.1, 1e20]},
+}
+CNN: Final = {"workload": "simple-cnn", "options": {"width": 4}}
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def mlp() -> dict[str, Rows]:
+    """The rows of all groups of one network, trained by one child."""
+    told = _told(_child(), [{**REQUEST, **changes} for changes in GROUPS.values()])
+    return {name: told[place][-1]["rows"] for place, name in enumerate(GROUPS)}
+
+
+@pytest.fixture(scope="module")
+def cnn() -> dict[str, Rows]:
+    """The same of another network."""
+    names = ("side by side", "one by one")
+    told = _told(_child(), [{**REQUEST, **CNN, **GROUPS[name]} for name in names])
+    return {name: told[place][-1]["rows"] for place, name in enumerate(names)}
+
+
+@pytest.mark.parametrize("network", ["mlp", "cnn"])
 def test_trials_side_by_side_have_the_curves_of_trials_alone(
-    workload: str, options: dict[str, int]
+    network: str, request: pytest.FixtureRequest
 ) -> None:
-    network = {"workload": workload, "options": options}
-    together, alone = _trials(**network), _trials(**network, at_once=False)
+    rows: dict[str, Rows] = request.getfixturevalue(network)
+    together, alone = rows["side by side"], rows["one by one"]
     for a, b in zip(together, alone, strict=True):
         assert (a["learning_rate"], a["seed"]) == (b["learning_rate"], b["seed"])
         assert [e["step"] for e in a["evaluations"]] == [4, 8, 12, 16, 20, 24]
@@ -181,8 +210,8 @@ def test_updates_and_gradient_norms_are_those_of_keras() -> None:
             assert a == pytest.approx(b, rel=1e-4), name
 
 
-def test_a_diverged_trial_is_nan_with_its_step_and_harms_no_other() -> None:
-    rows = _trials(rates=[0.1, 1e20], optimizer="sgd")
+def test_a_diverged_trial_is_nan_with_its_step_and_harms_no_other(mlp: dict[str, Rows]) -> None:
+    rows = mlp["diverged"]
     assert [r["status"] for r in rows] == ["ok", "ok", "nan", "nan"]
     assert all("learning rate 1e+20" in r["status_reason"] for r in rows[2:])
     assert all(len(r["evaluations"]) == 6 for r in rows[:2])
@@ -199,7 +228,7 @@ def test_a_network_that_cannot_be_stacked_trains_one_trial_after_the_other() -> 
 def test_steps_fall_with_the_batch_and_a_cut_grid_is_widened(tmp_path: Path) -> None:
     spec = tmp_path / "small.toml"
     spec.write_text(SPEC)
-    child, said = supervised(dict(os.environ), timeout_s=300), list[str]()
+    child, said = _child(), list[str]()
     assert converge(spec, tmp_path, stand_in.FACTS, child, said.append, name="set") == 0
     rows = [r for p in (tmp_path / "set").glob("*.parquet") for r in pq.ParquetFile(p).read()
             .to_pylist()]  # fmt: skip
@@ -215,8 +244,7 @@ def test_steps_fall_with_the_batch_and_a_cut_grid_is_widened(tmp_path: Path) -> 
 
 
 def test_a_child_that_cannot_load_its_data_is_a_row_with_the_reason(tmp_path: Path) -> None:
-    run = supervised(dict(os.environ), timeout_s=300)
-    told = _told(run, [{**REQUEST, "train_samples": 100_000}])[0]
+    told = _told(_child(), [{**REQUEST, "train_samples": 100_000}])[0]
     assert told[-1]["event"] == "failed"
     assert told[-1]["status"] == "crashed"
     assert "digits holds 1,280 training samples" in told[-1]["reason"]
@@ -271,12 +299,9 @@ def test_a_group_out_of_time_is_told_so_and_the_others_go_on(tmp_path: Path) -> 
     assert told[1][-1]["reason"] == "not finished after 2 s"
 
 
-def test_groups_of_one_child_have_the_numbers_of_children_of_their_own() -> None:
+@pytest.mark.parametrize("name", ["another batch", "side by side"])
+def test_groups_of_one_child_have_the_numbers_of_children_of_their_own(
+    name: str, mlp: dict[str, Rows]
+) -> None:
     """The trace, the first weights and the variables are shared: nothing else may be."""
-    run = supervised(dict(os.environ), timeout_s=300)
-    requests = [{**REQUEST, "batch": b, "optimizer": o} for b, o in
-                ((32, "adam"), (100, "adam"), (32, "momentum"))]  # fmt: skip
-    together = _told(run, requests)
-    for place in (1, 2):
-        [alone] = _told(run, [requests[place]]).values()
-        assert together[place][-1]["rows"] == alone[-1]["rows"]
+    assert mlp[name] == _trials(**GROUPS[name])

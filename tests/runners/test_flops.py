@@ -46,15 +46,30 @@ for name, (data, options) in {NETWORKS!r}.items():
     told[name] = asdict(counted) | dict(zip(["matrix_forward", "matrix_train"], matrix))
     told[name]["normalising"] = flops.normalising(model)
     told[name]["learning"] = sum(w.shape.num_elements() for w in model.trainable_variables)
-print(json.dumps(told))
+"""
+
+
+SPEED = """
+from runners.child import gemm
+formats = ("float32", "mixed_bfloat16", "mixed_float16")
+speeds = [gemm.measure(keras.config.backend(), p, budget_s=0.02) for p in formats]
+print(json.dumps([told, speeds]))
 """
 
 
 @pytest.fixture(scope="module")
-def counted() -> dict[str, dict[str, Any]]:
+def on_tensorflow() -> tuple[dict[str, dict[str, Any]], list[float]]:
+    """Operations of every network, and how fast matrices are multiplied."""
+    told, speeds = answer(COUNTED + SPEED, "tensorflow")
+    return told, speeds
+
+
+@pytest.fixture(scope="module")
+def counted(
+    on_tensorflow: tuple[dict[str, dict[str, Any]], list[float]],
+) -> dict[str, dict[str, Any]]:
     """Every network's operations on TensorFlow, with the profiler's share of matrix products."""
-    told: dict[str, dict[str, Any]] = answer(COUNTED, "tensorflow")
-    return told
+    return on_tensorflow[0]
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -138,15 +153,21 @@ x = keras.layers.Conv1D(7, 3, padding="same")(x)
 parts = [flops.operations_of(layer) for layer in keras.Model(given, x).layers]
 inner = keras.Sequential([keras.Input((6,)), keras.layers.Dense(5), keras.layers.Dense(4)])
 outer = keras.Sequential([keras.Input((6,)), inner, keras.layers.Dense(3)])
-print(json.dumps([counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0]]))
+told = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0]]
 """
 
 
 @pytest.fixture(scope="module")
-def by_hand() -> list[Any]:
+def on_jax() -> tuple[list[Any], list[float]]:
+    """Operations counted by hand, and how fast matrices are multiplied."""
+    told, speeds = answer(BY_HAND + SPEED, "jax")
+    return told, speeds
+
+
+@pytest.fixture(scope="module")
+def by_hand(on_jax: tuple[list[Any], list[float]]) -> list[Any]:
     """A network on JAX, single layers, and models of models."""
-    told: list[Any] = answer(BY_HAND, "jax")
-    return told
+    return on_jax[0]
 
 
 def test_jax_is_counted_by_hand(by_hand: list[Any]) -> None:
@@ -168,16 +189,11 @@ def test_a_model_inside_a_model_is_counted(by_hand: list[Any]) -> None:
     assert by_hand[3] == inner + 2 * 4 * 3
 
 
-SPEED = """
-import json
-import keras
-from runners.child import gemm
-formats = ("float32", "mixed_bfloat16", "mixed_float16")
-print(json.dumps([gemm.measure(keras.config.backend(), p, budget_s=0.02) for p in formats]))
-"""
-
-
-@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
-def test_every_number_format_has_a_matrix_speed(backend: str) -> None:
+@pytest.mark.parametrize("backend", ["on_tensorflow", "on_jax"])
+def test_every_number_format_has_a_matrix_speed(
+    backend: str, request: pytest.FixtureRequest
+) -> None:
     # Slower than any machine and faster than any accelerator would be a mistake in the units.
-    assert all(1e7 < speed < 1e17 for speed in answer(SPEED, backend))
+    _, speeds = request.getfixturevalue(backend)
+    assert len(speeds) == 3
+    assert all(1e7 < speed < 1e17 for speed in speeds)

@@ -42,6 +42,50 @@ def test_every_network_has_a_data_set_of_its_task() -> None:
         assert workload.about.endswith(".")
 
 
+# -- one process a backend -----------------------------------------------------------------------
+
+Told = dict[str, Any]
+FIRST = """
+import json
+from dataclasses import replace
+import keras
+import numpy as np
+from runners.child import optimizers, synthetic
+from runners.workloads import CATALOGUE, DATASETS, build
+"""
+
+
+def _told(backend: str) -> Told:
+    """All that is asked of a backend: importing it takes longer than most answers."""
+    whole = backend == "tensorflow"
+    given = (
+        f"ROWS, SMALL = {BY_HAND if whole else SMALL_BY_HAND!r}, {SMALL if whole else SMALL_JAX!r}"
+    )
+    names = ["built", "losses", "rules", *(["refused", "pixel", "finite"] if whole else [])]
+    last = f"print(json.dumps({{n: globals()[n] for n in {names!r}}}))"
+    found: Told = answer(
+        "\n".join([given, FIRST, BUILT, TRAINED, ONCE if whole else "", last]), backend
+    )
+    return {**found, "backend": backend}
+
+
+@pytest.fixture(scope="module")
+def on_tensorflow() -> Told:
+    return _told("tensorflow")
+
+
+@pytest.fixture(scope="module")
+def on_jax() -> Told:
+    return _told("jax")
+
+
+@pytest.fixture(scope="module", params=["on_tensorflow", "on_jax"])
+def told(request: pytest.FixtureRequest) -> Told:
+    """What is built, trained and refused on each backend."""
+    found: Told = request.getfixturevalue(request.param)
+    return found
+
+
 # -- parameters, by hand -------------------------------------------------------------------------
 
 VGG = 9 * (3 * 64 + 64 * 128 + 128 * 256 + 256 * 256 + 256 * 512 + 3 * 512 * 512)
@@ -71,25 +115,22 @@ SMALL_BY_HAND = [row for row in BY_HAND if row[-1] < 3_000_000]
 """For JAX, which compiles each shape of each initialiser: the others take it half a minute."""
 
 BUILT = """
-import json
-import keras
-from runners.workloads import DATASETS, build
 keras.config.set_dtype_policy("mixed_bfloat16")
-told = []
+built = []
 for name, data, options, _ in ROWS:
     model = build(name, DATASETS[data], options)
-    told.append([model.count_params(), model.input.dtype, model.output.dtype, model.output.shape])
-print(json.dumps(told))
+    built.append([model.count_params(), model.input.dtype, model.output.dtype, model.output.shape])
+keras.config.set_dtype_policy("float32")
+keras.utils.clear_session()
 """
 
 
-@pytest.fixture(scope="module", params=["tensorflow", "jax"])
-def built(request: pytest.FixtureRequest) -> list[tuple[tuple[str, str, int], list[Any]]]:
+@pytest.fixture(scope="module")
+def built(told: Told) -> list[tuple[tuple[str, str, int], list[Any]]]:
     """Network, data set and parameters by hand; then what Keras says: parameters, types, shape."""
-    rows = BY_HAND if request.param == "tensorflow" else SMALL_BY_HAND
-    found = answer(f"ROWS = {rows!r}\n{BUILT}", request.param)
+    rows = BY_HAND if told["backend"] == "tensorflow" else SMALL_BY_HAND
     named = [(name, data, params) for name, data, _, params in rows]
-    return list(zip(named, found, strict=True))
+    return list(zip(named, told["built"], strict=True))
 
 
 def test_parameters_are_what_a_hand_counts(
@@ -116,52 +157,35 @@ SMALL = {
     "resnet8": {"width": 8}, "wide-resnet": {"k": 1, "n": 1, "kernel": 3},
     "lstm": {"units": 32}, "transformer": {"layers": 1, "width": 32},
 }  # fmt: skip
-SMALL_JAX = {name: SMALL[name] for name in ("mlp", "simple-cnn", "lstm", "transformer")}
+SMALL_JAX: dict[str, dict[str, int]] = {"mlp": {}, "simple-cnn": {}, "lstm": {}, "transformer": {}}
+"""Of the sizes that were built before: initialisers of other shapes would be compiled anew."""
 
 TRAINED = """
-import json
-from dataclasses import replace
-import keras
-import numpy as np
-from runners.child import optimizers, synthetic
-from runners.workloads import CATALOGUE, DATASETS, build
 keras.utils.set_random_seed(0)
 images = DATASETS["synthetic-cifar10"]
 tokens = replace(DATASETS["synthetic-tokens"], shape=(16,), classes=64)
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-told = {}
+losses = {}
 for name, options in SMALL.items():
     data = images if CATALOGUE[name].task == "images" else tokens
     x, y = synthetic.make(data, 256, "train", seed=0)
     model = build(name, data, options)
     model.compile(optimizers.make("adam", 0.003), loss)
-    told[name] = model.fit(x, y, batch_size=32, epochs=4, verbose=0).history["loss"]
+    losses[name] = model.fit(x, y, batch_size=32, epochs=4, verbose=0).history["loss"]
 made = [optimizers.make(name, 0.1) for name in ("sgd", "momentum", "nesterov", "adam")]
 rules = [[type(o).__name__, getattr(o, "momentum", 0), getattr(o, "nesterov", False)] for o in made]
-print(json.dumps([told, rules]))
 """
 
 
-@pytest.fixture(scope="module", params=["tensorflow", "jax"])
-def trained(request: pytest.FixtureRequest) -> tuple[dict[str, list[float]], list[list[Any]]]:
-    """The loss of each epoch by network; class, momentum and Nesterov by optimiser."""
-    small = SMALL if request.param == "tensorflow" else SMALL_JAX
-    losses, rules = answer(f"SMALL = {small!r}\n{TRAINED}", request.param)
-    assert list(losses) == list(small)
-    return losses, rules
+def test_every_network_learns_the_synthetic_samples(told: Told) -> None:
+    losses = told["losses"]
+    assert list(losses) == list(SMALL if told["backend"] == "tensorflow" else SMALL_JAX)
+    assert [name for name, seen in losses.items() if not seen[-1] < 0.95 * seen[0]] == []
 
 
-def test_every_network_learns_the_synthetic_samples(
-    trained: tuple[dict[str, list[float]], list[list[Any]]],
-) -> None:
-    assert [name for name, told in trained[0].items() if not told[-1] < 0.95 * told[0]] == []
-
-
-def test_optimisers_are_the_field_s(
-    trained: tuple[dict[str, list[float]], list[list[Any]]],
-) -> None:
+def test_optimisers_are_the_field_s(told: Told) -> None:
     assert list(OPTIMIZERS) == ["sgd", "momentum", "nesterov", "adam"]
-    assert trained[1] == [
+    assert told["rules"] == [
         ["SGD", 0.0, False],
         ["SGD", 0.9, False],
         ["SGD", 0.9, True],
@@ -172,11 +196,6 @@ def test_optimisers_are_the_field_s(
 # -- refusals and preprocessing ------------------------------------------------------------------
 
 ONCE = """
-import json
-import keras
-import numpy as np
-from runners.child import optimizers
-from runners.workloads import DATASETS, build
 def said(call, *given):
     try:
         call(*given)
@@ -195,21 +214,14 @@ sample[..., 0], sample[..., 2] = 255, 7
 first = next(layer for layer in model.layers if "rescaling" in layer.name)
 shifted = keras.ops.convert_to_numpy(keras.Model(model.input, first.output)(sample))
 logits = keras.ops.convert_to_numpy(model(sample))
-print(json.dumps([refused, shifted[0, 5, 5].tolist(), bool(np.isfinite(logits).all())]))
+pixel, finite = shifted[0, 5, 5].tolist(), bool(np.isfinite(logits).all())
 """
 
 
-@pytest.fixture(scope="module")
-def once() -> tuple[list[str], list[float], bool]:
-    """What is refused; a preprocessed pixel of ResNet-50; whether its logits are numbers."""
-    refused, pixel, finite = answer(ONCE, "tensorflow")
-    return refused, pixel, finite
-
-
 def test_a_network_that_does_not_suit_the_samples_says_so_and_what_would(
-    once: tuple[list[str], list[float], bool],
+    on_tensorflow: Told,
 ) -> None:
-    assert once[0] == [
+    assert on_tensorflow["refused"] == [
         "images of digits are 8x8; this network needs 32x32. Name another data set.",
         "images of digits are 8x8; this network needs 32x32. Name another data set.",
         "synthetic tokens holds tokens, not images. Name a set of images.",
@@ -219,9 +231,6 @@ def test_a_network_that_does_not_suit_the_samples_says_so_and_what_would(
     ]
 
 
-def test_resnet50_turns_rgb_to_bgr_and_takes_imagenet_s_mean_off(
-    once: tuple[list[str], list[float], bool],
-) -> None:
-    _, pixel, finite = once
-    assert pixel == pytest.approx([7 - 103.939, 0 - 116.779, 255 - 123.68])
-    assert finite
+def test_resnet50_turns_rgb_to_bgr_and_takes_imagenet_s_mean_off(on_tensorflow: Told) -> None:
+    assert on_tensorflow["pixel"] == pytest.approx([7 - 103.939, 0 - 116.779, 255 - 123.68])
+    assert on_tensorflow["finite"]

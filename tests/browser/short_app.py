@@ -1,0 +1,14 @@
+"""The app whose shipped sweeps are short: `streamlit run tests/browser/short_app.py`."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+import streamlit as st  # noqa: E402 - after the path is set
+
+from pages.parts import measuring  # noqa: E402
+
+measuring.COMMAND = (sys.executable, "-m", "tests.browser.short_runners")
+app = st.App(ROOT / "pages" / "shell.py")

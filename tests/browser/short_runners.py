@@ -1,0 +1,13 @@
+"""`python -m runners` as it is, except that its shipped sweeps are the short ones in `sweeps/`."""
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from runners import cli, spec
+
+SWEEPS: Final = Path(__file__).parent / "sweeps"
+
+if __name__ == "__main__":
+    spec.SWEEPS = SWEEPS  # type: ignore[misc]  # planning, running and resuming look here
+    sys.exit(cli.main(sys.argv[1:]))
