@@ -33,6 +33,13 @@ def _pages() -> dict[str, list[st.Page]]:
                 url_path="how-long",
                 visibility="hidden",
             ),
+            st.Page(
+                PAGES / "compare.py",
+                title="Compare hardware",
+                icon=":material/balance:",
+                url_path="compare",
+                help="Which accelerator, rented or bought: time, cost, how sure",
+            ),
         ],
         "Understand": [
             st.Page(
@@ -68,11 +75,11 @@ def _pages() -> dict[str, list[st.Page]]:
         ],
         "About": [
             st.Page(
-                PAGES / "about.py",
-                title="Method",
+                PAGES / "method.py",
+                title="Method & accuracy",
                 icon=":material/fact_check:",
                 url_path="method",
-                help="The formulas, what is refused and why, sources",
+                help="How wrong we were; the formulas, what is refused, sources",
             ),
         ],
     }

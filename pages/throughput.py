@@ -13,8 +13,8 @@ from pages.parts.curve_lines import lines
 from pages.parts.links import Link
 from pages.parts.state import store
 from planner import curves, figures
+from planner.curve_answers import answer_sentences, source_rows
 from planner.curves import SystemCurve
-from planner.estimate import Refusal
 from planner.export import Record, Report, csv_text, html_page
 from planner.forms import form_rows
 from planner.palette import LIGHT_THEME
@@ -58,7 +58,7 @@ def show() -> None:
 def _answer(
     link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> None:
-    sentences = _sentences(chosen)
+    sentences = answer_sentences(chosen)
     with st.container(border=True):
         st.markdown(f"#### {widgets.answer_text(sentences[0])}")
         for text in sentences[1:]:
@@ -82,28 +82,6 @@ def _answer(
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
-def _sentences(chosen: list[SystemCurve]) -> list[str]:
-    """One sentence per curve, fastest first, then the crossing of the first two good ones."""
-    good = [c for c in chosen if not isinstance(c.curve, Refusal)]
-    bad = [c for c in chosen if isinstance(c.curve, Refusal)]
-    good.sort(key=_speed, reverse=True)
-    texts = [curves.curve_sentence(c) for c in [*good, *bad]]
-    pairs = [
-        (a, b)
-        for a in good
-        for b in good
-        if a.runs[0].system != b.runs[0].system
-        and a.runs[0].pattern == b.runs[0].pattern
-        and a.runs[0].workload == b.runs[0].workload
-        and _speed(a) > _speed(b)
-    ]
-    return texts + [curves.crossover_sentence(a, b) for a, b in pairs[:2]]
-
-
-def _speed(one: SystemCurve) -> float:
-    return 0.0 if isinstance(one.curve, Refusal) else float(one.curve.asymptotic_throughput.value)
-
-
 def _charts(
     link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> None:
@@ -115,7 +93,7 @@ def _charts(
         widgets.chart(
             figures.throughput(drawn, look, log=log),
             "throughput.chart",
-            " ".join(_sentences(chosen)),
+            " ".join(answer_sentences(chosen)),
         )
         st.caption(
             "Markers are measured, lines fitted, bands 90\u00a0% for one new measurement; "
@@ -167,7 +145,7 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
     if box.open:
         with box:
             st.dataframe(
-                _sources(chosen, shared),
+                source_rows(chosen, shared.sets),
                 hide_index=True,
                 placeholder="–",
                 key="throughput.sources",
@@ -223,28 +201,10 @@ def _left_out(row: Record) -> dict[str, object]:
     return {"Left out": row["left_out"]} if row["left_out"] else {}
 
 
-def _sources(chosen: list[SystemCurve], shared: Store) -> list[Record]:
-    titles = {(s.folder, s.slug): s for s in shared.sets}
-    rows: dict[tuple[str, str], Record] = {}
-    for one in chosen:
-        for run in one.runs:
-            found = titles.get((run.folder, run.set_folder))
-            rows[(one.label, run.result_set)] = {
-                "Curve": one.label,
-                "Result set": found.title if found else run.result_set,
-                "Folder": run.folder,
-                "Basis": run.basis,
-                "Source": (found.citation or found.source) if found else run.source,
-                "Licence": run.licence,
-                "Note": run.note,
-            }
-    return list(rows.values())
-
-
 def _report(
     address: str, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> str:
-    sentences = _sentences(chosen)
+    sentences = answer_sentences(chosen)
     drawn = lines(chosen, everything, asked.suspects(shared).names)
     figure = figures.throughput(drawn, LIGHT_THEME, log=True)
     return html_page(
@@ -254,7 +214,7 @@ def _report(
             notes=sentences[1:],
             figure=figures.html(figure),
             table=curves.curve_rows(chosen),
-            sources=_sources(chosen, shared),
+            sources=source_rows(chosen, shared.sets),
             link=address,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )

@@ -1,5 +1,7 @@
-"""`python -m planner docs NAME`: print a page of the documentation that is made from the code.
+"""`python -m planner how-long|compare|curve`: what the pages answer, in a terminal or as JSON.
 
+`python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
+`python -m planner docs NAME`: print a page of the documentation that is made from the code.
 `python -m planner backtest [DIR]`: measure how wrong the product is on public data.
 """
 
@@ -15,11 +17,19 @@ from planner.docs import PAGES
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 DATA_SETS: Final = ROOT.parent / "shared" / "datasets"
+QUESTIONS: Final = {
+    "how-long": "what N epochs take on each system",
+    "compare": "which hardware, rented or bought: time, money and how sure",
+    "curve": "throughput against batch size",
+    "report": "a comparison as an HTML or PDF file to hand out",
+}
 
 
 def main(arguments: list[str]) -> int:
     """Run one command; 0 where all is well, 1 where data are missing, 2 for wrong words."""
     options = _parser().parse_args(arguments)
+    if options.command in QUESTIONS:
+        return _asked(options)
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
         return 0
@@ -38,6 +48,10 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m planner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    for name, told in QUESTIONS.items():
+        about = f"{told[0].upper()}{told[1:]}."
+        asks = commands.add_parser(name, help=told, description=about, allow_abbrev=False)
+        _add_question(asks, name)
     docs = commands.add_parser("docs", help="print docs/NAME.md")
     docs.add_argument("name", choices=sorted(PAGES))
     back = commands.add_parser(
@@ -52,8 +66,49 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
+    """The options of a command that asks; importing what answers is left until it does."""
+    from planner import asked
+    from planner.commands import report, words
+    from planner.compare.parameters import COMPARE
+
+    words.add_common(parser)
+    if name == "report":
+        report.add_arguments(parser)
+    else:
+        lists = ("workloads", "options", "accelerators") if name == "compare" else ("workloads",)
+        parser.add_argument("--list", choices=lists, help="print what can be asked of, and stop")
+    if name in ("report", "compare"):
+        parser.add_argument(
+            "--anyway",
+            action="store_true",
+            help="answer what is left of a question that no longer fits the data",
+        )
+    tables = {"how-long": asked.HOW_LONG, "curve": asked.CURVE}
+    words.add_parameters(parser, tables.get(name, COMPARE))
+
+
+def _asked(options: argparse.Namespace) -> int:
+    from planner.commands import ask, report, words
+
+    run = {
+        "how-long": ask.run_how_long,
+        "curve": ask.run_curve,
+        "compare": ask.run_compare,
+        "report": report.run_report,
+    }[options.command]
+    try:
+        return run(options)
+    except words.WrongWordsError as error:
+        words.tell(str(error))
+        return words.WRONG_WORDS
+    except words.NoDataError as error:
+        words.tell(str(error))
+        return words.REFUSED
+
+
 def _print_choices(read: Read) -> int:
-    from planner.backtest.choice import choices
+    from planner.backtest.chosen import choices
 
     for choice in choices(read):
         sys.stdout.write(
@@ -65,7 +120,7 @@ def _print_choices(read: Read) -> int:
 
 def _backtest(read: Read, into: Path) -> int:
     from planner.backtest import all_rows
-    from planner.backtest.choice import choices
+    from planner.backtest.chosen import choices
     from planner.backtest.constants import constants_page
     from planner.backtest.tables import accuracy_page
     from planner.store.files import write_whole

@@ -14,16 +14,18 @@ import pytest
 
 ROOT: Final = Path(__file__).parent.parent
 ROOMS: Final = {
-    "app": {"pages", "planner"},
+    "app": {"api", "pages", "planner"},
+    "api": {"api", "planner"},
     "pages": {"pages", "planner"},
     "planner": {"planner"},
     "runners": {"runners", "planner"},
     "data": {"planner"},
 }
-"""Each room and the rooms it may know of: pages -> planner <- runners."""
+"""Each room and the rooms it may know of: pages, api -> planner <- runners."""
 NEVER: Final = {
     "app": {"tensorflow", "keras", "plotly", "duckdb"},
     "pages": {"tensorflow", "keras", "plotly", "duckdb"},
+    "api": {"tensorflow", "keras", "plotly", "duckdb", "streamlit"},
     "planner": {"tensorflow", "keras", "streamlit"},
     "runners": {"streamlit", "plotly", "duckdb"},
     "data": {"tensorflow", "keras", "streamlit", "plotly", "duckdb"},
@@ -140,7 +142,7 @@ def test_only_the_measured_child_imports_a_framework(room: str, path: Path) -> N
 @pytest.mark.parametrize(
     ("rooms", "absent"),
     [
-        (("planner",), {"streamlit", "tensorflow", "keras"}),
+        (("planner", "api"), {"streamlit", "tensorflow", "keras"}),
         (("planner", "runners", "pages"), {"tensorflow", "keras", "jax", "torch"}),
     ],
 )

@@ -17,7 +17,8 @@ from planner.effect_tables import effects_of
 from planner.effects import FactorEffect
 from planner.forms import FormRun
 from planner.runs import Run
-from planner.store import Store, queries
+from planner.scaling_runs import Placement
+from planner.store import Store, facts, queries
 from planner.store.queries import TimedSystem
 from planner.suspects import Flag, by_run, left_out, named
 from planner.suspects import suspects as all_flags
@@ -75,6 +76,11 @@ def trials(shared: Store, of: TrialSet) -> Trials:
     return _once(shared, ("trials", of), lambda: queries.trials(shared, of))
 
 
+def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
+    """As `planner.store.facts.trial_set_of`."""
+    return _once(shared, ("trials of", workload), lambda: facts.trial_set_of(shared, workload))
+
+
 def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:
     """As `planner.trials.targets_of` and `planner.trials.usual_target`."""
     known = trials(shared, of)
@@ -84,6 +90,12 @@ def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:
 def timed_systems(shared: Store) -> list[TimedSystem]:
     """As `planner.store.queries.timed_systems`."""
     return _once(shared, "timed systems", lambda: queries.timed_systems(shared))
+
+
+def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placement]:
+    """As `planner.store.queries.placements`."""
+    question = ("placements", workload, pattern)
+    return _once(shared, question, lambda: queries.placements(shared, workload, pattern))
 
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:

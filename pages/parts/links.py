@@ -37,6 +37,11 @@ class Link:
         self._carried: Parameters = {}
         self._given = self._read()
 
+    @property
+    def given(self) -> Parameters:
+        """What the page began with: the link's values, or those it was left with."""
+        return self._given
+
     def key(self, name: str) -> str:
         """The widget key of parameter `name`."""
         return f"{self.page}.{name}"
@@ -173,8 +178,8 @@ class Link:
 
     def adopt(self, parameters: Parameters) -> None:
         """Show another state of the page: from a button's callback, or before any widget."""
-        for key in [k for k in st.session_state if str(k).startswith(f"{self.page}.")]:
-            del st.session_state[key]
+        for name in {*_memory(self.page).get("values", {}), *self._defaults}:
+            st.session_state.pop(self.key(name), None)
         kept = {name: list(values) for name, values in parameters.items()}
         self._given = kept
         _memory(self.page)["adopted"] = kept
@@ -183,6 +188,10 @@ class Link:
         """Carry parameters along whose widgets this view does not draw."""
         kept = _memory(self.page).get("written") or self._given
         self._carried = {n: kept[n] for n in names if n in kept}
+
+    def ignore(self, *names: str) -> None:
+        """Let parameters go that mean nothing in this view, without a word."""
+        self._given = {n: v for n, v in self._given.items() if n not in names}
 
     def write(self) -> None:
         """Put every value that is not a default into the URL, and say what the link got wrong."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
 from pages.parts import asked, widgets
 from pages.parts.links import Link, slugs
-from planner.estimate import Estimate
-from planner.how_long import EPOCHS, MOST_EPOCHS, QUICK, Option, options_of, total_time
-from planner.steadiness import SHORTEST
+from planner.how_long import EPOCHS, MOST_EPOCHS, QUICK, Option
 from planner.store import Store
+from planner.usual import MOST_CHOSEN, MOST_LINES, offered, usual_options, with_epochs
 
-MOST_LINES: Final = 12
-MOST_CHOSEN: Final = MOST_LINES - 1
-"""The one that all are compared with is drawn as well."""
-PREFERRED: Final = 5
+__all__ = ["MOST_CHOSEN", "MOST_LINES", "Chosen", "draw", "usual_options"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,20 +73,14 @@ def draw(link: Link, shared: Store) -> Chosen | None:
         max_selections=MOST_CHOSEN,
     )
     listed = list(dict.fromkeys([*chosen, baseline])) if chosen else []
-    whole = {s: _with_epochs(shared, by_slug[s]) for s in {*listed, baseline}}
+    times = partial(asked.epoch_times, shared)
+    whole = {s: with_epochs(by_slug[s], times) for s in {*listed, baseline}}
     return Chosen(
         options=options,
         ranked=[whole[s] for s in listed],
         baseline=whole[baseline],
         epochs=epochs,
     )
-
-
-def _with_epochs(shared: Store, option: Option) -> Option:
-    """With its single epochs where there are enough to show that they are of several kinds."""
-    if option.epoch_s or (option.run.epochs_measured or 0) <= 2 * SHORTEST:
-        return option
-    return replace(option, epoch_s=asked.epoch_times(shared, option.run.run_id))
 
 
 def _epochs(link: Link) -> int:
@@ -118,27 +108,4 @@ def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
     """The workload's runs; single epochs are fetched only where the summary does not hold them."""
     runs = asked.runs_of(shared, workload, pattern)
     widgets.cut_short(runs)
-    bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
-    kept = {r.run_id: asked.epoch_times(shared, r.run_id) for r in bare if r.status == "ok"}
-    return options_of(runs, kept)
-
-
-def usual_options(by_slug: dict[str, Option]) -> list[str]:
-    """Systems shown before anyone chooses.
-
-    Of each system the smallest and the largest batch, then what lies between while there are
-    few; those with an answer first.
-    """
-    good = [s for s, o in by_slug.items() if isinstance(total_time(o, EPOCHS), Estimate)]
-    pool = good or list(by_slug)
-    groups: dict[str, list[str]] = {}
-    for s in pool:
-        groups.setdefault(by_slug[s].run.system, []).append(s)
-    picked: list[str] = []
-    for members in groups.values():
-        picked += [members[0], members[-1]]
-    for members in sorted(groups.values(), key=len, reverse=True):
-        picked += [members[len(members) * k // 4] for k in (2, 3, 1)]
-    most = min(max(PREFERRED, len(groups)), MOST_CHOSEN)
-    wanted = list(dict.fromkeys(picked))[:most]
-    return [s for s in by_slug if s in wanted]
+    return offered(runs, partial(asked.epoch_times, shared))

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.parts import asked
 from pages.parts.links import Link, slugs
 from planner.store import Store
+from planner.suspect_filter import ANY, NONE, narrowed
 from planner.suspects import NAMES, Flag
 
 TITLES: Final = {
@@ -27,9 +28,6 @@ TITLES: Final = {
     "folder": "Folder",
     "suspect": "Suspect",
 }
-ANY: Final = "any"
-NONE: Final = "none"
-"""What the filter on suspect runs offers beside the names of the flags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +47,13 @@ def draw(link: Link, shared: Store) -> Chosen:
     chosen = {f: link.many(f, list(t), []) for f, t in tables.items()}
     by_facet = {f: [tables[f][s] for s in picked] for f, picked in chosen.items()}
     others = {f: v for f, v in by_facet.items() if f != "suspect"}
-    narrowed = _narrowed(flags, by_facet["suspect"])
+    left_by_flags = narrowed(flags, by_facet["suspect"])
     flagged = asked.which(shared, others | {"only": sorted(flags)}) if flags else []
     of_suspects = _counted(flags, flagged, asked.count(shared, others))
-    counts = asked.facets(shared, others | narrowed) | {"suspect": of_suspects}
+    counts = asked.facets(shared, others | left_by_flags) | {"suspect": of_suspects}
     _draw({f: t for f, t in tables.items() if len(t) > 1 or chosen[f]}, counts, link)
-    left = {*flagged} & {*narrowed.get("only", flagged)} - {*narrowed.get("but", ())}
-    return Chosen(filters=others | narrowed, by_facet=by_facet, suspects=len(left))
+    left = {*flagged} & {*left_by_flags.get("only", flagged)} - {*left_by_flags.get("but", ())}
+    return Chosen(filters=others | left_by_flags, by_facet=by_facet, suspects=len(left))
 
 
 def _draw(
@@ -70,16 +68,6 @@ def _names(flags: Iterable[Sequence[Flag]]) -> list[str]:
     """The names that some run was flagged with, in their usual order."""
     found = {flag.name for own in flags for flag in own}
     return [name for name in NAMES if name in found]
-
-
-def _narrowed(flags: Mapping[str, Sequence[Flag]], chosen: Sequence[str]) -> dict[str, list[str]]:
-    """Which runs the choice of flags leaves, as the store is asked for them."""
-    if not chosen:
-        return {}
-    wanted = [r for r, own in flags.items() if ANY in chosen or {f.name for f in own} & {*chosen}]
-    if NONE not in chosen:
-        return {"only": sorted(wanted)}
-    return {"but": sorted(set(flags).difference(wanted))}
 
 
 def _counted(

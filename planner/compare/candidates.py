@@ -95,7 +95,9 @@ def usual(candidates: Iterable[Candidate], job: Job, most: int = BEGIN_WITH) -> 
     measured = _one_per_system(mine)
     paid = [c for c in measured if c.way != "own" or c.source == OWN_ENTRY]
     chosen = (paid or measured)[: most // 2]
-    rest = [c for c in every if c not in mine and not _spot(c) and _fits(c, job)]
+    ids = {c.id for c in mine}
+    rest = [c for c in every if c.id not in ids and not _spot(c) and _fits(c, job)]
+    rest = [c for c in rest if _price_of_peak(c, job.precision) < math.inf] or rest
     rest.sort(key=lambda c: (c.stale, c.hardware.count, _price_of_peak(c, job.precision)))
     bought = [c for c in rest if c.way == "buy"][:1]
     rented = _distinct([c for c in rest if c.way == "rent"])

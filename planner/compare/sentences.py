@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from planner.compare.reckon import DECIDED, Comparison, Row, better
+from planner.compare.reckon import DECIDED, LIKELY_IN_TIME, Comparison, Row, better
 from planner.compare.rent_or_buy import RentOrBuy
 from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
 from planner.cost.display import DOLLARS
@@ -15,6 +15,8 @@ from planner.estimate import Estimate, Refusal
 _VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using the"}
 HOUR_S: Final = 3600.0
 IN_HOURS_S: Final = 10.0 * HOUR_S
+ALMOST_SURE: Final = 0.995
+"""Above it a probability is told as certainty: 4,096 draws say no more."""
 
 
 def sentence(told: Comparison, display: Display = DOLLARS) -> str:
@@ -47,18 +49,15 @@ def buying(found: RentOrBuy) -> str:
     use = found.use.utilisation
     runs = ""
     if isinstance(found.runs_per_month, Estimate):
-        runs = f", or {_count(found.runs_per_month)} such runs a month"
-    return (
-        f"{what}: pays off above {_share(use.value)} utilisation "
-        f"({_share(use.low)} to {_share(use.high)}){runs}."
-    )
+        runs = f", or from {_count(found.runs_per_month)} such runs a month on"
+    return f"{what}: pays off above {_share(use.value)} utilisation ({_between(use)}){runs}."
 
 
 def time_with_interval(time: Estimate) -> str:
     """'14 h 2 min (90 %: 12 h to 17 h)'; minutes are left out where nobody counts them."""
     low, high = (_duration(float(end)) for end in (time.low, time.high))
-    level = f"{time.level:.0%}".replace("%", " %")
-    return f"{_duration(float(time.value))} ({level}: {low} to {high})"
+    level, value = f"{time.level:.0%}".replace("%", " %"), _duration(float(time.value))
+    return value if low == high == value else f"{value} ({level}: {low} to {high})"
 
 
 def assumed_lines(told: Comparison) -> list[str]:
@@ -85,15 +84,20 @@ def assumed_lines(told: Comparison) -> list[str]:
 def _against(told: Comparison, leader: Row) -> str:
     """How likely it is better than the next one that is something else."""
     order = told.question.wanted.order
-    rest = [r for r in told.answered if r is not leader]
+    rest = [r for r in told.answered if r is not leader and _keeps(r) == _keeps(leader)]
     if not rest:
         return ""
     chance = better(leader, rest[0], order)
     what = "cheaper" if order == "cost" else "faster"
-    sure = "surely" if chance > 0.995 else f"{chance:.0%} likely".replace("%", " %")
+    sure = "surely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
     if chance < DECIDED:
         sure = f"only {sure}"
     return f", {sure} {what} than {_lower(rest[0].candidate.label)}"
+
+
+def _keeps(row: Row) -> bool:
+    """Whether it more likely keeps to deadline and budget than not; only equals are compared."""
+    return row.in_time is None or row.in_time >= LIKELY_IN_TIME
 
 
 def _in_time(told: Comparison, leader: Row) -> str:
@@ -105,7 +109,12 @@ def _in_time(told: Comparison, leader: Row) -> str:
         limits.append("in time")
     if wanted.budget_usd is not None:
         limits.append("within the budget")
-    return f"; {' and '.join(limits)} with {leader.in_time:.0%} probability".replace("%", " %")
+    kept = " and ".join(limits)
+    if leader.in_time > ALMOST_SURE:
+        return f"; surely {kept}"
+    if leader.in_time < 1.0 - ALMOST_SURE:
+        return f"; hardly ever {kept}"
+    return f"; {kept} with {leader.in_time:.0%} probability".replace("%", " %")
 
 
 def _does(told: Comparison) -> str:
@@ -136,10 +145,18 @@ def _share(value: object) -> str:
     return "more than all" if share > 1.0 else f"{share:.0%}".replace("%", " %")
 
 
+def _between(use: Estimate) -> str:
+    """'37 % to 80 %'; where the year may have too few hours: 'at least 9 %, perhaps never'."""
+    if float(use.high) > 1.0:
+        return f"at least {_share(use.low)}, perhaps never"
+    return f"{_share(use.low)} to {_share(use.high)}"
+
+
 def _count(runs: Estimate) -> str:
     value, low = (_number(float(end)) for end in (runs.value, runs.low))
     high = float(runs.high)
-    return f"{value} ({low} to {_number(high)})" if high < math.inf else f"{value} (or never)"
+    known = high < math.inf
+    return f"{value} ({low} to {_number(high)})" if known else f"{value} (perhaps never)"
 
 
 def _number(count: float) -> str:

@@ -4,7 +4,12 @@ Observed points are markers, fits are lines, bands take the line's colour, and w
 the measurements is dashed and grey. Labels stand at the line ends, pushed apart where lines meet.
 """
 
+from planner.figures.compare_rent_or_buy import UseAxes, UseLine, rent_or_buy
+from planner.figures.compare_time_cost import BASIS_SYMBOLS, Bounds, Spot, time_cost
+from planner.figures.compare_tornado import Bar, tornado
 from planner.figures.frame import CONFIG, html
+from planner.figures.method import Share, efficiency, interval_of_epochs, unlike_neighbours
+from planner.figures.method_dots import Dot, Scale, dots
 from planner.figures.run import epoch_times
 from planner.figures.steps_to_target import (
     Borders,
@@ -17,18 +22,34 @@ from planner.figures.throughput import Points, ThroughputLine, residuals, throug
 from planner.figures.total_time import TimeLine, total_time
 
 __all__ = [
+    "BASIS_SYMBOLS",
     "CONFIG",
+    "Bar",
     "Borders",
+    "Bounds",
+    "Dot",
     "Points",
+    "Scale",
+    "Share",
+    "Spot",
     "StepsLine",
     "TargetTimeLine",
     "ThroughputLine",
     "TimeLine",
+    "UseAxes",
+    "UseLine",
+    "dots",
+    "efficiency",
     "epoch_times",
     "html",
+    "interval_of_epochs",
+    "rent_or_buy",
     "residuals",
     "steps_to_target",
     "throughput",
+    "time_cost",
     "time_to_target",
+    "tornado",
     "total_time",
+    "unlike_neighbours",
 ]

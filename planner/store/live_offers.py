@@ -7,6 +7,7 @@ providers' collected price lists, so nothing asks by itself: somebody has to pre
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -26,6 +27,11 @@ class LiveOffers:
 
     offers: tuple[Offer, ...]
     left_out: tuple[str, ...] = ()
+
+
+def has_library() -> bool:
+    """Whether anybody could be asked at all."""
+    return importlib.util.find_spec("gpuhunt") is not None
 
 
 def live_offers(

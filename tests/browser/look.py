@@ -20,11 +20,12 @@ ARGUMENTS: Final = (
 PAGES: Final = {
     "": "How long?",
     "how-long": "How long?",
+    "compare": "Compare hardware",
     "throughput": "Throughput",
     "steps-to-target": "Steps to target",
     "results": "Results",
     "measure": "Measure",
-    "method": "Method",
+    "method": "Method & accuracy",
 }
 """Every address of the app, with its title."""
 

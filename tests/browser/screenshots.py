@@ -29,7 +29,7 @@ VIEWS: Final = {
 KINDS: Final = {"": (1280, "light"), "-dark": (1280, "dark"), "-400px": (400, "light")}
 MOST_BYTES: Final = 300_000
 _TALLEST: Final = 3000
-_CHARTED: Final = {"how-long", "throughput", "steps-to-target"}
+_CHARTED: Final = {"how-long", "throughput", "steps-to-target", "method"}
 
 
 def main(folder: Path) -> int:

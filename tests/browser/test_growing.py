@@ -43,8 +43,8 @@ def test_a_run_committed_while_the_app_runs_is_seen_on_the_next_rerun(
 def _rerun(page: Page) -> None:
     """What a person does: look at another page and come back."""
     menu = page.get_by_test_id("stSidebarNav")
-    menu.get_by_text("Method").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Method")
+    menu.get_by_text("Method & accuracy").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Method & accuracy")
     menu.get_by_text("Results").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Results")
     settled(page)

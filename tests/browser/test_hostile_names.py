@@ -141,7 +141,7 @@ def _workload_name(store: Store) -> str:
     return next(name for name in queries.workloads(store) if name.startswith(MODEL))
 
 
-@pytest.mark.parametrize("address", ["results?folder=yours", "method"])
+@pytest.mark.parametrize("address", ["results?folder=yours", "method?section=sources"])
 def test_lists_show_names_as_they_are_written(
     hostile: tuple[str, Path], visit: Visit, address: str
 ) -> None:

@@ -19,11 +19,12 @@ SHELL = state.ROOT / "pages" / "shell.py"
 PAGES = {
     "": "How long?",
     "how-long": "How long?",
+    "compare": "Compare hardware",
     "throughput": "Throughput",
     "steps-to-target": "Steps to target",
     "results": "Results",
     "measure": "Measure",
-    "method": "Method",
+    "method": "Method & accuracy",
 }
 """Every address of the app, with its title."""
 

@@ -47,14 +47,26 @@ def _page() -> None:
     link.number("number", 1, 100, 7)
     link.flag("flag", default=False)
     link.text("text", "[0-9]{3}")
+    link.decimal("share", 0.0, 1e6, 0.5)
+    link.decimal("maybe", 0.0, 10.0, None)
+    link.words("words", "hello", 12)
+    link.day("day")
+    link.texts("texts", 3)
     st.selectbox("One", ["a", "b"], key=link.key("one"))
     st.multiselect("Many", ["c", "d", "e", "f"], key=link.key("many"), max_selections=3)
     st.number_input("Number", 1, 100, key=link.key("number"))
     st.toggle("Flag", key=link.key("flag"))
+    st.number_input("Share", 0.0, 1e6, key=link.key("share"))
+    st.number_input("Maybe", 0.0, 10.0, value=None, key=link.key("maybe"))
+    st.text_input("Words", key=link.key("words"))
+    st.date_input("Day", value=None, key=link.key("day"))
+    st.button("Put", key="put", on_click=lambda: link.put("texts", ["x|1", "y"]))
+    st.button("Adopt", key="adopt", on_click=lambda: link.adopt({"one": ["b"], "share": ["2.5"]}))
     st.button("Reset", key="reset", on_click=lambda: link.forget("number", "many"))
     link.write()
     link.tell()
-    st.json({"values": {n: st.session_state[link.key(n)] for n in link._defaults}})
+    values = {n: st.session_state[link.key(n)] for n in link._defaults}
+    st.json({"values": values | {"day": str(values["day"])}})
 
 
 def _opened(**link: str | list[str]) -> AppTest:
@@ -79,7 +91,10 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-DEFAULTS = {"one": "a", "many": ["c", "d"], "number": 7, "flag": False, "text": None}
+DEFAULTS = {
+    "one": "a", "many": ["c", "d"], "number": 7, "flag": False, "text": None, "share": 0.5,
+    "maybe": None, "words": "hello", "day": "None", "texts": [],
+}  # fmt: skip
 
 
 def test_without_a_link_every_value_is_its_default_and_the_address_is_bare() -> None:
@@ -90,9 +105,13 @@ def test_without_a_link_every_value_is_its_default_and_the_address_is_bare() -> 
 
 
 def test_a_link_sets_every_kind_of_value() -> None:
-    page = _opened(one="b", many=["e", "c"], number="42", flag="on", text="123")
+    page = _opened(
+        one="b", many=["e", "c"], number="42", flag="on", text="123", share="0.25", maybe="1e-2",
+        words="two words", day="2026-11-21", texts=["a|1", "b"],
+    )  # fmt: skip
     assert _values(page) == {
-        "one": "b", "many": ["e", "c"], "number": 42, "flag": True, "text": "123"
+        "one": "b", "many": ["e", "c"], "number": 42, "flag": True, "text": "123", "share": 0.25,
+        "maybe": 0.01, "words": "two words", "day": "2026-11-21", "texts": ["a|1", "b"],
     }  # fmt: skip
     assert not page.warning
 
@@ -123,6 +142,20 @@ BAD = [
     ("number", "", "number: “” is not a whole number from 1 to 100."),
     ("flag", "yes", "flag: “yes” is not on or off."),
     ("text", "12", "text: “12” is not of that form."),
+    ("share", "abc", "share: “abc” is not a number from 0 to 1,000,000."),
+    ("share", "-1", "share: “-1” is not a number from 0 to 1,000,000."),
+    ("share", "1000000.1", "share: “1000000.1” is not a number from 0 to 1,000,000."),
+    ("share", "nan", "share: “nan” is not a number from 0 to 1,000,000."),
+    ("share", "inf", "share: “inf” is not a number from 0 to 1,000,000."),
+    ("share", "1e400", "share: “1e400” is not a number from 0 to 1,000,000."),
+    ("share", "٧.٥", "share: “٧.٥” is not a number from 0 to 1,000,000."),
+    ("share", "", "share: “” is not a number from 0 to 1,000,000."),
+    ("maybe", "11", "maybe: “11” is not a number from 0 to 10."),
+    ("words", "far too many words", "words: “far too many words” is not a line of at most 12"),
+    ("words", "a\u202eb", "words: “ab” is not a line of at most 12 letters."),
+    ("words", "", "words: “” is not a line of at most 12 letters."),
+    ("day", "2026-02-30", "day: “2026-02-30” is not a day, as in 2026-11-21."),
+    ("day", "21.11.2026", "day: “21.11.2026” is not a day, as in 2026-11-21."),
 ]
 
 
@@ -187,6 +220,41 @@ def test_going_back_to_the_bare_address_shows_the_defaults() -> None:
     page = _opened(number="42")
     page.query_params.clear()
     assert _values(page.run()) == DEFAULTS
+
+
+@pytest.mark.parametrize(("value", "text"), [(72.0, "72"), (0.1, "0.1"), (123456.75, "123456.75")])
+def test_a_decimal_number_is_written_as_short_as_it_can_be(value: float, text: str) -> None:
+    page = _opened()
+    page.number_input(key="try.share").set_value(value).run()
+    assert _address(page) == {"share": [text]}
+    assert _values(_opened(share=text))["share"] == value
+
+
+def test_a_number_that_is_emptied_leaves_the_address() -> None:
+    page = _opened(maybe="2")
+    page.number_input(key="try.maybe").set_value(None).run()
+    assert _values(page)["maybe"] is None
+    assert _address(page) == {}
+
+
+def test_values_without_a_widget_are_put_by_a_button_and_travel() -> None:
+    page = _opened()
+    page.button(key="put").click().run()
+    assert _address(page) == {"texts": ["x|1", "y"]}
+
+
+def test_more_values_than_are_used_are_told() -> None:
+    page = _opened(texts=["a", "b", "c", "d"])
+    assert _values(page)["texts"] == ["a", "b", "c"]
+    assert "texts: 4 values; the first 3 are used." in texts(page)
+
+
+def test_another_state_can_be_adopted_whole() -> None:
+    page = _opened(number="42", flag="on", words="mine")
+    page.button(key="adopt").click().run()
+    assert _values(page) == DEFAULTS | {"one": "b", "share": 2.5}
+    assert _address(page) == {"one": ["b"], "share": ["2.5"]}
+    assert not page.warning
 
 
 def test_a_page_is_as_it_was_left_when_one_comes_back_by_the_menu() -> None:

@@ -1,0 +1,1 @@
+"""The HTTP interface: what the pages answer, for programs. It knows the planner and Starlette."""

@@ -1,0 +1,96 @@
+"""Compare hardware: which accelerator, rented or bought, for how long and for how much."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+from pages.parts import (
+    compare_answer,
+    compare_assumed,
+    compare_catalog,
+    compare_charts,
+    compare_deadline,
+    compare_inputs,
+    compare_next,
+    compare_options,
+    compare_saved,
+    compare_state,
+    compare_table,
+    widgets,
+)
+from pages.parts.compare_state import Told
+from pages.parts.links import Link
+from pages.parts.state import store
+from planner.compare.reckon import Comparison
+from planner.store import Store
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("compare")
+    shared = store()
+    begins = now()
+    st.title("Compare hardware")
+    compare_saved.begin(link)
+    compare_inputs.draw(link, shared)
+    chosen = compare_options.draw(link, shared)
+    with widgets.actions():
+        compare_options.own_entry(link, shared)
+        compare_deadline.draw(link, begins)
+        compare_saved.draw(link)
+    compare_assumed.draw(link)
+    told = _told(link, shared, chosen)
+    if told is None or told.answered.comparison is None:
+        _empty(link, shared, told, chosen)
+    else:
+        _answered(link, told, told.answered.comparison, begins)
+    compare_catalog.draw(told)
+    link.write()
+
+
+def now() -> datetime:
+    """When work would begin: now, on the clock of whoever looks at the page."""
+    try:
+        zone: ZoneInfo | None = ZoneInfo(str(st.context.timezone)) if st.context.timezone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zone = None
+    return datetime.now(UTC).astimezone(zone or UTC).replace(second=0, microsecond=0)
+
+
+def _told(link: Link, shared: Store, chosen: list[str] | None) -> Told | None:
+    """The answer; None where nobody can say what is asked, or nothing is chosen."""
+    return compare_state.told(shared, link.parameters()) if chosen else None
+
+
+def _answered(link: Link, told: Told, comparison: Comparison, begins: datetime) -> None:
+    compare_charts.declare(link)
+    compare_table.declare(link, comparison)
+    link.tell()
+    compare_answer.problems(told)
+    compare_saved.since(link, told)
+    sentence = compare_answer.draw(link, told, comparison, begins)
+    with st.grid(2, min_column_width=380):  # side by side where the names have room
+        compare_charts.time_and_cost(told, comparison, sentence)
+        compare_charts.rent_and_buy(link, told, comparison)
+    compare_table.draw(link, told, comparison, begins)
+    with st.grid(2, min_column_width=380):
+        compare_charts.what_matters(told, comparison)
+        compare_next.draw(comparison)
+    compare_answer.how_sure(comparison)
+    compare_table.sources(comparison)
+
+
+def _empty(link: Link, shared: Store, told: Told | None, chosen: list[str] | None) -> None:
+    """No answer: nothing is chosen, the description is not complete, or there is nothing at all."""
+    link.keep("options", "baseline", "view", "show", "chart", "own")
+    link.tell()
+    if told is not None:
+        compare_answer.problems(told)
+    compare_next.nothing(link, shared, chosen)
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,118 @@
+"""What nobody measured and everybody has to assume: a field each, with its reason, and currency."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Final
+
+import streamlit as st
+
+from pages.parts import compare_state, widgets
+from pages.parts.compare_inputs import required
+from pages.parts.links import Link
+from planner.catalog import Catalog, tariff_of
+from planner.compare.assumptions import TOLD, Assumptions
+
+_GROUPS: Final = {
+    "Electricity": ("tariff_usd_per_kwh", "kg_co2_per_kwh", "pue", "host_watts_share"),
+    "A machine that is bought": (
+        "host_price_share", "life_years", "residual_share", "rate_of_capital", "upkeep_share",
+        "other_hours_per_month",
+    ),
+    "A machine that is rented": (
+        "startup_s", "egress_usd", "interruptions_per_hour", "lost_work_s", "restart_s",
+    ),
+    "Doubts": ("price_doubt", "stale_price_doubt", "capital_doubt"),
+}  # fmt: skip
+"""All fields of `Assumptions` but the runs a month, which stand above."""
+_OF_COUNTRY: Final = ("tariff_usd_per_kwh", "kg_co2_per_kwh")
+_MOST_RATE: Final = 1e9
+
+
+def declare(link: Link) -> None:
+    """First values of all fields, whether the box is open or not."""
+    usual = Assumptions()
+    for field in fields(Assumptions):
+        told, default = TOLD[field.name], getattr(usual, field.name)
+        if default is None:
+            link.decimal(field.name, told.least, told.most, None)
+        elif field.name != "runs_per_month":
+            required(link, field.name, told.least, told.most, default)
+    tariffs = compare_state.catalog().catalog.tariffs
+    link.one("country", ["", *(t.id for t in tariffs)], "")
+    link.words("currency", "USD", 3)
+    link.decimal("rate", 1e-6, _MOST_RATE, None)
+    link.day("rate_as_of")
+    required(link, "tax", 0.0, 100.0, 0.0)
+
+
+def draw(link: Link) -> None:
+    """The folded box."""
+    declare(link)
+    box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
+    if not box.open:
+        return
+    with box:
+        _money(link)
+        for title, names in _GROUPS.items():
+            st.markdown(f"**{title}**")
+            with st.grid(3, min_column_width=220):
+                for name in names:
+                    _field(link, name, compare_state.catalog().catalog)
+        st.button(
+            "Back to the defaults",
+            key="compare.defaults",
+            icon=":material/undo:",
+            on_click=lambda: link.forget(*(n for names in _GROUPS.values() for n in names)),
+        )
+
+
+def _field(link: Link, name: str, catalog: Catalog) -> None:
+    told, default = TOLD[name], getattr(Assumptions(), name)
+    country = st.session_state[link.key("country")]
+    tariff = tariff_of(catalog, country) if country and name in _OF_COUNTRY else None
+    price = tariff.price_usd_per_kwh if tariff and name == "tariff_usd_per_kwh" else None
+    carbon = tariff.carbon_kg_per_kwh if tariff and name == "kg_co2_per_kwh" else None
+    given = price if price is not None else carbon
+    unit = "" if told.unit == "1" else f" ({told.unit})"
+    label = f"{told.words}{unit}"
+    if given is not None:  # what is typed into the field counts again without the country
+        st.text_input(
+            label, f"{given:.4g}", key=f"compare.of.{name}.{country}", disabled=True,
+            help="The country's, in the catalogue",
+        )  # fmt: skip
+        return
+    st.number_input(
+        label,
+        told.least,
+        told.most,
+        value=None,
+        format="%g",
+        placeholder="not known",
+        key=link.key(name),
+        help=f"{told.why[:1].upper()}{told.why[1:]}. Usual: {_usual(default)}.",
+    )
+
+
+def _usual(default: float | None) -> str:
+    return "not known" if default is None else f"{default:g}"
+
+
+def _money(link: Link) -> None:
+    """Whose electricity, in which currency money is shown, with which tax."""
+    tariffs = {t.id: t.country for t in compare_state.catalog().catalog.tariffs}
+    with st.grid(3, min_column_width=220):
+        st.selectbox(
+            "Country of the electricity",
+            ["", *tariffs],
+            key=link.key("country"),
+            format_func=lambda c: tariffs.get(c, "none: the price below"),
+        )
+        st.text_input("Currency (three letters)", key=link.key("currency"), max_chars=3)
+        st.number_input(
+            "Units of it for one USD", 1e-6, _MOST_RATE, value=None, format="%g",
+            placeholder="1 for USD", key=link.key("rate"),
+        )  # fmt: skip
+        st.date_input("Day of that rate", value=None, key=link.key("rate_as_of"))
+        st.number_input("Tax added (%)", 0.0, 100.0, format="%g", key=link.key("tax"))
+    st.caption("Currency and tax are how money is shown; it is reckoned in USD without tax.")

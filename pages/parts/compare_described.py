@@ -1,0 +1,59 @@
+"""A workload that nobody measured, described by hand on the page Compare hardware."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.parts.links import Link
+from planner.catalog import PRECISIONS
+from planner.compare.parameters import DESCRIPTION
+from planner.parameters import Parameter
+
+NAMES: Final = tuple(p.name for p in DESCRIPTION)
+_KNOWN: Final = {p.name: p for p in DESCRIPTION}
+_OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "LAMB", "LARS")
+_MOST_WRITTEN: Final = 9.9e17
+"""A field of the browser holds whole numbers exactly up to about here."""
+
+
+def draw(link: Link) -> None:
+    """Name, size and weight of a sample, number format, optimiser."""
+    row = st.columns([4, 2, 2, 2], vertical_alignment="bottom")
+    link.words("name", str(_KNOWN["name"].default))
+    row[0].text_input("Name", key=link.key("name"), max_chars=80)
+    _number(link, row[1], "samples", "Samples an epoch", "1e6")
+    link.one("precision", list(PRECISIONS), "float32")
+    row[2].selectbox("Precision", list(PRECISIONS), key=link.key("precision"))
+    known = list(_OPTIMIZERS)
+    now = link.words("network_optimizer", "")
+    row[3].selectbox(
+        "Optimiser",
+        known if now in known else [*known, now],
+        key=link.key("network_optimizer"),
+        format_func=lambda o: o or "not stated",
+        help="For the memory its state takes",
+    )
+    below = st.columns(4, vertical_alignment="bottom")
+    _number(link, below[0], "params", "Parameters", "7e9")
+    _number(link, below[1], "tokens", "Tokens a sample", "1")
+    _number(link, below[2], "flops", "or FLOPs a sample", "forward and backward")
+    _number(link, below[3], "batch", "Global batch size", "not known")
+
+
+def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
+    one = _KNOWN[name]
+    low, high = _limits(one)
+    default = one.default if isinstance(one.default, float) else None
+    link.decimal(name, low, high, default)
+    column.number_input(
+        label, low, high, value=None, format="%g", placeholder=placeholder,
+        key=link.key(name), help=f"{one.words[:1].upper()}{one.words[1:]}",
+    )  # fmt: skip
+
+
+def _limits(one: Parameter) -> tuple[float, float]:
+    high = _MOST_WRITTEN if one.name != "flops" else 1e30
+    return one.least or 0.0, min(one.most or high, high)

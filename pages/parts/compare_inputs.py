@@ -1,0 +1,135 @@
+"""What the page Compare hardware asks: which job, how much of it, until when, for how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+import streamlit as st
+
+from pages.parts import asked, compare_described
+from pages.parts.links import Link, slugs
+from planner.compare.ask import EPOCHS, MOST_EPOCHS
+from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.parameters import DESCRIBED
+from planner.compare.records import Order
+from planner.store import Store
+from planner.trials import TrialSet, target_text
+
+MOST_HOURS: Final = 1e6
+MOST_BUDGET: Final = 1e12
+_GOALS: Final = {"epochs": "Epochs", "target": "Target"}
+_ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
+
+
+def draw(link: Link, shared: Store) -> None:
+    """The first rows of the page; what is chosen stands in the link."""
+    names = {**slugs(asked.workloads(shared)), DESCRIBED: "Described by hand"}
+    workload = link.one("workload", list(names), next(iter(names)))
+    known = slugs(asked.patterns(shared, names[workload])) if workload != DESCRIBED else {}
+    several = len(known) > 1
+    row = st.columns([6, 5] if several else [1], vertical_alignment="bottom")
+    row[0].selectbox(
+        "Workload", list(names), format_func=names.__getitem__, key=link.key("workload")
+    )
+    if known:
+        link.one("pattern", list(known), next(iter(known)))
+    if several:
+        row[1].selectbox(
+            "Input pattern", list(known), format_func=known.__getitem__, key=link.key("pattern")
+        )
+    if workload == DESCRIBED:
+        link.ignore("pattern", "goal", "target", "optimizer")
+        compare_described.draw(link)
+        _wanted(link, epochs=True)
+        return
+    of = _trials(shared, names[workload])
+    by_target = _goal(link, shared, of, names[workload]) if of else False
+    if of is None:
+        link.one("goal", ["epochs"], "epochs")
+        link.ignore("target", "optimizer")
+    _wanted(link, epochs=not by_target)
+    link.keep(*compare_described.NAMES, *(["epochs"] if by_target else ["target", "optimizer"]))
+
+
+def _trials(shared: Store, workload: str) -> TrialSet | None:
+    """Trials of the workload that a target can be asked of."""
+    of = asked.trial_set_of(shared, workload)
+    if of is None or asked.targets(shared, of)[1] is None:
+        return None
+    return of if any(asked.trials(shared, of).optimizers) else None
+
+
+def _goal(link: Link, shared: Store, of: TrialSet, workload: str) -> bool:
+    """Epochs or a target; for a target which, and the optimiser that gets there."""
+    by_target = link.one("goal", list(_GOALS), "epochs") == "target"
+    row = st.columns([2, 5, 4] if by_target else [1], vertical_alignment="bottom")
+    row[0].segmented_control(
+        "Train for",
+        list(_GOALS),
+        key=link.key("goal"),
+        required=True,
+        format_func=_GOALS.__getitem__,
+    )
+    if not by_target:
+        return False
+    trials, (values, usual) = asked.trials(shared, of), asked.targets(shared, of)
+    offered = {f"{t:.6g}": t for t in values}
+    texts = {k: target_text(t, in_per_cent=trials.in_per_cent) for k, t in offered.items()}
+    link.one("target", list(offered), f"{usual:.6g}")
+    if len(offered) > 1:
+        row[1].select_slider(
+            f"Target: {trials.metric}, from easy to strict",
+            list(offered),
+            key=link.key("target"),
+            format_func=texts.__getitem__,
+        )
+    known = slugs([n for n in trials.optimizers if n])
+    own = next((s for s, n in known.items() if f" · {n} · " in workload), next(iter(known)))
+    link.one("optimizer", list(known), own)
+    row[2].selectbox(
+        "Optimiser", list(known), format_func=known.__getitem__, key=link.key("optimizer")
+    )
+    return True
+
+
+def _wanted(link: Link, *, epochs: bool) -> None:
+    """How much training, how often, until when, for how much, and what comes first."""
+    row = iter(st.columns(5 if epochs else 4, vertical_alignment="bottom"))
+    if epochs:
+        link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
+        next(row).number_input(
+            "Epochs", 1, MOST_EPOCHS, step=100, format="%d", key=link.key("epochs")
+        )
+    told = TOLD["runs_per_month"]
+    required(link, "runs_per_month", told.least, told.most, Assumptions().runs_per_month)
+    next(row).number_input(
+        "Runs a month", told.least, told.most, step=1.0, format="%g",
+        key=link.key("runs_per_month"), help="How often such a run is wanted",
+    )  # fmt: skip
+    link.decimal("deadline", 0.001, MOST_HOURS, None)
+    next(row).number_input(
+        "Deadline (hours)", 0.001, MOST_HOURS, value=None, step=1.0, format="%g",
+        placeholder="none", key=link.key("deadline"), help="From the start of the work",
+    )  # fmt: skip
+    link.decimal("budget", 0.0, MOST_BUDGET, None)
+    next(row).number_input(
+        "Budget (USD a run)", 0.0, MOST_BUDGET, value=None, step=10.0, format="%g",
+        placeholder="none", key=link.key("budget"),
+    )  # fmt: skip
+    link.one("order", list(_ORDERS), "cost")
+    next(row).segmented_control(
+        "Rank by",
+        list(_ORDERS),
+        key=link.key("order"),
+        required=True,
+        format_func=lambda o: _ORDERS[cast("Order", o)],
+    )
+
+
+def required(link: Link, name: str, low: float, high: float, default: float) -> float:
+    """A number that goes back to its default where somebody empties its field."""
+    value = link.decimal(name, low, high, default)
+    if value is None:
+        st.session_state[link.key(name)] = value = default
+    return value

@@ -1,0 +1,162 @@
+"""Which options are compared: chosen from all there are, or written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, cast
+
+import streamlit as st
+
+from pages.parts import compare_state
+from pages.parts.links import Link, as_text
+from planner.compare.ask import MOST_OPTIONS
+from planner.compare.candidates import OWN_ENTRY
+from planner.compare.entries import MOST_COUNT, MOST_PRICE, Entry, entry_of, entry_text
+from planner.compare.records import Candidate, Way
+from planner.slugs import slug
+from planner.store import Store
+
+_WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "There already"}
+_PRICES: Final = {"rent": "USD an hour, for all", "buy": "USD each", "own": "no price"}
+
+
+def draw(link: Link, shared: Store) -> list[str] | None:
+    """The list of options; the ids chosen, None where there is nothing to choose from."""
+    entries = link.texts("own", MOST_OPTIONS)
+    every, usual = compare_state.offered(shared, link.parameters(), entries)
+    if not every:
+        link.keep("options", "baseline")
+        return None
+    known = {c.id: c for c in sorted(every, key=_place)}
+    link.many("options", list(known), list(usual), MOST_OPTIONS)
+    chosen: list[str] = st.multiselect(
+        "Options",
+        list(known),
+        format_func=lambda o: known[o].label if o in known else o,
+        key=link.key("options"),
+        max_selections=MOST_OPTIONS,
+        placeholder="Type a card, a provider, rent or buy",
+        help=f"{len(known):,} ways to get it done: type to search. At most {MOST_OPTIONS}.",
+    )
+    return chosen
+
+
+def _place(one: Candidate) -> tuple[int, str, str]:
+    """Own entries and what is there first, then by way and accelerator."""
+    first = 0 if one.source == OWN_ENTRY or one.way == "own" else 1
+    return first, one.way, one.label
+
+
+def own_entry(link: Link, shared: Store) -> None:
+    """A popover that adds an option by hand, at one's own price."""
+    box = st.popover("Add an option by hand", icon=":material/add:", key="compare.by_hand",
+                     on_change="rerun")  # fmt: skip
+    if not box.open:
+        return
+    accelerators = {a.id: a for a in compare_state.catalog().catalog.accelerators}
+    with box:
+        if not accelerators:
+            st.caption("There is no catalogue of accelerators to choose from.")
+            return
+        _instead(link, shared)
+        st.segmented_control(
+            "How", list(_WAYS), key="compare.own.way", default="rent", required=True,
+            format_func=_WAYS.__getitem__,
+        )  # fmt: skip
+        st.selectbox(
+            "Accelerator",
+            list(accelerators),
+            key="compare.own.accelerator",
+            format_func=lambda a: accelerators[a].name,
+        )
+        way = str(st.session_state.get("compare.own.way") or "rent")
+        st.number_input("How many", 1, MOST_COUNT, key="compare.own.count")
+        st.number_input(
+            f"Price ({_PRICES[way]})", 0.0, MOST_PRICE, value=None, format="%g",
+            placeholder="its list price" if way == "buy" else "", disabled=way == "own",
+            key="compare.own.price",
+        )  # fmt: skip
+        st.button(
+            "Add", key="compare.own.add", type="primary", on_click=lambda: _add(link),
+            icon=":material/add:",
+        )  # fmt: skip
+        if told := st.session_state.pop("compare.own.problem", ""):
+            st.warning(as_text(told))
+        for text in st.session_state.get(link.key("own"), []):
+            _entry(link, text)
+
+
+def _instead(link: Link, shared: Store) -> None:
+    """Begin with a chosen option, to give it another price."""
+    every, _ = compare_state.offered(
+        shared, link.parameters(), st.session_state.get(link.key("own"), [])
+    )
+    chosen = st.session_state.get(link.key("options"), [])
+    known = {c.id: c for c in every if c.id in chosen and c.hardware.accelerator}
+    st.selectbox(
+        "Instead of",
+        ["", *known],
+        key="compare.own.instead",
+        format_func=lambda o: known[o].label if o in known else "none: one more option",
+        on_change=lambda: _fill(known),
+        help="Give one of the chosen options another price",
+    )
+
+
+def _fill(known: dict[str, Candidate]) -> None:
+    one = known.get(str(st.session_state.get("compare.own.instead")))
+    if one is not None and one.hardware.accelerator is not None:
+        st.session_state["compare.own.way"] = one.way
+        st.session_state["compare.own.accelerator"] = one.hardware.accelerator.id
+        st.session_state["compare.own.count"] = one.hardware.count
+
+
+def _add(link: Link) -> None:
+    """Write the entry into the link and choose it; problems are told in the popover."""
+    state = st.session_state
+    way = cast("Way", state.get("compare.own.way") or "rent")
+    price = None if way == "own" else state.get("compare.own.price")
+    text = entry_text(
+        Entry(way=way, accelerator=str(state["compare.own.accelerator"]),
+              count=int(state["compare.own.count"]), price=price)
+    )  # fmt: skip
+    wrong = entry_of(text, compare_state.catalog().catalog)
+    own, chosen = list(state[link.key("own")]), list(state.get(link.key("options"), []))
+    instead = str(state.get("compare.own.instead") or "")
+    left = [o for o in chosen if o != instead]
+    problem = _no_room(own, left)
+    if isinstance(wrong, str) or problem:
+        state["compare.own.problem"] = wrong if isinstance(wrong, str) else problem
+        return
+    name = f"mine-{slug(text)}"
+    link.put("own", list(dict.fromkeys([*own, text])))
+    at = chosen.index(instead) if instead in chosen else len(left)
+    link.put("options", list(dict.fromkeys([*left[:at], name, *left[at:]])))
+    state["compare.own.instead"] = ""
+
+
+def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
+    if len(own) >= MOST_OPTIONS:
+        return f"There are {MOST_OPTIONS} options by hand. Remove one first."
+    if len(chosen) >= MOST_OPTIONS:
+        return f"{MOST_OPTIONS} options are compared at most. Take one out first."
+    return ""
+
+
+def _entry(link: Link, text: str) -> None:
+    """One entry that stands in the link, and a button that takes it out."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(as_text(text))
+        st.button(
+            "Remove",
+            key=f"compare.own.remove.{slug(text)}",
+            icon=":material/close:",
+            on_click=lambda: _remove(link, text),
+        )
+
+
+def _remove(link: Link, text: str) -> None:
+    left = [t for t in st.session_state[link.key("own")] if t != text]
+    link.put("own", left)
+    name = f"mine-{slug(text)}"
+    link.put("options", [o for o in st.session_state[link.key("options")] if o != name])

@@ -1,0 +1,165 @@
+"""What the page Compare hardware asks of the planner, each question once.
+
+The same functions answer the command and the HTTP interface (`planner.store.asking`), so a page and
+a program that ask alike get the same numbers. Draws take room, so only the last answers are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pages.parts.links import Parameters
+from pages.parts.state import ROOT
+from planner.catalog import TABLE_NAMES
+from planner.compare.ask import Answered, Asked, Facts, answered
+from planner.compare.assumptions import Assumptions
+from planner.compare.candidates import Shop, candidates_of, usual
+from planner.compare.entries import Entry, entry_of
+from planner.compare.parameters import CompareParameters, compare_parameters
+from planner.compare.records import Candidate
+from planner.cost import Display
+from planner.parameters import Problem
+from planner.store import Store
+from planner.store.asking import compare_facts
+from planner.store.catalog import CatalogRead, own_folder, read_catalog
+
+Answer = TypeVar("Answer")
+SHIPPED: Final = ROOT / "data" / "catalog"
+_MOST: Final = 32
+"""Answers kept; each holds some hundred kilobytes of draws."""
+_KEPT: Final[OrderedDict[Hashable, Any]] = OrderedDict()
+_LOCK: Final = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """An answered question: `key` tells it from every other, `problems` are what it got wrong."""
+
+    key: Hashable
+    answered: Answered
+    facts: Facts
+    asked: Asked
+    display: Display
+    problems: tuple[str, ...]
+
+
+def once(key: Hashable, ask: Callable[[], Answer]) -> Answer:
+    """The answer of a question, worked out when it is not among the last ones."""
+    with _LOCK:
+        if key in _KEPT:
+            _KEPT.move_to_end(key)
+            known: Answer = _KEPT[key]
+            return known
+    found = ask()
+    with _LOCK:
+        _KEPT[key] = found
+        while len(_KEPT) > _MOST:
+            _KEPT.popitem(last=False)
+    return found
+
+
+def today() -> date:
+    """The day by which prices are old or fresh."""
+    return datetime.now(UTC).date()
+
+
+def folder() -> Path:
+    """Where this machine's own rows of the catalogue are kept."""
+    return own_folder(ROOT, os.environ)
+
+
+def catalog() -> CatalogRead:
+    """The shipped catalogue with this machine's own rows in it, read anew when a file changes."""
+    return _read(SHIPPED, folder(), _stamps(SHIPPED), _stamps(folder()))
+
+
+@lru_cache(maxsize=2)
+def _read(shipped: Path, own: Path, *_: Hashable) -> CatalogRead:
+    return read_catalog(shipped, [own])
+
+
+def _stamps(place: Path) -> tuple[tuple[int, int] | None, ...]:
+    found: list[tuple[int, int] | None] = []
+    for table in TABLE_NAMES:
+        try:
+            told = (place / f"{table}.csv").stat()
+            found.append((told.st_mtime_ns, told.st_size))
+        except OSError:
+            found.append(None)
+    return tuple(found)
+
+
+def of_state(shared: Store) -> Hashable:
+    """What every answer depends on: the runs, the catalogue, the day."""
+    places = (*(f.path for f in shared.folders), SHIPPED, folder())
+    return id(shared), places, shared.generation, _stamps(SHIPPED), _stamps(folder()), today()
+
+
+def facts(shared: Store, given: Parameters) -> tuple[Facts | None, tuple[str, ...]]:
+    """What is known about the job in question, and what of it cannot be looked up."""
+    asking, _ = compare_parameters(given)
+    key = ("facts", of_state(shared), _job_key(asking))
+    return once(key, lambda: _facts(shared, asking))
+
+
+def _facts(shared: Store, asking: CompareParameters) -> tuple[Facts | None, tuple[str, ...]]:
+    problems: list[Problem] = []
+    found = compare_facts(shared, catalog().catalog, asking, problems)
+    return found, tuple(map(str, problems))
+
+
+def _job_key(asking: CompareParameters) -> Hashable:
+    target = (asking.target, asking.optimizer) if asking.asked.epochs is None else None
+    return asking.workload, asking.pattern, asking.described, target
+
+
+def offered(
+    shared: Store, given: Parameters, entries: Sequence[str]
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """All options of the job, own entries first, and the ids of those to begin with."""
+    asking, _ = compare_parameters(given)
+    key = ("offered", of_state(shared), _job_key(asking), tuple(entries))
+    return once(key, lambda: _offered(shared, given, entries))
+
+
+def _offered(
+    shared: Store, given: Parameters, entries: Sequence[str]
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    known, _ = facts(shared, given)
+    if known is None:
+        return (), ()
+    found = [e for t in entries if isinstance(e := entry_of(t, known.catalog), Entry)]
+    shop = Shop(catalog=known.catalog, assumed=Assumptions(), today=today())
+    every = candidates_of(known.job, shop, found)
+    return tuple(every), tuple(usual(every, known.job))
+
+
+def told(shared: Store, given: Parameters) -> Told | None:
+    """The answer to what a link asks; None where there is no such job."""
+    asking, wrong = compare_parameters(given)
+    known, gone = facts(shared, given)
+    if known is None:
+        return None
+    key = ("answer", of_state(shared), _job_key(asking), asking.asked)
+    found = once(key, lambda: answered(asking.asked, known, today()))
+    return Told(
+        key=key,
+        answered=found,
+        facts=known,
+        asked=asking.asked,
+        display=asking.display,
+        problems=(*map(str, wrong), *gone, *found.problems),
+    )
+
+
+def alike(one: Told, problems: Sequence[str]) -> Told:
+    """The same answer with other problems."""
+    return replace(one, problems=tuple(problems))

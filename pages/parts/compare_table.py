@@ -1,0 +1,284 @@
+"""The ranked table of the page Compare hardware, with baseline and units to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts import widgets
+from pages.parts.compare_state import Told
+from pages.parts.links import Link, as_text
+from planner.compare.against import times_better
+from planner.compare.reckon import Comparison, Row
+from planner.compare.records import Order
+from planner.compare.tables import option_rows, source_rows
+from planner.cost import shown
+from planner.durations import hms
+from planner.estimate import Estimate, Refusal
+from planner.export import Cell, Record, csv_text
+from planner.report.compare_report import CREDITS
+from planner.store.records_file import records_file
+
+_PER: Final = {"run": "A run", "month": "A month", "epoch": "An epoch"}
+_CLOCK: Final = {"hms": "h:mm:ss", "hours": "Hours"}
+Shown = dict[str, str | float | int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How the table is read: compared with which option, for what, in which form."""
+
+    base: Row | None
+    per: str = "run"
+    clock: str = "hms"
+
+    def factor(self, comparison: Comparison) -> float:
+        """What times, costs and energies of a run are multiplied by."""
+        if self.per == "month":
+            return comparison.question.assumed.runs_per_month
+        return 1.0 / (comparison.question.goal.epochs or 1) if self.per == "epoch" else 1.0
+
+
+def declare(link: Link, comparison: Comparison) -> None:
+    """First values of what can be switched."""
+    link.one("baseline", ["", *(r.candidate.id for r in comparison.rows)], "")
+    link.one("view", list(_per(comparison)), "run")
+    link.one("show", list(_CLOCK), "hms")
+
+
+def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> None:
+    """All options, best first, and what can be taken away."""
+    ids = {r.candidate.id: r.candidate.label for r in comparison.rows}
+    per = _per(comparison)
+    baseline, view, clock = (
+        str(st.session_state[link.key(n)]) for n in ("baseline", "view", "show")
+    )
+    with st.container(border=True):
+        st.markdown("**Options, best first**")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.selectbox(
+                "Compare with",
+                ["", *ids],
+                key=link.key("baseline"),
+                format_func=lambda i: ids.get(i, "the first in rank"),
+                width=280,
+            )
+            st.segmented_control(
+                "Numbers for", list(per), key=link.key("view"), required=True,
+                format_func=per.__getitem__, width="content",
+            )  # fmt: skip
+            st.segmented_control(
+                "Times in", list(_CLOCK), key=link.key("show"), required=True,
+                format_func=_CLOCK.__getitem__, width="content",
+            )  # fmt: skip
+        seen = View(base=_baseline(comparison, baseline), per=view, clock=clock)
+        _table(rows(told, comparison, seen, begins), told, comparison, view)
+        _caption(seen.base, told, begins)
+        records = option_rows(comparison, told.display, begins)
+        with widgets.actions():
+            widgets.download(
+                "CSV", lambda: csv_text(records), "epochwise-compare.csv", key="compare.csv",
+                width="content",
+            )  # fmt: skip
+            widgets.download(
+                "Parquet", lambda: records_file(records), "epochwise-compare.parquet",
+                key="compare.parquet", width="content",
+            )  # fmt: skip
+
+
+def _per(comparison: Comparison) -> dict[str, str]:
+    """An epoch is only asked of so many epochs."""
+    known = dict(_PER)
+    if comparison.question.goal.epochs is None:
+        del known["epoch"]
+    return known
+
+
+def _baseline(comparison: Comparison, chosen: str) -> Row | None:
+    """The option that is chosen, else the first one."""
+    named = (r for r in comparison.rows if r.candidate.id == chosen)
+    return next(named, comparison.leader)
+
+
+def rows(told: Told, comparison: Comparison, view: View, begins: datetime) -> list[Shown]:
+    """The table as it is shown: what is not known is None, which is shown as a dash."""
+    records = option_rows(comparison, told.display, begins)
+    factor = view.factor(comparison)
+    return [
+        _shown(row, record, view, (factor, shown(factor, told.display)))
+        for row, record in zip(comparison.rows, records, strict=True)
+    ]
+
+
+def _shown(row: Row, record: Record, view: View, factors: tuple[float, float]) -> Shown:
+    """One row; `factors` are for times and for money."""
+    stale = " · stale" if row.candidate.stale else ""
+    machines = f" · {row.machines} of them" if row.machines > 1 else ""
+    why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
+    time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
+    clock = [_time(t, view.clock) for t in time or ()]
+    money = [_rounded(c) for c in cost or ()]
+    return {
+        "rank": _rank(row),
+        "option": f"{row.candidate.label}{machines}",
+        "time": clock[0] if clock else None,
+        "time_range": f"{clock[1]} to {clock[2]}" if clock else None,
+        "finishes": _text(record["finishes"]),
+        "cost": money[0] if money else None,
+        "cost_range": f"{money[1]:,g} to {money[2]:,g}" if money else None,
+        "month": _number(record["cost_per_month"]),
+        "energy": _energy(row, factors[0]),
+        "cheaper": _ratio(row, view.base, "cost"),
+        "faster": _ratio(row, view.base, "time"),
+        "cheapest": _per_cent(row.cheapest),
+        "fastest": _per_cent(row.fastest),
+        "in_time": _per_cent(row.in_time),
+        "basis": _text(record["basis"]),
+        "memory": _per_cent(row.timed.fit.headroom),
+        "batch": row.timed.batch,
+        "price": f"{row.candidate.price}{stale}",
+        "why": why if record["refused"] else row.timed.fit.way_out or None,
+    }
+
+
+def _per_cent(share: float | None) -> float | None:
+    return None if share is None else 100.0 * share
+
+
+def _text(cell: Cell) -> str | None:
+    return None if cell is None else str(cell)
+
+
+def _number(cell: Cell) -> float | None:
+    return _rounded(float(cell)) if isinstance(cell, int | float) else None
+
+
+def _rank(row: Row) -> str | None:
+    """1, or 1= where it shares its rank."""
+    return None if row.rank is None else f"{row.rank}{'=' if row.tied else ''}"
+
+
+def _scaled(told: Estimate | Refusal, factor: float) -> tuple[float, float, float] | None:
+    if isinstance(told, Refusal):
+        return None
+    return float(told.value) * factor, float(told.low) * factor, float(told.high) * factor
+
+
+def _time(seconds: float, clock: str) -> str:
+    if clock == "hms" and seconds >= 10.0:
+        return hms(seconds)
+    return f"{seconds / 3600.0:,.3g} h" if clock == "hours" else f"{seconds:.3g} s"
+
+
+def _energy(row: Row, factor: float) -> float | None:
+    return None if row.energy_kwh is None else _rounded(float(row.energy_kwh.value) * factor)
+
+
+def _ratio(row: Row, base: Row | None, order: Order) -> float | None:
+    found = times_better(row, base, order) if base is not None else None
+    return None if found is None else float(found.value)
+
+
+def _rounded(value: float) -> float:
+    """Three digits: what follows is the draws', not the world's."""
+    return float(f"{value:.3g}")
+
+
+def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view: str) -> None:
+    money, what = told.display.currency, {"run": "a run", "month": "a month", "epoch": "an epoch"}
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    wanted = comparison.question.wanted
+    limits = wanted.deadline_s is not None or wanted.budget_usd is not None
+    by_time = wanted.order == "time"
+    optional = {"month": view == "run", "finishes": view == "run", "in_time": limits}
+    order = [
+        "rank", "option", "time", "cost", "in_time",
+        *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "cheaper", "faster",
+        "time_range", "cost_range", "month", "finishes", "basis", "price", "energy", "memory",
+        "batch", "why",
+    ]  # fmt: skip
+    kept = [
+        name for name in order
+        if optional.get(name, True) and (any(r[name] is not None for r in shown_rows))
+    ]  # fmt: skip
+    st.dataframe(
+        list(shown_rows),
+        hide_index=True,
+        placeholder="–",
+        key="compare.table",
+        alt="All options, best first, with time, cost, energy, memory and how sure each is",
+        column_order=kept,
+        column_config={
+            "rank": text("#", width=40, pinned=True),
+            "option": text("Option", pinned=True, width=235),
+            "time": text(f"Time {what[view]}", alignment="right", width=100),
+            "time_range": text("Time, 90 %", width=150),
+            "finishes": text("Finishes", width=130),
+            "cost": number(f"{money} {what[view]}", format="localized", width=100),
+            "cost_range": text(f"{money}, 90 %", width=110),
+            "month": number(f"{money} a month", format="localized", width=100),
+            "energy": number(f"kWh {what[view]}", format="localized", width=90),
+            "cheaper": number("Times cheaper", format="%.2fx", width=100),
+            "faster": number("Times faster", format="%.2fx", width=100),
+            "cheapest": _share("Cheapest"),
+            "fastest": _share("Fastest"),
+            "in_time": _share("Keeps to it"),
+            "basis": text("Basis", width=100),
+            "memory": number("Memory free", format="%.0f %%", width=90),
+            "batch": number("Best batch", format="localized", width=80),
+            "price": text("Price", width=190),
+            "why": text("Why not, and the way out", width=420),
+        },
+    )
+
+
+def _share(title: str) -> Any:  # noqa: ANN401 - Streamlit's own type has no name
+    """A column of probabilities."""
+    return st.column_config.ProgressColumn(
+        title, min_value=0.0, max_value=100.0, format="%.0f %%", width=100
+    )
+
+
+def _caption(base: Row | None, told: Told, begins: datetime) -> None:
+    against = f" Times cheaper and faster than {base.candidate.label}." if base else ""
+    st.caption(
+        as_text(
+            "1= shares its rank: the order is not decided."
+            f"{against} Finish if work begins now ({begins:%a %-d %b, %H:%M} {begins.tzname()}). "
+            f"{told.display.note[:1].upper()}{told.display.note[1:]}."
+        )
+    )
+
+
+def sources(comparison: Comparison) -> None:
+    """Where times, prices and data sheets are from."""
+    box = widgets.folded("Where these numbers come from", "source", "compare.origin")
+    if box.open:
+        with box:
+            st.dataframe(
+                [_with_links_only(r) for r in source_rows(comparison)],
+                hide_index=True,
+                placeholder="–",
+                key="compare.sources",
+                alt="Sources of every time and price, with dates and licences",
+                column_config=_LINKS,
+            )
+            for line in CREDITS:
+                st.caption(as_text(line))
+
+
+def _with_links_only(record: Record) -> Record:
+    """'own entry' is no address one could open."""
+    told = record["Price from"]
+    address = told if isinstance(told, str) and told.startswith("http") else None
+    return {**record, "Price from": address}
+
+
+_LINKS: Final[Mapping[str, Any]] = {
+    name: st.column_config.LinkColumn(name, display_text="open")
+    for name in ("Price from", "Data sheet")
+}

@@ -1,0 +1,276 @@
+"""How wrong we were: methods side by side, the table behind it, what was wanted of the figures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.parts import theme, widgets
+from pages.parts.links import Link, slugs
+from planner import accuracy as figures_of
+from planner import figures
+from planner.accuracy import SIDES, Accuracy, Side, Verdict, per_cent
+from planner.backtest.rows import MEAN, REFUSED, UNREFUSED, Row, columns_of
+from planner.export import csv_text
+from planner.palette import Theme, slots
+from planner.store.public_data import parquet_bytes
+
+LEAST: Final = 0.1
+"""Errors below this stand at the left end of the chart [%]."""
+MOST_DRAWN: Final = 40
+"""Rows of the chart; the table below has all."""
+_SIDES: Final = {"all": "All methods", "ours": "Ours", "others": "Others"}
+_VERDICTS: Final = ("missed", "reached", "all")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What the filters say, and the rows that they leave."""
+
+    question: str
+    task: str
+    data_sets: list[str]
+    side: Side
+    rows: list[Row]
+    methods: list[str]
+    """Every method of the question, so that a filter recolours none."""
+
+
+def choose(link: Link, known: Accuracy) -> Chosen:
+    """Read the filters from the link."""
+    of = slugs(figures_of.titles(known.rows))
+    question = of[link.one("question", list(of), next(iter(of)))]
+    tasks = slugs(figures_of.tasks_of(known.rows, question))
+    task = tasks[link.one("task", list(tasks), next(iter(tasks)))]
+    names = slugs(figures_of.data_sets_of(known.rows, question, task))
+    usual = list(names)[:1] if MEAN in names.values() else list(names)
+    picked = link.many("data", list(names), usual)
+    side: Side = next(s for s in SIDES if s == link.one("methods", list(SIDES), "all"))
+    data_sets = [names[s] for s in names if s in picked]
+    return Chosen(
+        question=question,
+        task=task,
+        data_sets=data_sets,
+        side=side,
+        rows=figures_of.shown_rows(known.rows, question, task, data_sets, side),
+        methods=figures_of.methods_of(known.rows, question),
+    )
+
+
+def draw(link: Link, known: Accuracy, chosen: Chosen) -> None:
+    """Filters, chart, table and downloads."""
+    with st.container(border=True):
+        _filters(link, known, chosen)
+    if not chosen.rows:
+        widgets.nothing(
+            "Nothing is left to show.",
+            "No data set is chosen above, or none of the methods chosen answers there.",
+            "Show the usual ones",
+            lambda: link.forget("data", "methods"),
+            key="method.back",
+        )
+        return
+    with st.container(border=True):
+        st.markdown(f"**{widgets.answer_text(_heading(known, chosen))}**")
+        widgets.chart(chart(chosen, theme.current()), "method.chart", alt_text(chosen))
+        st.caption(_caption(chosen))
+    _table(known, chosen)
+
+
+def _filters(link: Link, known: Accuracy, chosen: Chosen) -> None:
+    titles = figures_of.titles(known.rows)
+    of = slugs(titles)
+    tasks = slugs(figures_of.tasks_of(known.rows, chosen.question))
+    names = slugs(figures_of.data_sets_of(known.rows, chosen.question, chosen.task))
+    first, second = st.columns(2, vertical_alignment="bottom")
+    first.selectbox("Question", list(of), key=link.key("question"),
+                    format_func=lambda s: titles[of[s]][0])  # fmt: skip
+    second.selectbox("Task", list(tasks), key=link.key("task"),
+                     format_func=lambda s: sentence_case(tasks[s]))  # fmt: skip
+    st.multiselect("Data sets", list(names), key=link.key("data"),
+                   format_func=lambda s: sentence_case(names[s]))  # fmt: skip
+    st.segmented_control("Methods", list(SIDES), key=link.key("methods"), required=True,
+                         format_func=_SIDES.__getitem__, label_visibility="collapsed")  # fmt: skip
+
+
+def sentence_case(text: str) -> str:
+    """The text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def _heading(known: Accuracy, chosen: Chosen) -> str:
+    return f"{figures_of.titles(known.rows)[chosen.question][0]}: {chosen.task}"
+
+
+def chart(chosen: Chosen, look: Theme) -> Any:  # noqa: ANN401 - a plotly figure
+    """A dot for every method, its whisker up to what nine in ten errors stay below."""
+    regret = figures_of.is_regret(chosen.rows[0])
+    colour = slots(chosen.methods, chosen.methods)
+    several = len({r.data_set for r in chosen.rows}) > 1
+    rows = [_dot(r, colour[r.method], several=several) for r in chosen.rows[:MOST_DRAWN]]
+    title = "regret (%)" if regret else "median error, whisker to the 90th percentile (%)"
+    return figures.dots(rows, figures.Scale(title=title, unit="%", least=LEAST), look)
+
+
+def _dot(row: Row, slot: int, *, several: bool) -> figures.Dot:
+    end = 100 * row.p90_error if row.p90_error > row.median_error else math.nan
+    return figures.Dot(
+        label=row.method,
+        slot=slot,
+        value=100 * row.median_error,
+        low=100 * row.median_error if math.isfinite(end) else math.nan,
+        high=end,
+        group=sentence_case(row.data_set) if several else "",
+        told=_told(row),
+        strong=figures_of.is_ours(row),
+        faint=row.method in {REFUSED, UNREFUSED},
+    )
+
+
+def _told(row: Row) -> str:
+    parts = [f"{row.data_set}: {row.points:,} points of {row.curves:,} curves"]
+    if not figures_of.is_regret(row):
+        parts.append(f"mean {per_cent(row.mean_error)}, 90th percentile {per_cent(row.p90_error)}")
+    if math.isfinite(row.coverage):
+        held, wide = per_cent(row.coverage), per_cent(row.median_width)
+        parts.append(f"90 % interval held {held}, {wide} wide")
+    return "\n".join(parts)
+
+
+def alt_text(chosen: Chosen) -> str:
+    """The chart in words, for those who cannot see it."""
+    told = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in chosen.rows[:MOST_DRAWN])
+    return f"Median error of each method, {chosen.task}: {told}"
+
+
+def _caption(chosen: Chosen) -> str:
+    cut = f" Only the first {MOST_DRAWN} rows are drawn." if len(chosen.rows) > MOST_DRAWN else ""
+    if figures_of.is_regret(chosen.rows[0]):
+        return (
+            "Regret is what a choice of devices and batch took beyond the best of all measured "
+            f"ones. The axis is logarithmic; a triangle says {LEAST:g}\u00a0% or less.{cut}"
+        )
+    return (
+        "Every method is asked about the same hidden points. The axis is logarithmic: "
+        "equal distances are equal factors. Ours is large; open markers are what ours would have "
+        f"said where it refuses.{cut}"
+    )
+
+
+def _table(known: Accuracy, chosen: Chosen) -> None:
+    with st.container(border=True):
+        st.markdown("**The figures**")
+        several = len({r.data_set for r in chosen.rows}) > 1
+        st.dataframe(
+            [_cells(row, several=several) for row in chosen.rows],
+            hide_index=True,
+            placeholder="–",
+            key="method.table",
+            alt="Errors, intervals and sizes of every method and data set shown",
+        )
+        st.caption(
+            "Error is |predicted / measured − 1|; every curve counts the same. Held is the share "
+            "of hidden points inside the 90\u00a0% interval, width the median of (high − low) / "
+            "value; "
+            "a dash stands where a method was published without one. Answered is the share of all "
+            "that was asked."
+        )
+        about = figures_of.titles(known.rows)[chosen.question][1]
+        if about:
+            st.caption(widgets.answer_text(about))
+        first, second, third = st.columns(3)
+        with first:
+            widgets.download("Shown as CSV", lambda: csv_text(figures_of.records(chosen.rows)),
+                             "epochwise-accuracy.csv", key="method.csv")  # fmt: skip
+        with second:
+            widgets.download("Shown as parquet", lambda: parquet_bytes(columns_of(chosen.rows)),
+                             "epochwise-accuracy.parquet", key="method.parquet")  # fmt: skip
+        with third:
+            widgets.download("Everything as CSV", lambda: csv_text(figures_of.records(known.rows)),
+                             "epochwise-accuracy-all.csv", key="method.all_csv")  # fmt: skip
+
+
+def _cells(row: Row, *, several: bool) -> dict[str, str | float | int | None]:
+    """Numbers stay numbers, so that a column can be sorted."""
+    regret, data_set = figures_of.is_regret(row), {"Data set": row.data_set}
+    return {
+        **(data_set if several else {}),
+        "Method": row.method,
+        "Regret (%)" if regret else "Median error (%)": _number(row.median_error),
+        **({} if regret else {"Mean (%)": _number(row.mean_error),
+                              "90th percentile (%)": _number(row.p90_error),
+                              "Held (%)": _number(row.coverage),
+                              "Width (%)": _number(row.median_width)}),
+        "Points": row.points,
+        "Curves": row.curves,
+        "Answered (%)": _number(row.answered),
+        **_seconds(row),
+        **data_set,
+    }  # fmt: skip
+
+
+def _number(share: float) -> float | None:
+    return float(f"{100 * share:.3g}") if math.isfinite(share) else None
+
+
+def _seconds(row: Row) -> dict[str, float | None]:
+    """How long the method took, where the back-test kept it."""
+    seconds = getattr(row, "seconds", None)
+    return {} if seconds is None else {"Seconds": float(f"{seconds:.3g}")}
+
+
+# -- wanted and measured -----------------------------------------------------------------------
+
+
+def choose_verdicts(link: Link) -> str:
+    """Which verdicts to show; those that are missed first."""
+    return link.one("verdict", list(_VERDICTS), _VERDICTS[0])
+
+
+def draw_verdicts(link: Link, known: Accuracy, verdict: str) -> None:
+    """What is wanted of the figures, what was measured, and why some are missed."""
+    chosen = {"missed": known.missed, "all": known.verdicts}.get(verdict)
+    shown = [v for v in known.verdicts if v.reached] if chosen is None else chosen
+    with st.container(border=True):
+        st.markdown("**Wanted and measured**")
+        counts = {"missed": len(known.missed), "all": len(known.verdicts)}
+        counts["reached"] = counts["all"] - counts["missed"]
+        st.segmented_control(
+            "Verdict",
+            list(_VERDICTS),
+            key=link.key("verdict"),
+            required=True,
+            format_func=lambda v: f"{v.capitalize()} ({counts[v]})",
+            label_visibility="collapsed",
+        )
+        if not shown:
+            st.caption("None.")
+        elif verdict == "missed":
+            st.markdown("\n".join(_missed_line(v) for v in shown))
+        else:
+            st.table([_verdict_cells(v, alone=verdict == "reached") for v in shown],
+                     hide_index=True)  # fmt: skip
+        st.caption(
+            "The limits are those of the project's specification, most of them figures of a "
+            "prototype on fuller copies of the same data; on devices, to be no worse than the best "
+            "other method on the same points. A few were added after the figures were seen, with "
+            "the limit of the line they belong to: “were nothing refused”, “changing later on”, "
+            "targets 1 and 0.75, and that a regret wanted to be 0\u00a0% is one below 0.5\u00a0%."
+        )
+
+
+def _missed_line(one: Verdict) -> str:
+    """A list reads better than a narrow table where every line has a reason."""
+    told = figures_of.verdict_record(one)
+    figure, why = (widgets.answer_text(t) for t in (sentence_case(one.what), one.why))
+    said = widgets.answer_text(f"{told['Measured']}, wanted {told['Wanted']}.")
+    return f"- **{figure}:** {said} {sentence_case(why)}{'.' if why else ''}"
+
+
+def _verdict_cells(one: Verdict, *, alone: bool) -> dict[str, str]:
+    cells = figures_of.verdict_record(one)
+    dropped = {"Verdict"} if alone else set()
+    return {k: widgets.answer_text(v) for k, v in cells.items() if k not in dropped}

@@ -1,0 +1,85 @@
+"""What is refused, the constants, and where everything is from: tables of the code."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import widgets
+from planner.backtest.constants_table import CONSTANTS
+from planner.backtest.source_table import PUBLIC_DATA, PublicData
+from planner.refusals import RULES
+from planner.store import Store
+
+
+def refusals() -> None:
+    """What is refused or only said with a warning, and the way out."""
+    with st.container(border=True):
+        st.markdown("**What we refuse and why**")
+        rows = [
+            {"When": r.when, "Then": r.then, "Why": r.why, "Measure next": r.measure_next}
+            for r in RULES
+        ]
+        st.table(rows, hide_index=True)
+
+
+def constants() -> None:
+    """The numbers that were chosen by looking at data, as the code has them."""
+    with st.container(border=True):
+        st.markdown("**Constants**")
+        st.caption(
+            "Numbers that were chosen by looking at data, or by convention. “Before the project” "
+            "means: by hand, on fuller copies of the same public data. What other data would "
+            "choose, each data set left out in turn, stands in docs/constants.md."
+        )
+        rows = [
+            {
+                "Constant": c.name.replace(":", "."),
+                "Value": f"{c.value:.4g}",
+                "Unit": c.unit,
+                "Meaning": c.meaning,
+                "Data": c.data,
+                "Chosen or checked by": c.command.replace("`", ""),
+            }
+            for c in CONSTANTS
+        ]
+        st.dataframe(
+            rows,
+            hide_index=True,
+            placeholder="–",
+            height="content",
+            key="method.constants",
+            alt="Every chosen constant with value, unit, meaning and what chose it",
+        )
+
+
+def sources(shared: Store) -> None:
+    """Result sets that are shown, and the public data that the back-test reads."""
+    with st.container(border=True):
+        st.markdown("**Result sets on the pages**")
+        rows = [
+            {
+                "Result set": s.title,
+                "Basis": s.basis,
+                "Citation": s.citation or s.source,
+                "Author": s.author,
+                "Licence": s.licence,
+                "Folder": s.folder,
+            }
+            for s in shared.sets
+        ]
+        st.dataframe(rows, hide_index=True, placeholder="–", key="method.sets",
+                     alt="Sources of all result sets")  # fmt: skip
+    with st.container(border=True):
+        st.markdown("**Public data behind the figures**")
+        st.caption(
+            "The back-test reads these; they are not part of the program, and no page shows them."
+        )
+        st.markdown("\n".join(_public_line(p) for p in PUBLIC_DATA))
+
+
+def _public_line(one: PublicData) -> str:
+    """A list, not a table: on a telephone four columns of text are no longer read."""
+    title, licence, holds, origin = (
+        widgets.answer_text(text) for text in (one.title, one.licence, one.holds, one.origin)
+    )
+    return f"- **{title}.** Licence: {licence}. Holds {holds}. From {origin}."

@@ -1,0 +1,105 @@
+"""Why this file exists: answers as plain data: what `--json` prints and the HTTP interface sends.
+
+The rows are those of the pages' CSV files, so that a number is the same wherever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from planner.compare.influences import tornado
+from planner.compare.reckon import Comparison
+from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
+from planner.compare.sentences import assumed_lines, buying, sentence
+from planner.compare.tables import option_rows, source_rows
+from planner.compare.undecided import undecided
+from planner.cost import BreakEven, Display
+from planner.curve_answers import answer_sentences, batch_rows
+from planner.curve_answers import source_rows as curve_sources
+from planner.curves import SystemCurve, cell, curve_rows, point_rows
+from planner.estimate import Estimate, Refusal
+from planner.how_long import HowLong
+from planner.how_long_tables import answer_rows
+from planner.how_long_tables import source_rows as run_sources
+from planner.store.sets import ResultSet
+
+Body = dict[str, Any]
+"""What JSON can hold: texts, numbers, lists and more of these; never NaN."""
+
+
+def projection_body(
+    result: HowLong, suspect: Mapping[str, str], sets: Sequence[ResultSet], query: str
+) -> Body:
+    """N epochs of a workload on each system: the answer of How long?."""
+    return {
+        "query": query,
+        "epochs": result.epochs,
+        "baseline": result.baseline.label,
+        "sentence": result.sentence,
+        "undecided": result.undecided or None,
+        "rows": answer_rows(result, suspect),
+        "sources": run_sources([a.option for a in result.answers], sets),
+    }
+
+
+def curve_body(
+    chosen: Sequence[SystemCurve], batches: Sequence[float], sets: Sequence[ResultSet], query: str
+) -> Body:
+    """Throughput curves, their points, and what they say at the batches asked for."""
+    return {
+        "query": query,
+        "sentences": answer_sentences(chosen),
+        "curves": curve_rows(chosen),
+        "at_batch": batch_rows(chosen, batches),
+        "points": point_rows(chosen),
+        "sources": curve_sources(chosen, sets),
+    }
+
+
+def compare_body(told: Comparison, display: Display, query: str) -> Body:
+    """Which hardware: the answer of Compare hardware."""
+    bought, (open_question, measure) = rent_or_buy(told), undecided(told)
+    goal = told.question.goal
+    return {
+        "query": query,
+        "workload": told.question.job.workload,
+        "goal": goal.words,
+        "sentence": sentence(told, display),
+        "undecided": open_question or None,
+        "measure_next": measure or None,
+        "money": display.note,
+        "rows": option_rows(told, display),
+        "rent_or_buy": None if bought is None else _bought(bought),
+        "matters_most": _matters(told),
+        "assumptions": asdict(told.question.assumed),
+        "assumed": assumed_lines(told),
+        "sources": source_rows(told),
+    }
+
+
+def _bought(found: RentOrBuy) -> Body:
+    use = found.use.utilisation if isinstance(found.use, BreakEven) else found.use
+    return {
+        "sentence": buying(found),
+        "rent": found.rent.candidate.id,
+        "buy": found.buy.candidate.id,
+        **_ends("utilisation", use),
+        **_ends("runs_per_month", found.runs_per_month),
+    }
+
+
+def _matters(told: Comparison) -> Body | None:
+    found = tornado(told)
+    if found is None:
+        return None
+    bars = [{"input": i.name, "low": cell(i.low), "high": cell(i.high)} for i in found.influences]
+    return {"title": found.title, "unit": found.unit, "base": cell(found.base), "inputs": bars}
+
+
+def _ends(name: str, told: Estimate | Refusal) -> Body:
+    if isinstance(told, Refusal):
+        return {name: None, f"{name}_low": None, f"{name}_high": None}
+    ends = {name: told.value, f"{name}_low": told.low, f"{name}_high": told.high}
+    return {key: cell(end) for key, end in ends.items()}

@@ -1,0 +1,1 @@
+"""The commands of `python -m planner`, one file each."""

@@ -1,0 +1,164 @@
+"""`how-long`, `compare`, `curve`: what the pages answer, in a terminal."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from typing import Final
+
+from planner import asked
+from planner.bodies import compare_body, curve_body, projection_body
+from planner.commands import listed, words
+from planner.commands.tables import print_answer, print_table
+from planner.compare.parameters import COMPARE
+from planner.compare.reckon import Comparison, Row
+from planner.cost import Display, money_with_interval
+from planner.curve_answers import answer_sentences, batch_rows
+from planner.curves import curve_rows, interval_cell
+from planner.durations import hms
+from planner.estimate import Refusal
+from planner.export import Record
+from planner.how_long import HowLong
+from planner.how_long_tables import basis_in_words, half_width
+from planner.report.compare_report import answers
+from planner.store.asking import (
+    CompareAnswer,
+    compare_answered,
+    curve_answered,
+    how_long_answered,
+)
+
+NONE: Final = "–"
+
+
+def run_how_long(arguments: argparse.Namespace) -> int:
+    """Print how long N epochs take on each system."""
+    store = words.open_store(arguments)
+    if arguments.list:
+        return listed.run(arguments.list, store, None, {})
+    given = words.given_of(arguments, [p.name for p in asked.HOW_LONG])
+    told = how_long_answered(store, given)
+    words.refuse(told.problems)
+    if told.result is None:
+        return words.REFUSED
+    if arguments.json:
+        words.print_json(projection_body(told.result, told.suspect, store.sets, told.query))
+    else:
+        _print_how_long(told.result)
+    known = any(not isinstance(a.total, Refusal) for a in told.result.answers)
+    return words.ANSWERED if known else words.REFUSED
+
+
+def run_curve(arguments: argparse.Namespace) -> int:
+    """Print throughput against batch size."""
+    store = words.open_store(arguments)
+    if arguments.list:
+        return listed.run(arguments.list, store, None, {})
+    told = curve_answered(store, words.given_of(arguments, [p.name for p in asked.CURVE]))
+    words.refuse(told.problems)
+    if arguments.json:
+        words.print_json(curve_body(told.chosen, told.batches, store.sets, told.query))
+    else:
+        print_answer(answer_sentences(told.chosen))
+        _print_curves(curve_rows(told.chosen))
+        _print_batches(batch_rows(told.chosen, told.batches))
+    known = any(not isinstance(c.curve, Refusal) for c in told.chosen)
+    return words.ANSWERED if known else words.REFUSED
+
+
+def run_compare(arguments: argparse.Namespace) -> int:
+    """Print which hardware does it best."""
+    found = compare_answer(arguments)
+    if isinstance(found, int):
+        return found
+    told = found.answered.comparison
+    if told is None:
+        return words.REFUSED
+    if arguments.json:
+        words.print_json(compare_body(told, found.display, found.query))
+    else:
+        _print_compare(told, found.display)
+    return words.ANSWERED if told.answered else words.REFUSED
+
+
+def compare_answer(arguments: argparse.Namespace) -> CompareAnswer | int:
+    """The comparison that is asked for; an exit code where something was listed instead.
+
+    Raises:
+        WrongWordsError: names all that is wrong with the question.
+    """
+    store, catalog = words.open_store(arguments), words.open_catalog(arguments)
+    given = words.given_of(arguments, [p.name for p in COMPARE])
+    if getattr(arguments, "list", None):
+        return listed.run(arguments.list, store, catalog, given)
+    told = compare_answered(store, catalog, given, datetime.now(UTC).date())
+    if arguments.anyway and told.answered.comparison is not None:
+        for problem in told.problems:
+            words.tell(f"Note: {problem}")
+    else:
+        words.refuse(told.problems)
+    return told
+
+
+def _print_how_long(result: HowLong) -> None:
+    print_answer([t for t in (result.sentence, result.undecided) if t])
+    rows = []
+    for a in result.answers:
+        basis = basis_in_words(a.option.run, result.epochs)
+        if isinstance(a.total, Refusal):
+            told = f"{a.total.reason} {a.total.measure_next}"
+            rows.append([a.option.label, NONE, NONE, NONE, told])
+            continue
+        faster = NONE if a.times_faster is None else f"{float(a.times_faster.value):,.2f}x"
+        rows.append([a.option.label, hms(float(a.total.value)), half_width(a.total), faster, basis])
+    head = ["System", "h:mm:ss", "90 %", "Times faster", "Basis"]
+    print_table(head, rows, ["h:mm:ss", "90 %", "Times faster"])
+
+
+def _print_curves(rows: list[Record]) -> None:
+    names = ("asymptotic_throughput", "overhead_s", "batch_50", "batch_90")
+    lines = []
+    for row in rows:
+        if row.get("refused"):
+            lines.append([str(row["curve"]), "refused", NONE, NONE, NONE])
+        else:
+            lines.append([str(row["curve"]), *(interval_cell(row, n) for n in names)])
+    head = ["Curve", "v0 (samples/s)", "t (s)", "b50 (samples)", "b90 (samples)"]
+    print_table(head, lines)
+
+
+def _print_batches(rows: list[Record]) -> None:
+    lines = []
+    for row in rows:
+        label, batch = str(row["curve"]), f"{row['global_batch_size']:,.15g}"
+        if row["refused"]:
+            lines.append([label, batch, NONE, NONE, f"{row['refused']} {row['measure_next']}"])
+            continue
+        speed, step = (interval_cell(row, n) for n in ("samples_per_s", "step_s"))
+        lines.append([label, batch, speed, step, str(row["basis"])])
+    head = ["Curve", "Batch", "Samples/s", "Step (s)", "Basis"]
+    print_table(head, lines, ["Batch"])
+
+
+def _print_compare(told: Comparison, display: Display) -> None:
+    print_answer(answers(told, display))
+    head = ["Rank", "Option", "Time", "90 %", f"Cost of a run ({display.currency})", "Cheapest",
+            "Basis"]  # fmt: skip
+    print_table(head, [_line(r, display) for r in told.rows], ["Time", "Cheapest"])
+    refused = [r for r in told.rows if isinstance(r.time, Refusal)]
+    print_answer([f"{r.candidate.label}: {_why(r)}" for r in refused])
+
+
+def _line(row: Row, display: Display) -> list[str]:
+    rank = NONE if row.rank is None else f"{row.rank}{' tied' if row.tied else ''}"
+    share = NONE if row.cheapest is None else f"{row.cheapest:.0%}".replace("%", " %")
+    if isinstance(row.time, Refusal):
+        return [rank, row.candidate.label, NONE, NONE, NONE, NONE, "refused"]
+    cost = NONE if isinstance(row.cost, Refusal) else money_with_interval(row.cost, display)
+    low, high = (hms(float(end)) for end in (row.time.low, row.time.high))
+    time = hms(float(row.time.value))
+    return [rank, row.candidate.label, time, f"{low} to {high}", cost, share, row.time.basis]
+
+
+def _why(row: Row) -> str:
+    return f"{row.time.reason} {row.time.measure_next}" if isinstance(row.time, Refusal) else ""

@@ -1,0 +1,39 @@
+"""`--list workloads|options|accelerators`: what a question may name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from planner.catalog import Catalog
+from planner.commands import words
+from planner.commands.tables import print_table
+from planner.slugs import slugs
+from planner.store import Store, queries
+from planner.store.asking import compare_answered
+
+PLAIN: Final = ("workloads",)
+ALL: Final = ("workloads", "options", "accelerators")
+
+
+def run(
+    what: str, store: Store, catalog: Catalog | None, given: Mapping[str, Sequence[str]]
+) -> int:
+    """Print one list; 1 where it is empty."""
+    if what == "accelerators" and catalog is not None:
+        lines = [[a.id, a.name, a.maker, a.kind] for a in catalog.accelerators]
+        print_table(["id", "name", "maker", "kind"], lines)
+    elif what == "options" and catalog is not None:
+        told = compare_answered(store, catalog, given, datetime.now(UTC).date())
+        lines = [[c.id, c.label, c.price] for c in told.answered.candidates]
+        print_table(["id", "option", "price"], lines)
+    else:
+        lines = _workloads(store)
+        print_table(["workload", "name", "patterns"], lines)
+    return words.ANSWERED if lines else words.REFUSED
+
+
+def _workloads(store: Store) -> list[list[str]]:
+    found = slugs(queries.workloads(store)).items()
+    return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in found]

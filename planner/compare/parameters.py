@@ -1,0 +1,187 @@
+"""What one may ask of a comparison, by the names of the page's link; see `planner.parameters`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Final
+
+from planner.catalog import PRECISIONS
+from planner.compare.ask import EPOCHS, MOST_EPOCHS, MOST_OPTIONS, Asked
+from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.job import Described
+from planner.compare.reckon import Wanted
+from planner.cost import Display
+from planner.parameters import Given, Parameter, Problem, query_of, read
+
+DESCRIBED: Final = "described"
+"""The workload that nobody measured."""
+HOUR_S: Final = 3600.0
+_LARGE: Final = 1e18
+
+QUESTION: Final = (
+    Parameter(name="workload", words="what is trained, as its slug; `described` for one nobody "
+              "measured; without it the one of most systems"),
+    Parameter(name="pattern", words="input pattern, as its slug; without it the best known"),
+    Parameter(name="goal", words="so many epochs, or until a target is reached", kind="choice",
+              choices=("epochs", "target"), default="epochs"),
+    Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs", default=EPOCHS,
+              least=1, most=MOST_EPOCHS),
+    Parameter(name="target", words="value of the metric to reach; without it the usual one",
+              kind="number", least=-1e9, most=1e9),
+    Parameter(name="optimizer", words="optimiser that gets to the target, as its slug"),
+    Parameter(name="options", words="ids of options; without them the usual", many=MOST_OPTIONS),
+    Parameter(name="own", words="options of your own, way|accelerator|count|price",
+              many=MOST_OPTIONS),
+    Parameter(name="order", words="what the options are ranked by", kind="choice",
+              choices=("cost", "time"), default="cost"),
+    Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
+              least=1e-3, most=1e6),
+    Parameter(name="budget", words="money for one run", kind="number", unit="USD", least=0.0,
+              most=1e12),
+    Parameter(name="country", words="whose electricity is paid, by code or name"),
+)  # fmt: skip
+DISPLAY: Final = (
+    Parameter(name="currency", words="in which money is shown, three letters", default="USD"),
+    Parameter(name="rate", words="units of the currency for one USD", kind="number", least=1e-6,
+              most=1e9),
+    Parameter(name="rate_as_of", words="day of that rate", kind="date"),
+    Parameter(name="tax", words="tax that is added to what is shown", kind="number", unit="%",
+              default=0.0, least=0.0, most=100.0),
+)  # fmt: skip
+DESCRIPTION: Final = (
+    Parameter(name="name", words="name of a described workload", default="described workload"),
+    Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
+              least=1.0, most=_LARGE),
+    Parameter(name="params", words="parameters of the network", kind="number", least=1.0,
+              most=_LARGE),
+    Parameter(name="tokens", words="tokens (or positions) in a sample", kind="number",
+              default=1.0, least=1.0, most=1e12),
+    Parameter(name="flops", words="operations of forward and backward pass", kind="number",
+              unit="FLOP/sample", least=1.0, most=1e30),
+    Parameter(name="precision", words="number format it is trained in", kind="choice",
+              choices=PRECISIONS, default="float32"),
+    Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ..."),
+    Parameter(name="batch", words="global batch size", kind="number", unit="samples", least=1.0,
+              most=1e12),
+)  # fmt: skip
+ASSUMED: Final = tuple(
+    Parameter(
+        name=one.name,
+        words=f"{TOLD[one.name].words.lower()} ({TOLD[one.name].why})",
+        kind="number",
+        unit="" if TOLD[one.name].unit == "1" else TOLD[one.name].unit,
+        default=getattr(Assumptions(), one.name),
+        least=TOLD[one.name].least,
+        most=TOLD[one.name].most,
+    )
+    for one in fields(Assumptions)
+)
+COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
+"""Everything a comparison can be asked."""
+VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
+"""What a page's link may hold besides, for the eye only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareParameters:
+    """The question as it was asked; slugs are not looked up yet.
+
+    `described` is the workload by hand where `workload` says so. `values` are all parameters by
+    name, so that the link can be written again.
+    """
+
+    workload: str = ""
+    pattern: str = ""
+    target: float | None = None
+    optimizer: str = ""
+    asked: Asked = field(default_factory=Asked)
+    display: Display = field(default_factory=Display)
+    described: Described | None = None
+    values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def query(self) -> str:
+        """The query string that asks the same."""
+        return query_of(COMPARE, self.values)
+
+
+def compare_parameters(
+    given: Given, ignored: Collection[str] = VIEW_ONLY
+) -> tuple[CompareParameters, tuple[Problem, ...]]:
+    """What is asked, and everything that is wrong with it; the default stands where it is.
+
+    Args:
+        given: texts by name, as a query string has them.
+        ignored: further names that mean nothing here.
+    """
+    found = read(COMPARE, given, ignored)
+    told, problems = found.values, list(found.problems)
+    display = _display(told, problems)
+    described = _described(told, problems) if told["workload"] == DESCRIBED else None
+    asked = Asked(
+        epochs=told["epochs"] if told["goal"] == "epochs" else None,
+        options=told["options"],
+        entries=told["own"],
+        wanted=Wanted(
+            order=told["order"],
+            deadline_s=None if told["deadline"] is None else told["deadline"] * HOUR_S,
+            budget_usd=told["budget"],
+        ),
+        assumed=Assumptions(**{f.name: told[f.name] for f in fields(Assumptions)}),
+        country=told["country"] or "",
+    )
+    asking = CompareParameters(
+        workload=told["workload"] or "",
+        pattern=told["pattern"] or "",
+        target=told["target"],
+        optimizer=told["optimizer"] or "",
+        asked=asked,
+        display=display,
+        described=described,
+        values=told,
+    )
+    return asking, tuple(problems)
+
+
+def _display(told: Mapping[str, Any], problems: list[Problem]) -> Display:
+    currency = told["currency"].upper()
+    rate = told["rate"]
+    if rate is None and currency != "USD":
+        message = f"How much {currency[:3]} is one USD? Give it as rate, and its day as rate_as_of."
+        problems.append(Problem(parameter="currency", message=message))
+        return Display(tax_share=told["tax"] / 100.0)
+    try:
+        return Display(
+            currency=currency,
+            per_usd=1.0 if rate is None else rate,
+            as_of=told["rate_as_of"],
+            tax_share=told["tax"] / 100.0,
+        )
+    except ValueError as error:
+        problems.append(Problem(parameter="currency", message=str(error)))
+        return Display(tax_share=told["tax"] / 100.0)
+
+
+def _described(told: Mapping[str, Any], problems: list[Problem]) -> Described | None:
+    wrong = []
+    if told["samples"] is None:
+        wrong.append(("samples", "How many samples has an epoch? A described workload needs it."))
+    if told["flops"] is None and told["params"] is None:
+        wrong.append(("flops", "How heavy is a sample? Give flops, or params and tokens."))
+    if told["goal"] == "target":
+        wrong.append(("goal", "Nobody measured steps to a target of it. Ask for epochs."))
+    problems += [Problem(parameter=name, message=message) for name, message in wrong]
+    if told["samples"] is None or (told["flops"] is None and told["params"] is None):
+        return None
+    return Described(
+        name=told["name"],
+        samples_per_epoch=told["samples"],
+        precision=told["precision"],
+        params=told["params"],
+        tokens_per_sample=told["tokens"],
+        flops_per_sample=told["flops"],
+        optimizer=told["network_optimizer"] or "",
+        batch=told["batch"],
+    )

@@ -1,0 +1,117 @@
+"""Why this file exists: what an answer rested on, so that a later one can say what has changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from planner.compare.reckon import Comparison
+from planner.compare.records import Job
+from planner.compare.tables import option_rows
+from planner.cost import money
+from planner.durations import in_words
+from planner.export import Record
+
+Words = Callable[[float], str]
+MOVED: Final = 0.005
+"""Relative change of a number that is told [share]; less is rounding."""
+KEPT: Final = (
+    "option_id", "option", "rank", "tied", "time_s", "time_s_low", "time_s_high", "cost_per_run",
+    "cost_per_run_low", "cost_per_run_high", "probability_cheapest", "probability_in_time", "basis",
+    "price", "refused",
+)  # fmt: skip
+"""Columns of `option_rows` that are kept; money in USD without tax."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The rows that were shown, and the runs that the job was known by."""
+
+    rows: tuple[Record, ...]
+    runs: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Of runs and prices: the same as long as neither changes."""
+        told = [*self.runs, *(f"{r.get('option_id')}={r.get('price')}" for r in self.rows)]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def snapshot_of(told: Comparison | None, job: Job) -> Snapshot:
+    """What is shown now; without a comparison there are no rows."""
+    shown = option_rows(told) if told is not None else []
+    return Snapshot(
+        rows=tuple({name: row[name] for name in KEPT} for row in shown),
+        runs=tuple(sorted(m.run.run_id for m in job.measured)),
+    )
+
+
+def changes(before: Snapshot, now: Snapshot) -> list[str]:
+    """What differs, in sentences: prices, options, runs, numbers; none where nothing does."""
+    return [*_prices(before, now), *_gone(before, now), *_runs(before, now), *_numbers(before, now)]
+
+
+def _pairs(before: Snapshot, now: Snapshot) -> Iterator[tuple[Record, Record]]:
+    known = {r["option_id"]: r for r in now.rows}
+    return ((old, known[old["option_id"]]) for old in before.rows if old["option_id"] in known)
+
+
+def _prices(before: Snapshot, now: Snapshot) -> list[str]:
+    return [
+        f"Price of {old['option']}: {old['price']} -> {new['price']}."
+        for old, new in _pairs(before, now)
+        if old["price"] != new["price"]
+    ]
+
+
+def _gone(before: Snapshot, now: Snapshot) -> list[str]:
+    there = {r["option_id"] for r in now.rows}
+    return [
+        f"{r['option']} is not among the options any more."
+        for r in before.rows
+        if r["option_id"] not in there
+    ]
+
+
+def _runs(before: Snapshot, now: Snapshot) -> list[str]:
+    new, gone = len(set(now.runs) - set(before.runs)), len(set(before.runs) - set(now.runs))
+    told = [f"{_several(n, 'run')} {verb}" for n, verb in ((new, "added"), (gone, "gone")) if n]
+    return [f"{' and '.join(told)}: {len(now.runs):,} now.".capitalize()] if told else []
+
+
+def _numbers(before: Snapshot, now: Snapshot) -> list[str]:
+    found = []
+    for old, new in _pairs(before, now):
+        parts = [
+            _moved(old, new, "cost_per_run", "a run", money),
+            _moved(old, new, "time_s", "", in_words),
+        ]
+        told = "; ".join(p for p in parts if p)
+        if told:
+            found.append(f"{old['option']}: {told}.")
+    return found
+
+
+def _moved(old: Record, new: Record, name: str, what: str, words: Words) -> str:
+    first, second = _number(old, name), _number(new, name)
+    if _same(first, second):
+        return ""
+    shown = [words(v) if v is not None else "no answer" for v in (first, second)]
+    return f"{shown[0]} -> {shown[1]} {what}".strip()
+
+
+def _same(first: float | None, second: float | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return abs(second - first) <= MOVED * max(abs(first), abs(second))
+
+
+def _number(row: Mapping[str, object], name: str) -> float | None:
+    value = row.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

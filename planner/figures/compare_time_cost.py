@@ -1,0 +1,174 @@
+"""Cost of a run against its time: every option with its intervals, and what nothing beats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import plotly.graph_objects as go
+
+from planner.durations import in_words
+from planner.figures.compare_labels import Cross, places
+from planner.figures.frame import HEIGHT, Drawing, escape, log_ticks
+from planner.figures.total_time import time_unit
+from planner.palette import Theme, rgba
+
+BASIS_SYMBOLS: Final = {
+    "measured": ("circle", "\u25cf"),
+    "interpolated": ("square", "\u25a0"),
+    "extrapolated": ("triangle-up", "\u25b2"),
+    "similar workload": ("diamond", "\u25c6"),
+    "data sheet": ("diamond-open", "\u25c7"),
+    "published": ("triangle-down", "\u25bc"),
+}
+"""Marker of each basis, and the sign that stands for it in the legend."""
+_WIDE: Final = 350.0
+"""Width of the chart's inside that names are placed for [px]: half of a usual page."""
+_INSIDE: Final = HEIGHT - 74.0
+_LEAST: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """One option: time [s] and cost [in `currency` of the chart], each (value, low, high).
+
+    `late` says that it more likely misses what was asked for than not, `front` that no other is
+    both faster and cheaper. `told` is added under the pointer.
+    """
+
+    label: str
+    short: str
+    slot: int
+    basis: str
+    time: tuple[float, float, float]
+    cost: tuple[float, float, float]
+    front: bool = False
+    late: bool = False
+    told: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What was asked for: deadline [s] and budget [currency], None where there is none."""
+
+    deadline_s: float | None = None
+    budget: float | None = None
+
+
+def time_cost(
+    spots: Sequence[Spot], bounds: Bounds, currency: str, theme: Theme, goal: str = "a run"
+) -> go.Figure:
+    """The options best first: names of the first ones find room first."""
+    drawing = Drawing(theme)
+    size, unit = time_unit([s.time[0] for s in spots])
+    x = _axis([t / size for s in spots for t in s.time], f"time of {goal} ({unit})")
+    y = _axis([c for s in spots for c in s.cost], f"cost of a run ({currency})")
+    drawing.x, drawing.y = x, y
+    _bounds(drawing, bounds, size)
+    _front(drawing, spots, size)
+    for spot in reversed(spots):
+        _spot(drawing, spot, size, currency)
+    _names(drawing, spots, size)
+    used = [b for b in BASIS_SYMBOLS if any(s.basis == b for s in spots)]
+    legend = "   ".join(f"{BASIS_SYMBOLS[b][1]} {b}" for b in used)
+    drawing.note(legend, x=0, xref="paper", xanchor="left", y=1, yref="paper", yanchor="bottom")
+    return drawing.figure()
+
+
+def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
+    colour = drawing.theme.quiet if spot.late else drawing.theme.colours[spot.slot]
+    value, low, high = (t / size for t in spot.time)
+    told = f"<br>{escape(spot.told)}" if spot.told else ""
+    cost = f"{spot.cost[0]:,.4g} {currency} ({spot.cost[1]:,.4g} to {spot.cost[2]:,.4g})"
+    drawing.points(
+        np.array([value]),
+        np.array([max(spot.cost[0], _LEAST)]),
+        name=escape(spot.label),
+        error_x=_bar(value, low, high, colour),
+        error_y=_bar(*spot.cost, colour),
+        marker={"color": colour, "size": 12, "symbol": BASIS_SYMBOLS[spot.basis][0],
+                "line": {"width": 2, "color": colour}},
+        hovertemplate=f"<b>%{{fullData.name}}</b><br>{in_words(spot.time[0])} (90 %: "
+        f"{in_words(spot.time[1])} to {in_words(spot.time[2])})<br>{escape(cost)}<br>"
+        f"{escape(spot.basis)}{told}<extra></extra>",
+    )  # fmt: skip
+
+
+def _bar(value: float, low: float, high: float, colour: str) -> dict[str, Any]:
+    return {"type": "data", "symmetric": False, "array": [max(high - value, 0.0)], "width": 3,
+            "arrayminus": [max(value - low, 0.0)], "color": rgba(colour, 0.55),
+            "thickness": 1.5}  # fmt: skip
+
+
+def _front(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
+    front = sorted((s.time[0] / size, max(s.cost[0], _LEAST)) for s in spots if s.front)
+    if len(front) > 1:
+        x, y = (np.array(side) for side in zip(*front, strict=True))
+        style = {"color": drawing.theme.quiet, "dash": "dash", "width": 1}
+        drawing.line(x, y, name="nothing is both faster and cheaper", line=style, hoverinfo="skip")
+
+
+def _bounds(drawing: Drawing, bounds: Bounds, size: float) -> None:
+    """Grey is what comes too late or costs too much."""
+    ends = [10.0**e for e in (*drawing.x["range"], *drawing.y["range"])]
+    if bounds.deadline_s is not None:
+        _region(drawing, (max(bounds.deadline_s / size, ends[0]), ends[1]), (ends[2], ends[3]))
+    if bounds.budget is not None:
+        _region(drawing, (ends[0], ends[1]), (max(bounds.budget, ends[2]), ends[3]))
+    late, dear = bounds.deadline_s is not None, bounds.budget is not None
+    if late or dear:
+        told = " or ".join(["too late"] * late + ["too dear"] * dear)
+        drawing.note(f"grey: {told}", x=1, xref="paper", xanchor="right", y=1, yref="paper",
+                     yanchor="bottom")  # fmt: skip
+
+
+def _region(drawing: Drawing, x: tuple[float, float], y: tuple[float, float]) -> None:
+    if x[0] < x[1] and y[0] < y[1]:
+        drawing.line(
+            np.array([x[0], x[1], x[1], x[0], x[0]]),
+            np.array([y[0], y[0], y[1], y[1], y[0]]),
+            fill="toself",
+            fillcolor=rgba(drawing.theme.quiet, 0.16),
+            line={"width": 0},
+            hoverinfo="skip",
+        )
+
+
+def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
+    crosses = [_cross(drawing, s, size) for s in spots]
+    found = places([s.short for s in spots], crosses, _WIDE, _INSIDE)
+    for spot, place in zip(spots, found, strict=True):
+        if place is not None:
+            colour = drawing.theme.quiet if spot.late else drawing.theme.colours[spot.slot]
+            drawing.note(
+                spot.short,
+                x=float(np.log10(spot.time[0] / size)),
+                y=float(np.log10(max(spot.cost[0], _LEAST))),
+                xshift=place.across,
+                yshift=place.up,
+                xanchor=("center", "left", "right")[place.side],
+                font={"color": colour, "size": 12},
+            )
+
+
+def _cross(drawing: Drawing, spot: Spot, size: float) -> Cross:
+    x, left, right = (_pixel(t / size, drawing.x["range"], _WIDE) for t in spot.time)
+    y, low, high = (_pixel(c, drawing.y["range"], _INSIDE) for c in spot.cost)
+    return Cross(x=x, y=y, left=left, right=right, low=low, high=high)
+
+
+def _pixel(value: float, span: Sequence[float], pixels: float) -> float:
+    return float((np.log10(max(value, _LEAST)) - span[0]) / (span[1] - span[0]) * pixels)
+
+
+def _axis(values: Sequence[float], title: str) -> dict[str, Any]:
+    """A logarithmic axis round the values, at least a factor of three wide."""
+    known = [v for v in values if np.isfinite(v) and v > 0.0] or [1.0]
+    low, high = min(known), max(known)
+    wide = max(float(np.sqrt(3.0 * low / high)), 1.0)
+    low, high = low / wide, high * wide
+    room = 0.12 * np.log10(high / low)
+    span = [float(np.log10(low) - room), float(np.log10(high) + room)]
+    return {"title": title, "type": "log", "range": span} | log_ticks(low, high)

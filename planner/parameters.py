@@ -1,0 +1,262 @@
+"""What one may ask, by name: one way to read it for links, commands and the HTTP interface.
+
+A table of `Parameter`s says what each value may be; `read` takes the texts as they come and tells
+every problem at once, each with what, where and what to do; `query_of` writes values back as the
+shortest link that asks the same. Descriptions of commands and of the HTTP interface are made from
+the same tables, so that they cannot tell anything else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
+from typing import Any, Final, Literal
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
+Given = Mapping[str, Sequence[str]]
+
+LONGEST_VALUE: Final = 1000
+"""Letters of one value."""
+MOST_VALUES: Final = 60
+"""Values of one parameter, as pages read them."""
+MOST_GIVEN: Final = 200
+"""Values of all parameters together."""
+LONGEST_QUERY: Final = 8192
+"""Letters of a whole query string."""
+_WHOLE: Final = re.compile(r"[0-9]{1,18}")
+_NUMBER: Final = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One thing that may be asked.
+
+    `default` None is "not given". Of numbers `least` and `most` are in. `many` is how many values
+    it may have; one with 1 has a single value, any other a tuple of them.
+    """
+
+    name: str
+    words: str
+    kind: Kind = "text"
+    unit: str = ""
+    default: str | int | float | bool | date | tuple[str, ...] | None = None
+    least: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    many: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What is wrong with one parameter, and what to do."""
+
+    parameter: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.parameter}: {self.message}" if self.parameter else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """The values by name, defaults where nothing sound was given, and all problems."""
+
+    values: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+
+
+def read(table: Sequence[Parameter], given: Given, ignored: Collection[str] = ()) -> Read:
+    """Values of a table's parameters.
+
+    Args:
+        table: what may be asked.
+        given: texts by name, as a query string has them. An empty text of a parameter with several
+            values is none of them.
+        ignored: names that are nobody's business here, as the scale of a page's chart.
+    """
+    problems = _too_much(given)
+    if problems:
+        return Read(values=_defaults(table), problems=tuple(problems))
+    known = {p.name: p for p in table}
+    values = dict(_defaults(table))
+    for name, texts in given.items():
+        if name in known:
+            values[name] = _values(known[name], list(texts), problems)
+        elif name not in ignored:
+            problems.append(_unknown(name, known))
+    return Read(values=MappingProxyType(values), problems=tuple(problems))
+
+
+def query_of(table: Sequence[Parameter], values: Mapping[str, Any]) -> str:
+    """The query string that asks for these values; defaults are left out."""
+    pairs: list[tuple[str, str]] = []
+    for one in table:
+        value = values.get(one.name, _default(one))
+        if value == _default(one):
+            continue
+        listed = value if isinstance(value, tuple) else (value,)
+        pairs += [(one.name, text_of(v)) for v in listed] or [(one.name, "")]
+    return urlencode(pairs, quote_via=quote)
+
+
+def given_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
+    """The last part of a link's path and its parameters; a bare query string is one too.
+
+    Raises:
+        ValueError: it is too long, or no link.
+    """
+    if len(link) > LONGEST_QUERY:
+        raise ValueError(f"The link has {len(link):,} letters; {LONGEST_QUERY:,} are read at most.")
+    try:
+        parts = urlsplit(link if "?" in link or "://" in link else f"?{link}")
+        given = parse_qs(parts.query, keep_blank_values=True, max_num_fields=MOST_GIVEN)
+    except ValueError as error:
+        raise ValueError(f"This is no link that can be read ({error}). Copy it again.") from None
+    return parts.path.rstrip("/").rsplit("/", 1)[-1], given
+
+
+def text_of(value: object) -> str:
+    """A value as it stands in a link; what `read` makes the same value of."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+# -- one value -----------------------------------------------------------------------------------
+
+
+def _values(one: Parameter, texts: list[str], problems: list[Problem]) -> Any:  # noqa: ANN401
+    if one.many > 1:
+        return _several(one, texts, problems)
+    if len(texts) > 1:
+        problems.append(_problem(one, f"given {len(texts)} times. Give it once."))
+    if not texts:
+        return _default(one)
+    value, wrong = _one(one, texts[0])
+    if wrong:
+        problems.append(_problem(one, wrong))
+    return _default(one) if wrong else value
+
+
+def _several(one: Parameter, texts: list[str], problems: list[Problem]) -> tuple[Any, ...]:
+    kept = list(dict.fromkeys(t for t in texts if t))
+    if len(kept) > one.many:
+        problems.append(_problem(one, f"{len(kept)} values. Give {one.many} at most."))
+    read_all = [_one(one, t) for t in kept[: one.many]]
+    problems += [_problem(one, wrong) for _, wrong in read_all if wrong]
+    return tuple(value for value, wrong in read_all if not wrong)
+
+
+def _one(one: Parameter, text: str) -> tuple[Any, str]:
+    """A value, or what is wrong with the text."""
+    if len(text) > LONGEST_VALUE:
+        return None, f"{len(text):,} letters. Give {LONGEST_VALUE} at most."
+    return _READERS[one.kind](one, text)
+
+
+def _text(_: Parameter, text: str) -> tuple[Any, str]:
+    if not text.isprintable():
+        return None, f"{shown(text)} holds what cannot be printed. Write it with plain letters."
+    return text, ""
+
+
+def _whole(one: Parameter, text: str) -> tuple[Any, str]:
+    if not _WHOLE.fullmatch(text) or not _inside(one, int(text)):
+        return None, f"{shown(text)} is no whole number{_limits(one)}."
+    return int(text), ""
+
+
+def _number(one: Parameter, text: str) -> tuple[Any, str]:
+    value = float(text) if _NUMBER.fullmatch(text) else float("nan")
+    if not _inside(one, value):
+        return None, f"{shown(text)} is no number{_limits(one)}."
+    return value, ""
+
+
+def _choice(one: Parameter, text: str) -> tuple[Any, str]:
+    if text not in one.choices:
+        return None, f"{shown(text)} is not among {', '.join(one.choices)}. Choose one of them."
+    return text, ""
+
+
+def _flag(_: Parameter, text: str) -> tuple[Any, str]:
+    if text not in ("on", "off"):
+        return None, f"{shown(text)} is neither on nor off. Write one of them."
+    return text == "on", ""
+
+
+def _date(_: Parameter, text: str) -> tuple[Any, str]:
+    try:
+        return (date.fromisoformat(text) if _DATE.fullmatch(text) else None), _no_date(text)
+    except ValueError:
+        return None, f"{shown(text)} is no date. Write it as 2026-11-21."
+
+
+def _no_date(text: str) -> str:
+    return "" if _DATE.fullmatch(text) else f"{shown(text)} is no date. Write it as 2026-11-21."
+
+
+_READERS: Final[Mapping[Kind, Callable[[Parameter, str], tuple[Any, str]]]] = MappingProxyType(
+    {"text": _text, "whole": _whole, "number": _number, "choice": _choice, "flag": _flag,
+     "date": _date}
+)  # fmt: skip
+
+
+def shown(text: str) -> str:
+    """A text somebody gave, inside a message: quoted, on one line, not too long."""
+    return repr(text if len(text) <= 80 else f"{text[:79]}…")
+
+
+def missing(kind: str, text: str, known: Collection[str], most: int = 6) -> str:
+    """That there is no such thing, and what there is like it."""
+    near = difflib.get_close_matches(text[:LONGEST_VALUE], list(known), n=3, cutoff=0.5)
+    some = near or list(known)[:most]
+    more = "" if len(some) == len(known) else ", ..."
+    ask = f"Choose one of {', '.join(some)}{more}" if some else "There is none yet"
+    return f"There is no {kind} {shown(text)} (any more). {ask}."
+
+
+def _inside(one: Parameter, value: float) -> bool:
+    low = one.least is None or value >= one.least
+    high = one.most is None or value <= one.most
+    return low and high and value - value == 0.0  # neither NaN nor infinite
+
+
+def _limits(one: Parameter) -> str:
+    unit = f" {one.unit}" if one.unit else ""
+    if one.least is None or one.most is None:
+        return unit
+    return f" from {one.least:,.15g} to {one.most:,.15g}{unit}"
+
+
+def _problem(one: Parameter, message: str) -> Problem:
+    return Problem(parameter=one.name, message=message)
+
+
+def _unknown(name: str, known: Collection[str]) -> Problem:
+    near = difflib.get_close_matches(name[:LONGEST_VALUE], list(known), n=1, cutoff=0.6)
+    ask = f"Perhaps {near[0]}?" if near else f"Known are {', '.join(list(known)[:12])} ..."
+    return Problem(parameter=name[:80], message=f"There is no such parameter. {ask}")
+
+
+def _too_much(given: Given) -> list[Problem]:
+    count = sum(len(texts) for texts in given.values())
+    if count <= MOST_GIVEN:
+        return []
+    return [Problem(parameter="", message=f"{count:,} values. Give {MOST_GIVEN} at most.")]
+
+
+def _defaults(table: Sequence[Parameter]) -> dict[str, Any]:
+    return {one.name: _default(one) for one in table}
+
+
+def _default(one: Parameter) -> Any:  # noqa: ANN401 - the table says what it is
+    return () if one.many > 1 and one.default is None else one.default

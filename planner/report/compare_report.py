@@ -1,0 +1,118 @@
+"""Why this file exists: an answer to hand to a customer: what is best, how sure, and why.
+
+Every number is read off the same comparison as the page's, the command's and the HTTP interface's;
+nothing is reckoned here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from planner.compare.ask import Answered
+from planner.compare.reckon import Comparison
+from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
+from planner.compare.sentences import buying, sentence
+from planner.compare.undecided import undecided
+from planner.cost import Display
+from planner.cost.display import DOLLARS
+from planner.report import compare_tables
+from planner.report.compare_charts import charts
+from planner.report.logo import logo_uri
+from planner.report.page import document, escaped, items, linked, paragraphs, section
+
+MOST_NAME: Final = 120
+CREDITS: Final = (
+    "Specifications of accelerators: the makers' data sheets, linked above; checked against Epoch "
+    "AI, “Data on Machine Learning Hardware”, epoch.ai/data/machine-learning-hardware, CC BY 4.0.",
+    "Rental prices: the providers' price pages, linked above; a price older than 12 months is "
+    "marked stale and doubted more.",
+    "Carbon of electricity: Ember, yearly electricity data, CC BY 4.0, read through co2.js of the "
+    "Green Web Foundation, Apache 2.0. Prices of electricity: Eurostat (CC BY 4.0), EIA (public "
+    "domain), UK Department for Energy Security and Net Zero (Open Government Licence 3.0).",
+)
+
+
+def compare_page(
+    answered: Answered,
+    *,
+    link: str,
+    made: str,
+    display: Display = DOLLARS,
+    company: str = "",
+    logo: bytes | None = None,
+) -> str:
+    """The comparison as one HTML file: it needs no network, no script and no other file.
+
+    Args:
+        answered: as `planner.compare.ask.answered` gives it.
+        link: the address that restores this very question, or "".
+        made: when the page is made, in words.
+        display: currency and tax of all amounts.
+        company: whose name stands above, at most `MOST_NAME` letters of it.
+        logo: PNG, JPEG or plain SVG.
+
+    Raises:
+        ValueError: the logo is none, or is not harmless; says what to do.
+    """
+    told = answered.comparison
+    picture = logo_uri(logo) if logo is not None else ""
+    head = _head(made, company, picture)
+    foot = _foot(link, made)
+    if told is None:
+        body = "<h1>No option to compare</h1>" + _problems(answered.problems)
+        return document("No option to compare", head, body, foot)
+    title = question(told)
+    parts = [
+        f"<h1>{escaped(title)}</h1>",
+        f'<p class="answer">{escaped(sentence(told, display))}</p>',
+        paragraphs(answers(told, display)[1:]),
+        _problems(answered.problems),
+        charts(told, display),
+        compare_tables.ranked(told, display),
+        compare_tables.details(told, display),
+        compare_tables.assumed(told),
+        compare_tables.bases(told),
+        section("Where these numbers come from", compare_tables.sources(told), items(CREDITS)),
+    ]
+    return document(f"{title} · Epochwise", head, "".join(parts), foot)
+
+
+def question(told: Comparison) -> str:
+    """What was asked, as a heading."""
+    goal, job, wanted = told.question.goal, told.question.job, told.question.wanted
+    by = f" with {goal.optimizer}" if goal.optimizer else ""
+    what = "finishes" if goal.epochs is not None else "reaches"
+    asked = f"Which hardware {what} {goal.words} of {job.name}{by}"
+    limits = []
+    if wanted.deadline_s is not None:
+        limits.append(f"within {wanted.deadline_s / 3600:g} h")
+    if wanted.budget_usd is not None:
+        limits.append(f"for at most {wanted.budget_usd:,.6g} USD")
+    best = "cheapest" if wanted.order == "cost" else "soonest"
+    return f"{' '.join([asked, *limits])}, {best}?"
+
+
+def answers(told: Comparison, display: Display = DOLLARS) -> list[str]:
+    """All sentences of the answer: the best, rent or buy, what is open, what to measure."""
+    bought: RentOrBuy | None = rent_or_buy(told)
+    texts = [sentence(told, display), buying(bought) if bought else "", *undecided(told)]
+    return [t for t in (*texts, f"{display.note[:1].upper()}{display.note[1:]}.") if t]
+
+
+def _head(made: str, company: str, picture: str) -> str:
+    name = escaped(company[:MOST_NAME])
+    shown = f'<img src="{picture}" alt="{name or "logo"}">' if picture else ""
+    who = f'<span class="from">{name}</span>' if name else ""
+    return f'<div>{shown}{who}</div><span class="made">{escaped(made)}</span>'
+
+
+def _foot(link: str, made: str) -> str:
+    view = f"<p>This question, live: {linked(link)}</p>" if link else ""
+    return f"{view}<p>Made by Epochwise on {escaped(made)}.</p>"
+
+
+def _problems(problems: Sequence[str]) -> str:
+    if not problems:
+        return ""
+    return f"<p>Part of the question could not be used:</p>{items(problems)}"

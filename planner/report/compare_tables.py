@@ -1,0 +1,146 @@
+"""The tables of a comparison's hand-out: ranked options, details, assumptions, basis, sources."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Final
+
+from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.reckon import Comparison, Row
+from planner.compare.tables import source_rows
+from planner.cost import Display, money
+from planner.durations import hms
+from planner.estimate import Basis, Estimate, Refusal
+from planner.report.page import escaped, linked, section, table
+
+NOT_KNOWN: Final = "–"
+BASES: Final = MappingProxyType[Basis, str](
+    {
+        "measured": "timed on that very system; more epochs than were timed are projected",
+        "interpolated": "a fitted curve between points that were measured there",
+        "extrapolated": "a fitted curve beyond the points that were measured there",
+        "similar workload": "from how workloads like this one ran there and elsewhere",
+        "data sheet": "from the makers' peak figures and what share of them is usually reached",
+        "published": "somebody else's figure, as printed",
+    }
+)
+"""What each basis of a number means."""
+
+
+def ranked(told: Comparison, display: Display) -> str:
+    """The options, best first; the numbers of the first column stand in the charts too."""
+    timely = any(r.in_time is not None for r in told.rows)
+    head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})", "Cheapest",
+            "Fastest", *(["Kept to"] if timely else []), "Basis"]  # fmt: skip
+    rows = [_ranked(n, r, display, timely=timely) for n, r in enumerate(told.rows, 1)]
+    caption = (
+        "In brackets: 90 % intervals. Cheapest, Fastest"
+        + (", Kept to (deadline and budget)" if timely else "")
+        + ": probabilities. Equal ranks are tied: their order is not decided."
+    )
+    return section("The options, ranked", table(head, rows, caption))
+
+
+def details(told: Comparison, display: Display) -> str:
+    """What each option takes besides time and money of one run, and what to know of it."""
+    blocks = [_details(n, r, display) for n, r in enumerate(told.rows, 1)]
+    runs = f"{told.question.assumed.runs_per_month:g} runs a month; energy and CO2e are of one run."
+    return section("Each option", f'<p class="note">{escaped(runs)}</p>', *blocks)
+
+
+def assumed(told: Comparison) -> str:
+    """Everything that was assumed, with its reason; what somebody set is told."""
+    used, usual = told.question.assumed, Assumptions()
+    rows = []
+    for one in fields(used):
+        words, value = TOLD[one.name], getattr(used, one.name)
+        own = value != getattr(usual, one.name)
+        why = f"set for this question; {words.why}" if own else words.why
+        shown = NOT_KNOWN if value is None else f"{value:g}"
+        rows.append([escaped(words.words), shown, escaped(words.unit), escaped(why)])
+    head = ["Assumption", "Value", "Unit", "Why"]
+    return section("What is assumed", table(head, rows, "Change any of them in the live view."))
+
+
+def bases(told: Comparison) -> str:
+    """What the bases that occur mean."""
+    used = [r.time.basis for r in told.rows if isinstance(r.time, Estimate)]
+    rows = [[escaped(b), escaped(BASES[b])] for b in dict.fromkeys(used)]
+    told_all = table(["Basis", "Meaning"], rows, "As the column Basis names it.")
+    return section("How each number is known", told_all) if rows else ""
+
+
+def sources(told: Comparison) -> str:
+    """Where times, prices and data sheets are from, with dates and licences."""
+    lines = []
+    for number, record in enumerate(source_rows(told), 1):
+        parts = [
+            f"<b>{escaped(name)}</b> {linked(str(value))}"
+            for name, value in record.items()
+            if value not in (None, "") and name != "Option"
+        ]
+        lines.append(
+            f"<li value={number}>{escaped(str(record['Option']))}: {', '.join(parts)}</li>"
+        )
+    return f"<ol>{''.join(lines)}</ol>"
+
+
+def _ranked(number: int, row: Row, display: Display, *, timely: bool) -> list[str]:
+    rank = NOT_KNOWN if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
+    many = f"<small>{row.machines} machines</small>" if row.machines > 1 else ""
+    stale = "<small>price older than 12 months</small>" if row.candidate.stale else ""
+    name = f'<span class="name">{escaped(row.candidate.label)}</span>'
+    cells = [str(number), rank, f"{name}{many}{stale}"]
+    cells += [_time(row), _cost(row, display), _share(row.cheapest), _share(row.fastest)]
+    cells += [_share(row.in_time)] if timely else []
+    return [*cells, NOT_KNOWN if isinstance(row.time, Refusal) else escaped(row.time.basis)]
+
+
+def _details(number: int, row: Row, display: Display) -> str:
+    month, energy, carbon = row.cost_per_month, row.energy_kwh, row.co2_kg
+    facts = [
+        row.candidate.price,
+        "" if month is None else f"{money(float(month.value), display)} a month",
+        "" if row.timed.batch is None else f"batch {row.timed.batch:,.0f}",
+        "" if energy is None else f"{float(energy.value):,.3g} kWh",
+        "" if carbon is None else f"{float(carbon.value):,.3g} kg CO2e",
+        f"{row.machines} machines" if row.machines > 1 else "",
+    ]
+    known = " · ".join(escaped(f) for f in facts if f)
+    fit = f"{row.timed.fit.sentence} {row.timed.fit.way_out}".strip()
+    return (
+        f'<div class="option"><b>{number}. {escaped(row.candidate.label)}</b><br>{known}'
+        f"<small>{escaped(fit)} {escaped(_to_know(row))}</small></div>"
+    )
+
+
+def _time(row: Row) -> str:
+    if isinstance(row.time, Refusal):
+        return escaped(row.time.reason)
+    low, high = hms(float(row.time.low)), hms(float(row.time.high))
+    return f"{hms(float(row.time.value))}<small>({low} to {high})</small>"
+
+
+def _cost(row: Row, display: Display) -> str:
+    if isinstance(row.cost, Refusal):
+        return NOT_KNOWN if row.cost is row.time else escaped(row.cost.reason)
+    value, low, high = (
+        money(float(end), display).removesuffix(f" {display.currency}")
+        for end in (row.cost.value, row.cost.low, row.cost.high)
+    )
+    return f"{escaped(value)}<small>({escaped(low)} to {escaped(high)})</small>"
+
+
+def _to_know(row: Row) -> str:
+    """Remarks on the time, and the one run that would narrow it."""
+    if isinstance(row.time, Refusal):
+        return row.time.measure_next
+    told = [*row.time.reasons, row.timed.measure_next]
+    return " ".join(x if x.endswith(".") else f"{x}." for x in told if x)
+
+
+def _share(value: float | None) -> str:
+    if value is None:
+        return NOT_KNOWN
+    return "&lt;1 %" if 0.0 < value < 0.005 else f"{value:.0%}".replace("%", " %")

@@ -1,0 +1,115 @@
+"""The frame of a hand-out: one HTML file without scripts, which prints on A4.
+
+Everything is in the file, the charts too, so that it opens from a mail or a stick. Its content
+security policy lets nothing run and nothing be fetched, whatever a name or a logo holds. In print
+table heads are repeated, rows and charts are not cut, and pages are numbered where the browser
+knows page margin boxes (Chromium since 131).
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
+MOST_LETTERS: Final = 4000
+"""Of one text; what is longer was not written to be read."""
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
+
+
+def escaped(text: str) -> str:
+    """Text as text: no markup, no direction marks, nothing one could not see."""
+    joined = " ".join(text[:MOST_LETTERS].split())
+    return html.escape("".join(c for c in joined if unicodedata.category(c) not in _UNSEEN))
+
+
+def linked(address: str) -> str:
+    """A web address as a link; any other text as text."""
+    shown = escaped(address)
+    if not address.startswith(("https://", "http://")):
+        return shown
+    return f'<a href="{shown}" rel="noopener noreferrer">{shown}</a>'
+
+
+def paragraphs(texts: Iterable[str], kind: str = "") -> str:
+    """One paragraph for each text that is not empty."""
+    mark = f' class="{kind}"' if kind else ""
+    return "".join(f"<p{mark}>{escaped(t)}</p>" for t in texts if t)
+
+
+def items(texts: Sequence[str]) -> str:
+    """A list; nothing where there is nothing to list."""
+    told = "".join(f"<li>{escaped(t)}</li>" for t in texts if t)
+    return f"<ul>{told}</ul>" if told else ""
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table of cells that are HTML already; its head is repeated on every printed page."""
+    names = "".join(f'<th scope="col">{escaped(h)}</th>' for h in head)
+    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
+    return (
+        f'<div class="wide"><table><caption>{escaped(caption)}</caption>'
+        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def section(title: str, *parts: str) -> str:
+    """A headed part of the page; nothing where it would be empty."""
+    body = "".join(parts)
+    return f"<section><h2>{escaped(title)}</h2>{body}</section>" if body else ""
+
+
+def document(title: str, head: str, body: str, foot: str) -> str:
+    """The whole file."""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="Epochwise">
+<title>{escaped(title)}</title>
+<style>{_STYLE}</style></head>
+<body><header>{head}</header><main>{body}</main><footer>{foot}</footer></body></html>
+"""
+
+
+_STYLE: Final = """
+:root{color-scheme:light}
+*{box-sizing:border-box}
+body{font:16px/1.5 system-ui,"Source Sans 3","Noto Sans","DejaVu Sans",sans-serif;margin:0 auto;
+padding:2rem 1.25rem;max-width:64rem;background:#fff;color:#14212b;overflow-wrap:anywhere}
+header{display:flex;gap:1rem;align-items:center;justify-content:space-between;
+border-bottom:2px solid #0072b2;padding-bottom:.75rem;margin-bottom:1.5rem}
+header img{max-height:4rem;max-width:14rem}
+.from{font-weight:600}.made,.note,footer,caption{color:#51606b}
+h1{font-size:1.6rem;line-height:1.25;margin:0 0 .75rem}
+h2{font-size:1.15rem;margin:2rem 0 .5rem}
+.answer{font-size:1.25rem;font-weight:600;border-left:4px solid #0072b2;padding-left:.9rem}
+figure{margin:1.25rem 0}figcaption,caption{font-size:.85rem;text-align:left;color:#51606b}
+caption{padding-bottom:.3rem}
+svg{width:100%;height:auto;display:block}
+.wide{overflow-x:auto}
+table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid #dde3e8;vertical-align:top;
+overflow-wrap:break-word}
+.name{overflow-wrap:anywhere}
+.option{margin:.6rem 0;font-size:.9rem}
+ol,ul{padding-left:1.4rem;font-size:.875rem}
+th{border-bottom:2px solid #9fb0bc}
+small{color:#51606b;display:block}
+footer{margin-top:2.5rem;border-top:1px solid #dde3e8;padding-top:.75rem;font-size:.85rem}
+a{color:#005a8f}
+@page{size:A4;margin:16mm 14mm 18mm;
+@bottom-right{content:counter(page) " / " counter(pages);font:8pt sans-serif;color:#51606b}}
+@media print{
+body{padding:0;max-width:none;font-size:9.5pt}
+h1{font-size:16pt}h2{font-size:12pt;break-after:avoid}.answer{font-size:12pt}
+.wide{overflow:visible}
+table{font-size:8pt;break-inside:auto}thead{display:table-header-group}
+tr,figure,.answer,.option,li{break-inside:avoid}
+.option,ol,ul{font-size:8.5pt}figcaption,caption{font-size:8pt}svg{max-height:82mm}
+caption{break-after:avoid}
+a{color:inherit;text-decoration:none}
+}
+"""

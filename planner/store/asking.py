@@ -1,0 +1,252 @@
+"""Why this file exists: the store's answer to what a link, a command or an HTTP query asks.
+
+Every question takes the parameters as they come and gives the answer with all problems. Where there
+are problems the answer is that of the parts that could be used, which a page shows beside a warning
+and a program must not take: so commands and the HTTP interface refuse. Nothing is reckoned here:
+`planner.how_long`, `planner.curves` and `planner.compare.ask` answer pages and programs alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, TypeVar
+
+from planner import asked
+from planner.catalog import Catalog
+from planner.compare.ask import Answered, Facts, answered
+from planner.compare.job import job_described
+from planner.compare.parameters import CompareParameters, compare_parameters
+from planner.compare.records import Job
+from planner.cost import Display
+from planner.curves import SystemCurve, curves_of
+from planner.how_long import HowLong, Option, how_long
+from planner.optimizer_curves import OptimizerCurve
+from planner.parameters import Given, Problem, missing, query_of, read
+from planner.runs import Run
+from planner.slugs import slugs
+from planner.store import queries
+from planner.store.facts import facts_of, measured_job, steps_of, trial_set_of
+from planner.store.reader import Store
+from planner.store.suspect_runs import suspects_of
+from planner.trials import Trials, targets_of
+from planner.usual import MOST_LINES, offered, usual_options, with_epochs
+
+Name = TypeVar("Name")
+NO_RUN: Final = Problem(
+    parameter="",
+    message="There is no run yet. Measure one, or name a folder of results in EPOCHWISE_RESULTS.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HowLongAnswer:
+    """Ranked totals; None where nothing can be ranked. `query` asks the same again."""
+
+    result: HowLong | None
+    suspect: Mapping[str, str]
+    query: str
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurveAnswer:
+    """The chosen curves, and the batches [samples] they are asked at."""
+
+    chosen: tuple[SystemCurve, ...]
+    batches: tuple[float, ...]
+    query: str
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareAnswer:
+    """A comparison, how its money is shown, and what could not be used of the question."""
+
+    answered: Answered
+    display: Display
+    query: str
+    problems: tuple[Problem, ...]
+
+
+def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
+    """N epochs of a workload on each of its systems, as the page How long? answers."""
+    found = read(asked.HOW_LONG, given, asked.FOR_THE_EYE)
+    told, problems = found.values, list(found.problems)
+    query, suspect = query_of(asked.HOW_LONG, told), suspects_of(store)
+    place = _place(store, told, problems)
+    if place is None:
+        return HowLongAnswer(result=None, suspect={}, query=query, problems=tuple(problems))
+    options = offered(queries.runs_of(store, *place), _epoch_times(store))
+    by_slug = dict(zip(slugs([o.label for o in options]), options, strict=True))
+    chosen = _picked("systems", "system", told["systems"], by_slug, problems)
+    base = _one("baseline", "system", told["baseline"], by_slug, problems)
+    listed = list(dict.fromkeys([*(chosen or usual_options(by_slug)), base]))
+    result = how_long(
+        [with_epochs(by_slug[s], _epoch_times(store)) for s in listed],
+        told["epochs"],
+        by_slug[base].label,
+        another_session=told["session"],
+        rest_like_last=told["rest_like_last"],
+        left_out=suspect.left_out if told["without_suspects"] else (),
+    )
+    return HowLongAnswer(
+        result=result, suspect=suspect.names, query=query, problems=tuple(problems)
+    )
+
+
+def curve_answered(store: Store, given: Given) -> CurveAnswer:
+    """Throughput curves of a workload's systems, as the page Throughput answers."""
+    found = read(asked.CURVE, given, asked.FOR_THE_EYE)
+    told, problems = found.values, list(found.problems)
+    without = suspects_of(store).left_out if told["without_suspects"] else frozenset[str]()
+    names = slugs(queries.workloads(store))
+    if not names:
+        problems.append(NO_RUN)
+        return CurveAnswer(chosen=(), batches=(), query="", problems=tuple(problems))
+    workload = names[_one("workload", "workload", told["workload"], names, problems)]
+    runs = _runs_of_curves(store, workload, told, problems)
+    beside = _picked("beside", "workload", told["beside"], names, problems)
+    further = [r for b in beside for r in _best_known(store, names[b])]
+    chosen = curves_of([*runs, *further], without)[:MOST_LINES]
+    return CurveAnswer(
+        chosen=tuple(chosen),
+        batches=told["batch"],
+        query=query_of(asked.CURVE, told),
+        problems=tuple(problems),
+    )
+
+
+def compare_answered(store: Store, catalog: Catalog, given: Given, today: date) -> CompareAnswer:
+    """Which hardware, rented or bought, as the page Compare hardware answers."""
+    asking, wrong = compare_parameters(given)
+    problems = list(wrong)
+    facts = compare_facts(store, catalog, asking, problems)
+    if facts is None:
+        nothing = Answered(comparison=None, candidates=(), chosen=())
+        return CompareAnswer(answered=nothing, display=asking.display, query=asking.query,
+                             problems=tuple(problems or [NO_RUN]))  # fmt: skip
+    told = answered(asking.asked, facts, today)
+    problems += [Problem(parameter="", message=text) for text in told.problems]
+    return CompareAnswer(
+        answered=told, display=asking.display, query=asking.query, problems=tuple(problems)
+    )
+
+
+def compare_facts(
+    store: Store, catalog: Catalog, asking: CompareParameters, problems: list[Problem]
+) -> Facts | None:
+    """What is known about the job that is asked for; None where there is no such job.
+
+    `problems` gets what cannot be looked up.
+    """
+    if asking.described is not None:
+        return facts_of(store, catalog, job_described(asking.described))
+    place = {"workload": asking.workload, "pattern": asking.pattern}
+    found = None if any(not p.parameter for p in problems) else _place(store, place, problems)
+    if found is None or asking.workload == "described":
+        return None
+    workload, pattern = found
+    job = measured_job(store, catalog, workload, pattern)
+    return facts_of(store, catalog, job, pattern, _steps(store, job, asking, problems))
+
+
+def _steps(
+    store: Store, job: Job, asking: CompareParameters, problems: list[Problem]
+) -> tuple[OptimizerCurve, str] | None:
+    """The law of steps to the target that is asked for; None where epochs are."""
+    if asking.asked.epochs is not None:
+        return None
+    of = trial_set_of(store, job.workload)
+    trials = queries.trials(store, of) if of else None
+    names = slugs([n for n in trials.optimizers if n]) if trials else {}
+    steps = None
+    if trials is not None and names:
+        usual = next((s for s, n in names.items() if n == job.optimizer), next(iter(names)))
+        chosen = _one("optimizer", "optimiser", asking.optimizer, names, problems, usual=usual)
+        steps = steps_of(trials, _target(trials, asking.target), names[chosen])
+    if steps is None:
+        message = "No steps to a target of this workload are known. Ask for epochs."
+        problems.append(Problem(parameter="goal", message=message))
+    return steps
+
+
+def _target(trials: Trials, value: float | None) -> float | None:
+    """The offered target that a link writes so, else the number itself."""
+    if value is None:
+        return None
+    offered_ones = {f"{t:.6g}": t for t in targets_of(trials)}
+    return offered_ones.get(f"{value:.6g}", value)
+
+
+# -- looking names up ----------------------------------------------------------------------------
+
+
+def _place(
+    store: Store, told: Mapping[str, Any], problems: list[Problem]
+) -> tuple[str, str] | None:
+    """Workload and pattern by name; None where there is no run at all."""
+    names = slugs(queries.workloads(store))
+    if not names:
+        problems.append(NO_RUN)
+        return None
+    workload = names[_one("workload", "workload", told["workload"], names, problems)]
+    patterns = slugs(queries.patterns(store, workload))
+    known = not told["workload"] or told["workload"] in names  # else its patterns are another's
+    wanted = told["pattern"] if known else None
+    return workload, patterns[_one("pattern", "pattern", wanted, patterns, problems)]
+
+
+def _runs_of_curves(
+    store: Store, workload: str, told: Mapping[str, Any], problems: list[Problem]
+) -> list[Run]:
+    """Runs of the patterns and systems that are asked for, the usual ones without a choice."""
+    patterns = slugs(queries.patterns(store, workload))
+    wanted = [*told["patterns"], *([told["pattern"]] if told["pattern"] else [])]
+    chosen = _picked("patterns", "pattern", wanted, patterns, problems) or list(patterns)[:1]
+    every = curves_of([r for p in patterns.values() for r in queries.runs_of(store, workload, p)])
+    systems = slugs(dict.fromkeys(c.runs[0].system for c in every))
+    picked = _picked("systems", "system", told["systems"], systems, problems)
+    kept = {systems[s] for s in picked or list(systems)[:MOST_LINES]}
+    names = [name for short, name in patterns.items() if short in chosen]
+    found = (r for name in names for r in queries.runs_of(store, workload, name))
+    return [r for r in found if r.system in kept]
+
+
+def _best_known(store: Store, workload: str) -> list[Run]:
+    patterns = queries.patterns(store, workload)
+    return queries.runs_of(store, workload, next(iter(patterns))) if patterns else []
+
+
+def _one(
+    parameter: str,
+    kind: str,
+    wanted: str | None,
+    known: Mapping[str, Name],
+    problems: list[Problem],
+    *,
+    usual: str = "",
+) -> str:
+    """The slug that is asked for, the usual or first one where none is or there is no such."""
+    if wanted and wanted not in known:
+        problems.append(Problem(parameter=parameter, message=missing(kind, wanted, known)))
+    return wanted if wanted and wanted in known else usual or next(iter(known))
+
+
+def _picked(
+    parameter: str,
+    kind: str,
+    wanted: Iterable[str],
+    known: Mapping[str, Option] | Mapping[str, str],
+    problems: list[Problem],
+) -> list[str]:
+    """The slugs that are asked for and exist, in the order they are offered."""
+    listed: Sequence[str] = list(wanted)
+    gone = [w for w in listed if w not in known]
+    problems += [Problem(parameter=parameter, message=missing(kind, g, known)) for g in gone]
+    return [w for w in listed if w in known]
+
+
+def _epoch_times(store: Store) -> Callable[[str], tuple[float, ...]]:
+    return lambda run_id: tuple(queries.epoch_times(store, run_id).tolist())

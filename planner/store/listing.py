@@ -1,0 +1,126 @@
+"""Why this file exists: the runs that a link of the Results page lists, a part at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from planner import asked
+from planner.parameters import Given, Problem, missing, query_of, read
+from planner.slugs import slugs
+from planner.store import queries
+from planner.store.folders import Folder
+from planner.store.reader import Store
+from planner.store.suspect_runs import suspects_of
+from planner.suspect_filter import ANY, NONE, narrowed
+from planner.suspects import NAMES
+
+_RUN: Final = re.compile(r"[0-9a-f]{32}")
+_CURSOR: Final = re.compile(r"([0-9]{1,9})-([0-9a-f]{32})")
+_CHANGED: Final = "The runs have changed since. Start again without a cursor."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsAnswer:
+    """A part of the runs a question leaves, in the order of the Results page.
+
+    `total` counts all of them; `next_cursor` asks for the rest, "" where there is none.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    total: int
+    next_cursor: str
+    query: str
+    problems: tuple[Problem, ...]
+
+
+def folder_names(folders: tuple[Folder, ...]) -> dict[str, str]:
+    """What outsiders read in place of each folder's label: a further one's label is a path."""
+    further = [f.label for f in folders if f.kind == "further"]
+    numbered = {label: f"further {k}" for k, label in enumerate(further, 1)}
+    return {f.label: numbered.get(f.label, f.label) for f in folders}
+
+
+def results_answered(store: Store, given: Given) -> ResultsAnswer:
+    """Runs under filters, each with what is suspect about it."""
+    found = read(asked.RESULTS, given)
+    told, problems = found.values, list(found.problems)
+    suspect = suspects_of(store)
+    chosen = _flags(told["suspect"], problems)
+    filters = _filters(store, told, problems) | narrowed(suspect.flags, chosen)
+    if told["run"] is not None:
+        filters |= {"only": _one_run(told["run"], problems)}
+    begin = _begin(told["cursor"], problems)
+    table = queries.table(store, filters, most=begin[0] + told["limit"])
+    ids = table["run_id"].to_pylist()
+    if begin[0] and (len(ids) < begin[0] or ids[begin[0] - 1] != begin[1]):
+        problems.append(Problem(parameter="cursor", message=_CHANGED))
+    rows = [_row(r, suspect.names) for r in table.slice(begin[0]).to_pylist()]
+    total, end = queries.count(store, filters), begin[0] + len(rows)
+    return ResultsAnswer(
+        rows=tuple(rows),
+        total=total,
+        next_cursor=f"{end}-{ids[-1]}" if rows and end < total else "",
+        query=query_of(asked.RESULTS, told),
+        problems=tuple(problems),
+    )
+
+
+def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:
+    """A run as plain data: its time of recording in UTC as a text."""
+    when = row["recorded_at"]
+    told = None if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
+    return {**row, "recorded_at": told, "suspect": suspect.get(row["run_id"])}
+
+
+def _filters(
+    store: Store, told: Mapping[str, Any], problems: list[Problem]
+) -> dict[str, list[str]]:
+    """Values by facet, looked up by their slugs."""
+    outside = folder_names(store.folders)
+    found: dict[str, list[str]] = {}
+    for facet, counts in queries.facets(store, {}).items():
+        wanted = told[facet]
+        if not wanted:
+            continue
+        known = dict(zip(slugs(outside.get(v, v) if facet == "folder" else v for v in counts),
+                         counts, strict=True))  # fmt: skip
+        problems += [
+            Problem(parameter=facet, message=missing(facet.replace("_", " "), w, known))
+            for w in wanted
+            if w not in known
+        ]
+        found[facet] = [known[w] for w in wanted if w in known]
+    return found
+
+
+def _flags(wanted: tuple[str, ...], problems: list[Problem]) -> list[str]:
+    known = slugs([ANY, NONE, *NAMES])
+    problems += [
+        Problem(parameter="suspect", message=missing("flag", w, known))
+        for w in wanted
+        if w not in known
+    ]
+    return [known[w] for w in wanted if w in known]
+
+
+def _one_run(text: str, problems: list[Problem]) -> list[str]:
+    if _RUN.fullmatch(text):
+        return [text]
+    message = "A run's id is 32 digits from 0 to f. Copy it from a row."
+    problems.append(Problem(parameter="run", message=message))
+    return []
+
+
+def _begin(cursor: str | None, problems: list[Problem]) -> tuple[int, str]:
+    """How many runs were told before, and the last of them."""
+    if cursor is None:
+        return 0, ""
+    found = _CURSOR.fullmatch(cursor)
+    if found is None:
+        message = "This is no cursor of ours. Take next_cursor as it is."
+        problems.append(Problem(parameter="cursor", message=message))
+        return 0, ""
+    return int(found[1]), found[2]

@@ -1,0 +1,53 @@
+"""Why this file exists: which runs a question is asked of, the same on a page and in a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from planner.estimate import Estimate
+from planner.how_long import EPOCHS, Option, options_of, total_time
+from planner.runs import Run
+from planner.steadiness import SHORTEST
+
+EpochTimes = Callable[[str], tuple[float, ...]]
+"""Seconds of each epoch of a run, by its id."""
+MOST_LINES: Final = 12
+MOST_CHOSEN: Final = MOST_LINES - 1
+"""The one that all are compared with is drawn as well."""
+PREFERRED: Final = 5
+
+
+def offered(runs: Sequence[Run], epoch_times: EpochTimes) -> list[Option]:
+    """Runs as options; single epochs are fetched only where the summary does not hold them."""
+    bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
+    return options_of(runs, {r.run_id: epoch_times(r.run_id) for r in bare if r.status == "ok"})
+
+
+def with_epochs(option: Option, epoch_times: EpochTimes) -> Option:
+    """With its single epochs where there are enough to show that they are of several kinds."""
+    if option.epoch_s or (option.run.epochs_measured or 0) <= 2 * SHORTEST:
+        return option
+    return replace(option, epoch_s=epoch_times(option.run.run_id))
+
+
+def usual_options(by_slug: Mapping[str, Option]) -> list[str]:
+    """Systems shown before anyone chooses.
+
+    Of each system the smallest and the largest batch, then what lies between while there are
+    few; those with an answer first.
+    """
+    good = [s for s, o in by_slug.items() if isinstance(total_time(o, EPOCHS), Estimate)]
+    pool = good or list(by_slug)
+    groups: dict[str, list[str]] = {}
+    for s in pool:
+        groups.setdefault(by_slug[s].run.system, []).append(s)
+    picked: list[str] = []
+    for members in groups.values():
+        picked += [members[0], members[-1]]
+    for members in sorted(groups.values(), key=len, reverse=True):
+        picked += [members[len(members) * k // 4] for k in (2, 3, 1)]
+    most = min(max(PREFERRED, len(groups)), MOST_CHOSEN)
+    wanted = list(dict.fromkeys(picked))[:most]
+    return [s for s in by_slug if s in wanted]

@@ -1,0 +1,72 @@
+"""Method & accuracy in a browser: the answer, a filter, a slider, and what can be taken away."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import expect
+
+from pages.parts.method_state import PLACE
+from planner.accuracy import accuracy_of
+from planner.palette import DARK, LIGHT
+from planner.store.accuracy import read_accuracy
+from tests.browser.conftest import Visit
+from tests.browser.look import answer, choose, download, press, settled, widget
+
+pytestmark = pytest.mark.browser
+
+
+def test_the_sceptic_finds_the_answer_on_the_first_screen(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/method")
+    first = accuracy_of(read_accuracy(PLACE)).sentences[0]
+    expect(answer(page)).to_be_in_viewport()
+    said = answer(page).inner_text().replace("\u2060", "").replace("\u00a0", " ")
+    assert said == first
+
+
+def test_a_choice_of_methods_is_in_the_address_and_in_the_download(
+    app_url: str, visit: Visit
+) -> None:
+    page = press(visit(f"{app_url}/method"), "method.methods", "Others")
+    expect(page).to_have_url(f"{app_url}/method?methods=others")
+    with download(page, "method.csv").open(encoding="utf-8", newline="") as file:
+        methods = [row["method"] for row in csv.DictReader(file)]
+    assert methods
+    assert not any(name.startswith("ours") for name in methods)
+    table = pq.read_table(download(page, "method.parquet"))
+    assert table.column("method").to_pylist() == methods
+
+
+def test_a_formula_is_moved_with_the_keyboard_and_the_link_follows(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/method?section=formulas")
+    choose(page, "method.formula", "How long N epochs take")
+    expect(page.get_by_text("200 epochs of a minute each, told from 3")).to_be_visible()
+    widget(page, "method.seen").get_by_role("slider").press("ArrowRight")
+    settled(page)
+    expect(page).to_have_url(f"{app_url}/method?section=formulas&formula=epochs&seen=4")
+    expect(page.get_by_text("200 epochs of a minute each, told from 4")).to_be_visible()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_method_has_a_colour_of_the_palette(
+    app_url: str, visit: Visit, *, dark: bool
+) -> None:
+    page = visit(f"{app_url}/method", dark=dark)
+    strokes = page.locator(".scatterlayer .js-line").evaluate_all(
+        "lines => lines.map(l => l.style.stroke)"
+    )
+    drawn = {"#" + "".join(f"{int(n):02X}" for n in re.findall(r"\d+", s)[:3]) for s in strokes}
+    assert len(drawn) >= 2
+    assert drawn <= set(DARK if dark else LIGHT)
+
+
+def test_the_report_opens_offline(app_url: str, visit: Visit) -> None:
+    path = download(visit(f"{app_url}/method"), "method.report")
+    text = path.read_text(encoding="utf-8")
+    assert "How wrong were we?" in text
+    assert "plotly" in text

@@ -1,0 +1,21 @@
+"""A comparison of made options, for what is told about one."""
+
+from __future__ import annotations
+
+from planner.compare.assumptions import Assumptions
+from planner.compare.candidates import Shop, candidates_of
+from planner.compare.reckon import CHEAPEST, Comparison, Question, Wanted, compare
+from planner.compare.records import Goal
+from planner.compare.sheets import library_of
+from planner.compare.times import Known
+from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
+
+
+def compared(wanted: Wanted = CHEAPEST, assumed: Assumptions | None = None) -> Comparison:
+    """All made options for 360 epochs, 36,100 s where it was measured."""
+    assumed = Assumptions() if assumed is None else assumed
+    shop = Shop(catalog=CATALOG, assumed=assumed, today=TODAY)
+    known = Known(library=library_of(CATALOG, [row(RUN)]))
+    goal = Goal(words="360 epochs", epochs=360)
+    question = Question(job=job(), goal=goal, known=known, assumed=assumed, wanted=wanted)
+    return compare(question, candidates_of(job(), shop))

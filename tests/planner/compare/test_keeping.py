@@ -1,0 +1,66 @@
+"""Which options keep to the deadline and the budget, as a sentence one can read out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.compare.keeping import keeping, keeping_sentence
+from planner.compare.reckon import Comparison, Row, Wanted
+from tests.planner.compare.answers import compared
+
+DEADLINE = Wanted(deadline_s=72 * 3600.0)
+
+
+def _with(shares: list[float], wanted: Wanted = DEADLINE) -> Comparison:
+    """A comparison whose rows keep to what is wanted in these shares of the draws."""
+    told = compared(wanted)
+    row = told.rows[0]
+    rows = tuple(_row(row, n, share) for n, share in enumerate(shares, start=1))
+    return replace(told, rows=rows)
+
+
+def _row(row: Row, rank: int, share: float) -> Row:
+    one = replace(row.candidate, id=f"c{rank}", label=f"Rent card {rank}")
+    return replace(row, candidate=one, rank=rank, in_time=share)
+
+
+def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
+    told = _with([0.97, 0.4, 0.95, 1.0, 0.99])
+    assert [r.rank for r in keeping(told)] == [1, 3, 4]
+    assert keeping_sentence(told, "Fri 27 Nov 2026, 09:00") == (
+        "Finish by Fri 27 Nov 2026, 09:00: 4 of 5 do, best first Rent card 1 (97 %), "
+        "Rent card 3 (95 %), Rent card 4 (surely)."
+    )
+
+
+def test_one_alone_is_told_as_the_only_one() -> None:
+    told = _with([0.94, 0.2])
+    assert keeping_sentence(told) == "Finish within 72 h: of 2 only Rent card 1 (94 %)."
+
+
+def test_where_none_is_sure_the_likely_ones_are_named_as_such() -> None:
+    told = _with([0.6, 0.55, 0.1])
+    assert keeping_sentence(told) == (
+        "Finish within 72 h: none for sure; more likely than not: Rent card 1 (60 %), "
+        "Rent card 2 (55 %)."
+    )
+
+
+def test_where_none_keeps_to_it_the_closest_is_named() -> None:
+    told = _with([0.1, 0.3, 0.0])
+    assert keeping(told) == ()
+    assert keeping_sentence(told) == (
+        "Finish within 72 h: none of these. Rent card 2 comes closest, 30 %."
+    )
+    assert keeping_sentence(_with([0.0])).endswith("Rent card 1 comes closest, hardly ever.")
+
+
+def test_deadline_and_budget_are_both_told() -> None:
+    told = _with([1.0], Wanted(deadline_s=3600.0, budget_usd=500.0))
+    assert keeping_sentence(told) == (
+        "Finish within 1 h for at most 500 USD: of 1 only Rent card 1 (surely)."
+    )
+
+
+def test_nothing_is_said_where_nothing_is_asked() -> None:
+    assert keeping_sentence(compared(Wanted())) == ""

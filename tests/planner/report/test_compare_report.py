@@ -1,0 +1,192 @@
+"""The hand-out of a comparison: everything is in it, nothing in it runs, its numbers are ours."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from planner.compare.ask import Answered, Asked, Facts, answered
+from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.reckon import Wanted
+from planner.compare.sentences import sentence
+from planner.compare.sheets import library_of
+from planner.cost import Display, money
+from planner.durations import hms
+from planner.estimate import Estimate
+from planner.report import compare_page
+from planner.report.page import POLICY, escaped, linked
+from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
+
+FACTS = Facts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
+LINK = "http://127.0.0.1:8501/compare?epochs=10&deadline=72"
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + b"\0" * 20
+HOSTILE = '<img src=x onerror=alert(1)>"><script>alert(2)</script>\u202e'
+
+
+class _Read(HTMLParser):
+    """Every element with its attributes, and all text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def _told(asked: Asked | None = None, facts: Facts = FACTS) -> Answered:
+    return answered(asked or Asked(epochs=10), facts, TODAY)
+
+
+def _page(told: Answered | None = None, **more: object) -> str:
+    return compare_page(told or _told(), link=LINK, made="2026-11-21", **more)  # type: ignore[arg-type]
+
+
+def _seen(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_question_answer_link_and_date_stand_on_the_page() -> None:
+    told = _told()
+    assert told.comparison is not None
+    read = _Read(_page(told))
+    assert "Which hardware finishes 10 epochs of" in read.text
+    assert _seen(sentence(told.comparison)) in _seen(read.text)
+    assert "2026-11-21" in read.text
+    assert ("a", LINK) in [(t, a.get("href")) for t, a in read.found]
+
+
+def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
+    told = _told().comparison
+    assert told is not None
+    text = _seen(_Read(_page()).text)
+    for one in told.rows:
+        assert _seen(one.candidate.label) in text
+        if isinstance(one.time, Estimate):
+            assert hms(float(one.time.value)) in text
+            assert f"({hms(float(one.time.low))} to {hms(float(one.time.high))})" in text
+        if isinstance(one.cost, Estimate):
+            assert money(float(one.cost.value)).removesuffix(" USD") in text
+
+
+def test_every_assumption_is_told_with_its_reason_and_what_was_set() -> None:
+    asked = Asked(epochs=10, assumed=replace(Assumptions(), pue=1.07))
+    text = _seen(_Read(_page(_told(asked))).text)
+    for told in TOLD.values():
+        assert told.words in text
+        assert _seen(told.why) in text
+    assert text.count("set for this question") == 1
+
+
+def test_sources_with_dates_and_licences_are_named() -> None:
+    text = _Read(_page()).text
+    assert "Epoch AI" in text
+    assert "CC BY 4.0" in text
+    assert "Price from" in text
+    assert "Data sheet as of" in text
+
+
+def test_nothing_runs_and_nothing_is_fetched() -> None:
+    read = _Read(_page(logo=PNG, company="Example"))
+    tags = {t for t, _ in read.found}
+    assert not tags & {
+        "script",
+        "iframe",
+        "object",
+        "embed",
+        "link",
+        "base",
+        "form",
+        "foreignobject",
+    }
+    for _, attributes in read.found:
+        assert not [n for n in attributes if n.startswith("on")]
+        assert (attributes.get("src") or "data:").startswith("data:")
+        assert "url(" not in (attributes.get("style") or "")
+    policy = next(a["content"] for t, a in read.found if a.get("http-equiv"))
+    assert policy == POLICY
+    assert "@import" not in _page()
+
+
+def test_names_are_text_whatever_they_hold() -> None:
+    facts = replace(FACTS, job=replace(job(), workload=f"{HOSTILE} · data"))
+    page = compare_page(_told(facts=facts), link="javascript:alert(1)", made=HOSTILE,
+                        company=HOSTILE)  # fmt: skip
+    read = _Read(page)
+    assert "script" not in {t for t, _ in read.found}
+    assert not [a for _, a in read.found if "onerror" in a]
+    assert "javascript:alert(1)" not in [a.get("href") for _, a in read.found]
+    assert "\u202e" not in page
+    assert "alert(2)" in read.text
+
+
+def test_deadline_and_budget_are_asked_and_answered() -> None:
+    asked = Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0, budget_usd=500.0))
+    read = _Read(_page(_told(asked)))
+    assert "within 72 h for at most 500 USD, cheapest?" in read.text
+    assert "Kept to" in read.text
+    assert "Kept to" not in _Read(_page()).text
+
+
+def test_currency_and_tax_are_those_that_were_asked_for() -> None:
+    display = Display(currency="JPY", per_usd=150.0, as_of=TODAY, tax_share=0.1)
+    text = _Read(_page(display=display)).text
+    assert "Cost of a run (JPY)" in text
+    assert "1 USD = 150 JPY" in text
+    assert "10 % tax included" in text
+
+
+def test_what_could_not_be_used_is_told_and_no_option_at_all_too() -> None:
+    some = _told(Asked(epochs=10, options=("nope", _told().chosen[0])))
+    assert "nope" in _Read(_page(some)).text
+    none = _told(Asked(epochs=10, options=("nope",)))
+    assert none.comparison is None
+    assert "No option to compare" in _Read(_page(none)).text
+
+
+def test_charts_number_the_options_as_the_table_does() -> None:
+    told = _told().comparison
+    assert told is not None
+    page = _page()
+    numbers = re.findall(r'font-weight="600">(\d+)</text>', page)
+    known = [str(n) for n, r in enumerate(told.rows, 1)
+             if isinstance(r.cost, Estimate) and isinstance(r.time, Estimate)]  # fmt: skip
+    assert sorted(numbers, key=int) == known
+    assert page.count("<svg") == page.count('role="img"') >= 2
+    assert not re.search(r"\b(nan|inf)\b", page)
+
+
+def test_the_page_prints_on_a4_without_cut_rows() -> None:
+    style = re.findall(r"<style>(.*?)</style>", _page(), re.DOTALL)[0]
+    assert "@page{size:A4" in style
+    assert "thead{display:table-header-group}" in style
+    assert "break-inside:avoid" in style
+
+
+def test_a_logo_is_in_the_page_and_a_wrong_one_is_refused() -> None:
+    read = _Read(_page(logo=PNG, company="Example & Co"))
+    picture = next(a for t, a in read.found if t == "img")
+    assert str(picture["src"]).startswith("data:image/png;base64,")
+    assert picture["alt"] == "Example & Co"
+    with pytest.raises(ValueError, match="PNG, JPEG or SVG"):
+        _page(logo=b"GIF89a")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("a<b", "a&lt;b"), ("a\x00\u202eb\n c", "ab c"), ('"', "&quot;")]
+)
+def test_text_is_escaped(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+@pytest.mark.parametrize("address", ["javascript:x", "data:text/html,x", "//h/x", "ftp://h", ""])
+def test_only_web_addresses_become_links(address: str) -> None:
+    assert "<a " not in linked(address)

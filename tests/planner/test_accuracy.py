@@ -1,0 +1,187 @@
+"""What is said first of the accuracy table, on rows made up for it and on those that ship."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pytest
+
+from planner import accuracy
+from planner.accuracy import accuracy_of, ours, per_cent, shown_rows, verdicts_of
+from planner.backtest import batch, epochs, regret
+from planner.backtest.rows import MEAN, REFUSED, UNREFUSED, Row
+from planner.backtest.targets import INTERIOR, TARGETS
+from planner.store.accuracy import read_accuracy
+
+SHIPPED: Final = Path(__file__).parents[2] / "data" / "accuracy.parquet"
+ROW: Final = Row(
+    question=batch.QUESTION, task=INTERIOR, method="ours: made up", data_set=MEAN, curves=3,
+    points=12, answered=0.9, median_error=0.03, mean_error=0.05, p90_error=0.1, coverage=0.9,
+    median_width=0.2,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shipped() -> list[Row]:
+    return read_accuracy(SHIPPED)
+
+
+# -- what is said --------------------------------------------------------------------------------
+
+
+def test_errors_and_intervals_are_those_of_the_rows() -> None:
+    told = accuracy_of([ROW]).sentences
+    assert "was 3.0 % off at a batch between measured ones (medians)." in told[0]
+    assert told[1] == "Its 90 % intervals held 90 % of the measurements."
+
+
+def test_a_part_whose_data_set_is_missing_is_left_out() -> None:
+    assert accuracy_of([]).sentences == ()
+    told = " ".join(accuracy_of([ROW]).sentences)
+    assert "twice the largest" not in told
+    assert "devices" not in told
+
+
+def test_choices_cost_from_the_least_to_the_most_of_all_targets() -> None:
+    costs = {"regret in time, target 0.9": 0.0, "regret in time, target 0.75": 0.16,
+             "regret in device-hours, target 1": 0.056}  # fmt: skip
+    rows = [
+        replace(ROW, question=regret.QUESTION, task=task, mean_error=cost, curves=4)
+        for task, cost in costs.items()
+    ]
+    told = " ".join(accuracy_of(rows).sentences)
+    assert "took 0 to 16 % longer, and used 5.6 % more device-hours than the best choice" in told
+    assert "means of 4 workloads" in told
+
+
+def test_the_worst_miss_is_the_one_furthest_outside_and_says_why() -> None:
+    of = next(t for t in TARGETS if t.high is not None and t.field == "coverage")
+    bad = replace(
+        ROW, question=of.question, task=of.task, method=of.method, data_set=of.data_set,
+        coverage=0.2,
+    )  # fmt: skip
+    known = accuracy_of([bad])
+    [worst] = [v for v in known.missed if v.what == of.what]
+    assert worst.short_by == pytest.approx(of.low - 0.2)
+    assert f"The worst miss: “{of.what}” is 20 %, wanted {worst.wanted}" in " ".join(
+        known.sentences
+    )
+
+
+def test_where_nothing_is_missed_it_says_so() -> None:
+    target = next(t for t in TARGETS if t.task == INTERIOR and t.field == "coverage")
+    good = replace(ROW, method=target.method, coverage=0.9, median_error=0.001)
+    assert not accuracy_of([good]).missed
+    assert "and none misses it." in " ".join(accuracy_of([good]).sentences)
+
+
+def test_furthest_off_is_the_largest_median_of_ours_on_one_data_set() -> None:
+    rows = [
+        ROW,
+        replace(ROW, data_set="A", median_error=0.2, coverage=0.7),
+        replace(ROW, data_set="B", median_error=0.4, coverage=math.nan),
+        replace(ROW, data_set="C", median_error=0.9, method="power law"),
+        replace(ROW, data_set=MEAN, median_error=0.8),
+    ]
+    assert "(B): 40 % in the median." in " ".join(accuracy_of(rows).sentences)
+
+
+# -- verdicts ------------------------------------------------------------------------------------
+
+
+def test_as_good_as_the_best_other_means_the_best_other_on_the_same_points() -> None:
+    of = next(t for t in TARGETS if t.high is None)
+    mine = replace(ROW, question=of.question, task=of.task, data_set=of.data_set)
+    told = ((of.method, 0.10), ("AdaptDL", 0.3), ("Ernest", 0.08))
+    rows = [replace(mine, method=method, mean_error=error) for method, error in told]
+    [verdict] = [v for v in verdicts_of(rows) if v.what == of.what]
+    assert not verdict.reached
+    assert verdict.short_by == pytest.approx(0.02)
+    assert "the best other" in verdict.wanted
+
+
+def test_verdicts_that_ship_are_counted_as_the_docs_count_them(shipped: list[Row]) -> None:
+    known = accuracy_of(shipped)
+    page = (SHIPPED.parents[1] / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    told = f"{len(known.verdicts) - len(known.missed)} are reached, {len(known.missed)} missed"
+    assert told in " ".join(page.split())
+    for verdict in known.missed:
+        assert f"| {verdict.what} | {verdict.wanted} |" in page
+        assert verdict.short_by > 0.0
+
+
+def test_every_part_is_said_of_what_ships(shipped: list[Row]) -> None:
+    told = " ".join(accuracy_of(shipped).sentences)
+    for words, *_ in (*accuracy.FIRST, *accuracy.THEN):
+        assert words in told
+    assert "longer, and used" in told
+    assert "Furthest off of all" in told
+    assert "nan" not in told
+
+
+# -- filters -------------------------------------------------------------------------------------
+
+
+def _named(rows: list[Row]) -> list[str]:
+    return [r.method for r in rows]
+
+
+def test_sides_are_ours_with_its_variants_and_all_others() -> None:
+    methods = ["power law", REFUSED, "ours: made up", UNREFUSED, "corrected line"]
+    rows = [replace(ROW, method=m) for m in methods]
+
+    def shown(side: accuracy.Side) -> list[str]:
+        return _named(shown_rows(rows, batch.QUESTION, INTERIOR, [MEAN], side))
+
+    assert shown("ours") == ["ours: made up", REFUSED, UNREFUSED]
+    assert shown("others") == ["power law", "corrected line"]
+    assert shown("all") == ["ours: made up", "power law", "corrected line", REFUSED, UNREFUSED]
+
+
+def test_rows_stand_by_data_set_in_the_order_asked_for() -> None:
+    rows = [replace(ROW, data_set=d, method=m) for d in "AB" for m in ("power law", "ours: x")]
+    shown = shown_rows(rows, batch.QUESTION, INTERIOR, ["B", "A"], "all")
+    assert [(r.data_set, r.method) for r in shown] == [
+        ("B", "ours: x"), ("B", "power law"), ("A", "ours: x"), ("A", "power law"),
+    ]  # fmt: skip
+
+
+def test_the_mean_is_the_first_data_set_of_a_task() -> None:
+    rows = [replace(ROW, data_set=d) for d in ("A", MEAN, "B")]
+    assert accuracy.data_sets_of(rows, batch.QUESTION, INTERIOR) == [MEAN, "A", "B"]
+
+
+def test_ours_is_what_ships_where_it_answers() -> None:
+    rows = [replace(ROW, method=m) for m in (REFUSED, "power law", "ours: made up")]
+    found = ours(rows, batch.QUESTION, INTERIOR, MEAN)
+    assert found is not None
+    assert found.method == "ours: made up"
+    assert ours(rows, epochs.QUESTION, INTERIOR, MEAN) is None
+
+
+def test_every_question_that_ships_has_a_title_tasks_and_ours(shipped: list[Row]) -> None:
+    for question, (title, about) in accuracy.titles(shipped).items():
+        assert title
+        assert about
+        for task in accuracy.tasks_of(shipped, question):
+            sets = accuracy.data_sets_of(shipped, question, task)
+            assert any(ours(shipped, question, task, name) for name in sets)
+
+
+def test_records_have_every_column_and_no_nan(shipped: list[Row]) -> None:
+    for record in accuracy.records(shipped):
+        assert list(record) == [f.name for f in fields(Row)]
+        assert all(not (isinstance(v, float) and np.isnan(v)) for v in record.values())
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (0.0054, "0.54 %"), (0.0298, "3.0 %"), (0.0996, "10 %"), (0.122, "12 %"),
+     (1.0, "100 %"), (8.37, "837 %")],
+)  # fmt: skip
+def test_two_digits_that_count(share: float, text: str) -> None:
+    assert per_cent(share) == text

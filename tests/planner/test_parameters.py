@@ -1,0 +1,141 @@
+"""What may be asked by name: read in one way, all problems at once, written back the same."""
+
+from __future__ import annotations
+
+from datetime import date
+from urllib.parse import parse_qs
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.parameters import (
+    LONGEST_QUERY,
+    LONGEST_VALUE,
+    MOST_GIVEN,
+    Parameter,
+    given_of_link,
+    missing,
+    query_of,
+    read,
+)
+
+TABLE = (
+    Parameter(name="word", words="a word"),
+    Parameter(name="whole", words="a whole", kind="whole", default=5, least=1, most=100),
+    Parameter(name="number", words="a number", kind="number", unit="h", least=0.0, most=1e6),
+    Parameter(name="order", words="which", kind="choice", choices=("cost", "time"), default="cost"),
+    Parameter(name="on", words="a switch", kind="flag", default=False),
+    Parameter(name="day", words="a day", kind="date"),
+    Parameter(name="many", words="several", many=3),
+    Parameter(name="sizes", words="several numbers", kind="number", least=1.0, most=9.0, many=4),
+)
+
+
+def test_nothing_given_is_the_defaults_without_a_problem() -> None:
+    told = read(TABLE, {})
+    assert told.problems == ()
+    assert told.values["whole"] == 5
+    assert told.values["many"] == ()
+    assert told.values["day"] is None
+    assert query_of(TABLE, told.values) == ""
+
+
+def test_every_kind_of_value_is_read() -> None:
+    told = read(
+        TABLE,
+        {
+            "word": ["tpu-v2-8 · a"], "whole": ["7"], "number": ["1.5e3"], "order": ["time"],
+            "on": ["on"], "day": ["2026-11-21"], "many": ["a", "b", "a", ""], "sizes": ["2", "3"],
+        },
+    )  # fmt: skip
+    assert told.problems == ()
+    assert dict(told.values) == {
+        "word": "tpu-v2-8 · a", "whole": 7, "number": 1500.0, "order": "time", "on": True,
+        "day": date(2026, 11, 21), "many": ("a", "b"), "sizes": (2.0, 3.0),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("whole", "1.5"), ("whole", "0"), ("whole", "-1"), ("whole", "1_0"), ("whole", "٣"),
+        ("whole", ""), ("whole", "9" * 30), ("number", "nan"), ("number", "inf"),
+        ("number", "1e999"), ("number", "1_0"), ("number", "0x1"), ("number", " 1"),
+        ("number", "-1"), ("order", "COST"), ("on", "true"), ("day", "2026-13-01"),
+        ("day", "20261121"), ("day", "today"), ("word", "a\x00b"), ("word", "a\u202eb"),
+        ("word", "a\nb"), ("word", "a" * (LONGEST_VALUE + 1)), ("sizes", "10"),
+    ],
+)  # fmt: skip
+def test_a_value_that_is_none_is_a_problem_that_names_it_and_leaves_the_default(
+    name: str, text: str
+) -> None:
+    told = read(TABLE, {name: [text]})
+    assert [p.parameter for p in told.problems] == [name]
+    assert len(str(told.problems[0])) < 300
+    assert str(told.problems[0]).isprintable()
+    default = next(p for p in TABLE if p.name == name).default
+    assert told.values[name] == (() if name == "sizes" else default)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    told = read(TABLE, {"whole": ["x"], "number": ["y"], "wohle": ["3"], "on": ["on", "off"]})
+    assert [p.parameter for p in told.problems] == ["whole", "number", "wohle", "on"]
+    assert "Perhaps whole?" in str(told.problems[2])
+    assert "Give it once" in str(told.problems[3])
+
+
+def test_names_that_mean_nothing_here_are_let_through_only_where_they_are_known() -> None:
+    assert read(TABLE, {"scale": ["log"]}, ignored={"scale"}).problems == ()
+    assert read(TABLE, {"scale": ["log"]}).problems
+
+
+def test_too_many_values_are_refused_before_any_is_read() -> None:
+    told = read(TABLE, {"many": ["a"] * (MOST_GIVEN + 1)})
+    assert len(told.problems) == 1
+    assert str(MOST_GIVEN) in str(told.problems[0])
+    four = read(TABLE, {"many": ["a", "b", "c", "d"]})
+    assert four.values["many"] == ("a", "b", "c")
+    assert "3 at most" in str(four.problems[0])
+
+
+@settings(max_examples=200)
+@given(st.dictionaries(st.text(max_size=12), st.lists(st.text(max_size=40), max_size=4),
+                       max_size=6))  # fmt: skip
+def test_whatever_is_given_is_read_without_an_exception(given_: dict[str, list[str]]) -> None:
+    told = read(TABLE, given_)
+    assert set(told.values) == {p.name for p in TABLE}
+
+
+@given(
+    whole=st.integers(1, 100),
+    number=st.floats(0.0, 1e6),
+    many=st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1), max_size=3),
+)
+def test_a_query_is_read_back_as_what_it_was_made_of(
+    whole: int, number: float, many: list[str]
+) -> None:
+    values = {"whole": whole, "number": number, "many": tuple(dict.fromkeys(many)), "on": True}
+    told = read(TABLE, parse_qs(query_of(TABLE, values), keep_blank_values=True))
+    assert told.problems == ()
+    assert {n: told.values[n] for n in values} == values
+
+
+def test_a_link_is_taken_apart_and_a_bare_query_too() -> None:
+    link = "http://127.0.0.1:8501/compare?epochs=10&own=rent%7Ct4%7C1%7C0.5&own=&x"
+    wanted = {"epochs": ["10"], "own": ["rent|t4|1|0.5", ""], "x": [""]}
+    assert given_of_link(link) == ("compare", wanted)
+    assert given_of_link("epochs=10") == ("", {"epochs": ["10"]})
+    assert given_of_link("http://h/compare") == ("compare", {})
+
+
+@pytest.mark.parametrize("link", ["x=" + "a" * LONGEST_QUERY, "http://[bad?x=1", "&a=1" * 300])
+def test_a_link_that_cannot_be_read_says_so(link: str) -> None:
+    with pytest.raises(ValueError, match="link"):
+        given_of_link(link)
+
+
+def test_what_is_missing_is_told_with_what_is_like_it() -> None:
+    assert "gpu-batch-64" in missing("system", "gpu-batch-46", ["tpu", "gpu-batch-64"])
+    assert "There is none yet" in missing("system", "x", [])
+    assert len(missing("system", "z" * 5000, ["a"])) < 300

@@ -1,0 +1,119 @@
+"""What a link asks of the store, looked up by name; everything that does not fit is told."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from planner.estimate import Estimate
+from planner.slugs import slugs
+from planner.store import queries
+from planner.store.asking import compare_answered, curve_answered, how_long_answered
+from planner.store.catalog import read_catalog
+from planner.store.listing import results_answered
+from planner.store.suspect_runs import suspects_of
+from tests.shipped import ROOT, store
+
+TODAY = date(2026, 11, 21)
+CATALOG = read_catalog(ROOT / "data" / "catalog").catalog
+DIGITS = "mlp-64-64-digits-sgd-nesterov-0.9-float32"
+
+
+def test_nothing_given_asks_of_the_first_workload() -> None:
+    told = how_long_answered(store(), {})
+    assert told.problems == ()
+    assert told.result is not None
+    first = next(iter(queries.workloads(store())))
+    assert {a.option.run.workload for a in told.result.answers} == {first}
+    assert told.result.epochs == 2000
+    assert told.query == ""
+
+
+def test_systems_and_baseline_are_those_that_are_named() -> None:
+    told = how_long_answered(store(), {"systems": ["gpu-batch-64"], "baseline": ["gpu-batch-256"]})
+    assert told.problems == ()
+    assert told.result is not None
+    assert {a.option.label for a in told.result.answers} == {"GPU · batch 64", "GPU · batch 256"}
+    assert told.result.baseline.label == "GPU · batch 256"
+
+
+def test_suspect_runs_are_left_out_where_that_is_asked_for() -> None:
+    left_out = suspects_of(store()).left_out
+    assert left_out
+    for short in list(slugs(queries.workloads(store())))[:3]:
+        told = how_long_answered(store(), {"workload": [short], "without_suspects": ["on"]})
+        assert told.result is not None
+        assert told.result.left_out <= left_out
+
+
+@pytest.mark.parametrize("ask", [how_long_answered, curve_answered])
+def test_what_does_not_exist_is_told_and_the_usual_shown(ask: object) -> None:
+    given = {"workload": ["nope"], "systems": ["tpu", "gone"], "wrong": ["1"]}
+    told = ask(store(), given)  # type: ignore[operator]
+    names = [p.parameter for p in told.problems]
+    assert names[0] == "wrong"
+    assert {"workload", "systems"} <= set(names)
+
+
+def test_a_pattern_is_not_blamed_where_its_workload_is_unknown() -> None:
+    told = how_long_answered(store(), {"workload": ["nope"], "pattern": ["of-nope"]})
+    assert [p.parameter for p in told.problems] == ["workload"]
+
+
+def test_one_pattern_of_a_curve_may_be_named_either_way() -> None:
+    names = slugs(queries.patterns(store(), next(iter(queries.workloads(store())))))
+    second = list(names)[1]
+    one = curve_answered(store(), {"pattern": [second]})
+    other = curve_answered(store(), {"patterns": [second]})
+    assert [c.key for c in one.chosen] == [c.key for c in other.chosen]
+    assert one.problems == other.problems == ()
+
+
+def test_a_target_is_asked_of_the_trials_of_the_workload() -> None:
+    given = {"workload": [DIGITS], "goal": ["target"], "optimizer": ["sgd-momentum-0.9"]}
+    told = compare_answered(store(), CATALOG, given, TODAY)
+    assert told.problems == ()
+    assert told.answered.comparison is not None
+    goal = told.answered.comparison.question.goal
+    assert goal.epochs is None
+    assert goal.optimizer == "SGD momentum 0.9"
+
+
+def test_a_target_of_a_workload_without_trials_is_a_problem() -> None:
+    told = compare_answered(store(), CATALOG, {"goal": ["target"]}, TODAY)
+    assert [p.parameter for p in told.problems] == ["goal"]
+
+
+def test_a_described_workload_needs_no_run() -> None:
+    given = {"workload": ["described"], "samples": ["1e6"], "flops": ["1e9"], "epochs": ["3"]}
+    told = compare_answered(store(), CATALOG, given, TODAY)
+    assert told.problems == ()
+    assert told.answered.comparison is not None
+    assert isinstance(told.answered.comparison.rows[0].time, Estimate)
+
+
+def test_the_order_in_which_options_are_named_changes_no_number() -> None:
+    some = list(compare_answered(store(), CATALOG, {}, TODAY).answered.chosen)
+    one, other = (
+        compare_answered(store(), CATALOG, {"options": ids}, TODAY).answered.comparison
+        for ids in (some, some[::-1])
+    )
+    assert one is not None
+    assert other is not None
+    assert [(r.candidate.id, r.rank, r.cheapest) for r in one.rows] == [
+        (r.candidate.id, r.rank, r.cheapest) for r in other.rows
+    ]
+
+
+def test_what_is_left_out_of_a_comparison_is_a_problem() -> None:
+    given = {"options": ["nope"], "own": ["rent|nothing|1|2"], "country": ["Atlantis"]}
+    told = compare_answered(store(), CATALOG, given, TODAY)
+    text = " ".join(map(str, told.problems))
+    assert all(word in text for word in ("nope", "nothing", "Atlantis"))
+
+
+def test_unknown_values_of_a_filter_are_told_with_what_is_like_them() -> None:
+    told = results_answered(store(), {"basis": ["publisht"], "suspect": ["odd"]})
+    assert [p.parameter for p in told.problems] == ["basis", "suspect"]
+    assert "published" in str(told.problems[0])

@@ -1,0 +1,245 @@
+"""`python -m planner`: questions answered in a terminal, in words or as JSON; errors that help."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from planner.__main__ import main
+from planner.commands import report
+from planner.store import queries
+from planner.store.pdf import PdfError
+from tests.shipped import ROOT, store
+
+Out = pytest.CaptureFixture[str]
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
+
+
+@pytest.fixture(autouse=True)
+def nobody_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EPOCHWISE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("EPOCHWISE_CATALOG", str(tmp_path / "catalog"))
+    monkeypatch.delenv("EPOCHWISE_FURTHER_RESULTS", raising=False)
+
+
+def _said(capsys: Out, *arguments: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main(list(arguments))
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_a_question_is_answered_by_the_program_itself() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "planner", "how-long", "--epochs", "10"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert re.match(r"10 epochs of WideResNet-103M at batch 4096 on TPU v2-8: 9 min", done.stdout)
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (["how-long"], ["2000 epochs of WideResNet-103M", "25:21:41", "System", "Times faster"]),
+        (["curve", "--batch", "100"], ["saturates at", "v0 (samples/s)", "interpolated"]),
+        (["compare", "--deadline", "72"], ["Renting", "Cost of a run (USD)", "Rank", "in time"]),
+    ],
+)
+def test_answers_are_sentences_and_tables(
+    command: list[str], words: list[str], capsys: Out
+) -> None:
+    code, out, _ = _said(capsys, *command)
+    assert code == 0
+    assert all(w in out for w in words)
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+def test_in_a_terminal_the_same_numbers_stand_in_the_table(
+    capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = _said(capsys, "how-long")
+    assert code == 0
+    assert "25:21:41" in out
+
+
+def test_json_is_one_document_with_every_number(capsys: Out) -> None:
+    for command in ("how-long", "curve", "compare"):
+        code, out, _ = _said(capsys, command, "--json")
+        assert code == 0
+        told = json.loads(out)
+        assert told["sources"]
+        assert told["rows" if command != "curve" else "curves"]
+
+
+def test_a_page_s_link_is_a_question_and_what_stands_beside_it_counts(capsys: Out) -> None:
+    link = "http://127.0.0.1:8501/how-long?epochs=10&scale=linear"
+    assert json.loads(_said(capsys, "how-long", "--json", "--link", link)[1])["epochs"] == 10
+    both = _said(capsys, "how-long", "--json", "--link", link, "--epochs", "20")[1]
+    assert json.loads(both)["epochs"] == 20
+
+
+def test_the_query_of_an_answer_asks_it_again(capsys: Out) -> None:
+    asked = ["compare", "--json", "--deadline", "72", "--own", "rent|h100-sxm|8|19.9", "--pue",
+             "1.15"]  # fmt: skip
+    first = json.loads(_said(capsys, *asked)[1])
+    again = json.loads(_said(capsys, "compare", "--json", "--link", first["query"])[1])
+    assert again == first
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["how-long", "--epochs", "0", "--workload", "nope"], ["epochs:", "workload:", "Choose"]),
+        (["compare", "--pue", "99", "--options", "gone"], ["pue:", "'gone'"]),
+        (["curve", "--link", "http://[x?epochs=1"], ["--link", "Copy it again"]),
+        (["how-long", "--link", "http://h/how-long?epoch=3"], ["epoch:", "Perhaps epochs?"]),
+        (["compare", "--workload", "described"], ["samples:", "flops:"]),
+        (["compare", "--own", "rent|h100-sxm|8"], ["price per hour"]),
+    ],
+)
+def test_wrong_words_are_all_told_on_stderr_with_what_to_do(
+    command: list[str], told: list[str], capsys: Out
+) -> None:
+    code, out, err = _said(capsys, *command)
+    assert (code, out) == (2, "")
+    assert all(t in err for t in told)
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("words", [["--epoch", "3"], ["--nope", "1"], ["--list", "sheep"]])
+def test_options_that_do_not_exist_are_not_guessed(words: list[str], capsys: Out) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["how-long", *words])
+    assert ended.value.code == 2
+
+
+def test_a_link_that_no_longer_fits_is_answered_only_where_that_is_asked_for(capsys: Out) -> None:
+    asked = ["compare", "--options", "gone", "--options", "buy-1x-rtx-5090"]
+    assert _said(capsys, *asked)[0] == 2
+    code, out, err = _said(capsys, *asked, "--anyway")
+    assert code == 0
+    assert "GeForce RTX 5090" in out
+    assert "Note:" in err
+    assert "'gone'" in err
+
+
+def test_without_any_run_it_is_said_what_to_do(
+    capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.commands.words.ROOT", tmp_path)
+    for command in ("how-long", "curve", "compare"):
+        code, out, err = _said(capsys, command)
+        assert (code, out) == (1, "")
+        assert "Measure one" in err
+        assert _said(capsys, command, "--list", "workloads")[0] == 1
+
+
+def test_lists_name_what_can_be_asked(capsys: Out) -> None:
+    first = next(iter(queries.workloads(store())))
+    assert first in _said(capsys, "how-long", "--list", "workloads")[1]
+    assert "h100-sxm" in _said(capsys, "compare", "--list", "accelerators")[1]
+    options = _said(capsys, "compare", "--list", "options")[1]
+    assert "buy-1x-rtx-5090" in options
+
+
+def test_further_results_are_read_from_the_folder_that_is_named(
+    capsys: Out, tmp_path: Path
+) -> None:
+    from planner.store import commit_runs
+    from tests.store.build import row
+
+    place = tmp_path / "mine" / "a"
+    place.mkdir(parents=True)
+    commit_runs(place, [row(model="Unheard-of")])
+    (place / "set.toml").write_text('title = "T"\nlicence = "CC0"\nsource = "s"\n')
+    told = _said(capsys, "how-long", "--list", "workloads", "--results", str(place.parent))
+    assert "Unheard-of" in told[1]
+    assert "Unheard-of" not in _said(capsys, "how-long", "--list", "workloads")[1]
+
+
+# -- report ------------------------------------------------------------------------------------
+
+
+def test_a_report_is_written_with_its_data_and_the_link_that_restores_it(
+    capsys: Out, tmp_path: Path
+) -> None:
+    out, logo = tmp_path / "new" / "offer.html", tmp_path / "logo.svg"
+    logo.write_text(SVG)
+    link = "https://plan.example/compare?deadline=72&view=chart"
+    code, printed, err = _said(
+        capsys, "report", "--out", str(out), "--link", link, "--company", "Example & Co",
+        "--logo", str(logo), "--with-data", "--runs-per-month", "9",
+    )  # fmt: skip
+    assert (code, printed) == (0, "")
+    assert err.startswith("Written: ")
+    page = out.read_text()
+    assert "Example &amp; Co" in page
+    assert "data:image/svg+xml" in page
+    assert 'href="https://plan.example/compare?deadline=72&amp;runs_per_month=9"' in page
+    told = json.loads(_said(capsys, "compare", "--json", "--deadline", "72",
+                            "--runs-per-month", "9")[1])  # fmt: skip
+    table = pq.read_table(out.with_suffix(".parquet")).to_pylist()
+    assert [r["cost_per_run"] for r in table] == [r["cost_per_run"] for r in told["rows"]]
+    assert out.with_suffix(".csv").read_text().count("\n") >= len(table) + 1
+    assert told["sentence"] in page
+
+
+def test_a_pdf_needs_a_browser_and_says_so(
+    capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(_: str) -> bytes:
+        raise PdfError("Install one.")
+
+    monkeypatch.setattr(report, "pdf_of", none)
+    out = tmp_path / "offer.pdf"
+    code, _, err = _said(capsys, "report", "--out", str(out))
+    assert code == 1
+    assert "No PDF was made. Install one." in err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--out", "offer.docx"], "Name a .html or a .pdf file"),
+        (["--out", "offer.html", "--logo", "no-such.png"], "Name another file"),
+        (["--out", "offer.html", "--link", "http://h/throughput?x=1"], "page throughput"),
+        (["--out", "offer.html", "--budget", "much"], "budget:"),
+    ],
+)
+def test_a_report_that_cannot_be_made_says_why(
+    more: list[str], told: str, capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = _said(capsys, "report", *more)
+    assert code == 2
+    assert told in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_logo_that_runs_something_is_refused(capsys: Out, tmp_path: Path) -> None:
+    logo = tmp_path / "logo.svg"
+    logo.write_text(SVG.replace("<circle", "<script>x</script><circle"))
+    out = tmp_path / "offer.html"
+    code, _, err = _said(capsys, "report", "--out", str(out), "--logo", str(logo))
+    assert code == 2
+    assert "more than a drawing" in err
+    assert not out.exists()
+
+
+def test_a_place_that_cannot_be_written_is_told(capsys: Out, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, _, err = _said(capsys, "report", "--out", str(tmp_path / "file" / "offer.html"))
+    assert code == 1
+    assert "Choose another place" in err
