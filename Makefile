@@ -43,6 +43,7 @@ data: $(APP)
 
 docs: $(APP)
 	for page in catalog records refusals; do $(BIN)/python -m planner docs $$page > .venv/page.md && mv .venv/page.md docs/$$page.md || exit 1; done
+	$(BIN)/python -m api > .venv/page.md && mv .venv/page.md docs/api.md
 
 browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium

@@ -34,6 +34,7 @@ curl 'http://127.0.0.1:8501/api/v1/results?basis=measured&limit=100'
   value, {AT_ONCE} questions worked on at once; more wait, then get 503.
 - **Who may ask**: whoever may open the pages, under the names of `server.allowedHosts`. Scripts of
   other web sites may not: no answer allows other origins. Paths of the machine are never told.
+- **Addresses** begin at the root of the server, whatever `server.baseUrlPath` says of the pages.
 - `{PATH}` describes all of it (OpenAPI 3.1).
 """
 

@@ -27,7 +27,7 @@ QUESTIONS: Final = {
 
 def main(arguments: list[str]) -> int:
     """Run one command; 0 where all is well, 1 where data are missing, 2 for wrong words."""
-    options = _parser().parse_args(arguments)
+    options = _parser(next(iter(arguments), "")).parse_args(arguments)
     if options.command in QUESTIONS:
         return _asked(options)
     if options.command == "docs":
@@ -45,13 +45,15 @@ def main(arguments: list[str]) -> int:
     return _backtest(read, options.into)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(wanted: str) -> argparse.ArgumentParser:
+    """All commands; of those that ask, only `wanted` needs what it asks with."""
     parser = argparse.ArgumentParser(prog="python -m planner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, told in QUESTIONS.items():
         about = f"{told[0].upper()}{told[1:]}."
         asks = commands.add_parser(name, help=told, description=about, allow_abbrev=False)
-        _add_question(asks, name)
+        if name == wanted:
+            _add_question(asks, name)
     docs = commands.add_parser("docs", help="print docs/NAME.md")
     docs.add_argument("name", choices=sorted(PAGES))
     back = commands.add_parser(
@@ -67,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
-    """The options of a command that asks; importing what answers is left until it does."""
+    """The options of a command that asks."""
     from planner import asked
     from planner.commands import report, words
     from planner.compare.parameters import COMPARE
@@ -76,6 +78,7 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     if name == "report":
         report.add_arguments(parser)
     else:
+        parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
         lists = ("workloads", "options", "accelerators") if name == "compare" else ("workloads",)
         parser.add_argument("--list", choices=lists, help="print what can be asked of, and stop")
     if name in ("report", "compare"):

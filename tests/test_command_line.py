@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.__main__ import main
-from planner.commands import report
+from planner.commands import report, words
 from planner.store import queries
 from planner.store.pdf import PdfError
 from tests.shipped import ROOT, store
@@ -26,6 +26,18 @@ def nobody_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EPOCHWISE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("EPOCHWISE_CATALOG", str(tmp_path / "catalog"))
     monkeypatch.delenv("EPOCHWISE_FURTHER_RESULTS", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def read_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shipped results, read once for all tests but those of reading them."""
+    if request.node.get_closest_marker("usefixtures") is None:
+        monkeypatch.setattr(words, "open_store", lambda _: store())
+
+
+@pytest.fixture
+def read_anew() -> None:
+    """Results are read as the program reads them."""
 
 
 def _said(capsys: Out, *arguments: str) -> tuple[int, str, str]:
@@ -47,19 +59,17 @@ def test_a_question_is_answered_by_the_program_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
+    ("command", "seen"),
     [
         (["how-long"], ["2000 epochs of WideResNet-103M", "25:21:41", "System", "Times faster"]),
         (["curve", "--batch", "100"], ["saturates at", "v0 (samples/s)", "interpolated"]),
         (["compare", "--deadline", "72"], ["Renting", "Cost of a run (USD)", "Rank", "in time"]),
     ],
 )
-def test_answers_are_sentences_and_tables(
-    command: list[str], words: list[str], capsys: Out
-) -> None:
+def test_answers_are_sentences_and_tables(command: list[str], seen: list[str], capsys: Out) -> None:
     code, out, _ = _said(capsys, *command)
     assert code == 0
-    assert all(w in out for w in words)
+    assert all(w in out for w in seen)
     assert all(line == line.rstrip() for line in out.splitlines())
 
 
@@ -117,10 +127,10 @@ def test_wrong_words_are_all_told_on_stderr_with_what_to_do(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("words", [["--epoch", "3"], ["--nope", "1"], ["--list", "sheep"]])
-def test_options_that_do_not_exist_are_not_guessed(words: list[str], capsys: Out) -> None:
+@pytest.mark.parametrize("wrong", [["--epoch", "3"], ["--nope", "1"], ["--list", "sheep"]])
+def test_options_that_do_not_exist_are_not_guessed(wrong: list[str], capsys: Out) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["how-long", *words])
+        main(["how-long", *wrong])
     assert ended.value.code == 2
 
 
@@ -134,6 +144,7 @@ def test_a_link_that_no_longer_fits_is_answered_only_where_that_is_asked_for(cap
     assert "'gone'" in err
 
 
+@pytest.mark.usefixtures("read_anew")
 def test_without_any_run_it_is_said_what_to_do(
     capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +164,7 @@ def test_lists_name_what_can_be_asked(capsys: Out) -> None:
     assert "buy-1x-rtx-5090" in options
 
 
+@pytest.mark.usefixtures("read_anew")
 def test_further_results_are_read_from_the_folder_that_is_named(
     capsys: Out, tmp_path: Path
 ) -> None:

@@ -57,7 +57,7 @@ def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> st
                 key="compare.report",
                 width="content",
             )
-            compare_saved.button(link, told)
+            compare_saved.offer(link, told)
     return first
 
 

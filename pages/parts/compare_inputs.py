@@ -24,8 +24,11 @@ _ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
 
 def draw(link: Link, shared: Store) -> None:
     """The first rows of the page; what is chosen stands in the link."""
-    names = {**slugs(asked.workloads(shared)), DESCRIBED: "Described by hand"}
-    workload = link.one("workload", list(names), next(iter(names)))
+    measured = slugs(asked.workloads(shared))
+    names = {**measured, DESCRIBED: "Described by hand"}
+    workload = link.one("workload", list(names), next(iter(measured), ""))
+    if not workload:  # nothing was measured; it is written into the link all the same
+        st.session_state[link.key("workload")] = workload = DESCRIBED
     known = slugs(asked.patterns(shared, names[workload])) if workload != DESCRIBED else {}
     several = len(known) > 1
     row = st.columns([6, 5] if several else [1], vertical_alignment="bottom")

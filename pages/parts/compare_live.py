@@ -45,14 +45,19 @@ def _offers(found: LiveOffers, chosen: Sequence[Candidate]) -> None:
     """Those of the accelerators that are being compared, or all where none is."""
     wanted = {c.hardware.accelerator.id for c in chosen if c.hardware.accelerator}
     kept = [o for o in found.offers if not wanted or o.accelerator in wanted]
-    st.caption(f"{len(found.offers):,} offers, {len(kept):,} of the accelerators compared here.")
+    every = _several(len(found.offers))
+    st.caption(f"{every}, {len(kept):,} of the accelerators compared here.")
     st.dataframe(
         compare_rows.listed(Catalog(offers=tuple(kept[:200]))), hide_index=True, placeholder="–",
         key="compare.live.table", alt="Live offers of the accelerators that are compared",
     )  # fmt: skip
     st.button(
-        f"Keep {len(kept):,} offers", key="compare.live.keep", disabled=not kept,
+        f"Keep {_several(len(kept))}", key="compare.live.keep", disabled=not kept,
         icon=":material/save:", on_click=lambda: compare_rows.add_offers(kept),
     )  # fmt: skip
     for line in found.left_out[:5]:
         st.caption(as_text(line))
+
+
+def _several(count: int) -> str:
+    return f"{count:,} offer{'' if count == 1 else 's'}"

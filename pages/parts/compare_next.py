@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts import asked, widgets
+from pages.parts import asked, compare_state, widgets
 from pages.parts.links import Link, as_text
 from planner.compare.parameters import DESCRIBED
 from planner.compare.reckon import Comparison, Row
@@ -51,6 +51,7 @@ def _line(row: Row, begins: str) -> str:
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
     """Why there is no answer, and the one way on."""
     described = st.session_state.get(link.key("workload")) == DESCRIBED
+    incomplete = described and compare_state.facts(shared, link.parameters())[0] is None
     if chosen == []:
         widgets.nothing(
             "No option is chosen.",
@@ -59,7 +60,7 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
             lambda: link.forget("options"),
             key="compare.back",
         )
-    elif described:
+    elif incomplete:
         with st.container(border=True):
             st.markdown("**How heavy is the workload?**")
             st.caption(

@@ -48,7 +48,7 @@ def _open(link: Link, found: Saved) -> None:
     st.session_state["compare-opened"] = found.id
 
 
-def button(link: Link, told: Told) -> None:
+def offer(link: Link, told: Told) -> None:
     """Save under a name: only for whoever sits at this machine."""
     parameters = question(link)
     box = st.popover("Save", icon=":material/bookmark_add:", key="compare.save", width="content",

@@ -47,9 +47,8 @@ def add_parameters(parser: argparse.ArgumentParser, table: Sequence[Parameter]) 
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """--link, --json and the folders, which every question has."""
+    """--link and the folders, which every question has."""
     parser.add_argument("--link", metavar="URL", help="ask what a page's link asks")
-    parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
     parser.add_argument(
         "--results",
         type=Path,

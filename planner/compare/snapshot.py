@@ -35,7 +35,8 @@ class Snapshot:
     @property
     def fingerprint(self) -> str:
         """Of runs and prices: the same as long as neither changes."""
-        told = [*self.runs, *(f"{r.get('option_id')}={r.get('price')}" for r in self.rows)]
+        prices = sorted(f"{r.get('option_id')}={r.get('price')}" for r in self.rows)
+        told = [*self.runs, *prices]
         return hashlib.sha256("\n".join(told).encode()).hexdigest()
 
 

@@ -48,8 +48,8 @@ def results_answered(store: Store, given: Given) -> ResultsAnswer:
     found = read(asked.RESULTS, given)
     told, problems = found.values, list(found.problems)
     suspect = suspects_of(store)
-    chosen = _flags(told["suspect"], problems)
-    filters = _filters(store, told, problems) | narrowed(suspect.flags, chosen)
+    filters = _filters(store, told, problems)
+    filters |= narrowed(suspect.flags, _flags(told["suspect"], problems))
     if told["run"] is not None:
         filters |= {"only": _one_run(told["run"], problems)}
     begin = _begin(told["cursor"], problems)

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,8 @@ NAMES: Final = (
 SETTING: Final = "EPOCHWISE_CHROMIUM"
 PATIENCE_S: Final = 60.0
 MOST_BYTES: Final = 20 * 1024 * 1024
+_AT_ONCE: Final = threading.BoundedSemaphore(2)
+"""Browsers of one process: each takes a core and 200 MB while it prints."""
 _PLACES: Final = (
     "chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chrome*/*headless*shell",
     "chromium-*/chrome-mac*/Chromium.app/Contents/MacOS/Chromium",
@@ -34,6 +37,7 @@ _ARGUMENTS: Final = (
     "--disable-sync", "--disable-breakpad", "--disable-dev-shm-usage", "--metrics-recording-only",
     "--no-first-run", "--no-default-browser-check", "--no-pings", "--mute-audio",
     "--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:9",
+    "--proxy-bypass-list=<-loopback>",
     "--no-pdf-header-footer", "--password-store=basic",
 )  # fmt: skip
 
@@ -71,6 +75,15 @@ def pdf_of(html: str) -> bytes:
     content = html.encode()
     if len(content) > MOST_BYTES:
         raise PdfError(f"The page has {len(content):,} bytes; {MOST_BYTES:,} at most are printed.")
+    if not _AT_ONCE.acquire(timeout=PATIENCE_S):
+        raise PdfError("Too many PDFs are being made at once. Try again in a moment.")
+    try:
+        return _in_a_folder(browser, content)
+    finally:
+        _AT_ONCE.release()
+
+
+def _in_a_folder(browser: Path, content: bytes) -> bytes:
     with tempfile.TemporaryDirectory(prefix="epochwise-pdf-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "page.html").write_bytes(content)

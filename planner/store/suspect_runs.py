@@ -1,4 +1,4 @@
-"""Why this file exists: all runs are compared with all, so it is asked once of a state of the data."""
+"""Why this file exists: all runs are compared with all, so it is asked once for each state."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -29,15 +29,17 @@ class Answered:
     body: bytes
 
     @property
-    def json(self) -> Any:
+    def json(self) -> Any:  # noqa: ANN401 - whatever JSON holds
         """The body as plain data."""
         return json.loads(self.body, parse_constant=lambda name: 1 / 0 if name else None)
 
 
-def app(of: Store | None = None, **more: Any) -> Starlette:
+def app(
+    of: Store | None = None, refuses: Callable[[Mapping[str, str]], str] = lambda _: ""
+) -> Starlette:
     """The routes on the shipped results, or on a store of the test's own."""
     rules = Rules(store=lambda: of or store(), catalogs=(CATALOG, Path("/nowhere")),
-                  today=lambda: TODAY, **more)  # fmt: skip
+                  today=lambda: TODAY, refuses=refuses)  # fmt: skip
     return Starlette(routes=routes(rules))
 
 
@@ -64,7 +66,7 @@ async def _call(of: Starlette, scope: dict[str, Any]) -> Answered:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    async def send(message: Any) -> None:
+    async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
 
     await of(scope, receive, send)

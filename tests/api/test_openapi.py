@@ -33,7 +33,7 @@ EXAMPLES = {
 }
 
 
-def _refs(told: Any) -> Iterator[str]:
+def _refs(told: object) -> Iterator[str]:
     if isinstance(told, dict):
         if "$ref" in told:
             yield told["$ref"]

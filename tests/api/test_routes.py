@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +157,7 @@ def test_a_cursor_that_fits_nothing_is_refused(cursor: str) -> None:
 
 
 @pytest.fixture
-def own_store(tmp_path: Path) -> Iterator[Store]:
+def own_store(tmp_path: Path) -> Store:
     """A store with a further folder, whose label is its path."""
     place = tmp_path / "secret-place"
     (place / "a").mkdir(parents=True)
@@ -166,7 +165,7 @@ def own_store(tmp_path: Path) -> Iterator[Store]:
     (place / "a" / "set.toml").write_text('title = "T"\nlicence = "CC0"\nsource = "s"\n')
     kept = Store(folders_from_environment(tmp_path, {OWN: "none", FURTHER: str(place)}))
     kept.refresh()
-    yield kept
+    return kept
 
 
 def test_the_place_of_a_further_folder_is_not_told(own_store: Store) -> None:

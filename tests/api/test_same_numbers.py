@@ -5,18 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from starlette.applications import Starlette
 
 from api.routes import Rules, routes
 from pages.parts import compare_state, state, widgets
 from planner.__main__ import main
+from planner.commands import words
 from planner.export import csv_text
 from planner.store.folders import OWN
-from starlette.applications import Starlette
 from tests.api.served import ask
 from tests.pages.conftest import show
 
@@ -26,12 +28,18 @@ LLM = {"workload": "described", "samples": "1e6", "params": "7e9", "tokens": "20
        "precision": "bfloat16", "epochs": "1", "network_optimizer": "AdamW"}  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def nobody_s_own(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv(OWN, str(tmp_path / "results"))
-    monkeypatch.setenv("EPOCHWISE_CATALOG", str(tmp_path / "catalog"))
-    yield
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where nobody has rows or runs of their own; one store for all tests of this file."""
+    yield tmp_path_factory.mktemp("nobody")
     state._store.clear()
+
+
+@pytest.fixture(autouse=True)
+def nobody_s_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(OWN, str(place / "results"))
+    monkeypatch.setenv("EPOCHWISE_CATALOG", str(place / "catalog"))
+    monkeypatch.setattr(words, "open_store", lambda _: state.store())
 
 
 @pytest.fixture
@@ -40,7 +48,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> Files:
     kept: Files = {}
 
     def download(
-        label: str, make: Callable[[], bytes | str], name: str, *, key: str, **more: Any
+        label: str, make: Callable[[], bytes | str], name: str, *, key: str, **more: object
     ) -> None:
         kept[key] = make
 
@@ -60,7 +68,7 @@ def _api(name: str, question: dict[str, str]) -> dict[str, Any]:
     return body
 
 
-def _command(name: str, question: dict[str, str], capsys: pytest.CaptureFixture[str]) -> Any:
+def _command(name: str, question: dict[str, str], capsys: pytest.CaptureFixture[str]) -> object:
     link = f"http://127.0.0.1:8501/{name}?{urlencode(question)}"
     capsys.readouterr()
     assert main([name, "--json", "--link", link]) == 0

@@ -69,7 +69,9 @@ def served(results: Path, serve: Serve | None = None) -> Iterator[str]:
 def _environment(results: Path) -> dict[str, str]:
     """This process' environment without anybody's own Epochwise settings."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("EPOCHWISE_", "STREAMLIT_"))}
-    mine = {"EPOCHWISE_RESULTS": str(results), "EPOCHWISE_STATE": str(results.parent / "state")}
+    names = {"STATE": "state", "CATALOG": "catalog", "SAVED": "saved"}
+    mine = {f"EPOCHWISE_{name}": str(results.parent / place) for name, place in names.items()}
+    mine["EPOCHWISE_RESULTS"] = str(results)
     return kept | mine
 
 

@@ -101,7 +101,7 @@ def test_the_frontier_joins_what_nothing_beats_in_order_of_time() -> None:
 def test_deadline_and_budget_shade_what_misses_them_to_the_edges() -> None:
     figure = figures.time_cost(ALL, BOTH, "USD", LIGHT_THEME)
     late, dear = [t for t in figure.data if t.fill == "toself"]
-    assert min(late.x) == pytest.approx(3.0)
+    assert min(late.x) == pytest.approx(72.0)
     assert max(late.x) == pytest.approx(10 ** figure.layout.xaxis.range[1])
     assert min(dear.y) == 100.0
     assert "grey: too late or too dear" in _notes(figure)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import http.server
 import re
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,9 +25,36 @@ def _page(rows: int) -> str:
     return document("Title", "<div></div>", body, "<p>end</p>")
 
 
+@pytest.fixture
+def beacon() -> Iterator[tuple[int, list[str]]]:
+    """A listener on this machine, its port and what was asked of it."""
+    asked: list[str] = []
+
+    class Told(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Told) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_address[1], asked
+        server.shutdown()
+        thread.join()
+
+
 @needs_chromium
-def test_a_long_table_is_printed_on_several_a4_pages(tmp_path: Path) -> None:
-    made = pdf_of(_page(120))
+def test_a_long_table_is_printed_on_several_a4_pages_and_nobody_is_asked(
+    beacon: tuple[int, list[str]],
+) -> None:
+    port, asked = beacon
+    picture = "".join(f"<img src='http://{h}:{port}/x'>" for h in ("127.0.0.1", "localhost"))
+    page = re.sub(r"<meta http-equiv[^>]*>", "", _page(120))
+    made = pdf_of(page.replace("<main>", f"<main>{picture}"))
+    assert asked == []
     assert made.startswith(b"%PDF-")
     assert made.rstrip().endswith(b"%%EOF")
     pages = len(re.findall(rb"/Type\s*/Page\b(?!s)", made))
@@ -96,3 +126,13 @@ def _stand_in(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv(pdf.SETTING, str(program))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+
+
+def test_no_more_browsers_at_once_than_the_machine_bears(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _stand_in("exit 0", tmp_path, monkeypatch)
+    monkeypatch.setattr(pdf, "_AT_ONCE", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(pdf, "PATIENCE_S", 0.01)
+    with pdf._AT_ONCE, pytest.raises(PdfError, match="at once"):
+        pdf_of("<p>x")

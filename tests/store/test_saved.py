@@ -30,7 +30,7 @@ def _path(folder: Path) -> Path:
     return folder / f"{ONE.id}.json"
 
 
-def _changed(folder: Path, **changes: Any) -> str:
+def _changed(folder: Path, changes: dict[str, Any]) -> str:
     """What is said of a file in which these parts are different."""
     save(folder, ONE)
     body = json.loads(_path(folder).read_text())
@@ -122,7 +122,7 @@ UNFIT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", UNFIT)
 def test_a_file_of_another_form_is_told(tmp_path: Path, kind: str) -> None:
-    assert _changed(tmp_path, **UNFIT[kind]).startswith("The saved comparison 'offer-for-")
+    assert _changed(tmp_path, UNFIT[kind]).startswith("The saved comparison 'offer-for-")
 
 
 def test_a_cell_that_is_no_plain_value_is_not_taken_over(tmp_path: Path) -> None:

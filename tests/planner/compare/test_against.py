@@ -7,7 +7,7 @@ import math
 import pytest
 
 from planner.compare.against import times_better
-from planner.compare.reckon import by_id
+from planner.compare.reckon import Row, by_id
 from planner.estimate import Refusal
 from tests.planner.compare.answers import compared
 
@@ -17,7 +17,7 @@ RENT, SPOT, BUY = "rent-cloud-eu-1x-plain-on-demand", "rent-cloud-eu-1x-twice-sp
 
 def test_an_option_is_once_as_good_as_itself_without_doubt() -> None:
     for order in ("cost", "time"):
-        found = times_better(ROWS[RENT], ROWS[RENT], order)  # type: ignore[arg-type]
+        found = times_better(ROWS[RENT], ROWS[RENT], order)
         assert found is not None
         assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
 
@@ -30,7 +30,7 @@ def test_the_ratio_turns_round_with_the_baseline() -> None:
     assert float(one.low) <= float(one.value) <= float(one.high)
 
 
-def _both(first: str, second: str) -> list[tuple[object, object]]:
+def _both(first: str, second: str) -> list[tuple[Row, Row]]:
     return [(ROWS[first], ROWS[second]), (ROWS[second], ROWS[first])]
 
 

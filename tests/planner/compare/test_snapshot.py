@@ -42,12 +42,12 @@ def test_runs_that_came_and_went_are_counted() -> None:
 
 
 def test_a_number_that_moved_is_told_in_words() -> None:
-    before = _with(cost_per_run=float(FIRST["cost_per_run"] or 0) * 2, time_s=36_000.0)
+    before = _with(cost_per_run=float(FIRST["cost_per_run"] or 0) * 2, time_s=30_000.0)
     (line,) = changes(before, NOW)
     assert line.startswith(f"{FIRST['option']}: ")
     assert " USD -> " in line
     assert "a run" in line
-    assert "10 h 0 min -> " in line
+    assert "8 h 20 min -> " in line
 
 
 def test_a_change_below_half_a_per_cent_is_rounding() -> None:

@@ -190,3 +190,20 @@ def test_text_is_escaped(text: str, shown: str) -> None:
 @pytest.mark.parametrize("address", ["javascript:x", "data:text/html,x", "//h/x", "ftp://h", ""])
 def test_only_web_addresses_become_links(address: str) -> None:
     assert "<a " not in linked(address)
+
+
+def test_a_comparison_without_any_answer_is_a_page_too() -> None:
+    heavy = replace(job(), measured=(), hardware={}, precision="int8")
+    told = _told(Asked(epochs=3), Facts(job=heavy, catalog=CATALOG))
+    assert told.comparison is not None
+    assert told.comparison.leader is None
+    page = _page(told)
+    assert "No answer for 3 epochs" in _Read(page).text
+    assert "<svg" not in page
+
+
+def test_a_name_without_end_or_blanks_is_cut_and_does_not_widen_a_table() -> None:
+    facts = replace(FACTS, job=replace(job(), workload="x" * 100_000))
+    page = _page(_told(facts=facts), company="y" * 100_000)
+    assert len(page) < 200_000
+    assert ".name{overflow-wrap:anywhere}" in page

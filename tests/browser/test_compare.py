@@ -1,0 +1,191 @@
+"""The whole story of Compare hardware in a browser: from a question to a report handed over."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from planner.compare.reckon import Comparison
+from planner.compare.sentences import sentence
+from planner.compare.tables import option_rows
+from planner.store.asking import compare_answered
+from planner.store.catalog import read_catalog
+from tests.browser.conftest import Visit
+from tests.browser.look import answer, choose, dismissed, download, press, settled, widget
+from tests.shipped import ROOT, store
+
+pytestmark = pytest.mark.browser
+
+LINK = {
+    "options": ["buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99", "own-tpu-v2-8"],
+    "own": ["rent|h100-sxm|1|1.99"],
+    "deadline": ["72"],
+}
+THREE = ["Rent 1 x L4 (AWS)", "Rent 1 x GeForce RTX 3090 (OpenRelay)", "Buy 1 x GeForce RTX 5090"]
+
+
+def asked(address: str) -> Comparison:
+    """The planner's own answer to the question that stands in the address."""
+    catalog = read_catalog(ROOT / "data" / "catalog").catalog
+    given = parse_qs(urlsplit(address).query)
+    told = compare_answered(store(), catalog, given, datetime.now(UTC).date())
+    assert told.problems == ()
+    assert told.answered.comparison is not None
+    return told.answered.comparison
+
+
+def says(page: Page) -> Comparison:
+    """The page's sentence is the planner's answer to the page's address."""
+    told = asked(page.url)
+    expect(answer(page)).to_have_text(sentence(told))
+    return told
+
+
+def numbers(page: Page) -> list[dict[str, str]]:
+    """The table as it is downloaded."""
+    with download(page, "compare.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def agree(rows: list[dict[str, str]], told: Comparison) -> None:
+    """Every number of the table is the planner's."""
+    for row, record in zip(rows, option_rows(told), strict=True):
+        for name in ("time_s", "time_s_low", "cost_per_run", "cost_per_run_high", "rank",
+                     "energy_kwh", "probability_cheapest", "probability_in_time"):  # fmt: skip
+            known = record[name]
+            assert row[name] == ("" if known is None else str(known)), (row["option"], name)
+
+
+def search(page: Page, key: str, text: str) -> Page:
+    """Type into a list that is too long to look through, and take what is called so."""
+    widget(page, key).get_by_role("combobox").click()
+    page.keyboard.type(text)
+    page.get_by_role("option", name=text, exact=True).click()
+    return settled(page)
+
+
+def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/compare")
+    says(page)
+    choose(page, "compare.workload", "ResNet-8 · synthetic CIFAR-10 · SGD momentum 0.9 · float32")
+    says(page)
+    widget(page, "compare.options").get_by_label("Clear all").click()
+    expect(settled(page).get_by_text("No option is chosen.")).to_be_visible()
+    for text in THREE:
+        search(page, "compare.options", text)
+    dismissed(page)
+    assert {r.candidate.label for r in says(page).rows} == set(THREE)
+    number = widget(page, "compare.deadline").locator("input")
+    number.fill("100")
+    number.press("Enter")
+    told = says(settled(page))
+    expect(page.get_by_text(re.compile("Finish by "))).to_be_visible()
+    agree(numbers(page), told)
+    report = download(page, "compare.report").read_text(encoding="utf-8")
+    assert sentence(told).replace("&", "&amp;") in report
+    assert page.url.split("?", 1)[1].split("&")[0] in report
+    for row in told.answered:
+        assert row.candidate.label in report
+
+
+def test_from_opening_the_page_to_a_downloaded_report_takes_at_most_six_clicks(
+    app_url: str, visit: Visit
+) -> None:
+    page = visit(f"{app_url}/")
+    clicks = 0
+
+    def click(*steps: object) -> None:
+        nonlocal clicks
+        clicks += 1
+
+    page.get_by_test_id("stSidebarNav").get_by_text("Compare hardware").click()
+    click()
+    settled(page)
+    widget(page, "compare.workload").get_by_role("combobox").click()
+    click()
+    page.get_by_role("option", name=re.compile("ResNet-8 · synthetic CIFAR-10 · SGD")).click()
+    click()
+    settled(page)
+    number = widget(page, "compare.deadline").locator("input")
+    number.click()
+    click()
+    number.fill("48")
+    number.press("Enter")
+    told = says(settled(page))
+    report = download(page, "compare.report").read_text(encoding="utf-8")
+    click()
+    assert sentence(told) in report
+    assert clicks <= 6
+
+
+def test_a_link_restores_the_question_after_a_refresh_and_elsewhere(
+    app_url: str, visit: Visit
+) -> None:
+    address = f"{app_url}/compare?{urlencode(LINK, doseq=True)}"
+    page = visit(address)
+    told = says(page)
+    settled(page).reload()
+    says(settled(page))
+    other = visit(page.url, elsewhere=True)
+    agree(numbers(other), told)
+
+
+def test_every_choice_stands_in_the_address(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}")
+    press(page, "compare.order", "Time")
+    press(page, "compare.chart", "Utilisation")
+    press(page, "compare.view", "A month")
+    press(page, "compare.show", "Hours")
+    choose(page, "compare.baseline", "Buy 1 x GeForce RTX 5090")
+    for part in ("order=time", "chart=use", "view=month", "show=hours", "baseline=buy-1x-rtx-5090"):
+        assert part in page.url
+    says(page)
+    page.get_by_test_id("stSidebarNav").get_by_text("Throughput").click()
+    expect(answer(page)).to_contain_text("saturates at")
+    settled(page)
+    page.get_by_test_id("stSidebarNav").get_by_text("Compare hardware").click()
+    says(settled(page))
+    assert "baseline=buy-1x-rtx-5090" in page.url
+
+
+def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/compare")
+    widget(page, "compare.by_hand").get_by_role("button").first.click()
+    settled(page)
+    search(page, "compare.own.accelerator", "H100 SXM5 80GB")
+    price = widget(page, "compare.own.price").locator("input")
+    price.fill("0.99")
+    price.press("Enter")
+    settled(page)
+    widget(page, "compare.own.add").get_by_role("button").click()
+    settled(page)
+    assert "own=rent%7Ch100-sxm%7C1%7C0.99" in page.url
+    told = says(page)
+    assert "mine-rent-h100-sxm-1-0.99" in {r.candidate.id for r in told.rows}
+
+
+def test_a_comparison_is_saved_and_opened_again(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}")
+    widget(page, "compare.save").get_by_role("button").first.click()
+    settled(page)
+    name = widget(page, "compare.save.name").locator("input")
+    name.fill("From the browser")
+    name.press("Enter")
+    settled(page)
+    widget(page, "compare.save.now").get_by_role("button").click()
+    settled(page)
+    assert "saved=from-the-browser" in page.url
+    again = visit(f"{app_url}/compare?saved=from-the-browser", elsewhere=True)
+    expect(again.get_by_text("Nothing has changed since")).to_be_visible()
+    says(again)
+
+
+def test_nothing_scrolls_sideways_on_a_telephone(app_url: str, visit: Visit) -> None:
+    page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}", width=400)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    says(page)

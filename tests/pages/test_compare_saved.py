@@ -1,0 +1,146 @@
+"""Saved comparisons on the page: kept, opened again, and what has changed since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import compare_state
+from planner.slugs import slug
+from tests.pages.conftest import show, sound, texts, unfold
+
+LINK: dict[str, str | list[str]] = {
+    "options": ["rent-aws-us-east-1-g6.xlarge-on-demand", "buy-1x-rtx-5090"], "deadline": "72"
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where comparisons are saved; the person owns the app."""
+    monkeypatch.setenv("EPOCHWISE_CATALOG", str(tmp_path / "catalog"))
+    monkeypatch.setenv("EPOCHWISE_SAVED", str(tmp_path / "saved"))
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
+    yield tmp_path / "saved"
+    compare_state._KEPT.clear()
+
+
+def _saved(name: str = "Tanaka, autumn") -> AppTest:
+    """The page after a comparison has been saved."""
+    known = compare_state.catalog().catalog
+    offer = next(o for o in known.offers if o.accelerator == "l4")
+    options = [f"rent-{slug(offer.id)}", "buy-1x-rtx-5090"]
+    shown = unfold(show("compare", options=options, deadline="72"), "compare.save")
+    shown.text_input(key="compare.save.name").set_value(name)
+    shown.button(key="compare.save.now").click()
+    return sound(shown.run())
+
+
+def _change(folder: Path, **cells: object) -> None:
+    """As if the first row had been so on the day it was saved."""
+    path = folder / "tanaka-autumn.json"
+    body = json.loads(path.read_text())
+    body["rows"][0] |= cells
+    path.write_text(json.dumps(body))
+
+
+def test_a_comparison_is_saved_with_question_numbers_and_fingerprint(folder: Path) -> None:
+    shown = _saved()
+    body = json.loads((folder / "tanaka-autumn.json").read_text())
+    assert body["parameters"]["deadline"] == ["72"]
+    assert body["parameters"]["epochs"] == ["2000"]
+    assert len(body["parameters"]["options"]) == len(body["rows"]) == 2
+    assert body["runs"]
+    assert body["fingerprint"]
+    assert "Tanaka, autumn is saved." in shown.success[0].value.replace("\\", "")
+    assert shown.query_params["saved"] == "tanaka-autumn"
+    assert "Nothing has changed since" in texts(shown)
+
+
+def test_a_link_that_names_it_restores_the_question() -> None:
+    _saved()
+    shown = show("compare", saved="tanaka-autumn")
+    assert shown.number_input(key="compare.deadline").value == 72.0
+    assert len(shown.multiselect(key="compare.options").value) == 2
+    assert "Nothing has changed since" in texts(shown)
+    assert shown.query_params["deadline"] == "72"
+
+
+def test_it_is_opened_from_the_list() -> None:
+    _saved()
+    shown = unfold(show("compare", epochs="10"), "compare.open")
+    shown.selectbox(key="compare.open.which").set_value("tanaka-autumn")
+    sound(shown.run())
+    assert "finishes 2000 epochs" in texts(shown)
+    assert "Nothing has changed since" in texts(shown)
+
+
+def test_a_price_that_has_changed_since_is_told_old_and_new(folder: Path) -> None:
+    _saved()
+    _change(folder, price="9.99 USD/h, Jan 2026", cost_per_run=999.0)
+    said = "\n".join(i.value for i in show("compare", saved="tanaka-autumn").info)
+    said = said.replace("\\", "").replace("\u2060", "")
+    assert "9.99 USD/h, Jan 2026 ->" in said
+    assert "999 USD ->" in said
+
+
+def test_another_question_is_not_compared_but_can_be_set_back() -> None:
+    _saved()
+    shown = show("compare", saved="tanaka-autumn")
+    shown.number_input(key="compare.epochs").set_value(10)
+    sound(shown.run())
+    assert "the question has been changed since it was opened" in texts(shown)
+    shown.button(key="compare.open.again").click()
+    assert "finishes 2000 epochs" in texts(sound(shown.run()))
+
+
+def test_the_rest_of_a_link_counts_before_what_was_saved() -> None:
+    _saved()
+    shown = show("compare", saved="tanaka-autumn", epochs="10")
+    assert "finishes 10 epochs" in texts(shown)
+
+
+def test_one_that_is_gone_or_damaged_is_told(folder: Path) -> None:
+    said = texts(show("compare", saved="never-was"))
+    assert "No comparison is saved as 'never-was'." in said
+    _saved()
+    (folder / "tanaka-autumn.json").write_text("{")
+    said = texts(show("compare", saved="tanaka-autumn"))
+    assert "'tanaka-autumn.json' cannot be read." in said
+    shown = unfold(show("compare"), "compare.open")
+    assert "'tanaka-autumn.json' cannot be read." in texts(shown)
+
+
+def test_it_is_removed_by_whoever_may_save(folder: Path) -> None:
+    _saved()
+    shown = unfold(show("compare", saved="tanaka-autumn"), "compare.open")
+    shown.button(key="compare.open.remove").click()
+    sound(shown.run())
+    assert list(folder.iterdir()) == []
+    assert "saved" not in shown.query_params
+
+
+@pytest.mark.parametrize("name", ["", "  ", "!!!", "日本"])
+def test_a_name_needs_letters_or_digits(name: str, folder: Path) -> None:
+    shown = _saved(name)
+    assert "Give it a name with letters or digits." in texts(shown)
+    assert not folder.exists()
+
+
+def test_a_stranger_saves_nothing_and_is_told_what_to_do_instead(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "off")
+    shown = unfold(show("compare", **LINK), "compare.save")
+    assert "The link under Share holds the whole question as well." in texts(shown)
+    assert not [b for b in shown.button if b.key == "compare.save.now"]
+    assert not folder.exists()
+
+
+def test_a_hostile_name_is_shown_as_it_is(folder: Path) -> None:
+    shown = _saved("<b>x</b> [l](javascript:alert)")
+    assert (folder / "b-x-b-l-javascript-alert.json").exists()
+    assert all("<b>x" not in str(m.value) for m in [*shown.caption, *shown.markdown])
