@@ -90,7 +90,8 @@ def _key(table: str, column: str, start: str) -> str:
 
 def _field(table: TableName, column: Column, value: str, start: str) -> None:
     unit = f" ({column.unit})" if column.unit else ""
-    label = f"{column.name.replace('_', ' ')}{unit}{' *' if column.required else ''}"
+    name = column.name.replace("_", " ")
+    label = f"{name[:1].upper()}{name[1:]}{unit}{' *' if column.required else ''}"
     told = f"{column.meaning[:1].upper()}{column.meaning[1:]}"
     key = _key(table, column.name, start)
     if column.choices:

@@ -93,12 +93,10 @@ class Link:
         """First value of a number between `low` and `high`, both allowed; None is left empty."""
         self._defaults[name] = default
         self._twice(name)
-        asked = []
-        for text in self._given.get(name, [])[:1]:
-            if DECIMAL.fullmatch(text) and low <= float(text) <= high:
-                asked = [float(text)]
-            else:
-                self._problem(name, text, f"a number from {low:,.10g} to {high:,.10g}")
+        given = self._given.get(name, [])[:1]
+        asked = [float(t) for t in given if DECIMAL.fullmatch(t) and low <= float(t) <= high]
+        if given and not asked:
+            self._problem(name, given[0], f"a number from {low:,.10g} to {high:,.10g}")
         self._begin(name, asked, default)
         value = st.session_state[self.key(name)]
         return None if value is None else float(value)
@@ -107,12 +105,10 @@ class Link:
         """First value of a text somebody types, one line of at most so many characters."""
         self._defaults[name] = default
         self._twice(name)
-        asked = []
-        for text in self._given.get(name, [])[:1]:
-            if text == plain(text) and 0 < len(text) <= most:
-                asked = [text]
-            else:
-                self._problem(name, text, f"a line of at most {most} letters")
+        given = self._given.get(name, [])[:1]
+        asked = [text for text in given if text == plain(text) and 0 < len(text) <= most]
+        if given and not asked:
+            self._problem(name, given[0], f"a line of at most {most} letters")
         self._begin(name, asked, default)
         return plain(str(st.session_state[self.key(name)] or ""))
 
@@ -120,12 +116,10 @@ class Link:
         """First value of a date, written YYYY-MM-DD; None where none is given."""
         self._defaults[name] = None
         self._twice(name)
-        asked = []
-        for text in self._given.get(name, [])[:1]:
-            day = day_of(text)
-            asked = [] if day is None else [day]
-            if day is None:
-                self._problem(name, text, "a day, as in 2026-11-21")
+        given = self._given.get(name, [])[:1]
+        asked = [day for text in given if (day := day_of(text))]
+        if given and not asked:
+            self._problem(name, given[0], "a day, as in 2026-11-21")
         self._begin(name, asked, None)
         value = st.session_state[self.key(name)]
         return value if isinstance(value, dt.date) else None

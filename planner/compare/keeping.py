@@ -11,6 +11,7 @@ from planner.cost.display import DOLLARS
 
 SURE: Final = 0.9
 MOST: Final = 3
+_SURELY: Final = f"with {SURE:.0%} or more".replace("%", " %")
 
 
 def keeping(told: Comparison) -> tuple[Row, ...]:
@@ -46,9 +47,11 @@ def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLA
     named = ", ".join(f"{r.candidate.label} ({_chance(r)})" for r in kept)
     if not sure:
         return f"{limits}: none for sure; more likely than not: {named}."
+    if len(told.rows) == 1:
+        return f"{limits}: {kept[0].candidate.label} does ({_chance(kept[0])})."
     if sure == 1:
-        return f"{limits}: of {len(told.rows)} only {named}."
-    return f"{limits}: {sure} of {len(told.rows)} do, best first {named}."
+        return f"{limits}: of {len(told.rows)} only one does {_SURELY}: {named}."
+    return f"{limits}: {sure} of {len(told.rows)} do {_SURELY}, best first {named}."
 
 
 def _limits(told: Comparison, until: str, display: Display) -> str:

@@ -14,7 +14,8 @@ LETTER: Final = 6.4
 """Width of a letter [px]."""
 LINE: Final = 15.0
 """Height of a name [px]."""
-_AWAY: Final = ((8.0, 12.0), (8.0, 26.0), (26.0, 12.0), (8.0, 42.0), (44.0, 26.0), (8.0, 58.0))
+_AWAY: Final = ((8.0, 12.0), (8.0, 26.0), (26.0, 12.0), (8.0, 42.0), (44.0, 26.0), (8.0, 58.0),
+                (62.0, 12.0), (62.0, 42.0), (8.0, 74.0), (90.0, 26.0), (8.0, 90.0))  # fmt: skip
 """Distances from the marker across and up [px], nearest first."""
 _SIDES: Final = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from planner.durations import in_words
-from planner.figures.compare_labels import Cross, places
+from planner.figures.compare_labels import Cross, Place, places
 from planner.figures.frame import HEIGHT, Drawing, escape, log_ticks
 from planner.figures.total_time import time_unit
 from planner.palette import Theme, rgba
@@ -28,6 +28,8 @@ _WIDE: Final = 350.0
 """Width of the chart's inside that names are placed for [px]: half of a usual page."""
 _INSIDE: Final = HEIGHT - 74.0
 _LEAST: Final = 1e-9
+_NEAR: Final = 45.0
+"""Further off than this a name has a line to its marker [px]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,11 +148,18 @@ def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
                 spot.short,
                 x=float(np.log10(spot.time[0] / size)),
                 y=float(np.log10(max(spot.cost[0], _LEAST))),
-                xshift=place.across,
-                yshift=place.up,
                 xanchor=("center", "left", "right")[place.side],
                 font={"color": colour, "size": 12},
+                **_beside(place, colour),
             )
+
+
+def _beside(place: Place, colour: str) -> dict[str, Any]:
+    """Where a name stands; one that is further off has a thin line to its marker."""
+    if max(abs(place.across), abs(place.up)) <= _NEAR:
+        return {"xshift": place.across, "yshift": place.up}
+    return {"showarrow": True, "ax": place.across, "ay": -place.up, "arrowhead": 0, "standoff": 8,
+            "arrowwidth": 1, "arrowcolor": rgba(colour, 0.5)}  # fmt: skip
 
 
 def _cross(drawing: Drawing, spot: Spot, size: float) -> Cross:

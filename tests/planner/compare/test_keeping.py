@@ -28,14 +28,16 @@ def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
     told = _with([0.97, 0.4, 0.95, 1.0, 0.99])
     assert [r.rank for r in keeping(told)] == [1, 3, 4]
     assert keeping_sentence(told, "Fri 27 Nov 2026, 09:00") == (
-        "Finish by Fri 27 Nov 2026, 09:00: 4 of 5 do, best first Rent card 1 (97 %), "
-        "Rent card 3 (95 %), Rent card 4 (surely)."
+        "Finish by Fri 27 Nov 2026, 09:00: 4 of 5 do with 90 % or more, best first "
+        "Rent card 1 (97 %), Rent card 3 (95 %), Rent card 4 (surely)."
     )
 
 
 def test_one_alone_is_told_as_the_only_one() -> None:
     told = _with([0.94, 0.2])
-    assert keeping_sentence(told) == "Finish within 72 h: of 2 only Rent card 1 (94 %)."
+    assert keeping_sentence(told) == (
+        "Finish within 72 h: of 2 only one does with 90 % or more: Rent card 1 (94 %)."
+    )
 
 
 def test_where_none_is_sure_the_likely_ones_are_named_as_such() -> None:
@@ -58,7 +60,7 @@ def test_where_none_keeps_to_it_the_closest_is_named() -> None:
 def test_deadline_and_budget_are_both_told() -> None:
     told = _with([1.0], Wanted(deadline_s=3600.0, budget_usd=500.0))
     assert keeping_sentence(told) == (
-        "Finish within 1 h for at most 500 USD: of 1 only Rent card 1 (surely)."
+        "Finish within 1 h for at most 500 USD: Rent card 1 does (surely)."
     )
 
 
