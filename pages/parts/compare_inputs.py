@@ -7,7 +7,7 @@ from typing import Final, cast
 
 import streamlit as st
 
-from pages.parts import asked, compare_described
+from pages.parts import asked, compare_described, compare_state
 from pages.parts.links import Link, slugs
 from planner.compare.ask import EPOCHS, MOST_EPOCHS
 from planner.compare.assumptions import TOLD, Assumptions
@@ -47,7 +47,7 @@ def draw(link: Link, shared: Store) -> None:
         _wanted(link, epochs=True)
         return
     of = _trials(shared, names[workload])
-    by_target = _goal(link, shared, of, names[workload]) if of else False
+    by_target = _goal(link, shared, of) if of else False
     if of is None:
         link.one("goal", ["epochs"], "epochs")
         link.ignore("target", "optimizer")
@@ -63,7 +63,7 @@ def _trials(shared: Store, workload: str) -> TrialSet | None:
     return of if any(asked.trials(shared, of).optimizers) else None
 
 
-def _goal(link: Link, shared: Store, of: TrialSet, workload: str) -> bool:
+def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
     """Epochs or a target; for a target which, and the optimiser that gets there."""
     by_target = link.one("goal", list(_GOALS), "epochs") == "target"
     row = st.columns([2, 5, 4] if by_target else [1], vertical_alignment="bottom")
@@ -76,6 +76,7 @@ def _goal(link: Link, shared: Store, of: TrialSet, workload: str) -> bool:
     )
     if not by_target:
         return False
+    workload, pattern = (str(st.session_state[link.key(n)]) for n in ("workload", "pattern"))
     trials, (values, usual) = asked.trials(shared, of), asked.targets(shared, of)
     offered = {f"{t:.6g}": t for t in values}
     texts = {k: target_text(t, in_per_cent=trials.in_per_cent) for k, t in offered.items()}
@@ -88,7 +89,9 @@ def _goal(link: Link, shared: Store, of: TrialSet, workload: str) -> bool:
             format_func=texts.__getitem__,
         )
     known = slugs([n for n in trials.optimizers if n])
-    own = next((s for s, n in known.items() if f" · {n} · " in workload), next(iter(known)))
+    job, _ = compare_state.facts(shared, {"workload": [workload], "pattern": [pattern]})
+    used = job.job.optimizer if job else ""
+    own = next((s for s, n in known.items() if n == used), next(iter(known)))
     link.one("optimizer", list(known), own)
     row[2].selectbox(
         "Optimiser", list(known), format_func=known.__getitem__, key=link.key("optimizer")

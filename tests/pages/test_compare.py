@@ -367,3 +367,16 @@ def test_no_markup_comes_in_by_a_description() -> None:
     body = json.dumps([str(m.value) for m in shown.markdown])
     assert "<img src=x" not in body
     assert "**b**" not in body
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "sgd-momentum-0.9"])
+def test_the_usual_optimiser_is_the_workloads_own_as_for_a_program(
+    optimizer: str, store: Store
+) -> None:
+    link: dict[str, str | list[str]] = {
+        "workload": f"mlp-64-64-digits-{optimizer}-float32", "goal": "target"
+    }  # fmt: skip
+    shown = show("compare", **link)
+    assert shown.selectbox(key="compare.optimizer").value == optimizer
+    assert sentence(_comparison(store, **link)) in texts(shown)
+    assert "optimizer" not in _address(shown)

@@ -14,7 +14,8 @@ from planner.store import export, sql
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 WRITERS: Final = {
-    f"planner/store/{name}.py" for name in ("cache", "commit", "export", "files", "seal", "sweeps")
+    f"planner/store/{name}.py"
+    for name in ("cache", "commit", "export", "files", "pdf", "seal", "sweeps")
 }
 ASKING: Final = {"execute", "executemany", "sql", "query", "rows", "arrow", "in_place"}
 
