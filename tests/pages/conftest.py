@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from pages.parts import state
+from pages.parts import compare_state, state
 from planner.store import Folder, Store, folders_from_environment
 from planner.store.folders import OWN
 
@@ -55,6 +55,16 @@ def store(own: Path) -> Store:
     known = Store(folders_from_environment(state.ROOT, {OWN: str(own)}))
     known.refresh()
     return known
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Nobody's own rows of the catalogue, nobody's saved comparisons; the person owns the app."""
+    for name in ("catalog", "saved"):
+        monkeypatch.setenv(f"EPOCHWISE_{name.upper()}", str(tmp_path / name))
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
+    yield tmp_path
+    compare_state._KEPT.clear()
 
 
 def show(address: str = "", **link: str | list[str]) -> AppTest:

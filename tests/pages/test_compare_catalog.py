@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,9 @@ OWN = "buy-1x-rtx-5090"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(folders: Path) -> Path:
     """Where rows of one's own lie; the person owns the app."""
-    monkeypatch.setenv("EPOCHWISE_CATALOG", str(tmp_path / "catalog"))
-    monkeypatch.setenv("EPOCHWISE_SAVED", str(tmp_path / "saved"))
-    monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
-    yield tmp_path / "catalog"
-    compare_state._KEPT.clear()
+    return folders / "catalog"
 
 
 def _box(do: str | None = None, **link: str | list[str]) -> AppTest:

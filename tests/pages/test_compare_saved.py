@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,9 @@ LINK: dict[str, str | list[str]] = {
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(folders: Path) -> Path:
     """Where comparisons are saved; the person owns the app."""
-    monkeypatch.setenv("EPOCHWISE_CATALOG", str(tmp_path / "catalog"))
-    monkeypatch.setenv("EPOCHWISE_SAVED", str(tmp_path / "saved"))
-    monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
-    yield tmp_path / "saved"
-    compare_state._KEPT.clear()
+    return folders / "saved"
 
 
 def _saved(name: str = "Tanaka, autumn") -> AppTest:

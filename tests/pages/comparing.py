@@ -1,0 +1,41 @@
+"""What the tests of Compare hardware share: a link, a program's answer to it, the page's table."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import compare_state
+from planner.compare.reckon import Comparison
+from planner.store import Store
+from planner.store.asking import CompareAnswer, compare_answered
+
+OPTIONS: Final = ["buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99", "own-tpu-v2-8"]
+LINK: Final[dict[str, str | list[str]]] = {
+    "options": OPTIONS, "own": "rent|h100-sxm|1|1.99", "deadline": "72", "budget": "500",
+    "runs_per_month": "6", "country": "DE",
+}  # fmt: skip
+
+
+def asked(store: Store, **link: str | list[str]) -> CompareAnswer:
+    """What a program gets that asks the same."""
+    given = {n: [v] if isinstance(v, str) else v for n, v in link.items()}
+    catalog = compare_state.catalog().catalog
+    return compare_answered(store, catalog, given, compare_state.today())
+
+
+def comparison(store: Store, **link: str | list[str]) -> Comparison:
+    told = asked(store, **link).answered.comparison
+    assert told is not None
+    return told
+
+
+def table(shown: AppTest) -> list[dict[str, Any]]:
+    rows = shown.dataframe[0].value.to_dict("records")
+    return [{str(name): cell for name, cell in row.items()} for row in rows]
+
+
+def address_of(shown: AppTest) -> dict[str, list[str]]:
+    told = {name: shown.query_params[name] for name in shown.query_params}
+    return {n: [v] if isinstance(v, str) else list(v) for n, v in told.items()}

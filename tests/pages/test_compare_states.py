@@ -1,0 +1,148 @@
+"""Compare hardware with stale links, without an answer, and with options written by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import compare_state
+from planner.compare.sentences import sentence
+from planner.store import Store
+from tests.pages.comparing import LINK, OPTIONS, address_of, comparison, table
+from tests.pages.conftest import show, sound, texts, unfold
+
+pytestmark = pytest.mark.usefixtures("folders")
+
+# -- stale links -------------------------------------------------------------------------------
+
+
+def test_stale_values_of_a_link_are_told_and_the_rest_is_kept() -> None:
+    shown = show(
+        "compare", options=["nope", *OPTIONS[1:]], own=["rent|h100-sxm|1|1.99", "rent|foo|1|2"],
+        deadline="soon", view="year", epochs="100", zzz="1",
+    )  # fmt: skip
+    said = texts(shown)
+    assert "options: “nope” is not among the options any more." in said
+    assert "deadline: “soon” is not a number from 0.001 to 1,000,000." in said
+    assert "view: “year” is not among the options any more." in said
+    assert "zzz: this page knows no such setting." in said
+    assert "'foo' is not in the catalogue" in said
+    assert "finishes 100 epochs" in said
+
+
+def test_a_currency_without_a_rate_is_told_and_dollars_are_shown() -> None:
+    said = texts(show("compare", **LINK, currency="EUR"))
+    assert "How much EUR is one USD?" in said
+    assert "Amounts in USD" in said
+
+
+# -- empty and partial -------------------------------------------------------------------------
+
+
+def test_a_described_workload_without_numbers_asks_for_them_and_gives_an_example() -> None:
+    shown = show("compare", workload="described")
+    assert "How heavy is the workload?" in texts(shown)
+    shown.button(key="compare.example").click()
+    sound(shown.run())
+    assert "finishes 1 epoch of 7B language model" in texts(shown)
+    assert not shown.warning
+    assert address_of(shown)["params"] == ["7000000000"]
+
+
+def test_no_option_is_a_choice_with_a_way_back() -> None:
+    shown = show("compare", options="")
+    assert "No option is chosen." in texts(shown)
+    shown.button(key="compare.back").click()
+    assert "finishes 2000 epochs" in texts(sound(shown.run()))
+
+
+def test_one_option_alone_is_answered(store: Store) -> None:
+    shown = show("compare", options="buy-1x-rtx-5090")
+    assert sentence(comparison(store, options="buy-1x-rtx-5090")) in texts(shown)
+    assert "No option is rented" in texts(shown)
+
+
+def test_where_everything_is_refused_the_reason_stands_in_the_sentence(store: Store) -> None:
+    link: dict[str, str | list[str]] = {
+        "workload": "described", "name": "Huge", "samples": "1000", "params": "1e12",
+        "tokens": "2048", "network_optimizer": "Adam", "options": "buy-1x-rtx-5090",
+    }  # fmt: skip
+    shown = show("compare", **link)
+    assert sentence(comparison(store, **link)) in texts(shown)
+    assert "Does not fit" in texts(shown)
+    assert "Nothing to draw" in texts(shown)
+    assert "Take " in str(table(shown)[0]["why"])
+
+
+@pytest.mark.usefixtures("alone")
+def test_without_any_run_a_workload_can_be_described() -> None:
+    shown = show("compare")
+    assert "No run has been measured yet" in texts(shown)
+    shown.button(key="compare.example").click()
+    assert "finishes 1 epoch of 7B language model" in texts(sound(shown.run()))
+
+
+def test_without_a_catalogue_what_was_measured_is_compared(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(compare_state, "SHIPPED", tmp_path / "nothing")
+    shown = show("compare")
+    assert {r["option"] for r in table(shown)} == {"Own TPU v2-8", "Own GPU"}
+
+
+@pytest.mark.usefixtures("alone")
+def test_without_runs_and_catalogue_the_page_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(compare_state, "SHIPPED", tmp_path / "nothing")
+    shown = show("compare", workload="described", samples="1e5", params="7e9")
+    assert "There is nothing to compare." in texts(shown)
+
+
+# -- options by hand ---------------------------------------------------------------------------
+
+
+def _by_hand(shown: AppTest) -> AppTest:
+    return unfold(shown, "compare.by_hand")
+
+
+def test_an_option_by_hand_is_added_chosen_and_travels(store: Store) -> None:
+    shown = _by_hand(show("compare"))
+    shown.selectbox(key="compare.own.accelerator").set_value("h100-sxm")
+    shown.number_input(key="compare.own.count").set_value(8)
+    shown.number_input(key="compare.own.price").set_value(12.5)
+    shown.button(key="compare.own.add").click()
+    sound(shown.run())
+    address = address_of(shown)
+    assert address["own"] == ["rent|h100-sxm|8|12.5"]
+    assert "mine-rent-h100-sxm-8-12.5" in address["options"]
+    assert "Rent 8 x H100 SXM5 80GB (own entry)" in {r["option"] for r in table(shown)}
+    again = show("compare", **{n: list(v) for n, v in address.items()})
+    assert table(again) == table(shown) or len(table(again)) == len(table(shown))
+
+
+def test_an_entry_without_a_price_is_told_and_nothing_is_added() -> None:
+    shown = _by_hand(show("compare"))
+    shown.button(key="compare.own.add").click()
+    assert "Write the price per hour behind the count" in texts(sound(shown.run()))
+    assert address_of(shown) == {}
+
+
+def test_the_price_of_a_chosen_option_is_overridden_in_the_link_alone() -> None:
+    shown = _by_hand(show("compare", options=OPTIONS[:1]))
+    shown.selectbox(key="compare.own.instead").set_value("buy-1x-rtx-5090")
+    sound(shown.run())
+    shown.number_input(key="compare.own.price").set_value(1500.0)
+    shown.button(key="compare.own.add").click()
+    sound(shown.run())
+    assert [r["price"] for r in table(shown)] == ["1,500 USD, own entry"]
+
+
+def test_an_entry_is_removed_from_link_and_options() -> None:
+    shown = _by_hand(show("compare", **LINK))
+    shown.button(key="compare.own.remove.rent-h100-sxm-1-1.99").click()
+    sound(shown.run())
+    assert "own" not in address_of(shown)
+    assert len(table(shown)) == 2

@@ -1,0 +1,40 @@
+"""No two options are called alike, and none to begin with is one that nobody can reckon."""
+
+from __future__ import annotations
+
+from planner.compare.assumptions import Assumptions
+from planner.compare.candidates import Shop, candidates_of, usual
+from planner.compare.job import Described, job_described
+from planner.compare.sheets import peak_of
+from planner.store.catalog import read_catalog
+from tests.planner.compare.made import TODAY
+from tests.shipped import ROOT
+
+LARGE = job_described(
+    Described(name="7B", samples_per_epoch=1e5, params=7e9, tokens_per_sample=2048.0,
+              precision="bfloat16", optimizer="AdamW")
+)  # fmt: skip
+SHOP = Shop(
+    catalog=read_catalog(ROOT / "data" / "catalog").catalog, assumed=Assumptions(), today=TODAY
+)
+
+
+def test_no_two_shipped_options_share_a_label() -> None:
+    labels = [c.label for c in candidates_of(LARGE, SHOP)]
+    assert len(labels) == len(set(labels))
+
+
+def test_offers_of_one_provider_say_where_or_which_they_are() -> None:
+    labels = {c.label for c in candidates_of(LARGE, SHOP)}
+    assert "Rent 1 x L40S (RunPod, Secure Cloud)" in labels
+    assert "Rent 8 x TPU v6e (Trillium) (Google Cloud, europe-west4)" in labels
+
+
+def test_what_one_begins_with_has_a_peak_for_the_jobs_number_format() -> None:
+    every = candidates_of(LARGE, SHOP)
+    begin = [c for c in every if c.id in usual(every, LARGE)]
+    assert begin
+    assert all(
+        c.hardware.accelerator is not None and peak_of(c.hardware.accelerator, "bfloat16")
+        for c in begin
+    )
