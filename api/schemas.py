@@ -119,9 +119,16 @@ def _comparison() -> Schema:
         "sentence": _type("string"), "undecided": _type("string?"),
         "measure_next": _type("string?"), "money": _type("string"), "rows": _rows("OptionRow"),
         "rent_or_buy": _or_null(bought), "matters_most": _or_null(matters),
-        "assumptions": _object(assumed), "assumed": _list(_type("string")),
+        "keeps": _type("string?"), "assumptions": _object(assumed),
+        "electricity": _or_null(_electricity()), "assumed": _list(_type("string")),
         "sources": _rows("Source"),
     })  # fmt: skip
+
+
+def _electricity() -> Schema:
+    names = ("customer", "price_as_of", "price_source", "carbon_as_of", "carbon_source", "note")
+    return _object({"country": _type("string"), "price_is_stale": _type("boolean"),
+                    **{name: _type("string?") for name in names}})  # fmt: skip
 
 
 def _assumption(name: str) -> Schema:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import datetime
 
 import streamlit as st
 
@@ -32,17 +31,18 @@ def show() -> None:
     """Draw the page."""
     link = Link("compare")
     shared = store()
-    begins = now()
+    begins = compare_deadline.now()
     st.title("Compare hardware")
     compare_saved.begin(link)
-    compare_inputs.draw(link, shared)
+    compare_assumed.declare(link)  # money is asked for in the currency it is shown in
+    compare_inputs.draw(link, shared, begins)
     chosen = compare_options.draw(link, shared)
     with widgets.actions():
         compare_options.own_entry(link, shared)
         compare_deadline.draw(link, begins)
         compare_saved.draw(link)
     compare_assumed.draw(link)
-    told = _told(link, shared, chosen)
+    told = _told(link, shared, chosen, begins)
     if told is None or told.answered.comparison is None:
         _empty(link, shared, told, chosen)
     else:
@@ -51,18 +51,9 @@ def show() -> None:
     link.write()
 
 
-def now() -> datetime:
-    """When work would begin: now, on the clock of whoever looks at the page."""
-    try:
-        zone: ZoneInfo | None = ZoneInfo(str(st.context.timezone)) if st.context.timezone else None
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        zone = None
-    return datetime.now(UTC).astimezone(zone or UTC).replace(second=0, microsecond=0)
-
-
-def _told(link: Link, shared: Store, chosen: list[str] | None) -> Told | None:
+def _told(link: Link, shared: Store, chosen: list[str] | None, begins: datetime) -> Told | None:
     """The answer; None where nobody can say what is asked, or nothing is chosen."""
-    return compare_state.told(shared, link.parameters()) if chosen else None
+    return compare_state.told(shared, link.parameters(), begins) if chosen else None
 
 
 def _answered(link: Link, told: Told, comparison: Comparison, begins: datetime) -> None:

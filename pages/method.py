@@ -93,7 +93,7 @@ def _no_figures(why: str) -> None:
 
 
 def _report(address: str, known: Accuracy, chosen: Chosen) -> str:
-    drawn = figures.html(method_accuracy.chart(chosen, LIGHT_THEME)) if chosen.rows else ""
+    drawn = figures.html(method_accuracy.chart(chosen, LIGHT_THEME)) if chosen.answered else ""
     return html_page(
         Report(
             title="How wrong were we?",

@@ -129,9 +129,10 @@ def _steps_card(view: View, alt: str) -> None:
         st.caption(
             "Large markers are medians at the best learning rate, small ones single seeds; lines "
             "are fitted, bands 90\u00a0% for one new median. Thin dashes are perfect scaling, grey "
-            f"dashes lie beyond what was measured. Upright bands are the borders{whose} between "
-            "perfect scaling, diminishing returns and maximal data parallelism, as wide as their "
-            f"interval; upright dashes{whose} are {_listed(_marked(view))}."
+            f"dashes lie beyond what was measured. Shades of grey are the regimes{whose}: perfect "
+            "scaling, diminishing returns and maximal data parallelism (an arrow points to one "
+            "outside the chart); darker bands are the 90\u00a0% intervals of their borders. "
+            f"Upright dashes{whose} are {_listed(_marked(view))}."
         )
 
 

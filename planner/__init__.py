@@ -16,6 +16,7 @@ from planner.lines import Lines, fit_lines, predict_lines
 from planner.projection import project, project_summary
 from planner.ratios import TimedRun, ratio_report, systems_report
 from planner.scaling import ScalingCurve, fit_scaling
+from planner.scaling_count import CountCurve, at_count
 from planner.steadiness import Steadiness, steadiness
 from planner.suspects import Flag, suspects
 from planner.targets import best_learning_rates, steps_to_target
@@ -27,6 +28,7 @@ __all__ = [
     "LEVEL",
     "Cell",
     "ConvergenceCurve",
+    "CountCurve",
     "DataSheet",
     "Estimate",
     "FactorEffect",
@@ -41,6 +43,7 @@ __all__ = [
     "ThroughputCurve",
     "TimedRun",
     "Transferred",
+    "at_count",
     "best_batch",
     "best_learning_rates",
     "crossover_batch",

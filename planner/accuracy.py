@@ -13,6 +13,7 @@ from typing import Final, Literal
 
 from planner.backtest import batch, convergence, devices, epochs, regret, unmeasured
 from planner.backtest.rows import MEAN, REFUSED, UNREFUSED, Row
+from planner.backtest.seconds import Timing
 from planner.backtest.tables import ABOUT
 from planner.backtest.targets import INTERIOR, TARGETS, THREE, TWICE, Target
 from planner.export import Record
@@ -57,10 +58,12 @@ class Verdict:
 class Accuracy:
     """All figures, the verdicts in the order of the back-test's targets, and what to say of them.
 
-    `sentences` are paragraphs: errors, intervals, what is missed and what is worst, and the rest.
+    `timings` are the seconds of the methods, where they were kept. `sentences` are paragraphs:
+    errors, intervals, what is missed and what is worst, and the rest.
     """
 
     rows: tuple[Row, ...]
+    timings: tuple[Timing, ...]
     verdicts: tuple[Verdict, ...]
     sentences: tuple[str, ...]
 
@@ -70,7 +73,7 @@ class Accuracy:
         return tuple(v for v in self.verdicts if not v.reached)
 
 
-def accuracy_of(rows: Sequence[Row]) -> Accuracy:
+def accuracy_of(rows: Sequence[Row], timings: Sequence[Timing] = ()) -> Accuracy:
     """Everything that is said of the figures; parts whose data set is missing are left out."""
     verdicts = verdicts_of(rows)
     told = (
@@ -81,7 +84,10 @@ def accuracy_of(rows: Sequence[Row]) -> Accuracy:
     )
     joined = (" ".join(text for text in part if text) for part in told)
     return Accuracy(
-        rows=tuple(rows), verdicts=verdicts, sentences=tuple(text for text in joined if text)
+        rows=tuple(rows),
+        timings=tuple(timings),
+        verdicts=verdicts,
+        sentences=tuple(text for text in joined if text),
     )
 
 
@@ -92,9 +98,10 @@ def verdicts_of(rows: Sequence[Row]) -> tuple[Verdict, ...]:
 
 
 def ours(rows: Iterable[Row], question: str, task: str, data_set: str) -> Row | None:
-    """The row of what ships for a task on a data set, None where it was not measured."""
+    """The row of what ships for a task on a data set, None where it was not asked or answered."""
     place = (question, task, data_set)
-    return next((r for r in rows if is_ours(r) and (r.question, r.task, r.data_set) == place), None)
+    found = (r for r in rows if (r.question, r.task, r.data_set) == place)
+    return next((r for r in found if is_ours(r) and r.points), None)
 
 
 def is_ours(row: Row) -> bool:
@@ -190,7 +197,9 @@ def _best_other(target: Target, rows: Sequence[Row]) -> float:
     others = [
         float(getattr(r, target.field))
         for r in rows
-        if (r.question, r.task, r.data_set) == place and not r.method.startswith("ours")
+        if (r.question, r.task, r.data_set) == place
+        and r.points
+        and not r.method.startswith("ours")
     ]
     return min(others, default=math.inf)
 
@@ -207,11 +216,23 @@ def _found(
 
 def _errors(start: str, rows: Sequence[Row], asked: Sequence[tuple[str, str, str, str]]) -> str:
     found = _found(rows, asked)
-    parts = [f"{per_cent(row.median_error)} off {words}" for words, row in found]
+    parts = [
+        f"{per_cent(row.median_error)} off {words}{_in_all(row, rows)}" for words, row in found
+    ]
     if not parts:
         return ""
     parts[1:] = [part.replace(" off ", " ", 1) for part in parts[1:]]
     return f"{start}{_listed(parts)} (medians)."
+
+
+def _in_all(row: Row, rows: Sequence[Row]) -> str:
+    """What the error would be, were nothing refused, where that says another thing."""
+    place = (row.question, row.task, row.data_set)
+    unrefused = (r for r in rows if r.method == UNREFUSED)
+    every = next((r for r in unrefused if (r.question, r.task, r.data_set) == place), None)
+    if every is None or per_cent(every.median_error) == per_cent(row.median_error):
+        return ""
+    return f" ({per_cent(every.median_error)}, were nothing refused)"
 
 
 def _intervals(rows: Sequence[Row]) -> str:
@@ -258,7 +279,9 @@ def _reached(verdicts: Sequence[Verdict]) -> str:
 
 
 def _furthest(rows: Sequence[Row]) -> str:
-    answers = [r for r in rows if is_ours(r) and not is_regret(r) and r.data_set != MEAN]
+    answers = [
+        r for r in rows if is_ours(r) and r.points and not is_regret(r) and r.data_set != MEAN
+    ]
     if not answers:
         return ""
     worst = max(answers, key=lambda r: r.median_error)

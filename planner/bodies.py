@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from planner.compare.electricity import Electricity
 from planner.compare.influences import tornado
+from planner.compare.keeping import keeping_sentence
 from planner.compare.reckon import Comparison
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
 from planner.compare.sentences import assumed_lines, buying, sentence
@@ -60,7 +62,7 @@ def curve_body(
 
 def compare_body(told: Comparison, display: Display, query: str) -> Body:
     """Which hardware: the answer of Compare hardware."""
-    bought, (open_question, measure) = rent_or_buy(told), undecided(told)
+    bought, (open_question, measure) = rent_or_buy(told, display), undecided(told)
     goal = told.question.goal
     return {
         "query": query,
@@ -73,7 +75,9 @@ def compare_body(told: Comparison, display: Display, query: str) -> Body:
         "rows": option_rows(told, display),
         "rent_or_buy": None if bought is None else _bought(bought),
         "matters_most": _matters(told),
+        "keeps": keeping_sentence(told, "", display) or None,
         "assumptions": asdict(told.question.assumed),
+        "electricity": _electricity(told.question.electricity),
         "assumed": assumed_lines(told),
         "sources": source_rows(told),
     }
@@ -87,6 +91,23 @@ def _bought(found: RentOrBuy) -> Body:
         "buy": found.buy.candidate.id,
         **_ends("utilisation", use),
         **_ends("runs_per_month", found.runs_per_month),
+    }
+
+
+def _electricity(used: Electricity | None) -> Body | None:
+    """Whose electricity: country, who pays that price, dates and addresses of both numbers."""
+    if used is None:
+        return None
+    row, priced, carbon = used.tariff, used.priced, used.carbon
+    return {
+        "country": row.country,
+        "customer": row.customer if priced else None,
+        "price_as_of": f"{row.price_as_of:%Y-%m-%d}" if priced and row.price_as_of else None,
+        "price_source": row.price_source_url or None if priced else None,
+        "price_is_stale": used.stale,
+        "carbon_as_of": f"{row.carbon_as_of:%Y-%m-%d}" if carbon and row.carbon_as_of else None,
+        "carbon_source": row.carbon_source_url or None if carbon else None,
+        "note": row.note or None if priced else None,
     }
 
 

@@ -24,6 +24,26 @@ SHOWN: Final = 5
 """So many bad values of a kind are listed one by one."""
 
 
+def numbers(name: str, values: object, what: str) -> Floats:
+    """The values of a column as floats, in their shape; None becomes NaN.
+
+    Args:
+        name: what an error calls the column.
+        values: numbers, in any shape.
+        what: what is to be given, with its unit.
+
+    Raises:
+        ValueError: something is no number, or rows differ in length; it names the column.
+    """
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in "biufO" and not _a_text(given):
+            return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(_no_numbers(name, values, what)) from None
+    raise ValueError(_no_numbers(name, values, what))
+
+
 def check_flat(columns: Mapping[str, NDArray[np.generic]]) -> None:
     """Every point needs one value of each column: flat arrays of one length, at least 1.
 
@@ -91,6 +111,26 @@ def listed(values: Floats, good: NDArray[np.bool_]) -> str:
     told = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
     more = [f"{where.size - SHOWN:,} more are as bad"] if where.size > SHOWN else []
     return ", ".join(told + more)
+
+
+def _a_text(given: NDArray[np.generic]) -> bool:
+    return given.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in given.flat)
+
+
+def _no_numbers(name: str, values: object, what: str) -> str:
+    """What is wrong with a column that does not hold numbers: the first such value, if any."""
+    flat = values if isinstance(values, list | tuple) else np.ravel(np.asarray(values, dtype="O"))
+    first = next((v for v in flat if not _is_number(v)), None)
+    told = "cannot be read as numbers" if first is None else f"holds {first!r:.40}, not a number"
+    return f"{name} {told}. Give {what}."
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return value is None
+    return not isinstance(value, str | bytes)
 
 
 def _and(words: list[str]) -> str:

@@ -43,6 +43,7 @@ What a curve refuses or warns of, and how wrong the answer would have been on th
     relative scatter above 30 %              refused               healthy: at most 19 %
     one batch 1.5 times off the law          warned                healthy: at most 1.44 times
     target not reached at larger batches     refused from there on
+    target at the first evaluation           left out              the grid of the evaluations
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from planner.answers import NARROW, TOO_FAR, answer, basis_of, predict, range_of, scatter_of
-from planner.checking import check_pairs
+from planner.checking import check_flat, check_pairs, listed, numbers
 from planner.convergence_terms import (
     critical_batch_size,
     critical_interval,
@@ -62,6 +63,14 @@ from planner.convergence_terms import (
 )
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
 from planner.lines import Lines, Prior, fit_lines
+from planner.resolution import (
+    UNSEEN,
+    coarse_warnings,
+    is_the_grid,
+    prior_with,
+    refuse_grid,
+    resolution_shares,
+)
 from planner.targets import group_medians
 
 if TYPE_CHECKING:
@@ -113,7 +122,8 @@ class ConvergenceCurve:
     predictive intervals of one more measured median. `batch` [samples], `samples_to_target`
     (medians over seeds [samples]), `seeds` (entries behind each) and `residuals` (fit/median - 1)
     have shape (n,), in rising batch; `not_reached` has the batches [samples] left out because
-    their median seed did not reach the target. `scatter` is the relative standard deviation of
+    their median seed did not reach the target (`warnings` name those left out because no
+    evaluation came before it). `scatter` is the relative standard deviation of
     the residuals, NaN below 3 batches. A search for the best batch stops at
     `trusted_up_to_batch`; questions are answered from `answers_from_batch` to
     `answers_up_to_batch` [samples], and `limit` says why not beyond.
@@ -197,7 +207,11 @@ class ConvergenceCurve:
 
 
 def fit_convergence(
-    batch: ArrayLike, samples_to_target: ArrayLike, level: float = LEVEL
+    batch: ArrayLike,
+    samples_to_target: ArrayLike,
+    level: float = LEVEL,
+    *,
+    resolution_samples: ArrayLike | None = None,
 ) -> ConvergenceCurve | Refusal:
     """Fit S(B) = Smin*(1 + Bcrit/B) to measured samples to target.
 
@@ -211,17 +225,26 @@ def fit_convergence(
         samples_to_target: samples seen until the target, batch times steps, 1e-100 to 1e100,
             shape (n,); so is batch/samples. NaN or infinity where it was not reached.
         level: coverage of every interval [share].
+        resolution_samples: samples between the evaluation that reached the target and the one
+            before, at least 0, shape (n,); NaN where there is none; None for samples that were
+            counted exactly. Half of the seeds or more without an evaluation before the target
+            leave a batch out; otherwise it widens every interval (`planner.resolution`).
 
     Returns:
-        The curve, or a `Refusal` where fewer than two batch sizes reached the target or the
-        medians scatter by more than 30 % about the law.
+        The curve, or a `Refusal` where fewer than two batch sizes reached the target, evaluations
+        lie more than half of the steps to it apart (median over the batches), or the medians
+        scatter by more than 30 % about the law.
 
     Raises:
-        ValueError: shapes differ, nothing was given, or a value is outside these bounds; it names
-            every such value.
+        ValueError: shapes differ, nothing was given, or a value is no number or outside these
+            bounds; it names every such value.
     """
-    sizes = np.asarray(batch, dtype=np.float64)
-    samples = np.asarray(samples_to_target, dtype=np.float64)
+    sizes = numbers("batch", batch, "the samples per step over all devices, one number per seed")
+    samples = numbers(
+        "samples_to_target",
+        samples_to_target,
+        "the samples seen until the target, one number per seed, infinity where it was missed",
+    )
     missed = np.isnan(samples) | np.isposinf(samples)
     check_pairs(sizes, np.where(missed, 1.0, samples), ("batch", "samples_to_target"))
     distinct, group, seeds = np.unique(sizes, return_inverse=True, return_counts=True)
@@ -229,15 +252,50 @@ def fit_convergence(
     reached = np.isfinite(medians)
     if reached.sum() < 2:
         return _refuse_few(distinct[reached], distinct[~reached])
-    return _curve(distinct, medians, seeds, level)
+    shares = np.zeros(distinct.shape)
+    if resolution_samples is not None:
+        between = _resolution(resolution_samples, samples)
+        shares = resolution_shares(group, np.where(missed, np.inf, samples), between)
+    seen = reached & (shares < UNSEEN)
+    if is_the_grid(shares[reached]):
+        return refuse_grid(distinct[reached], shares[reached])
+    points = _Medians(
+        sizes=distinct[seen],
+        samples=medians[seen],
+        seeds=seeds[seen],
+        shares=shares[seen],
+        missed=distinct[~reached],
+        unseen=distinct[reached & ~seen],
+    )
+    return _curve(points, level)
 
 
-def _curve(
-    distinct: Floats, medians: Floats, seeds: NDArray[np.int64], level: float
-) -> ConvergenceCurve | Refusal:
-    reached = np.isfinite(medians)
-    sizes, samples, missed = distinct[reached], medians[reached], distinct[~reached]
-    lines = fit_lines(np.zeros(sizes.shape, dtype=np.int64), sizes, samples, prior=PRIOR)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Medians:
+    """Medians over seeds to be fitted, shape (n,), and batches [samples] that are left out."""
+
+    sizes: Floats
+    samples: Floats
+    seeds: NDArray[np.int64]
+    shares: Floats
+    missed: Floats
+    unseen: Floats
+
+
+def _resolution(resolution_samples: ArrayLike, samples: Floats) -> Floats:
+    what = "the samples between the two evaluations around the target, one number per seed"
+    between = numbers("resolution_samples", resolution_samples, what)
+    check_flat({"samples_to_target": samples, "resolution_samples": between})
+    good = ~(between < 0.0)
+    if not good.all():
+        raise ValueError(f"resolution_samples: {listed(between, good)}. Give {what}, at least 0.")
+    return between
+
+
+def _curve(medians: _Medians, level: float) -> ConvergenceCurve | Refusal:
+    sizes, samples, missed = medians.sizes, medians.samples, medians.missed
+    prior = prior_with(PRIOR, medians.shares)
+    lines = fit_lines(np.zeros(sizes.shape, dtype=np.int64), sizes, samples, prior=prior)
     fitted = lines.intercept + lines.slope * sizes
     worst = int(np.abs(np.log(samples / fitted)).argmax())
     scatter = scatter_of(lines)
@@ -254,11 +312,12 @@ def _curve(
         ),
         batch=sizes,
         samples_to_target=samples,
-        seeds=seeds[reached],
+        seeds=medians.seeds,
         not_reached=missed,
         residuals=fitted / samples - 1.0,
         scatter=scatter,
-        warnings=_warnings(sizes, samples / fitted, worst, missed),
+        warnings=_warnings(sizes, samples / fitted, worst, missed)
+        + coarse_warnings(sizes, medians.shares, medians.unseen),
         trusted_up_to_batch=float(sizes[-1]),
         answers_from_batch=start,
         answers_up_to_batch=end,

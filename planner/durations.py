@@ -29,15 +29,18 @@ def hms(seconds: float) -> str:
 def in_words(seconds: float) -> str:
     """Two units a person would say, with their own rounding.
 
-    '54 ms' below 1 s, '45.6 s' below a minute, '16 min 52 s' below an hour, '25 h 22 min' above.
-    NaN and infinity as `hms`; a negative difference keeps its sign.
+    '54 ms' below 1 s, '45.6 s' below a minute, '16 min 52 s' below an hour, '25 h 22 min' above;
+    below 10 ms two digits that mean something ('0.82 ms', '75 µs'), down to 0.01 µs. NaN and
+    infinity as `hms`; a negative difference keeps its sign.
     """
     if not math.isfinite(seconds):
         return _not_finite(seconds)
     size = abs(seconds)
     millis, tenths, whole = _half_up(1e3 * size), _half_up(10.0 * size), _half_up(size)
+    if size < 0.01:
+        return _short(seconds)
     if millis < 1000:
-        return f"{_sign(seconds, millis)}{millis} ms" if millis else "0 s"
+        return f"{_sign(seconds, millis)}{millis} ms"
     sign = _sign(seconds, whole)
     if tenths < 600:
         return f"{sign}{tenths / 10:g} s"
@@ -69,6 +72,13 @@ def parse_hms(text: str) -> float:
         )
     hours, minutes, seconds = match.groups()
     return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
+
+
+def _short(seconds: float) -> str:
+    """Below 10 ms: whole milliseconds would make a time and both ends of its interval one."""
+    scale, unit = (1e3, "ms") if abs(seconds) >= 1e-4 else (1e6, "µs")
+    rounded = float(f"{scale * seconds:.2g}")
+    return f"{rounded:g} {unit}" if abs(rounded) >= 0.01 else "0 s"
 
 
 def _half_up(value: float) -> int:

@@ -31,6 +31,20 @@ BROUGHT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "framework": ("framework_version", "backend"),
 })  # fmt: skip
 """The factors asked about, and the columns that change with each of them."""
+PLAINEST: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType({
+    "validation": (False,),
+    "augmentation": (False,),
+    "storage": ("memory",),
+    "workers": (1,),
+    "feed": ("fit", "numpy", "PyDataset", "generator", "tf.data", "directory"),
+    "jit": (False,),
+    "precision": ("float32",),
+    "framework": ("TensorFlow", "PyTorch", "JAX"),
+})  # fmt: skip
+"""What each factor is compared with, in every workload: the first that a value has a pair with.
+
+Others come after these, by number or the most common first; what is not stated is last.
+"""
 ELSEWHERE: Final = (
     "result_set", "sweep", "repeat", "attempt", "seed", "epochs_planned", "position_in_session",
     "per_device_batch_size", "global_batch_size",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from planner.effect_work import work_notes
 from planner.effects import (
     BROUGHT,
     BatchEffect,
@@ -26,11 +28,11 @@ def effects_of(
     the precision looks beyond its own.
     """
     own = [row for row in rows if row["workload"] == workload]
-    found = {}
+    found, notes = {}, work_notes(own)
     for factor in BROUGHT:
         runs = factor_runs(rows if factor == "precision" else own, factor)
         if effects := factor_effects(runs, factor):
-            found[factor] = effects
+            found[factor] = tuple(replace(effect, notes=notes) for effect in effects)
     return found
 
 

@@ -19,8 +19,9 @@ at a time where the feed was memory), the one sick run left out:
     the same at batch 4096 alone                      1.13             1.07
     four workers against one at batch 4096            1.16             1.16
 
-The parts: `planner.effect_pairs` finds the pairs, `planner.effect_pooling` averages them and
-`planner.effect_sentences` says what came out; their public names can be had from here.
+The parts: `planner.effect_pairs` finds the pairs, `planner.effect_pooling` averages them,
+`planner.effect_sentences` says what came out and `planner.effect_work` what epochs were; the public
+names of the first three can be had from here.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from planner.checking import bad_seconds, speak_once
 from planner.effect_pairs import (
     BROUGHT,
     ELSEWHERE,
+    PLAINEST,
     VALIDATION_WORK,
     FactorRun,
     Value,
@@ -49,6 +51,7 @@ __all__ = [
     "ENOUGH",
     "FEW_PAIRS",
     "NOT_COUNTED",
+    "PLAINEST",
     "VALIDATION_WORK",
     "BatchEffect",
     "FactorEffect",
@@ -63,7 +66,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorEffect:
-    """The effect of changing `factor` from `base` to `changed`, pooled and batch by batch."""
+    """The effect of changing `factor` from `base` to `changed`, pooled and batch by batch.
+
+    `notes` say what epochs of the workload were, where that was not the same in all of them.
+    """
 
     factor: str
     base: Value
@@ -73,18 +79,30 @@ class FactorEffect:
     per_image: Estimate | Refusal
     by_batch: tuple[BatchEffect, ...]
     sentence: str
+    notes: tuple[str, ...] = ()
 
 
 def factor_effects(
     runs: Sequence[FactorRun], factor: str, *, level: float = LEVEL
 ) -> tuple[FactorEffect, ...]:
-    """The effect of every value of a factor against the plainest: off, fewest or most common.
+    """The effect of every value of a factor against the plainest, by `PLAINEST`.
 
-    Values without a pair are left out. Arguments and errors as `factor_effect`.
+    The plainer of two values is the base in all workloads, so that effects can be read together:
+    each value is compared with the plainest that it has a pair with. Values without a pair are
+    left out. Arguments and errors as `factor_effect`.
     """
-    values = sorted({run.value for run in runs}, key=lambda v: _plainness(v, runs))
-    told = (factor_effect(runs, factor, values[0], v, level=level) for v in values[1:])
-    return tuple(effect for effect in told if isinstance(effect, FactorEffect))
+    values = sorted({run.value for run in runs}, key=lambda v: _plainness(factor, v, runs))
+    told = (_against_plainer(runs, factor, values[: i + 1], level) for i in range(1, len(values)))
+    return tuple(effect for effect in told if effect is not None)
+
+
+def _against_plainer(
+    runs: Sequence[FactorRun], factor: str, values: Sequence[Value], level: float
+) -> FactorEffect | None:
+    """The effect of the last value against the first that it has a pair with."""
+    *plainer, changed = values
+    told = (factor_effect(runs, factor, base, changed, level=level) for base in plainer)
+    return next((effect for effect in told if isinstance(effect, FactorEffect)), None)
 
 
 def factor_effect(
@@ -133,6 +151,11 @@ def factor_effect(
     )
 
 
-def _plainness(value: Value, runs: Sequence[FactorRun]) -> tuple[bool, float, str]:
+def _plainness(
+    factor: str, value: Value, runs: Sequence[FactorRun]
+) -> tuple[bool, int, float, str]:
+    """Sorts values from the plainest on: by the table, then by number or by how many runs."""
+    plain = PLAINEST.get(factor, ())
+    place = plain.index(value) if value in plain else len(plain)
     number = float(value) if isinstance(value, int) else -float(sum(r.value == value for r in runs))
-    return value is None, number, str(value)
+    return value is None, place, number, str(value)

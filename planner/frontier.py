@@ -19,6 +19,9 @@ import numpy as np
 from planner.checking import listed
 from planner.convergence import ConvergenceCurve
 from planner.estimate import Floats, Refusal
+from planner.scaling import ScalingCurve
+from planner.scaling_count import CountCurve, Launched
+from planner.step_time_curve import StepTimeCurve
 from planner.throughput import ThroughputCurve
 
 if TYPE_CHECKING:
@@ -40,9 +43,9 @@ class StepTimes(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneDeviceCount:
-    """A throughput curve as `StepTimes`: it answers for the `devices` it was measured on only."""
+    """A curve on one number of `devices` as `StepTimes`: it answers for no other."""
 
-    curve: ThroughputCurve
+    curve: StepTimeCurve
     devices: float
 
     def step_time_s(self, batch: Floats, devices: Floats) -> Floats:
@@ -97,31 +100,37 @@ class Frontier:
 
 
 def frontier(
-    scaling: ThroughputCurve | StepTimes | Refusal,
+    scaling: ThroughputCurve | CountCurve | ScalingCurve | StepTimes | Refusal,
     convergence: ConvergenceCurve | Refusal,
     devices: ArrayLike,
     batches: ArrayLike,
     price_per_device_hour: ArrayLike = 1.0,
+    *,
+    launch: str | None = None,
 ) -> Frontier | Refusal:
     """Time and cost to target on every number of devices at every batch size.
 
     A point is on the frontier where no other is at least as fast and as cheap, and better in one.
 
     Args:
-        scaling: step times over (global batch, devices); or the curve of one number of devices,
-            and then `devices` is that number; or why there is none.
+        scaling: step times over (global batch, devices): a fitted `ScalingCurve` (devices fill up
+            nodes of its `devices_per_node`) or anything else with `step_time_s`; or a throughput
+            curve, and then `devices` is the number it was measured on; or a `CountCurve`, which
+            answers for its own number of devices; or why there is none.
         convergence: samples to the target in question, or why there is no curve.
         devices: numbers of devices, whole and at least 1, scalar or shape (d,).
         batches: global batch sizes [samples], above 0, scalar or shape (b,).
         price_per_device_hour: at least 0, scalar or shape (d,), any currency; at 1 cost is in
             device-hours.
+        launch: the launch mode of a `ScalingCurve`; may be left out where one was measured.
 
     Returns:
         The grid with its frontier, or a `Refusal`: the one given, or where no point is answered.
 
     Raises:
-        ValueError: a number is outside these bounds, prices do not belong to the devices, or a
-            curve of one number of devices is asked about several.
+        ValueError: a number is outside these bounds, prices do not belong to the devices, a
+            throughput curve is asked about several numbers of devices, a launch mode was not
+            measured, is missing where several were, or is given where none are known.
     """
     if isinstance(scaling, Refusal):
         return scaling
@@ -132,7 +141,7 @@ def frontier(
     if isinstance(steps, Refusal):  # only scalars are refused as a whole, and sizes is flat
         return steps
     rows, columns = counts[:, None], sizes[None, :]
-    step_s = _step_times(scaling, counts).step_time_s(columns, rows)
+    step_s = _step_times(scaling, counts, launch).step_time_s(columns, rows)
     time_s = np.where(columns < rows, np.nan, step_s * np.asarray(steps.value))
     if not np.isfinite(time_s).any():
         return _refuse_grid(counts, sizes)
@@ -173,7 +182,21 @@ def _refuse_grid(counts: Floats, sizes: Floats) -> Refusal:
     )
 
 
-def _step_times(scaling: ThroughputCurve | StepTimes, counts: Floats) -> StepTimes:
+def _step_times(
+    scaling: ThroughputCurve | CountCurve | ScalingCurve | StepTimes,
+    counts: Floats,
+    launch: str | None,
+) -> StepTimes:
+    if isinstance(scaling, ScalingCurve):
+        per_node = scaling.devices_per_node
+        return Launched(curve=scaling, launch=launch, devices_per_node=per_node)
+    if launch is not None:
+        raise ValueError(
+            f"launch is {launch}, but these step times know no launch modes. Leave it out, or give "
+            "a scaling curve (planner.fit_scaling)."
+        )
+    if isinstance(scaling, CountCurve):
+        return OneDeviceCount(curve=scaling, devices=float(scaling.devices))
     if not isinstance(scaling, ThroughputCurve):
         return scaling
     if counts.size != 1:

@@ -12,6 +12,9 @@ least is flat: time(x*B*)/time(B*) <= 1 + (sqrt(x) - 1/sqrt(x))^2/4, so twice or
 batch costs at most an eighth more time. A search never leaves the batches that were measured for
 both curves.
 
+Step times fitted over several numbers of devices are asked at one of them: the law there is the
+same, with n*v0 and t + link (`planner.scaling_count`).
+
 The two curves are measured apart, so half-widths of their logarithms add in quadrature.
 """
 
@@ -22,8 +25,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from planner.answers import BASES, Limited, estimate_of, refusal_outside
+from planner.checking import numbers
 from planner.convergence import ConvergenceCurve
 from planner.estimate import Basis, Estimate, Floats, Refusal
+from planner.scaling import ScalingCurve
+from planner.scaling_count import at_place
 from planner.step_time_curve import StepTimeCurve
 
 if TYPE_CHECKING:
@@ -34,9 +40,13 @@ NAMES: Final = ("Step time", "Steps to target")
 
 
 def best_batch(
-    throughput: StepTimeCurve | Refusal,
+    throughput: StepTimeCurve | ScalingCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     max_batch: float | None = None,
+    *,
+    devices: int | None = None,
+    nodes: int | None = None,
+    launch: str | None = None,
 ) -> Estimate | Refusal:
     """Batch [samples] that reaches the target soonest: sqrt(Bcrit*v0*t), clipped.
 
@@ -45,23 +55,33 @@ def best_batch(
     where the optimum of the two laws lies and what the clipped batch costs.
 
     Args:
-        throughput: step times on the system in question, or why there is no curve.
+        throughput: step times on the system in question, or why there is no curve; or a curve
+            over several numbers of devices, and then the next three say where it is asked.
         convergence: samples to the target in question, or why there is no curve.
-        max_batch: the largest batch that fits into memory [samples], above 0.
+        max_batch: the largest batch that fits into memory [samples], at least 1.
+        devices: how many, whole and at least 1, for a `ScalingCurve` only; left out, the most
+            that were measured, and a reason says so.
+        nodes: over how many nodes; left out, as many as the devices fill up.
+        launch: how the processes are started; may be left out where one mode was measured.
 
     Returns:
         The batch, or a `Refusal`: the one given, where no batch lies within both curves, where
-        `max_batch` is one that a curve does not answer for, or where neither curve turns (then
-        all batches take the same time).
+        `max_batch` is one that a curve does not answer for, where neither curve turns (then all
+        batches take the same time), or where a scaling curve does not answer: a link class or
+        launch mode that was not measured, or no mode named where several were. The batch is the
+        optimum of the two laws, not rounded to whole samples.
 
     Raises:
-        ValueError: `max_batch` is not above 0, or the curves have different levels.
+        ValueError: `max_batch` is no number or below 1, the curves have different levels, or the
+            devices are impossible or given with a curve that knows one place only.
     """
+    allowed = _allowed(max_batch)
+    throughput = at_place(throughput, devices, nodes, launch)
     if isinstance(throughput, Refusal):
         return throughput
     if isinstance(convergence, Refusal):
         return convergence
-    bounds = _bounds(throughput, convergence, _allowed(max_batch))
+    bounds = _bounds(throughput, convergence, allowed)
     hardware, optimiser = throughput.half_saturation_batch, convergence.critical_batch_size
     level, (optimum, low, high) = _one_level(hardware, optimiser), _root(hardware, optimiser)
     if isinstance(bounds, Refusal):
@@ -83,15 +103,20 @@ def best_batch(
 
 
 def minimum_time(
-    throughput: StepTimeCurve | Refusal,
+    throughput: StepTimeCurve | ScalingCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     max_batch: float | None = None,
+    *,
+    devices: int | None = None,
+    nodes: int | None = None,
+    launch: str | None = None,
 ) -> Estimate | Refusal:
     """Least time to target [s], at `best_batch`; its arguments, refusals and errors.
 
     Where nothing clips the batch it is Smin*(sqrt(t) + sqrt(Bcrit/v0))^2. A doubt about the best
     batch adds nothing to it in first order, because the least is flat.
     """
+    throughput = at_place(throughput, devices, nodes, launch)
     batch = best_batch(throughput, convergence, max_batch)
     if isinstance(batch, Refusal):
         return batch
@@ -99,15 +124,23 @@ def minimum_time(
 
 
 def time_to_target(
-    throughput: StepTimeCurve | Refusal,
+    throughput: StepTimeCurve | ScalingCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     batch: ArrayLike,
+    *,
+    devices: int | None = None,
+    nodes: int | None = None,
+    launch: str | None = None,
 ) -> Estimate | Refusal:
     """Time to target [s] at `batch` [samples]: steps times step time, with both intervals.
 
     Args:
-        throughput: step times on the system in question, or why there is no curve.
+        throughput: step times on the system in question, or why there is no curve; or a curve
+            over several numbers of devices.
         convergence: samples to the target in question, or why there is no curve.
+        devices: with `nodes` and `launch` where a `ScalingCurve` is asked, as in `best_batch`.
+        nodes: see there.
+        launch: see there.
         batch: above 0, scalar or any shape.
 
     Returns:
@@ -115,8 +148,9 @@ def time_to_target(
         NaN where a scalar would have been refused; `reasons` says why.
 
     Raises:
-        ValueError: a batch is not finite or not above 0, or the curves have different levels.
+        ValueError: a batch is not finite or not above 0, or as `best_batch`.
     """
+    throughput = at_place(throughput, devices, nodes, launch)
     if isinstance(throughput, Refusal):
         return throughput
     if isinstance(convergence, Refusal):
@@ -125,15 +159,20 @@ def time_to_target(
 
 
 def goodput(
-    throughput: StepTimeCurve | Refusal,
+    throughput: StepTimeCurve | ScalingCurve | Refusal,
     convergence: ConvergenceCurve | Refusal,
     batch: ArrayLike,
+    *,
+    devices: int | None = None,
+    nodes: int | None = None,
+    launch: str | None = None,
 ) -> Estimate | Refusal:
     """Useful samples per second at `batch` [samples]: throughput times efficiency.
 
     It is Emin over the time to target: the rate at which a run with perfect efficiency would have
     to go through samples to be as fast. Otherwise as `time_to_target`.
     """
+    throughput = at_place(throughput, devices, nodes, launch)
     if isinstance(throughput, Refusal):
         return throughput
     if isinstance(convergence, Refusal):
@@ -220,12 +259,16 @@ def _named(first: Estimate, second: Estimate, names: tuple[str, str]) -> tuple[s
 
 
 def _allowed(max_batch: float | None) -> float:
-    allowed = np.inf if max_batch is None else float(max_batch)
-    if not allowed > 0.0:
+    """The largest batch that may be taken [samples]; infinite where nothing was said."""
+    if max_batch is None:
+        return np.inf
+    allowed = numbers("max_batch", max_batch, "the largest batch that fits, at least 1, or None")
+    if allowed.ndim or not allowed >= 1.0:
         raise ValueError(
-            f"max_batch is {allowed:g} samples. Give the largest batch that fits, above 0, or None."
+            f"max_batch is {max_batch!r:.40}. A batch is whole samples, at least 1. Give the "
+            "largest batch that fits, or None."
         )
-    return allowed
+    return float(allowed)
 
 
 def _measured_by_both(
@@ -276,13 +319,18 @@ def _clipped(
     longer = (turns + batch + optimum**2 / batch) / (turns + 2.0 * optimum) - 1.0
     return (
         f"The optimum of the two laws is batch {_rounded(optimum)}, but {why}: by these laws that "
-        f"takes {100 * longer:.2g} % longer."
+        f"takes {_per_cent(longer)} % longer."
     )
 
 
 def _rounded(batch: float) -> str:
     """Three digits that mean something, without powers of ten: 8,400."""
     return f"{float(f'{batch:.3g}'):,g}" if batch < 1e6 else f"{batch:,.0f}"
+
+
+def _per_cent(share: float) -> str:
+    """Two digits that mean something, without powers of ten: 6,600."""
+    return f"{float(f'{100.0 * share:.2g}'):,.10g}"
 
 
 def _refuse_flat(smallest: float, largest: float) -> Refusal:

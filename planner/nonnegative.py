@@ -29,6 +29,8 @@ ROUNDING: Final = 1e-9
 """Columns (of length 1) that depend on others up to this are not told apart."""
 VISIBLE: Final = 1e-6
 """A question that points into the unknown by more than this share of itself is not determined."""
+DUST: Final = 1e-12
+"""A value whose column makes less than this share of the target is rounding, not a value."""
 STEPS: Final = 100
 """Steps a column may take to find its place; a few are enough."""
 
@@ -37,7 +39,8 @@ STEPS: Final = 100
 class NonNegativeFit:
     """Values that add up to the target, and what the rows leave open.
 
-    `value` has shape (columns,); those held at 0 by their border are exactly 0. `rss` is the sum
+    `value` has shape (columns,); those held at 0 by their border, and those
+    that are rounding beside the target (`DUST`), are exactly 0. `rss` is the sum
     of squared residuals. `unit_covariance` (columns, columns) belongs to a scatter of 1 and to the
     fit before its values were held at 0, because standing at the border makes nothing more
     certain; directions that the rows do not determine are left out of it. `unknown` (columns,
@@ -92,6 +95,7 @@ def fit_nonnegative(design: ArrayLike, target: ArrayLike) -> NonNegativeFit:
     triangle = np.asarray(np.linalg.qr(joined, mode="r"), dtype=np.float64)
     folded, aim = triangle[:, :columns], triangle[:, columns]
     value, rest = nnls(folded, aim, maxiter=STEPS * columns)
+    value = np.where(value > DUST * np.linalg.norm(aim), value, 0.0)  # columns have length 1
     lengths, axes = np.linalg.svd(folded)[1:]
     known = int((lengths > ROUNDING * lengths[0]).sum())
     inverse = axes[:known].T / lengths[:known]

@@ -1,8 +1,9 @@
 """Optimisers side by side: steps to one target over the batch, and the time that takes somewhere.
 
 For each optimiser the learning rate is tuned anew at every batch (`planner.targets`), the law is
-fitted through the medians (`planner.convergence`), and with the step times of a system the batch
-that gets there soonest is found (`planner.goodput`).
+fitted through the medians (`planner.convergence`), no finer than evaluations were frequent
+(`planner.resolution`), and with the step times of a system the batch that gets there soonest is
+found (`planner.goodput`).
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def compare(trials: Trials, target: float, optimizers: Sequence[str]) -> Compari
     trial, steps, resolution = mine
     return Comparison(
         target=target,
-        curves=tuple(_curve(trials, found.steps, name) for name in optimizers),
+        curves=tuple(_curve(trials, found, name) for name in optimizers),
         reached=StepsToTarget(trial=trial, steps=steps, resolution_steps=resolution).told,
     )
 
@@ -132,14 +133,17 @@ def time_line(
     return batch, value, low_s, high_s, measured
 
 
-def _curve(trials: Trials, steps: Floats, optimizer: str) -> OptimizerCurve:
+def _curve(trials: Trials, found: StepsToTarget, optimizer: str) -> OptimizerCurve:
     mine = trials.counts & (trials.optimizer == optimizer)
-    sizes, needed = trials.batch[mine], steps[mine]
+    sizes, needed = trials.batch[mine], found.steps[mine]
+    resolution = sizes * found.resolution_steps[mine]
     rates = np.where(np.isnan(trials.learning_rate), _NOT_STATED, trials.learning_rate)[mine]
     try:
         # Repetitions of a seed (another attempt, say) are repetitions all the same.
         best = best_learning_rates(sizes, rates, np.arange(sizes.size), needed)
-        curve = fit_convergence(best.batch, best.samples_to_target)
+        curve = fit_convergence(
+            best.batch, best.samples_to_target, resolution_samples=resolution[best.used]
+        )
     except ValueError as problem:
         return _unreadable(optimizer, problem)
     place = np.searchsorted(best.tuned_batch, sizes)

@@ -11,6 +11,7 @@ from planner.answers import BASES, TWICE, estimate_of
 from planner.estimate import Basis, Estimate, Floats, Refusal, t_quantile
 from planner.lines import KAPPA as KAPPA_BATCH
 from planner.scaling_terms import DOF, LINKS, WHERE, Places, check_places
+from planner.throughput import MAX_SCATTER
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -124,7 +125,8 @@ def step_time(curve: ScalingCurve, at: Places, samples: Floats | None) -> Estima
     questions = curve.terms.questions(at)
     seconds = questions @ curve.terms.value
     q = t_quantile(curve.level, DOF) * np.sqrt(_relative_variance(curve, at))
-    value = seconds if samples is None else samples / seconds
+    with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
+        value = seconds if samples is None else samples / seconds
     interval = value, value * np.exp(-q), value * np.exp(q)
     return _answer(curve, (at,), _withheld(curve, at, questions), interval)
 
@@ -144,7 +146,8 @@ def speed_up(
     places = Places(batch=batch, devices=ones, nodes=ones, mode=many.mode), many
     rows = [curve.terms.questions(at) for at in places]
     first, later = (questions @ curve.terms.value for questions in rows)
-    value = many.batch * many.devices / batch * first / later
+    with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
+        value = many.batch * many.devices / batch * first / later
     variance = _relative_variance(curve, places[0]) + _relative_variance(curve, many)
     q = t_quantile(curve.level, DOF) * np.sqrt(np.where(many.devices > 1.0, variance, 0.0))
     withheld = [*_withheld(curve, places[0], rows[0]), *_withheld(curve, many, rows[1])]
@@ -162,8 +165,9 @@ def shares(curve: ScalingCurve, at: Places) -> Shares | Refusal:
     part_of = np.array([0] * (terms.modes + 1) + [1, 2, 1, 2])  # compute, link, growth
     parts = np.stack([rows * (part_of == part) for part in range(3)])
     seconds = parts @ terms.value
-    share = seconds / seconds.sum(axis=0)
-    gradient = (parts - share[..., None] * rows) / seconds.sum(axis=0)[..., None]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
+        share = seconds / seconds.sum(axis=0)
+        gradient = (parts - share[..., None] * rows) / seconds.sum(axis=0)[..., None]
     half = t_quantile(terms.level, DOF) * terms.deviation(gradient)
     withheld, told_apart = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
     if not told_apart.all():
@@ -227,8 +231,11 @@ def _answer(
 
 
 def _basis(curve: ScalingCurve, at: Places) -> Basis:
-    """How these answers are known; the weakest speaks for all."""
-    if at.keys() <= curve.runs.keys():
+    """How these answers are known; the weakest speaks for all.
+
+    A form that its own runs scatter about badly is not what was measured, not even at its runs.
+    """
+    if at.keys() <= curve.runs.keys() and not curve.terms.scatter > MAX_SCATTER:
         return "measured"
     inside = _relative_variance(curve, at) <= curve.terms.believed_scatter**2
     return "interpolated" if inside.all() else "extrapolated"

@@ -4,12 +4,13 @@
 
 At a given n this is the throughput law with an overhead of t + link(n) and n*v0, so half of the
 throughput is reached at the batch n*v0*(t + link(n)), and whatever takes a throughput curve (the
-best batch, time to target, `planner.frontier`) takes this too.
+best batch, time to target, `planner.frontier`) takes this too. It takes the scaling curve itself
+as well, and makes this of it by `at_place`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from planner.estimate import Basis, Estimate, Floats, Refusal, t_quantile
 from planner.scaling import ScalingCurve
 from planner.scaling_answers import KAPPA, TANGLED, asked, octaves
 from planner.scaling_terms import DOF, Places
+from planner.step_time_curve import StepTimeCurve
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,7 +31,8 @@ class CountCurve:
 
     `half_saturation_batch` n*v0*(t + link) [samples] carries a confidence interval (delta method
     in the logarithm, widened as step times are for devices outside the measured ones); step times
-    carry predictive ones. `batch` has n times every batch per device that was measured.
+    carry predictive ones. `batch` has n times every batch per device that was measured. `told` is
+    to be read beside every answer.
     """
 
     scaling: ScalingCurve
@@ -38,6 +41,7 @@ class CountCurve:
     launch: str | None
     half_saturation_batch: Estimate
     batch: Floats
+    told: tuple[str, ...] = ()
 
     @property
     def trusted_up_to_batch(self) -> float:
@@ -67,12 +71,14 @@ class CountCurve:
     def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
         """Seconds of one step at a global `batch` [samples], as `ScalingCurve.step_time`."""
         shared = np.asarray(batch, dtype=np.float64) / self.devices
-        return self.scaling.step_time(shared, self.devices, self.nodes, self.launch)
+        found = self.scaling.step_time(shared, self.devices, self.nodes, self.launch)
+        return _with(found, self.told)
 
     def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
         """Samples per second over all devices, as `ScalingCurve.throughput`."""
         shared = np.asarray(batch, dtype=np.float64) / self.devices
-        return self.scaling.throughput(shared, self.devices, self.nodes, self.launch)
+        found = self.scaling.throughput(shared, self.devices, self.nodes, self.launch)
+        return _with(found, self.told)
 
     def basis(self, batch: ArrayLike) -> Basis:
         """How the curve knows about `batch` [samples]; the weakest answer speaks for all."""
@@ -94,6 +100,44 @@ class Launched:
     def step_time_s(self, batch: Floats, devices: Floats) -> Floats:
         """Seconds of one step, NaN where there is no answer."""
         return self.curve.step_time_s(batch, devices, self.devices_per_node, self.launch)
+
+
+def at_place(
+    curve: StepTimeCurve | ScalingCurve | Refusal,
+    devices: int | None = None,
+    nodes: int | None = None,
+    launch: str | None = None,
+) -> StepTimeCurve | Refusal:
+    """Step times over the global batch: a scaling curve at a place, any other curve as it is.
+
+    Args:
+        curve: fitted to several numbers of devices, or known on one.
+        devices: how many, at least 1. Left out they are the most that were measured, over as few
+            nodes as those were, and a reason of every answer says so.
+        nodes: over how many nodes; left out, as many as `devices` fill up where
+            `ScalingCurve.devices_per_node` fit into one.
+        launch: as in `ScalingCurve.step_time`: it may be left out where one mode was measured.
+
+    Returns:
+        The curve, or a `Refusal`: the one given, or that of `at_count`.
+
+    Raises:
+        ValueError: an impossible number of devices or nodes, `nodes` without `devices`, or any of
+            the three with a curve that knows one place only.
+    """
+    if not isinstance(curve, ScalingCurve):
+        if isinstance(curve, Refusal) or (devices, nodes, launch) == (None, None, None):
+            return curve
+        raise ValueError(
+            "devices, nodes and launch were given with step times that are known at one place "
+            "only. Leave them out, or give a scaling curve (planner.fit_scaling)."
+        )
+    if devices is None:
+        if nodes is not None:
+            raise ValueError(f"nodes is {nodes}, but devices is not given. Give both.")
+        return _at_most(curve, launch)
+    over = -(-devices // curve.devices_per_node) if nodes is None else nodes
+    return at_count(curve, devices, max(over, 1), launch)
 
 
 def at_count(
@@ -134,6 +178,29 @@ def at_count(
     )
 
 
+def _at_most(curve: ScalingCurve, launch: str | None) -> CountCurve | Refusal:
+    """The curve at the most devices that were measured."""
+    runs = curve.runs
+    devices = int(runs.devices.max())
+    nodes = int(runs.nodes[runs.devices == devices].min())
+    found = at_count(curve, devices, nodes, launch)
+    over = f" over {nodes} nodes" if nodes > 1 else ""
+    told = f"On {devices} devices{over}, the most that were measured: ask for another number."
+    if isinstance(found, Refusal):
+        return found
+    half = replace(
+        found.half_saturation_batch, reasons=(told, *found.half_saturation_batch.reasons)
+    )
+    return replace(found, half_saturation_batch=half, told=(told,))
+
+
+def _with(found: Estimate | Refusal, told: tuple[str, ...]) -> Estimate | Refusal:
+    """An answer with something more to read beside it."""
+    if isinstance(found, Refusal) or not told:
+        return found
+    return replace(found, reasons=(*told, *found.reasons))
+
+
 def _half_saturation(
     scaling: ScalingCurve, at: Places, devices: int, reasons: tuple[str, ...]
 ) -> Estimate | Refusal:
@@ -155,7 +222,8 @@ def _half_saturation(
     )
     q = float(t_quantile(scaling.level, DOF) * np.hypot(terms.deviation(gradient), far))
     value = devices * overhead_s / per_sample_s
-    ends = value * float(np.exp(-q)), value * float(np.exp(q))
+    with np.errstate(over="ignore"):  # nothing known above is infinite
+        ends = value * float(np.exp(-q)), value * float(np.exp(q))
     return _estimate(value, ends, scaling, devices, reasons)
 
 

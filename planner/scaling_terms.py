@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.checking import LARGEST, SMALLEST, check_flat, listed
+from planner.checking import LARGEST, SMALLEST, check_flat, listed, numbers
 from planner.estimate import Estimate, Floats, Refusal, t_quantile
 from planner.lines import SD0
 from planner.nonnegative import NonNegativeFit, fit_nonnegative
@@ -32,6 +32,13 @@ GROWING: Final = 0.5
 """Share of a link's cost that is taken to grow where one device count alone was measured."""
 MOST: Final = 1e9
 """Devices that anyone counts."""
+COLUMNS: Final = {
+    "per_device_batch_size": "the samples per step on one device, one number per run",
+    "devices": "how many devices worked together, one whole number per run",
+    "nodes": "over how many nodes they were spread, one whole number per run",
+    "step_s": "the seconds of one step, one number per run",
+}
+"""What every column of runs holds."""
 WITHIN: Final = f"Each must be finite and from {SMALLEST:g} to {LARGEST:g}."
 
 
@@ -191,11 +198,11 @@ def runs_in_order(
     """Runs in rising order, their step times [s] and the names of their launch modes.
 
     Raises:
-        ValueError: shapes differ, nothing was given, or values are impossible; it names them all.
+        ValueError: shapes differ, nothing was given, a column holds something that is no number,
+            or values are impossible; it names them all.
     """
-    sizes, counts, boxes, times = (
-        np.asarray(v, dtype=np.float64) for v in (batch, devices, nodes, step_s)
-    )
+    given = zip(COLUMNS.items(), (batch, devices, nodes, step_s), strict=True)
+    sizes, counts, boxes, times = (numbers(name, v, what) for (name, what), v in given)
     named = {"launch": np.array(launch)} if launch is not None else {}
     columns = {"per_device_batch_size": sizes, "devices": counts, "nodes": boxes, "step_s": times}
     check_flat({**columns, **named})

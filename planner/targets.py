@@ -68,7 +68,8 @@ class BestRates:
     `tuned_batch` [samples], `learning_rate` and `median_steps` have shape (batches,), in rising
     batch; where no rate reached the target the steps are infinite and the rate NaN. `batch` and
     `samples_to_target` [samples] are the runs at the best rates, one entry a seed: exactly what
-    `planner.convergence.fit_convergence` takes. `warnings` name batches whose best rate stands at
+    `planner.convergence.fit_convergence` takes; `used`, of shape (runs,), says which of the given
+    runs those are. `warnings` name batches whose best rate stands at
     the end of those tried.
     """
 
@@ -77,6 +78,7 @@ class BestRates:
     median_steps: Floats
     batch: Floats
     samples_to_target: Floats
+    used: NDArray[np.bool_]
     warnings: tuple[str, ...]
 
 
@@ -162,6 +164,7 @@ def best_learning_rates(
         median_steps=medians[best],
         batch=sizes[used],
         samples_to_target=sizes[used] * needed[used],
+        used=used,
         warnings=_at_the_end(tried, best[reached]),
     )
 

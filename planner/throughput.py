@@ -27,7 +27,7 @@ What a curve refuses, and how wrong the answer would have been (medians over pub
     asked                                    answer                 otherwise
     one batch size                           refused                32 to 137 %
     two, less than a factor 4 apart          up to twice away       22 to 80 %, mean up to 1785 %
-    more than 2x the largest measured        wide, extrapolated     17 to 19 % at 4x
+    more than 2x the largest measured        wide, extrapolated     17 % at 4x
     more than 4x the largest measured        refused                not known
     relative scatter above 12 %, 3 or more   refused                sick 33 %, healthy 2 to 9 %
     throughput falls by more than 10 %       warned, search stops   no law of this form sees it
@@ -54,7 +54,7 @@ from planner.answers import (
     ratio_estimate,
     scatter_of,
 )
-from planner.checking import check_pairs, listed
+from planner.checking import check_pairs, listed, numbers
 from planner.corrected import CorrectedLines, corrected, never_corrected, predict_corrected
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
 from planner.lines import Lines, fit_lines, ratio_interval
@@ -80,7 +80,7 @@ NEAR_ERROR: Final = (
     "two neighbours were 22 to 80 % wrong about a far batch in the median and up to 1785 % on "
     "average."
 )
-FAR_ERROR: Final = "such answers were 17 to 19 % off in the median."
+FAR_ERROR: Final = "such answers were 17 % off in the median at four times."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,10 +207,11 @@ def fit_throughput(
         The curve, or a `Refusal` for one batch size or for scatter above 12 %.
 
     Raises:
-        ValueError: shapes differ, nothing was given, or a value is outside these bounds; it names
-            every such value.
+        ValueError: shapes differ, nothing was given, or a value is no number or outside these
+            bounds; it names every such value.
     """
-    sizes, times = np.asarray(batch, dtype=np.float64), np.asarray(step_s, dtype=np.float64)
+    sizes = numbers("batch", batch, "the samples per step over all devices, one number per run")
+    times = numbers("step_s", step_s, "the seconds of one step, one number per run")
     check_pairs(sizes, times, ("batch", "step_s"))
     one = np.zeros(sizes.shape, dtype=np.int64)
     lines = fit_lines(one, sizes, times)
@@ -224,7 +225,7 @@ def fit_throughput(
     if scatter > MAX_SCATTER:
         return _refuse_scatter(scatter, float(sizes[np.abs(residuals).argmax()]), change)
     distinct = np.unique(sizes)
-    start, end, limit = range_of(distinct, NEAR_ERROR, "17 to 19 %")
+    start, end, limit = range_of(distinct, NEAR_ERROR, "17 %")
     return ThroughputCurve(
         asymptotic_throughput=fitted_v0(lines, level),
         overhead_s=overhead(lines, level),

@@ -186,7 +186,7 @@ def test_further_results_are_read_from_the_folder_that_is_named(
 def test_a_report_is_written_with_its_data_and_the_link_that_restores_it(
     capsys: Out, tmp_path: Path
 ) -> None:
-    out, logo = tmp_path / "new" / "offer.html", tmp_path / "logo.svg"
+    out, logo = tmp_path / "offer.html", tmp_path / "logo.svg"
     logo.write_text(SVG)
     link = "https://plan.example/compare?deadline=72&view=chart"
     code, printed, err = _said(
@@ -250,8 +250,13 @@ def test_a_logo_that_runs_something_is_refused(capsys: Out, tmp_path: Path) -> N
     assert not out.exists()
 
 
-def test_a_place_that_cannot_be_written_is_told(capsys: Out, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["file", "none/such"])
+def test_a_report_makes_no_folder_and_says_which_is_missing(
+    capsys: Out, tmp_path: Path, folder: str
+) -> None:
     (tmp_path / "file").write_text("")
-    code, _, err = _said(capsys, "report", "--out", str(tmp_path / "file" / "offer.html"))
-    assert code == 1
-    assert "Choose another place" in err
+    code, _, err = _said(capsys, "report", "--out", str(tmp_path / folder / "offer.html"))
+    assert code == 2
+    assert f"there is no folder {tmp_path / folder}" in err
+    assert "name another place" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]

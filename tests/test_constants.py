@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -11,7 +13,8 @@ import pytest
 
 from planner.backtest.constants_table import CONSTANTS
 
-PAGE: Final = (Path(__file__).parent.parent / "docs" / "constants.md").read_text(encoding="utf-8")
+ROOT: Final = Path(__file__).parent.parent
+PAGE: Final = (ROOT / "docs" / "constants.md").read_text(encoding="utf-8")
 TOLD: Final = dict(re.findall(r"^\| `planner\.([\w.]+)` \| ([^ ]+) \|", PAGE, re.MULTILINE))
 
 
@@ -49,3 +52,69 @@ def test_every_constant_says_unit_meaning_data_and_what_chose_it(constant: objec
 def test_what_ships_is_told_beside_what_would_be_chosen() -> None:
     assert PAGE.count("| samples to target |") == 4
     assert PAGE.count("| step times |") >= 6
+
+
+# -- none is forgotten ---------------------------------------------------------------------------
+
+ROOMS_WITHOUT: Final = {"store", "figures", "report", "commands", "backtest"}
+"""Disks, drawings, words and the back-test's own questions: sizes and limits of time, no judgement
+on data."""
+NO_JUDGEMENT: Final[dict[str, str]] = {
+    "a unit": """
+        catalog.records:HOUR_S compare.memory:GIGA compare.parameters:HOUR_S
+        compare.sentences:HOUR_S compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
+        cost.payback:MONTHS_PER_YEAR cost.quantities:HOURS_PER_YEAR
+        cost.quantities:HOURS_PER_MONTH cost.quantities:SECONDS_PER_HOUR durations:DAY_S
+        frontier:SECONDS_PER_HOUR utilization:TERA steadiness:NORMAL cost.times:NORMAL
+        schema:SCHEMA_VERSION""",
+    "how much is read, kept or offered": """
+        asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
+        compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
+        compare.candidates:BEGIN_WITH compare.entries:MOST_COUNT compare.entries:MOST_PRICE
+        compare.influences:MOST_BARS compare.keeping:MOST compare.parameters:_LARGE
+        compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
+        parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
+        parameters:LONGEST_QUERY projection:MOST_EPOCHS records:MAX_TEXT scaling_terms:MOST
+        usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
+        rivals:ENDLESS_S""",
+    "how it is told or drawn": """
+        checking:SHOWN compare.sentences:IN_HOURS_S compare.undecided:LONG_MINUTES
+        compare.undecided:NAMED compare.sentences:_TINY cost.display:DIGITS curves:GRID
+        how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
+        trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
+        transfer.sentences:NAMED""",
+    "numerics": """
+        cost.draws:DRAWS cost.draws:SEED cost.rent:SAME lines:PARAMETERS lines:ROUNDING
+        lines:_BLOCK resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED nonnegative:ROUNDING
+        nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS optimizer_curves:_NOT_STATED
+        rivals:LEAST scaling_terms:LINK_TERMS""",
+    "printed by a source": """
+        reference_benchmarks:_COCO reference_benchmarks:_CRITEO effect_work:VALIDATED_AT_ONCE
+        effect_work:TO_VALIDATE effect_work:FASTER_PER_EPOCH effect_work:FASTER_PER_IMAGE""",
+    "another name of answers.TWICE": "throughput:FAR",
+}
+"""Why a number stands in no table of constants, and which do not."""
+
+
+def numbers_of_the_code() -> Iterator[str]:
+    """Every number that a module of the planner names `Final`, as `module:NAME`."""
+    for path in sorted((ROOT / "planner").rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts[1] in ROOMS_WITHOUT or parts[-1] == "__main__":
+            continue
+        module = import_module(".".join(parts).removesuffix(".__init__"))
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.AnnAssign) and "Final" in ast.unparse(node.annotation):
+                name = ast.unparse(node.target)
+                value = getattr(module, name)
+                if isinstance(value, int | float) and not isinstance(value, bool):
+                    yield f"{module.__name__.removeprefix('planner.')}:{name}"
+
+
+def test_every_number_of_the_code_is_in_the_table_or_is_no_judgement() -> None:
+    told = {c.name.removeprefix("planner.") for c in CONSTANTS}
+    excused = {name for names in NO_JUDGEMENT.values() for name in names.split()}
+    found = set(numbers_of_the_code())
+    assert found - told - excused == set(), "put them into planner/backtest/constants_table.py"
+    assert excused & told == set()
+    assert excused - found == set(), "these are no numbers of the code any more"

@@ -40,6 +40,16 @@ def workloads(shared: Store) -> dict[str, int]:
     return _once(shared, "workloads", lambda: queries.workloads(shared))
 
 
+def trained_workloads(shared: Store) -> dict[str, int]:
+    """Those of `workloads` that were trained, in their order."""
+
+    def ask() -> dict[str, int]:
+        trained = queries.trained(shared)
+        return {name: runs for name, runs in workloads(shared).items() if name in trained}
+
+    return _once(shared, "trained", ask)
+
+
 def patterns(shared: Store, workload: str) -> dict[str, int]:
     """As `planner.store.queries.patterns`."""
     return _once(shared, ("patterns", workload), lambda: queries.patterns(shared, workload))

@@ -7,7 +7,8 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts import compare_charts, compare_saved, widgets
+from pages.parts import compare_charts, compare_report, compare_saved, widgets
+from pages.parts.compare_deadline import in_words
 from pages.parts.compare_state import Told
 from pages.parts.links import Link, as_text
 from planner.compare.keeping import keeping_sentence
@@ -15,7 +16,6 @@ from planner.compare.reckon import Comparison
 from planner.compare.sentences import buying, sentence
 from planner.compare.undecided import undecided
 from planner.estimate import Estimate
-from planner.report import compare_page
 
 _BASES: Final = {
     "measured": "measured there",
@@ -32,7 +32,7 @@ def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> st
     first = sentence(comparison, told.display)
     pair = compare_charts.bought(told, comparison)
     bought = buying(pair) if pair else ""
-    keeps = keeping_sentence(comparison, until(comparison, begins), told.display)
+    keeps = keeping_sentence(comparison, until(told, comparison, begins), told.display)
     open_question, measure = undecided(comparison)
     with st.container(border=True):
         st.markdown(f"#### {widgets.answer_text(first)}")
@@ -49,20 +49,15 @@ def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> st
         with widgets.actions():
             said = [first, keeps, bought, open_question, measure]
             widgets.share(link, "\n".join(s for s in said if s), "content")
-            address = link.url()  # the report is made at the click, when no page is being drawn
-            widgets.download(
-                "Report",
-                lambda: _report(told, address, begins),
-                "epochwise-compare.html",
-                key="compare.report",
-                width="content",
-            )
+            compare_report.draw(link, told, comparison, begins)
             compare_saved.offer(link, told)
     return first
 
 
-def until(comparison: Comparison, begins: datetime) -> str:
+def until(told: Told, comparison: Comparison, begins: datetime) -> str:
     """The deadline as a date; "" where there is none, or none that a calendar knows."""
+    if told.by is not None:
+        return in_words(told.by, begins)
     seconds = comparison.question.wanted.deadline_s
     if seconds is None:
         return ""
@@ -94,11 +89,6 @@ def how_sure(comparison: Comparison) -> None:
                 basis = told.basis if isinstance(told, Estimate) else "no answer"
                 st.markdown(f"**{as_text(row.candidate.label)}** · {basis}")
                 st.caption(widgets.answer_text(f"{said} {row.timed.fit.sentence}"))
-
-
-def _report(told: Told, address: str, begins: datetime) -> str:
-    made = f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}"
-    return compare_page(told.answered, link=address, made=made, display=told.display)
 
 
 def problems(told: Told) -> None:

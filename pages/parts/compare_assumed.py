@@ -17,10 +17,11 @@ _GROUPS: Final = {
     "Electricity": ("tariff_usd_per_kwh", "kg_co2_per_kwh", "pue", "host_watts_share"),
     "A machine that is bought": (
         "host_price_share", "life_years", "residual_share", "rate_of_capital", "upkeep_share",
-        "other_hours_per_month",
+        "other_hours_per_month", "idle_watts_share",
     ),
     "A machine that is rented": (
-        "startup_s", "egress_usd", "interruptions_per_hour", "lost_work_s", "restart_s",
+        "setup_usd", "startup_s", "minimum_s", "egress_usd", "interruptions_per_hour",
+        "lost_work_s", "restart_s",
     ),
     "Doubts": ("price_doubt", "stale_price_doubt", "capital_doubt"),
 }  # fmt: skip

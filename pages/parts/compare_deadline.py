@@ -1,35 +1,83 @@
-"""The deadline as a date: whoever has to be done by Friday 09:00 need not count hours."""
+"""The deadline as a date: whoever has to be done by Friday 09:00 need not count hours.
+
+The date itself stands in the link, with its zone; hours are only ever read off it, so tomorrow the
+same link promises the same Friday.
+"""
 
 from __future__ import annotations
 
-import math
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from pages.parts.compare_inputs import MOST_HOURS
 from pages.parts.links import Link, as_text
+from planner.compare.parameters import HOUR_S, MOST_HOURS, moment_of, moment_text
 
 _DAY: Final = "compare.by.day"
 _TIME: Final = "compare.by.time"
 _PROBLEM: Final = "compare.by.problem"
 
 
+def now() -> datetime:
+    """When work would begin: now, on the clock of whoever looks at the page."""
+    try:
+        zone: ZoneInfo | None = ZoneInfo(str(st.context.timezone)) if st.context.timezone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zone = None
+    return datetime.now(UTC).astimezone(zone or UTC).replace(second=0, microsecond=0)
+
+
+def asked_by(link: Link) -> datetime | None:
+    """The date that is asked for, also one that has passed; None where hours are, or nothing."""
+    text = st.session_state.get(link.key("by"))
+    return moment_of(str(text)) if text else None
+
+
+def left(link: Link, begins: datetime) -> str:
+    """What the field for hours says where it is empty: how much is left until the date."""
+    by = asked_by(link)
+    if by is None:
+        return "none"
+    hours = (by - begins).total_seconds() / HOUR_S
+    return f"{hours:,.1f} left" if hours > 0.0 else "has passed"
+
+
+def in_words(by: datetime, begins: datetime, *, year: bool = True) -> str:
+    """The date on the clock of whoever looks: 'Fri 27 Nov 2026, 09:00'."""
+    there = by.astimezone(begins.tzinfo)
+    return f"{there:%a %-d %b %Y, %H:%M}" if year else f"{there:%a %-d %b, %H:%M}"
+
+
 def draw(link: Link, begins: datetime) -> None:
-    """A popover that turns a date into hours from now."""
-    hours = st.session_state.get(link.key("deadline"))
-    label = f"By {_words(hours, begins)}" if hours else "Finish by a date"
-    with st.popover(label, icon=":material/event:", key="compare.by"):
+    """A popover that sets the date, or takes it away."""
+    by = asked_by(link)
+    with st.popover(_label(link, by, begins), icon=":material/event:", key="compare.by.box"):
         st.date_input("Day", value=None, min_value=begins.date(), key=_DAY)
         st.time_input("Time", value=time(9, 0), step=900, key=_TIME)
-        st.caption(as_text(f"On the clock of {begins.tzname()}, if work begins now."))
+        st.caption(
+            as_text(f"On the clock of {begins.tzname()}, if work begins now. The link keeps it.")
+        )
         st.button(
             "Finish by then", key="compare.by.set", type="primary",
             on_click=lambda: _set(link, begins),
         )  # fmt: skip
+        if by is not None:
+            st.button(
+                "Without a date", key="compare.by.drop", icon=":material/close:",
+                on_click=lambda: link.put("by", None),
+            )  # fmt: skip
         if problem := st.session_state.pop(_PROBLEM, ""):
             st.warning(problem)
+
+
+def _label(link: Link, by: datetime | None, begins: datetime) -> str:
+    if by is not None:
+        passed = "" if by > begins else " (has passed)"
+        return f"By {in_words(by, begins, year=False)}{passed}"
+    hours = st.session_state.get(link.key("deadline"))
+    return f"By {_then(hours, begins)}" if hours else "Finish by a date"
 
 
 def _set(link: Link, begins: datetime) -> None:
@@ -37,20 +85,16 @@ def _set(link: Link, begins: datetime) -> None:
     if day is None:
         st.session_state[_PROBLEM] = "Choose a day."
         return
-    hours = hours_until(day, clock, begins)
+    by = datetime.combine(day, clock, begins.tzinfo)
+    hours = (by - begins).total_seconds() / HOUR_S
     if hours <= 0.0 or hours > MOST_HOURS:
         st.session_state[_PROBLEM] = "That is not ahead. Choose a later time."
         return
-    link.put("deadline", hours)
+    link.put("by", moment_text(by))
+    link.put("deadline", None)
 
 
-def hours_until(day: date, clock: time, begins: datetime) -> float:
-    """Hours from `begins` to that time on the same clock, to the hundredth."""
-    ahead = datetime.combine(day, clock, begins.tzinfo).timestamp() - begins.timestamp()
-    return math.floor(ahead / 36.0) / 100.0
-
-
-def _words(hours: float, begins: datetime) -> str:
+def _then(hours: float, begins: datetime) -> str:
     try:
         return f"{begins + timedelta(hours=hours):%a %-d %b, %H:%M}"
     except OverflowError:

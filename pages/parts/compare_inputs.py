@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final, cast
 
 import streamlit as st
 
-from pages.parts import asked, compare_described, compare_state
+from pages.parts import asked, compare_deadline, compare_described, compare_state
 from pages.parts.links import Link, slugs
 from planner.compare.ask import EPOCHS, MOST_EPOCHS
 from planner.compare.assumptions import TOLD, Assumptions
-from planner.compare.parameters import DESCRIBED
+from planner.compare.parameters import DESCRIBED, DISPLAY, MOST_HOURS, compare_parameters
 from planner.compare.records import Order
+from planner.cost import Display, in_usd
 from planner.store import Store
 from planner.trials import TrialSet, target_text
 
-MOST_HOURS: Final = 1e6
 MOST_BUDGET: Final = 1e12
 _GOALS: Final = {"epochs": "Epochs", "target": "Target"}
 _ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
 
 
-def draw(link: Link, shared: Store) -> None:
-    """The first rows of the page; what is chosen stands in the link."""
-    measured = slugs(asked.workloads(shared))
+def draw(link: Link, shared: Store, begins: datetime) -> None:
+    """The first rows of the page; what is chosen stands in the link.
+
+    Currency and tax have to be declared before: the budget is asked in them.
+    """
+    trained = asked.trained_workloads(shared)
+    measured = {s: name for s, name in slugs(asked.workloads(shared)).items() if name in trained}
     names = {**measured, DESCRIBED: "Described by hand"}
     workload = link.one("workload", list(names), next(iter(measured), ""))
     if not workload:  # nothing was measured; it is written into the link all the same
@@ -44,14 +49,14 @@ def draw(link: Link, shared: Store) -> None:
     if workload == DESCRIBED:
         link.ignore("pattern", "goal", "target", "optimizer")
         compare_described.draw(link)
-        _wanted(link, epochs=True)
+        _wanted(link, begins, epochs=True)
         return
     of = _trials(shared, names[workload])
     by_target = _goal(link, shared, of) if of else False
     if of is None:
         link.one("goal", ["epochs"], "epochs")
         link.ignore("target", "optimizer")
-    _wanted(link, epochs=not by_target)
+    _wanted(link, begins, epochs=not by_target)
     link.keep(*compare_described.NAMES, *(["epochs"] if by_target else ["target", "optimizer"]))
 
 
@@ -99,7 +104,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
     return True
 
 
-def _wanted(link: Link, *, epochs: bool) -> None:
+def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
     """How much training, how often, until when, for how much, and what comes first."""
     row = iter(st.columns(5 if epochs else 4, vertical_alignment="bottom"))
     if epochs:
@@ -113,16 +118,15 @@ def _wanted(link: Link, *, epochs: bool) -> None:
         "Runs a month", told.least, told.most, step=1.0, format="%g",
         key=link.key("runs_per_month"), help="How often such a run is wanted",
     )  # fmt: skip
+    link.moment("by")
     link.decimal("deadline", 0.001, MOST_HOURS, None)
     next(row).number_input(
         "Deadline (hours)", 0.001, MOST_HOURS, value=None, step=1.0, format="%g",
-        placeholder="none", key=link.key("deadline"), help="From the start of the work",
+        placeholder=compare_deadline.left(link, begins), key=link.key("deadline"),
+        help="From the start of the work", on_change=lambda: _in_hours(link),
     )  # fmt: skip
-    link.decimal("budget", 0.0, MOST_BUDGET, None)
-    next(row).number_input(
-        "Budget (USD a run)", 0.0, MOST_BUDGET, value=None, step=10.0, format="%g",
-        placeholder="none", key=link.key("budget"),
-    )  # fmt: skip
+    with next(row):
+        _budget(link)
     link.one("order", list(_ORDERS), "cost")
     next(row).segmented_control(
         "Rank by",
@@ -131,6 +135,45 @@ def _wanted(link: Link, *, epochs: bool) -> None:
         required=True,
         format_func=lambda o: _ORDERS[cast("Order", o)],
     )
+
+
+def _in_hours(link: Link) -> None:
+    """Whoever types hours no longer asks for a date."""
+    if st.session_state.get(link.key("deadline")) is not None:
+        link.put("by", None)
+
+
+def _budget(link: Link) -> None:
+    """Asked in the currency that is shown; the link holds it in USD, as programs ask."""
+    usd = link.decimal("budget", 0.0, MOST_BUDGET, None)
+    display, key = shown_in(link), f"{link.key('budget')}.shown"
+    value = None if usd is None else _written(usd * display.per_usd)
+    if key not in st.session_state or st.session_state[key] != value:
+        st.session_state[key] = value
+    tax = ", no tax" if display.tax_share else ""
+    st.number_input(
+        f"Budget ({display.currency} a run{tax})", 0.0, MOST_BUDGET * max(display.per_usd, 1.0),
+        value=None, step=10.0, format="%g", placeholder="none", key=key,
+        help="Without tax", on_change=lambda: _budgeted(link, key, display),
+    )  # fmt: skip
+
+
+def _budgeted(link: Link, key: str, display: Display) -> None:
+    amount = st.session_state.get(key)
+    usd = None if amount is None else min(_written(in_usd(amount, display)), MOST_BUDGET)
+    link.put("budget", usd)
+
+
+def _written(amount: float) -> float:
+    """To the digits that a link keeps."""
+    return float(f"{amount:.10g}")
+
+
+def shown_in(link: Link) -> Display:
+    """The currency and tax that are asked for; USD where they make no sense."""
+    names = {p.name for p in DISPLAY}
+    given = {n: v for n, v in link.parameters().items() if n in names}
+    return compare_parameters(given)[0].display
 
 
 def required(link: Link, name: str, low: float, high: float, default: float) -> float:

@@ -26,6 +26,10 @@ def short_names(every: Sequence[Candidate]) -> dict[str, str]:
 
 
 def _short(one: Candidate) -> str:
+    if (
+        one.way == "own" and one.run is not None
+    ):  # what was measured there is known by the name of its system
+        return _LONG.sub("", one.label)
     name = one.hardware.accelerator.name if one.hardware.accelerator else one.hardware.label
     count = f"{one.hardware.count} x " if one.hardware.accelerator else ""
     return f"{one.way.capitalize()} {count}{_LONG.sub('', name)}"

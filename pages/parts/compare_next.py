@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import streamlit as st
@@ -16,6 +17,9 @@ from planner.store import Store
 
 MOST: Final = 6
 _NARROW: Final = 1.1
+_ARTICLE: Final = re.compile(r"an? (\S+)")
+_AN: Final = re.compile(r"[AEIO]|[FHLMNRSX](?=[A-Z]*[0-9]|TX)")
+"""Names whose first sound is a vowel's: EPYC, A100, Instinct; letter by letter H100, L4, MI300X."""
 
 
 def draw(comparison: Comparison) -> None:
@@ -45,7 +49,15 @@ def _line(row: Row, begins: str) -> str:
     if factor > _NARROW:
         width = f" (now within a factor of {factor:.2g})"
     what = row.timed.measure_next.rstrip(".").removeprefix(begins)
-    return widgets.answer_text(f"{what}{width}")
+    return widgets.answer_text(f"{_with_article(what)}{width}")
+
+
+def _with_article(what: str) -> str:
+    """'an EPYC 7742', 'an H100', 'a TPU v3': by how the name is said, letter by letter or not."""
+    found = _ARTICLE.match(what)
+    if found is None:
+        return what
+    return f"{'an' if _AN.match(found[1]) else 'a'} {found[1]}{what[found.end() :]}"
 
 
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:

@@ -56,7 +56,7 @@ def form(table: TableName, catalog: Catalog, chosen: Sequence[Candidate]) -> Non
         format_func=lambda i: known[i][0] if i in known else "an empty row",
         help="With the same name it replaces that row; with another it is one more",
     )
-    cells = _cells(table, known[start][1]) if start in known else {}
+    cells = _own(table, _cells(table, known[start][1])) if start in known else {}
     if table == "prices" and "currency" not in cells:
         cells |= {"currency": "USD", "terms": "on demand", "region": "any"}
     with st.form(f"compare.rows.{table}.{start}", border=False):
@@ -82,6 +82,17 @@ def _beginnings(
 
 def _cells(table: TableName, entry: Accelerator | Offer) -> dict[str, str]:
     return dict(next(csv.DictReader(io.StringIO(csv_of(table, [entry])))))
+
+
+def _own(table: TableName, cells: dict[str, str]) -> dict[str, str]:
+    """A price to change: another one is of today, and its source and note are not the stranger's.
+
+    A source is asked for anew; a data sheet stays the one it was.
+    """
+    if table != "prices":
+        return cells
+    today = f"{compare_state.today():%Y-%m-%d}"
+    return cells | {"source_url": "", "note": "", "as_of": today}
 
 
 def _key(table: str, column: str, start: str) -> str:

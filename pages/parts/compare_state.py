@@ -41,7 +41,10 @@ _LOCK: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """An answered question: `key` tells it from every other, `problems` are what it got wrong."""
+    """An answered question: `key` tells it from every other, `problems` are what it got wrong.
+
+    `by` is the deadline where it was asked for as a date.
+    """
 
     key: Hashable
     answered: Answered
@@ -49,6 +52,7 @@ class Told:
     asked: Asked
     display: Display
     problems: tuple[str, ...]
+    by: datetime | None = None
 
 
 def once(key: Hashable, ask: Callable[[], Answer]) -> Answer:
@@ -142,9 +146,9 @@ def _offered(
     return tuple(every), tuple(usual(every, known.job))
 
 
-def told(shared: Store, given: Parameters) -> Told | None:
-    """The answer to what a link asks; None where there is no such job."""
-    asking, wrong = compare_parameters(given)
+def told(shared: Store, given: Parameters, begins: datetime | None = None) -> Told | None:
+    """The answer to what a link asks; None where there is no such job. Work begins then, or now."""
+    asking, wrong = compare_parameters(given, begins=begins)
     known, gone = facts(shared, given)
     if known is None:
         return None
@@ -157,6 +161,7 @@ def told(shared: Store, given: Parameters) -> Told | None:
         asked=asking.asked,
         display=asking.display,
         problems=(*map(str, wrong), *gone, *found.problems),
+        by=asking.by,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.parts import widgets
+from pages.parts.compare_names import short_names
 from pages.parts.compare_state import Told
 from pages.parts.links import Link, as_text
 from planner.compare.against import times_better
@@ -108,25 +109,25 @@ def rows(told: Told, comparison: Comparison, view: View, begins: datetime) -> li
     """The table as it is shown: what is not known is None, which is shown as a dash."""
     records = option_rows(comparison, told.display, begins)
     factor = view.factor(comparison)
+    names = short_names([r.candidate for r in comparison.rows])
     return [
-        _shown(row, record, view, (factor, shown(factor, told.display)))
+        _shown(row, names[row.candidate.id], record, view, (factor, shown(factor, told.display)))
         for row, record in zip(comparison.rows, records, strict=True)
     ]
 
 
-def _shown(row: Row, record: Record, view: View, factors: tuple[float, float]) -> Shown:
+def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[float, float]) -> Shown:
     """One row; `factors` are for times and for money."""
-    stale = " · stale" if row.candidate.stale else ""
+    stale = "stale · " if row.candidate.stale else ""
     machines = f" · {row.machines} of them" if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
     time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
-    clock = [_time(t, view.clock) for t in time or ()]
     money = [_rounded(c) for c in cost or ()]
     return {
         "rank": _rank(row),
+        "short": f"{short}{machines}",
         "option": f"{row.candidate.label}{machines}",
-        "time": clock[0] if clock else None,
-        "time_range": f"{clock[1]} to {clock[2]}" if clock else None,
+        "time": _clocked(time, view.clock) if time else None,
         "finishes": _text(record["finishes"]),
         "cost": money[0] if money else None,
         "cost_range": f"{money[1]:,g} to {money[2]:,g}" if money else None,
@@ -140,7 +141,7 @@ def _shown(row: Row, record: Record, view: View, factors: tuple[float, float]) -
         "basis": _text(record["basis"]),
         "memory": _per_cent(row.timed.fit.headroom),
         "batch": row.timed.batch,
-        "price": f"{row.candidate.price}{stale}",
+        "price": f"{stale}{row.candidate.price}",
         "why": why if record["refused"] else row.timed.fit.way_out or None,
     }
 
@@ -174,6 +175,21 @@ def _time(seconds: float, clock: str) -> str:
     return f"{seconds / 3600.0:,.3g} h" if clock == "hours" else f"{seconds:.3g} s"
 
 
+def _clocked(time: tuple[float, float, float], clock: str) -> str:
+    """'14:02:11 (12 to 17.2 h)'; without an interval where its ends read the same."""
+    shown_time = _time(time[0], clock)
+    size, unit = (3600.0, "h") if clock == "hours" else _unit(time[0])
+    low, high = (f"{end / size:,.3g}" for end in time[1:])
+    return shown_time if low == high else f"{shown_time} ({low} to {high} {unit})"
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    """In what the ends of an interval are told [s]: three digits are enough of them."""
+    if seconds >= 3600.0:
+        return 3600.0, "h"
+    return (60.0, "min") if seconds >= 60.0 else (1.0, "s")
+
+
 def _energy(row: Row, factor: float) -> float | None:
     return None if row.energy_kwh is None else _rounded(float(row.energy_kwh.value) * factor)
 
@@ -196,10 +212,9 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
     by_time = wanted.order == "time"
     optional = {"month": view == "run", "finishes": view == "run", "in_time": limits}
     order = [
-        "rank", "option", "time", "cost", "in_time",
+        "rank", "short", "cost", "time", "cost_range", "finishes", "in_time", "basis", "price",
         *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "cheaper", "faster",
-        "time_range", "cost_range", "month", "finishes", "basis", "price", "energy", "memory",
-        "batch", "why",
+        "month", "energy", "memory", "batch", "option", "why",
     ]  # fmt: skip
     kept = [
         name for name in order
@@ -213,13 +228,13 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
         alt="All options, best first, with time, cost, energy, memory and how sure each is",
         column_order=kept,
         column_config={
-            "rank": text("#", width=40, pinned=True),
-            "option": text("Option", pinned=True, width=235),
-            "time": text(f"Time {what[view]}", alignment="right", width=100),
-            "time_range": text("Time, 90 %", width=150),
-            "finishes": text("Finishes", width=130),
-            "cost": number(f"{money} {what[view]}", format="localized", width=100),
-            "cost_range": text(f"{money}, 90 %", width=110),
+            "rank": text("#", width=34, pinned=True),
+            "short": text("Option", pinned=True, width=125),
+            "option": text("In full", width=300),
+            "time": text(f"Time {what[view]} (90 %)", width=162),
+            "finishes": text("Finishes", width=116),
+            "cost": number(f"{money} {what[view]}", format="localized", width=76),
+            "cost_range": text(f"{money}, 90 %", width=92),
             "month": number(f"{money} a month", format="localized", width=100),
             "energy": number(f"kWh {what[view]}", format="localized", width=90),
             "cheaper": number("Times cheaper", format="%.2fx", width=100),
@@ -227,7 +242,7 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "cheapest": _share("Cheapest"),
             "fastest": _share("Fastest"),
             "in_time": _share("Keeps to it"),
-            "basis": text("Basis", width=100),
+            "basis": text("Basis", width=82),
             "memory": number("Memory free", format="%.0f %%", width=90),
             "batch": number("Best batch", format="localized", width=80),
             "price": text("Price", width=190),

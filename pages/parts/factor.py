@@ -42,11 +42,15 @@ def draw(link: Link, effects: Effects, workload: str) -> None:
             label_visibility="collapsed",
         )
         _told(effects[st.session_state[link.key("factor")]])
+        if missing := [factor for factor in BROUGHT if factor not in effects]:
+            st.caption(f"No two runs differ in {', '.join(missing)} alone.")
 
 
 def _told(effects: Sequence[FactorEffect]) -> None:
     for effect in effects:
         st.markdown(widgets.answer_text(effect.sentence))
+    for note in effects[0].notes:
+        st.markdown(widgets.answer_text(note))
     rows = effect_rows(effects)
     st.dataframe(
         [_shown(row) for row in rows],

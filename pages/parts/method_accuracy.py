@@ -14,6 +14,7 @@ from planner import accuracy as figures_of
 from planner import figures
 from planner.accuracy import SIDES, Accuracy, Side, Verdict, per_cent
 from planner.backtest.rows import MEAN, REFUSED, UNREFUSED, Row, columns_of
+from planner.backtest.seconds import seconds_of
 from planner.export import csv_text
 from planner.palette import Theme, slots
 from planner.store.public_data import parquet_bytes
@@ -37,6 +38,11 @@ class Chosen:
     rows: list[Row]
     methods: list[str]
     """Every method of the question, so that a filter recolours none."""
+
+    @property
+    def answered(self) -> list[Row]:
+        """The rows that have figures."""
+        return [row for row in self.rows if row.points]
 
 
 def choose(link: Link, known: Accuracy) -> Chosen:
@@ -75,7 +81,10 @@ def draw(link: Link, known: Accuracy, chosen: Chosen) -> None:
         return
     with st.container(border=True):
         st.markdown(f"**{widgets.answer_text(_heading(known, chosen))}**")
-        widgets.chart(chart(chosen, theme.current()), "method.chart", alt_text(chosen))
+        if chosen.answered:
+            widgets.chart(chart(chosen, theme.current()), "method.chart", alt_text(chosen))
+        for text in _unanswered(chosen):
+            st.markdown(widgets.answer_text(text))
         st.caption(_caption(chosen))
     _table(known, chosen)
 
@@ -110,7 +119,7 @@ def chart(chosen: Chosen, look: Theme) -> Any:  # noqa: ANN401 - a plotly figure
     regret = figures_of.is_regret(chosen.rows[0])
     colour = slots(chosen.methods, chosen.methods)
     several = len({r.data_set for r in chosen.rows}) > 1
-    rows = [_dot(r, colour[r.method], several=several) for r in chosen.rows[:MOST_DRAWN]]
+    rows = [_dot(r, colour[r.method], several=several) for r in chosen.answered[:MOST_DRAWN]]
     title = "regret (%)" if regret else "median error, whisker to the 90th percentile (%)"
     return figures.dots(rows, figures.Scale(title=title, unit="%", least=LEAST), look)
 
@@ -142,12 +151,24 @@ def _told(row: Row) -> str:
 
 def alt_text(chosen: Chosen) -> str:
     """The chart in words, for those who cannot see it."""
-    told = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in chosen.rows[:MOST_DRAWN])
+    told = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in chosen.answered[:MOST_DRAWN])
     return f"Median error of each method, {chosen.task}: {told}"
 
 
+def _unanswered(chosen: Chosen) -> list[str]:
+    """Data sets on which nothing that was asked is answered: that is a figure too."""
+    return [
+        f"{sentence_case(row.data_set)}: none of {row.asked:,} points is answered (0 %), so there "
+        "is nothing to compare."
+        for row in chosen.rows
+        if not row.points
+    ]
+
+
 def _caption(chosen: Chosen) -> str:
-    cut = f" Only the first {MOST_DRAWN} rows are drawn." if len(chosen.rows) > MOST_DRAWN else ""
+    cut = (
+        f" Only the first {MOST_DRAWN} rows are drawn." if len(chosen.answered) > MOST_DRAWN else ""
+    )
     if figures_of.is_regret(chosen.rows[0]):
         return (
             "Regret is what a choice of devices and batch took beyond the best of all measured "
@@ -165,7 +186,7 @@ def _table(known: Accuracy, chosen: Chosen) -> None:
         st.markdown("**The figures**")
         several = len({r.data_set for r in chosen.rows}) > 1
         st.dataframe(
-            [_cells(row, several=several) for row in chosen.rows],
+            [_cells(row, known, several=several) for row in chosen.rows],
             hide_index=True,
             placeholder="–",
             key="method.table",
@@ -176,7 +197,7 @@ def _table(known: Accuracy, chosen: Chosen) -> None:
             "of hidden points inside the 90\u00a0% interval, width the median of (high − low) / "
             "value; "
             "a dash stands where a method was published without one. Answered is the share of all "
-            "that was asked."
+            "that was asked. Seconds are those of a thousand answers, on one machine, once."
         )
         about = figures_of.titles(known.rows)[chosen.question][1]
         if about:
@@ -193,7 +214,7 @@ def _table(known: Accuracy, chosen: Chosen) -> None:
                              "epochwise-accuracy-all.csv", key="method.all_csv")  # fmt: skip
 
 
-def _cells(row: Row, *, several: bool) -> dict[str, str | float | int | None]:
+def _cells(row: Row, known: Accuracy, *, several: bool) -> dict[str, str | float | int | None]:
     """Numbers stay numbers, so that a column can be sorted."""
     regret, data_set = figures_of.is_regret(row), {"Data set": row.data_set}
     return {
@@ -207,7 +228,8 @@ def _cells(row: Row, *, several: bool) -> dict[str, str | float | int | None]:
         "Points": row.points,
         "Curves": row.curves,
         "Answered (%)": _number(row.answered),
-        **_seconds(row),
+        "Asked": row.asked,
+        **_seconds(row, known),
         **data_set,
     }  # fmt: skip
 
@@ -216,10 +238,12 @@ def _number(share: float) -> float | None:
     return float(f"{100 * share:.3g}") if math.isfinite(share) else None
 
 
-def _seconds(row: Row) -> dict[str, float | None]:
-    """How long the method took, where the back-test kept it."""
-    seconds = getattr(row, "seconds", None)
-    return {} if seconds is None else {"Seconds": float(f"{seconds:.3g}")}
+def _seconds(row: Row, known: Accuracy) -> dict[str, float | None]:
+    """How long a thousand answers took, where the back-test kept it; no column for regrets."""
+    if not known.timings or figures_of.is_regret(row):
+        return {}
+    seconds = seconds_of(known.timings, row, [MEAN])
+    return {"Seconds": None if seconds is None else float(f"{seconds:.2g}")}
 
 
 # -- wanted and measured -----------------------------------------------------------------------

@@ -12,13 +12,29 @@ from pages.parts.links import Link
 from pages.parts.method_accuracy import sentence_case
 from pages.parts.method_devices import DEVICES, TRANSFER
 from pages.parts.method_formula import Formula, Slider, Values
+from pages.parts.method_money import MONEY, SEVERAL
+from pages.parts.method_pair import CROSSOVER, UTILISATION
 from pages.parts.method_runs import EFFECTS, SUSPECTS
 from pages.parts.method_speed import EPOCHS, THROUGHPUT
 from pages.parts.method_target import BEST, STEPS
 from planner.accuracy import Accuracy, ours, per_cent
 
 FORMULAS: Final = {
-    f.slug: f for f in (THROUGHPUT, EPOCHS, STEPS, BEST, DEVICES, TRANSFER, SUSPECTS, EFFECTS)
+    f.slug: f
+    for f in (
+        THROUGHPUT,
+        CROSSOVER,
+        UTILISATION,
+        EPOCHS,
+        STEPS,
+        BEST,
+        DEVICES,
+        SEVERAL,
+        TRANSFER,
+        MONEY,
+        SUSPECTS,
+        EFFECTS,
+    )
 }
 SLIDERS: Final[dict[str, Slider]] = {s.name: s for f in FORMULAS.values() for s in f.sliders}
 

@@ -118,12 +118,10 @@ THROUGHPUT: Final = Formula(
         r"T_{c}(b) = T(b)\,e^{w(b)\,g(\ln b)}",
     ),
     words="A step takes an overhead **t** that does not shrink with the batch, and after it "
-    "**v0** samples a second. Small batches pay the overhead, large ones hide it. Two systems "
-    "take the same time at batch (t₂ − t₁)/(1/v₁ − 1/v₂). From "
+    "**v0** samples a second. Small batches pay the overhead, large ones hide it. From "
     f"{corrected.LEAST} batch sizes on **g**, what the points themselves say about their "
     "neighbourhood (a Gaussian process over ln b), bends the curve where it is drawn and asked; "
-    "v0, t and what follows from them stay those of the straight line. A run's own page also tells "
-    "its share of the device's peak: operations per sample × samples per second / peak.",
+    "v0, t and what follows from them stay those of the straight line.",
     units="Step time T and overhead t in seconds, batch b in samples over all devices, throughput "
     "v and v0 in samples a second.",
     limits="v → b/t for small batches, v → v0 for large ones; v0/2 at b = v0·t and 90 % at "

@@ -9,20 +9,32 @@ import streamlit as st
 from pages.parts.state import ROOT
 from planner.accuracy import Accuracy, accuracy_of
 from planner.store.accuracy import read_accuracy
+from planner.store.seconds import read_seconds
 
 PLACE = ROOT / "data" / "accuracy.parquet"
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
-def _kept(path: str, modified_ns: int, size: int) -> Accuracy:  # noqa: ARG001 - both are the key
-    return accuracy_of(read_accuracy(Path(path)))
+def _kept(path: str, state: tuple[int, ...]) -> Accuracy:  # noqa: ARG001 - it is the key
+    place = Path(path)
+    return accuracy_of(read_accuracy(place), read_seconds(_seconds_of(place)))
+
+
+def _seconds_of(place: Path) -> Path:
+    return place.with_name(f"{place.stem}-seconds{place.suffix}")
+
+
+def _state(place: Path) -> tuple[int, ...]:
+    now = place.stat()
+    return now.st_mtime_ns, now.st_size
 
 
 def accuracy() -> Accuracy | str:
     """All figures, or why there are none."""
     try:
-        now = PLACE.stat()
-        return _kept(str(PLACE), now.st_mtime_ns, now.st_size)
+        seconds = _seconds_of(PLACE)
+        beside = _state(seconds) if seconds.is_file() else ()
+        return _kept(str(PLACE), _state(PLACE) + beside)
     except FileNotFoundError:
         return "The file data/accuracy.parquet is not there."
     except (OSError, ValueError) as error:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts import widgets
+from pages.parts.reference_choice import known
 from planner.backtest.constants_table import CONSTANTS
 from planner.backtest.source_table import PUBLIC_DATA, PublicData
+from planner.reference_points import ReferencePoints
 from planner.refusals import RULES
+from planner.report.compare_report import CREDITS
 from planner.store import Store
+from planner.store.reference_points import PACKAGE
 
 
 def refusals() -> None:
@@ -72,9 +76,35 @@ def sources(shared: Store) -> None:
     with st.container(border=True):
         st.markdown("**Public data behind the figures**")
         st.caption(
-            "The back-test reads these; they are not part of the program, and no page shows them."
+            "The back-test reads these, and they are not part of the program. One of them is shown "
+            "on a page: MLPerf's reference points, under Steps to target, from the package below."
         )
         st.markdown("\n".join(_public_line(p) for p in PUBLIC_DATA))
+    with st.container(border=True):
+        st.markdown("**Read from an installed package**")
+        st.markdown(_package_line(known().read))
+    with st.container(border=True):
+        st.markdown("**Hardware, prices and electricity**")
+        st.caption(
+            "The catalogue behind Compare (data/catalog): facts typed row by row, each with the "
+            "address of its page and a date; credits and how it was read are told in SOURCES.md."
+        )
+        st.markdown("\n".join(f"- {widgets.answer_text(line)}" for line in CREDITS))
+
+
+def _package_line(read: ReferencePoints) -> str:
+    """What comes of the package, or that it is not there."""
+    if read.problem:
+        return widgets.answer_text(read.problem)
+    name, licence, source = (
+        widgets.answer_text(text)
+        for text in (f"{PACKAGE} {read.version}", read.licence, read.source)
+    )
+    return (
+        f"- **{name}.** Licence: {licence}. Its data files hold the reference convergence points "
+        f"of MLPerf Training and HPC: the workloads of Steps to target but our own digits. From "
+        f"{source}."
+    )
 
 
 def _public_line(one: PublicData) -> str:

@@ -145,6 +145,7 @@ BEST: Final = Formula(
     title="Best batch and time to target",
     laws=(
         r"\mathrm{time}(B) = S(B)\,T(B) \qquad B^* = \sqrt{B_{crit}\,v_0\,t}",
+        r"\mathrm{goodput}(B) = \frac{E_{min}}{\mathrm{time}(B)} = \frac{v(B)}{1 + B/B_{crit}}",
         r"\mathrm{time}(B^*) = S_{min}\left(\sqrt{t} + \sqrt{B_{crit}/v_0}\right)^2",
     ),
     words="Small batches waste the hardware, large ones waste samples. The best batch **B\\*** is "

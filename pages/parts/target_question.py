@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,8 @@ from planner.store.queries import MOST_TRIALS
 from planner.trials import Trials, TrialSet, set_labels, target_text
 
 MOST_OPTIMIZERS: Final = 8
+_WORDS: Final = re.compile(r"[A-Za-z0-9]+([ -][A-Za-z0-9]+)*")
+"""Nothing in these is markup in the middle of a line."""
 NO_TRIALS: Final = "There is no evaluation curve yet."
 HOW_TO_MAKE: Final = (
     "No result folder holds a training run with a batch size and an evaluation metric. "
@@ -147,12 +150,20 @@ def _target(link: Link, trials: Trials, known: tuple[list[float], float | None])
     texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}
     if len(offered) > 1:
         st.select_slider(
-            as_text(f"Target: {trials.metric}, from easy to strict"),
+            f"Target: {_in_label(trials.metric)}, from easy to strict",
             list(offered),
             key=link.key("target"),
             format_func=texts.__getitem__,
         )
     return offered[chosen]
+
+
+def _in_label(name: str) -> str:
+    """A name as part of a label, which screen readers are given as it is written here.
+
+    So words stay as they are; whatever could be markup is escaped, backslashes and all.
+    """
+    return name if _WORDS.fullmatch(name) else as_text(name)
 
 
 def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Goal) -> list[str]:

@@ -7,7 +7,7 @@ measured comes through `planner.store.public_data`, the only part that knows a d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from planner.backtest import (
@@ -21,8 +21,9 @@ from planner.backtest import (
 )
 from planner.backtest.rows import Row
 from planner.backtest.source import Read
+from planner.backtest.watch import Question, Watch, unwatched
 
-QUESTIONS: Final[Mapping[str, Callable[[Read], list[Row]]]] = {
+QUESTIONS: Final[Mapping[str, Question]] = {
     batch.QUESTION: batch.batch_rows,
     devices.QUESTION: devices.devices_rows,
     epochs.QUESTION: epochs.epochs_rows,
@@ -34,6 +35,6 @@ QUESTIONS: Final[Mapping[str, Callable[[Read], list[Row]]]] = {
 """Every question and what answers it, in the order of the page."""
 
 
-def all_rows(read: Read) -> list[Row]:
+def all_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Every figure of the accuracy table; data sets that are missing have none."""
-    return [row for answer in QUESTIONS.values() for row in answer(read)]
+    return [row for answer in QUESTIONS.values() for row in answer(read, watch)]

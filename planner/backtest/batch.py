@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -12,6 +13,7 @@ from planner.backtest.cases import TASKS, Cases, cases_of
 from planner.backtest.methods import OF_STEP_TIMES, answered
 from planner.backtest.rows import Asked, Row, scored, with_means
 from planner.backtest.source import Curve, CurveSets, Read, curves_of
+from planner.backtest.watch import Watch, told_by, unwatched
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
 
 QUESTION: Final = "batch"
@@ -22,14 +24,15 @@ CHECKS: Final = (NVIDIA, SIA_SEVERAL)
 Points = Mapping[str, list[tuple[float, float]]]
 
 
-def batch_rows(read: Read) -> list[Row]:
+def batch_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Every task of every data set, by every method."""
     sets = step_time_curves(read)
-    rows = [r for name, curves in sets.items() for r in _of_set(name, curves)]
+    rows = [r for name, curves in sets.items() for r in rows_of(name, curves, watch)]
     return with_means(rows, [name for name in sets if name not in CHECKS])
 
 
-def _of_set(name: str, curves: Sequence[Curve]) -> list[Row]:
+def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
+    """Every task of one data set; none for a task that its curves are too short for."""
     rows = []
     for task, splits in TASKS.items():
         cases = cases_of(curves, splits)
@@ -37,8 +40,10 @@ def _of_set(name: str, curves: Sequence[Curve]) -> list[Row]:
             asked = Asked(
                 truth=cases.asked_value, curve=cases.asked_curve, answered=may_answer(cases)
             )
-            told = {method: ask(cases) for method, ask in OF_STEP_TIMES.items()}
-            rows += scored((QUESTION, task, name), told, asked)
+            place = QUESTION, task, name
+            methods = {method: partial(ask, cases) for method, ask in OF_STEP_TIMES.items()}
+            told = told_by(methods, place, cases.asked_batch.size, watch)
+            rows += scored(place, told, asked)
     return rows
 
 

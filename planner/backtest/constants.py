@@ -8,12 +8,13 @@ from typing import Final
 
 from planner.backtest.choice import Choice
 from planner.backtest.constants_table import CONSTANTS, Constant
+from planner.backtest.origin import Origin
 
 INTRODUCTION: Final = (
     "Numbers that were chosen by looking at data, in one place; the values are those of the code. "
-    'Made by `python -m planner backtest`. "Before the project" means: on fuller copies of the '
-    "same public data, by hand. The last column is what the data say today, leaving each whole "
-    "data set out in turn (below), and [accuracy.md](accuracy.md) what follows from it.",
+    'Made by `python -m planner backtest {folder}`. "Before the project" means: on fuller copies '
+    "of the same public data, by hand. The last column is what the data say today, leaving each "
+    "whole data set out in turn (below), and [accuracy.md](accuracy.md) what follows from it.",
 )
 AGAIN: Final = (
     "What `python -m planner backtest --constants` prints: the setting with the least "
@@ -43,9 +44,10 @@ AGAIN: Final = (
 )
 
 
-def constants_page(choices: Sequence[Choice]) -> str:
-    """The whole page."""
-    parts = ["# Constants", "", *_paragraphs(INTRODUCTION)]
+def constants_page(choices: Sequence[Choice], origin: Origin) -> str:
+    """The whole page; what is told of the public data only where all of it was there."""
+    introduction = [text.format(folder=origin.folder) for text in INTRODUCTION]
+    parts = ["# Constants", "", *_paragraphs(introduction)]
     parts += [
         "| constant | value | unit | meaning | data | chosen or checked by | without one set |",
         "|---" * 7 + "|",
@@ -55,7 +57,9 @@ def constants_page(choices: Sequence[Choice]) -> str:
         f"| {c.command} | {_without(c, choices)} |"
         for c in CONSTANTS
     ]
-    parts += ["", "## Chosen again", "", *_paragraphs(AGAIN)]
+    if not choices:
+        return "\n".join(parts) + "\n"
+    parts += ["", "## Chosen again", "", *_paragraphs(AGAIN if origin.whole else AGAIN[:1])]
     parts += ["| use | data set left out | the others choose | ships |", "|---" * 4 + "|"]
     parts += [f"| {c.use} | {c.left_out} | {c.chosen} | {c.ships} |" for c in choices]
     return "\n".join(parts) + "\n"

@@ -19,6 +19,10 @@ DATA: Final = {
     "devices": "Lambda v1, TensorFlow 2017, DLPerf, Pollux, Sia, ElasticFlow",
     "pairs": "Colab TPU, five pairs of sessions",
     "lambda": "Lambda v1",
+    "sweeps": "Colab, article 002",
+    "slips": "none: made-up slips on the published sweeps",
+    "definition": "none: a definition",
+    "round": "none: a round number",
 }
 COMMANDS: Final = {
     "again": AGAIN,
@@ -29,6 +33,9 @@ COMMANDS: Final = {
     "projection": "`pytest tests/planner/test_projection_public.py`",
     "described": "`pytest tests/planner/test_backtest_described.py`",
     "transfer": "`pytest -s tests/planner/test_transfer_public.py`",
+    "suspects": "`pytest tests/planner/test_suspects_public.py`",
+    "effects": "`pytest tests/planner/test_effect_pairs.py`",
+    "references": "`pytest tests/planner/test_reference_points.py`",
 }
 TABLE: Final = """
 estimate:LEVEL | share | nominal coverage of every interval | convention | none
@@ -62,6 +69,12 @@ convergence:MAX_SCATTER | relative sd | above it a workload is refused: tuned on
 convergence:OFF | factor
     | a batch so far off the law was tuned badly: tuned ones stayed within 1.44
     | three | convergence
+convergence:NINE | factor | regimes end so far below and above the critical batch: 90 and 10 %
+    | definition | none
+resolution:TOO_COARSE | share | the grid of evaluations is what was counted | round | none
+resolution:COARSE | share | evaluations farther apart near the target are told | round | none
+scaling:NO_FORM | relative sd | above it no curve: the worst of 15 workloads has 29 %
+    | clusters | scaling
 scaling:FADING | share | what a doubling of devices costs of the one before | clusters | again
 scaling_terms:GROWING | share | of a link's cost that grows, where one device count was measured
     | all device data, looked at | scaling
@@ -77,9 +90,30 @@ later_epochs:SEEN | epochs | length of the runs behind that drift | colab | none
 later_epochs:SETTLED | epochs | until when a pace wanders on | DAWNBench | again
 projection:SESSION_SD | share of the total | deviation of one session | pairs | before
 projection:SESSION_DOF | degrees of freedom | five pairs of sessions | pairs | before
+suspects:UNLIKE | robust z | beyond it a run is unlike its neighbours: the sick one has 20 or more
+    | sweeps | suspects
+neighbours:FEWEST | cells | that each row and column of a table of neighbours has | definition
+    | none
+neighbours:QUIET | share | least scatter of such a table: that of two sessions | pairs | before
+suspect_curves:TOO_FAST | factor | a speed-up so far above the ideal one is a fault
+    | clusters | suspects
+suspect_curves:NEAR | factor | so many times more or less than a number is near it | slips
+    | suspects
+suspect_units:EVEN | factor | starts of a case are even where they span less | slips | suspects
+suspect_units:EXACT | factor | a slip (60, 1000, 3600) taken back makes a sum right within it
+    | slips | suspects
+suspect_copies:SAME_FACTORS | digits | that runs of the same factors share before one is a copy
+    | round | suspects
+suspect_copies:OTHER_FACTORS | digits | that runs of other factors share before one is a copy
+    | round | suspects
+effect_pairs:VALIDATION_WORK | trained images
+    | a validated image counts: one forward pass of three | definition | effects
+effect_pooling:ENOUGH | pairs | from so many on their own scatter speaks | round | effects
+effect_sentences:DIFFER | logarithm | from here on epoch and image are told apart | round | none
 projection:MAX_CV | share of the mean | above it epochs are not of one kind | DAWNBench | projection
 steadiness:CHANGE | share | smaller changes are scatter or drift | none: a round number | projection
 steadiness:SHORTEST | epochs | one epoch alone is a hiccup | none: a definition | projection
+steadiness:STEP | logarithm | the same change, as a step of the logarithm | definition | none
 steadiness:NOISE | variances | scatter that a cut must explain | none fitted; simulated runs
     | projection
 transfer.data_sheet:SHEET_RIDGE | variance ratio
@@ -89,12 +123,26 @@ transfer.data_sheet:WORKLOAD_RIDGE | variance ratio | the same of each workload'
 transfer.prediction:CELL_SCATTER | relative sd | what counts as the same ratio between cards
     | lambda | transfer
 transfer.prediction:ANOTHER | share | weight of a workload in another precision | lambda | transfer
+transfer.benchmarks:SLOPE_RIDGE | variance ratio | how far slopes over benchmarks are drawn to 1
+    | lambda | transfer
+transfer.conformal:GROUPS | workloads or cards | fewer left out give no interval of their own
+    | lambda | transfer
+transfer.conformal:FALLBACK_SD | relative sd | of an answer whose own errors are too few | lambda
+    | transfer
+transfer.conformal:FALLBACK_DOF | degrees of freedom | of that | lambda | transfer
+transfer.sentences:OUTSIDE | factor | beyond the library's data sheets by more is pointed out
+    | round | none
+reference_points:SLIP | factor | a value so many times the median of its list is a slip
+    | MLPerf: others stay below 1.9 | references
 compare.rates:MFU | share of the peak | what a described workload uses of it | devices | described
 compare.rates:MFU_SD | relative sd | of that between public runs | devices | described
 compare.rates:MFU_SHARED | relative sd | the part of it that is the workload's, alike on all cards
     | devices | described
 compare.rates:MFU_DOF | degrees of freedom | of that interval | devices | none
 compare.rates:OVERHEAD_S | s | overhead of a step where none was measured | ours, Pollux | none
+compare.rates:OVERHEAD_FACTOR | factor | that may be so much less or more | ours, Pollux | none
+compare.rates:USUAL_BATCH | samples | batch of a described workload that names none | round | none
+compare.rates:OVERHEAD_MATTERS | share | of a step: a larger overhead is told | round | none
 compare.rates:HOST_FACTOR | factor | a measured overhead may be so much more on another host
     | none: a round number | none
 compare.efficiency:NODE_LOSS | share | lost for every doubling of devices on one node | devices
@@ -103,10 +151,27 @@ compare.efficiency:NODE_SD | relative sd | of that, for every doubling | devices
 compare.efficiency:NODES_LOSS | share | the same over several nodes | devices | described
 compare.efficiency:NODES_SD | relative sd | of that | devices | described
 compare.efficiency:SPREAD_DOF | degrees of freedom | of both intervals | devices | none
+compare.placing:PER_NODE | accelerators | of one machine, as servers are sold | round | none
 compare.memory:USABLE | share | of the memory, that a framework gets | none: a round number | none
+compare.memory:SHARD_ROOM | share | of it that shards may fill: activations need the rest | round
+    | none
+compare.memory:_UNKNOWN_MOMENTS | copies | kept of every weight by an optimiser nobody knows | round
+    | none
+compare.job:FLOPS_PER_PARAMETER | FLOP | per weight and token, forward and backward
+    | none: Kaplan et al. 2020 | none
+cost.costs:MUCH_LOST | share | of the time interrupted: above it the wall time is > 3 % too long
+    | definition | none
+catalog.combine:STALE_MONTHS | months | an older price is marked and drawn wider | round | none
+compare.reckon:LIKELY_IN_TIME | probability | of keeping a deadline: in time more likely than not
+    | definition | none
+compare.keeping:SURE | probability | of keeping a deadline: surely in time | round | none
+compare.sentences:ALMOST_SURE | probability | above it a probability is told as certain
+    | 4,096 draws | none
+compare.snapshot:MOVED | share | a told number that changed by less is rounding | round | none
+compare.undecided:EPOCHS_TO_MEASURE | epochs | of the run that would decide | definition | none
 compare.reckon:DECIDED | probability | one option must be better to be ranked first
     | the 90 % interval of a ratio leaves 1 out | none
-compare.reckon:TIME_DOF | degrees of freedom | of drawn times | clusters, sessions | none
+compare.drawn_times:TIME_DOF | degrees of freedom | of drawn times | clusters, sessions | none
 """
 """Constant | unit | meaning | data | what chose or checked it; an indented line goes on."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from planner.backtest.methods import (
 )
 from planner.backtest.rows import Asked, Row, Told, scored, with_means
 from planner.backtest.source import Curve, Read, curves_of
+from planner.backtest.watch import Watch, told_by, unwatched
 from planner.convergence import MAX_SCATTER, NARROW, PRIOR, TOO_FAR
 from planner.lines import Prior
 
@@ -59,19 +61,27 @@ METHODS: Final[Mapping[str, Method]] = {
 }
 
 
-def convergence_rows(read: Read) -> list[Row]:
+def convergence_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Every task of every data set, by every method."""
-    rows, sets = [], convergence_curves(read)
-    for name, curves in sets.items():
-        for task, splits in TASKS.items():
-            cases = cases_of(curves, splits)
-            if cases.asked_batch.size:
-                asked = Asked(
-                    truth=cases.asked_value, curve=cases.asked_curve, answered=may_answer(cases)
-                )
-                told = {method: ask(cases) for method, ask in METHODS.items()}
-                rows += scored((QUESTION, task, name), told, asked)
+    sets = convergence_curves(read)
+    rows = [r for name, curves in sets.items() for r in rows_of(name, curves, watch)]
     return with_means(rows, list(sets))
+
+
+def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
+    """Every task of one data set; none for a task that its curves are too short for."""
+    rows = []
+    for task, splits in TASKS.items():
+        cases = cases_of(curves, splits)
+        if cases.asked_batch.size:
+            asked = Asked(
+                truth=cases.asked_value, curve=cases.asked_curve, answered=may_answer(cases)
+            )
+            place = QUESTION, task, name
+            methods = {method: partial(ask, cases) for method, ask in METHODS.items()}
+            told = told_by(methods, place, cases.asked_batch.size, watch)
+            rows += scored(place, told, asked)
+    return rows
 
 
 def may_answer(cases: Cases) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ papers: ResNet-50 3 x 8.2 GFLOP, ResNet-152 3 x 23 GFLOP (He et al. 2015, table 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +23,7 @@ import numpy as np
 from planner.backtest.rows import Asked, Row, Told, scored, with_means
 from planner.backtest.source import Read, TextRows
 from planner.backtest.unmeasured import TABLE, sheets_of
+from planner.backtest.watch import Watch, told_by, unwatched
 from planner.compare import efficiency as spread
 from planner.compare import rates
 from planner.compare.efficiency import efficiency
@@ -67,17 +68,17 @@ class Together:
     alone: float
 
 
-def described_rows(read: Read) -> list[Row]:
+def described_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Both questions on every data set that has an answer to hide."""
     sets = {name: speeds for name, speeds in speed_sets(read).items() if speeds}
-    rows = [row for name, speeds in sets.items() for row in _of_speeds(name, speeds)]
+    rows = [row for name, speeds in sets.items() for row in _of_speeds(name, speeds, watch)]
     rows = with_means(rows, list(sets))
     groups = {name: runs for name, runs in together_sets(read).items() if runs}
     for task, where in ((SEVERAL, False), (NODES, True)):
         found = [
             row
             for name, runs in groups.items()
-            for row in _of_groups((task, name), [r for r in runs if (r.nodes > 1) is where])
+            for row in _of_groups((task, name), [r for r in runs if (r.nodes > 1) is where], watch)
         ]
         rows += with_means(found, list(groups))
     return rows
@@ -108,39 +109,51 @@ def utilisation_of(sets: Mapping[str, Sequence[Speed]]) -> tuple[float, float]:
     return float(np.exp(logs.mean())), float(logs.std())
 
 
-def _of_speeds(name: str, speeds: Sequence[Speed]) -> list[Row]:
+def _of_speeds(name: str, speeds: Sequence[Speed], watch: Watch) -> list[Row]:
     peak = np.array([s.at_peak for s in speeds])
-    far = np.exp(t_quantile(LEVEL, rates.MFU_DOF) * rates.MFU_SD)
-    ours = rates.MFU * peak
-    none = np.full(peak.shape, np.nan)
-    told = {
-        "ours: share of the peak that is used": Told(value=ours, low=ours / far, high=ours * far),
-        "half of the peak": Told(value=0.5 * peak, low=none, high=none),
-        "peak": Told(value=peak, low=none, high=none),
+    place = QUESTION, DESCRIBED, name
+    methods: dict[str, Callable[[], Told]] = {
+        "ours: share of the peak that is used": lambda: _share_of(peak),
+        "half of the peak": lambda: _alone(0.5 * peak),
+        "peak": lambda: _alone(peak),
     }
     asked = _asked([s.measured for s in speeds], [s.workload for s in speeds])
-    return scored((QUESTION, DESCRIBED, name), told, asked)
+    return scored(place, told_by(methods, place, len(speeds), watch), asked)
 
 
-def _of_groups(place: tuple[str, str], runs: Sequence[Together]) -> list[Row]:
-    task, name = place
+def _share_of(peak: Floats) -> Told:
+    far = np.exp(t_quantile(LEVEL, rates.MFU_DOF) * rates.MFU_SD)
+    ours = rates.MFU * peak
+    return Told(value=ours, low=ours / far, high=ours * far)
+
+
+def _alone(value: Floats) -> Told:
+    none = np.full(value.shape, np.nan)
+    return Told(value=value, low=none, high=none)
+
+
+def _of_groups(where: tuple[str, str], runs: Sequence[Together], watch: Watch) -> list[Row]:
+    place = QUESTION, *where
     kept = [r for r in runs if r.nodes > 1 or r.devices <= NODE_MOST]
     if not kept:
         return []
     alone = np.array([r.alone * r.devices for r in kept])
-    spreads = [efficiency(r.devices, r.nodes) for r in kept]
-    value, low, high = (
-        alone * np.array([float(getattr(s, end)) for s in spreads])
-        for end in ("value", "low", "high")
-    )
-    none = np.full(alone.shape, np.nan)
-    told = {
-        "ours: efficiency of public clusters": Told(value=value, low=low, high=high),
-        "perfect speed-up": Told(value=alone, low=none, high=none),
-        "no speed-up": Told(value=np.array([r.alone for r in kept]), low=none, high=none),
+    methods: dict[str, Callable[[], Told]] = {
+        "ours: efficiency of public clusters": lambda: _efficient(kept, alone),
+        "perfect speed-up": lambda: _alone(alone),
+        "no speed-up": lambda: _alone(np.array([r.alone for r in kept])),
     }
     asked = _asked([r.measured for r in kept], [r.workload for r in kept])
-    return scored((QUESTION, task, name), told, asked)
+    return scored(place, told_by(methods, place, len(kept), watch), asked)
+
+
+def _efficient(runs: Sequence[Together], perfect: Floats) -> Told:
+    spreads = [efficiency(r.devices, r.nodes) for r in runs]
+    value, low, high = (
+        perfect * np.array([float(getattr(s, end)) for s in spreads])
+        for end in ("value", "low", "high")
+    )
+    return Told(value=value, low=low, high=high)
 
 
 def _asked(truth: Sequence[float], workload: Sequence[str]) -> Asked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from planner.backtest.rows import Asked, Row, Told, scored, with_means
 from planner.backtest.source import Read
+from planner.backtest.watch import Watch, told_by, unwatched
 from planner.estimate import Estimate, Floats
 from planner.rivals import fit_adaptdl, fit_ernest, fit_perfect_speed_up
 from planner.scaling import ScalingCurve, fit_scaling
@@ -22,10 +24,11 @@ CLUSTERS: Final[Mapping[str, str]] = {
     "dgx": "Sia A100, 8 a node",
     "dgx-ext": "Sia A100 extended, 8 a node",
 }
-BANDS: Final = ((4, 5, 8), (4, 9, 16), (4, 20, 64))
+Band = tuple[int, int, int]
+BANDS: Final[tuple[Band, ...]] = ((4, 5, 8), (4, 9, 16), (4, 20, 64))
 """At most so many devices are shown; from and up to so many are asked about."""
-TABLE_BANDS: Final = ((4, 5, 8), (16, 20, 64))
-"""The same of published tables, which name a few counts only."""
+TABLE_BANDS: Final[tuple[Band, ...]] = (*BANDS, (16, 20, 64))
+"""Of published tables, whose links between nodes no run on at most 4 devices has crossed, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,29 +56,35 @@ Method = Callable[[Runs, Runs], Told]
 """What was measured and what is asked give an answer."""
 
 
-def devices_rows(read: Read) -> list[Row]:
+def devices_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Clusters of Pollux and Sia, workload by workload, and published tables."""
     rows = [
         row
         for name, workloads in clusters(read).items()
-        for band in BANDS
-        for row in _of_band(name, workloads, band)
+        for row in rows_of(name, workloads, BANDS, watch)
     ]
     rows = with_means(rows, list(CLUSTERS.values()))
     for name, curves_in in TABLES.items():
-        curves = curves_in(read)
-        for band in TABLE_BANDS:
-            rows += _of_band(name, curves, band)
+        rows += rows_of(name, curves_in(read), TABLE_BANDS, watch)
     return rows
 
 
-def _of_band(name: str, workloads: Sequence[Runs], band: tuple[int, int, int]) -> list[Row]:
+def rows_of(
+    name: str, workloads: Sequence[Runs], bands: Sequence[Band] = BANDS, watch: Watch = unwatched
+) -> list[Row]:
+    """Every band of counts of one data set; none where nothing was measured there."""
+    return [row for band in bands for row in _of_band(name, workloads, band, watch)]
+
+
+def _of_band(name: str, workloads: Sequence[Runs], band: Band, watch: Watch) -> list[Row]:
     most, first, last = band
+    place = QUESTION, f"{first} to {last} devices from at most {most}", name
     parts: dict[str, list[Told]] = {}
     truth, curve = [], []
     for number, (known, asked) in enumerate(splits(workloads, most, (first, last))):
-        for method, ask in _methods(known).items():
-            parts.setdefault(method, []).append(ask(known, asked))
+        methods = {m: partial(ask, known, asked) for m, ask in _methods(known).items()}
+        for method, answer in told_by(methods, place, asked.step_s.size, watch).items():
+            parts.setdefault(method, []).append(answer)
         truth.append(asked.step_s)
         curve.append(np.full(asked.step_s.size, number))
     if not truth:
@@ -86,8 +95,7 @@ def _of_band(name: str, workloads: Sequence[Runs], band: tuple[int, int, int]) -
     asked_all = Asked(
         truth=np.concatenate(truth), curve=np.concatenate(curve), answered=np.isfinite(ours.value)
     )
-    task = f"{first} to {last} devices from at most {most}"
-    return scored((QUESTION, task, name), told, asked_all)
+    return scored(place, told, asked_all)
 
 
 def splits(

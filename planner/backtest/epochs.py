@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from planner.backtest.rows import Asked, Row, Told, scored
 from planner.backtest.source import Read
+from planner.backtest.watch import Watch, told_by, unwatched
 from planner.estimate import LEVEL, Estimate, Floats, t_quantile
 from planner.projection import project
 from planner.steadiness import steadiness
@@ -43,14 +45,18 @@ class Run:
         return self.pre_train_s + float(self.epoch_s.sum())
 
 
-def epochs_rows(read: Read) -> list[Row]:
+def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Runs of one network on two systems, and training entries of many teams."""
     entries = _dawnbench(read)
     steady = [run for run in entries if steadiness(run.epoch_s).steady]
     changing = [run for run in entries if not steadiness(run.epoch_s).steady]
     sets = {"Colab TPU and GPU": _koshian(read), STEADY: steady, CHANGING: changing}
-    cut = itertools.product(sets.items(), KNOWN)
-    return [row for (name, runs), k in cut for row in _of_set(name, runs, k)]
+    return [row for name, runs in sets.items() for row in rows_of(name, runs, watch)]
+
+
+def rows_of(name: str, runs: Sequence[Run], watch: Watch = unwatched) -> list[Row]:
+    """The whole runs of one data set, told from their first 2, 3, 5, 10 and 20 epochs."""
+    return [row for k in KNOWN for row in _after(name, runs, k, watch)]
 
 
 def groups_of_runs(read: Read) -> dict[str, list[Run]]:
@@ -62,18 +68,23 @@ def groups_of_runs(read: Read) -> dict[str, list[Run]]:
     return groups
 
 
-def _of_set(name: str, runs: Sequence[Run], k: int) -> list[Row]:
+def _after(name: str, runs: Sequence[Run], k: int, watch: Watch) -> list[Row]:
     longer = [run for run in runs if run.epoch_s.size > k]
     if not longer:
         return []
     refused = [not isinstance(_projected(run, k), Estimate) for run in longer]
-    told = {method: _told([ask(run, k) for run in longer]) for method, ask in METHODS.items()}
     asked = Asked(
         truth=np.array([run.total_s for run in longer]),
         curve=np.arange(len(longer)),
         answered=~np.array(refused),
     )
-    return scored((QUESTION, f"after {k} epochs", name), told, asked)
+    place = QUESTION, f"after {k} epochs", name
+    methods = {method: partial(_all, ask, longer, k) for method, ask in METHODS.items()}
+    return scored(place, told_by(methods, place, len(longer), watch), asked)
+
+
+def _all(ask: Callable[[Run, int], Total], runs: Sequence[Run], k: int) -> Told:
+    return _told([ask(run, k) for run in runs])
 
 
 def _told(totals: Sequence[Total]) -> Told:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from planner.backtest.cases import ends_and_middle
 from planner.backtest.rows import Asked, Row, Told, rounded, scored, with_means
 from planner.backtest.source import Curve, Read, curves_of
+from planner.backtest.watch import Watch, told_by, unwatched
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.estimate import Estimate, Floats
 from planner.goodput import product
@@ -55,17 +57,19 @@ class Choices:
     shown: Curve
 
 
-def regret_rows(read: Read) -> list[Row]:
+def regret_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Errors of the predicted times, and regrets, of every workload and method."""
     rows: list[Row] = []
     for choices in (c for target in TARGETS for c in all_choices(read, target)):
-        told = {OURS: _ours(choices), NAIVE: _naive(choices)}
+        place = QUESTION, f"time to target{choices.target}", choices.workload
+        methods = {OURS: partial(_ours, choices), NAIVE: partial(_naive, choices)}
+        told = told_by(methods, place, choices.time_s.size, watch)
         asked = Asked(
             truth=choices.time_s,
             curve=np.zeros(choices.time_s.size, dtype=np.int64),
             answered=np.isfinite(told[OURS].value),
         )
-        rows += scored((QUESTION, f"time to target{choices.target}", choices.workload), told, asked)
+        rows += scored(place, told, asked)
         rows += _regrets(choices, told)
     return with_means(rows, list(dict.fromkeys(row.data_set for row in rows)))
 
@@ -93,6 +97,7 @@ def _regret_row(name: tuple[str, str, str], truth: Floats, chosen: int) -> Row:
         method=name[1],
         data_set=name[2],
         curves=1,
+        asked=truth.size,
         points=truth.size,
         answered=1.0,
         median_error=regret,

@@ -23,12 +23,13 @@ UNREFUSED: Final = "ours, were nothing refused"
 class Row:
     """How wrong one method was about one task on one data set.
 
-    `curves` and `points` count what was scored: the points that the product answers, the same for
-    every method, and `answered` is their share of all that was asked [0..1]. Errors are
-    |predicted/measured - 1| over these points, every curve (sweep, workload or run) counting the
-    same however many points it has: `median_error`, `mean_error` and `p90_error`. `coverage` is
-    the share of points inside the nominal 90 % interval, `median_width` that interval's
-    (high - low)/value; NaN where the method has none.
+    `asked` counts the points that were asked about. `curves` and `points` count what was scored:
+    the points that the product answers, the same for every method, and `answered` is their share
+    of all that was asked [0..1]. Errors are |predicted/measured - 1| over these points, every curve
+    (sweep, workload or run) counting the same however many points it has: `median_error`,
+    `mean_error` and `p90_error`. `coverage` is the share of points inside the nominal 90 %
+    interval, `median_width` that interval's (high - low)/value; NaN where the method has none.
+    Where the product answers nothing it has a row without points, whose figures are NaN.
     """
 
     question: str
@@ -36,6 +37,7 @@ class Row:
     method: str
     data_set: str
     curves: int
+    asked: int
     points: int
     answered: float
     median_error: float
@@ -73,12 +75,13 @@ def scored(name: tuple[str, str, str], told: Mapping[str, Told], asked: Asked) -
     """A row per method; `name` is question, task and data set, `told` has ours first.
 
     Points that the product refuses make a row of their own, about ours, and so do all together.
+    Ours is there where it answers nothing too: that it does not is a figure.
     """
     ours, everywhere = next(iter(told.values())), np.ones(asked.truth.shape, dtype=np.bool_)
     rows = [_row(name, method, t, asked, asked.answered) for method, t in told.items()]
     rows.append(_row(name, REFUSED, ours, asked, ~asked.answered))
     rows.append(_row(name, UNREFUSED, ours, asked, everywhere))
-    return [r for r in rows if r.points]
+    return [r for i, r in enumerate(rows) if r.points or (i == 0 and r.asked)]
 
 
 def _row(
@@ -99,6 +102,7 @@ def _row(
         method=method,
         data_set=name[2],
         curves=int(np.unique(asked.curve[where]).size),
+        asked=asked.truth.size,
         points=int(where.sum()),
         answered=answered,
         median_error=_quantile(error, weight, 0.5),
@@ -109,29 +113,31 @@ def _row(
     )
 
 
-def mean_row(rows: Sequence[Row]) -> Row:
+def mean_row(rows: Sequence[Row], name: str = MEAN) -> Row:
     """The mean over data sets of rows of one task and method."""
-    first = rows[0]
-    means = {n: rounded(float(np.mean([getattr(r, n) for r in rows]))) for n in NUMBERS}
+    first, scored_on = rows[0], [r for r in rows if r.points]
+    means = {n: rounded(float(np.mean([getattr(r, n) for r in scored_on]))) for n in NUMBERS}
+    means["answered"] = rounded(float(np.mean([r.answered for r in rows])))
     return Row(
         question=first.question,
         task=first.task,
         method=first.method,
-        data_set=MEAN,
+        data_set=name,
         curves=sum(r.curves for r in rows),
+        asked=sum(r.asked for r in rows),
         points=sum(r.points for r in rows),
         **means,
     )
 
 
-def with_means(rows: Sequence[Row], data_sets: Sequence[str]) -> list[Row]:
-    """The rows and, for every task and method that has all these data sets, their mean."""
+def with_means(rows: Sequence[Row], data_sets: Sequence[str], name: str = MEAN) -> list[Row]:
+    """The rows and, for every task and method with answers on several of these, their mean."""
     found = list(rows)
     for task, method in dict.fromkeys((r.task, r.method) for r in rows):
         same = [r for r in rows if (r.task, r.method) == (task, method)]
         counted = [r for r in same if r.data_set in data_sets]
-        if len(counted) > 1 and method != REFUSED:
-            found.append(mean_row(counted))
+        if sum(r.points > 0 for r in counted) > 1 and method != REFUSED:
+            found.append(mean_row(counted, name))
     return found
 
 

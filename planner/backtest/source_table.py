@@ -42,7 +42,7 @@ PUBLIC_DATA: Final = (
         title="TPU-Benchmark (koshian2, 2018)",
         origin="github.com/koshian2/TPU-Benchmark at 8fed7dc7: raw results and summary table",
         licence="MIT",
-        holds="every epoch of 95 runs of 20 epochs: a 103M WideResNet on Colab's GPU and TPU; "
+        holds="every epoch of 60 runs of 20 epochs: a 103M WideResNet on Colab's GPU and TPU; "
         "which devices these were is an assumption",
         data_sets=("Colab TPU", "Colab GPU", "Colab TPU and GPU"),
         questions=(batch.QUESTION, epochs.QUESTION),

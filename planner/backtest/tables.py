@@ -17,30 +17,39 @@ from planner.backtest import (
     regret,
     unmeasured,
 )
+from planner.backtest.origin import Origin
 from planner.backtest.rows import REFUSED, UNREFUSED, Row
+from planner.backtest.source_table import PUBLIC_DATA
 from planner.backtest.targets import TARGETS, Target
 
 INTRODUCTION: Final = (
-    "Public measurements, half of them hidden, asked of what ships and of what others use. Made "
-    "by `python -m planner backtest ../shared/datasets`; the same figures are in "
-    "`data/accuracy.parquet`. The data are not part of this project; where each set comes from is "
-    "said with it.",
+    "{data}, half of them hidden, asked of what ships and of what others use. Made by `python -m "
+    "planner backtest {folder}`; the same figures are in `data/accuracy.parquet`, and how long "
+    "each method took in [accuracy-seconds.md](accuracy-seconds.md), which is another every time. "
+    "{about}",
     "Error is |predicted/measured - 1|. Every curve (a sweep over the batch, a workload, a run) "
     "counts the same, however many points it has; a mean over data sets counts every set the same. "
-    "All methods are scored on the points that the product answers, and `answered` is their share: "
+    "All methods are scored on the points that the product answers, and `answered` is their share "
+    "(0 % where it answers none, as on a link that no run crossed): "
     '"ours, where it refuses" is what our form would have said about the others, "ours, were '
     'nothing refused" about all. An interval says 90 %; `held` is the share of hidden points '
     "inside, `wide` the median of (high - low)/value. Methods without an interval were published "
     "without one. The constants behind all this, and what other data would choose, stand in "
     "[constants.md](constants.md).",
 )
+PUBLIC: Final = "The data are not part of this project; where each set comes from is said with it."
+PARTIAL: Final = "Of the public data sets these are missing: {missing}."
+OWN: Final = (
+    "What is hidden was measured on the same systems as what is shown: how the product does on "
+    "these measurements, not how it does elsewhere."
+)
 WANTED: Final = (
     "{count} figures beside what is wanted of them: {reached} are reached, {missed} missed. The "
     "limits are those of the project's specification, most of them figures of a prototype on "
     "fuller copies of the same data, and on devices to be no worse than the best other method on "
     "the same points. Added after the figures were seen, with the limit of the line they belong "
-    'to: "were nothing refused", "changing later on", after 10 and 20 epochs, the check on Sia, '
-    "targets 1 and 0.75; and that a regret wanted to be 0 % is one below 0.5 %."
+    'to: "were nothing refused" (both), "changing later on", after 10 and 20 epochs, the check on '
+    "Sia, targets 1 and 0.75; and that a regret wanted to be 0 % is one below 0.5 %."
 )
 ABOUT: Final[Mapping[str, tuple[str, str]]] = {
     batch.QUESTION: (
@@ -60,9 +69,13 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
     devices.QUESTION: (
         "Step time on more devices than were measured",
         "Clusters of Pollux and Sia, and published tables (TensorFlow 2017, ElasticFlow, OneFlow's "
-        "DLPerf). Ernest (NSDI 2016) and AdaptDL (OSDI 2021) are our own code of their published "
-        "forms and fits. The share by which growth fades was chosen on the four clusters; without "
-        "any one of them the others choose the same or 0.9. A fifth cluster (Sia's V100), measured "
+        "DLPerf). Of the tables, nothing is answered on 9 to 16 and 20 to 64 devices from at most "
+        "4 (0 %): all those runs crossed from node to node, which no run on 4 devices had, and "
+        "nothing else tells what that link costs; none of TensorFlow's systems was measured on "
+        "both. From at most 16, two nodes are known. Ernest (NSDI 2016) and AdaptDL (OSDI 2021) "
+        "are our own code of their published forms and fits. The share by which growth "
+        "fades was chosen on the four clusters; without any one of them the others choose the "
+        "same or 0.9. A fifth cluster (Sia's V100), measured "
         "before the project and not in the data here, defeated every form beyond 8 devices: 22 to "
         "41 % off at 9 to 16, and our interval held 48 %.",
     ),
@@ -103,36 +116,67 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def accuracy_page(rows: Sequence[Row]) -> str:
-    """The whole page."""
-    parts = ["# How wrong are we?\n", *(_paragraph(text) for text in INTRODUCTION)]
-    parts += ["## In short\n", *_summary(rows), ""]
+def accuracy_page(rows: Sequence[Row], origin: Origin) -> str:
+    """The whole page; texts that tell figures of the public data only where all of it was there."""
+    parts = ["# How wrong are we?\n", *(_paragraph(text) for text in _introduction(origin))]
+    if any(target.measured(rows) is not None for target in TARGETS):
+        parts += ["## In short\n", *_summary(rows, origin), ""]
     for question in dict.fromkeys(r.question for r in rows):
         mine = [r for r in rows if r.question == question]
         title, text = ABOUT[question]
-        parts += [f"## {title}\n", _paragraph(text)]
+        parts += [f"## {title}\n", *_about(text, question, mine, origin)]
         for task in dict.fromkeys(r.task for r in mine):
             parts += _task(task, [r for r in mine if r.task == task])
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _about(text: str, question: str, rows: Sequence[Row], origin: Origin) -> list[str]:
+    """What is told of a question's data; of some of the public data only where they are from."""
+    names = {r.data_set for r in rows}
+    sources = [
+        f"{one.title}: {one.origin}. Licence: {one.licence}."
+        for one in PUBLIC_DATA
+        if question in one.questions and names & set(one.data_sets)
+    ]
+    told = text if origin.whole else " ".join(sources)
+    return [_paragraph(told)] if told else []
+
+
+def _introduction(origin: Origin) -> tuple[str, ...]:
+    first, *others = INTRODUCTION
+    about = [PUBLIC] if origin.public else []
+    about += [PARTIAL.format(missing="; ".join(origin.missing))] if _partial(origin) else []
+    about += [OWN] if origin.result_sets else []
+    kinds = ["Public measurements"] if origin.public else []
+    kinds += ["measurements of result sets"] if origin.result_sets else []
+    data = " and ".join(kinds)
+    told = first.format(
+        data=f"{data[:1].upper()}{data[1:]}", folder=origin.folder, about=" ".join(about)
+    )
+    return told, *others
+
+
+def _partial(origin: Origin) -> bool:
+    return origin.public and bool(origin.missing)
 
 
 def _paragraph(text: str) -> str:
     return textwrap.fill(text, 100) + "\n"
 
 
-def _summary(rows: Sequence[Row]) -> list[str]:
+def _summary(rows: Sequence[Row], origin: Origin) -> list[str]:
     found = [(t, value) for t in TARGETS if (value := t.measured(rows)) is not None]
     missed = sum(not target.reached(rows) for target, _ in found)
     return [
         _paragraph(WANTED.format(count=len(found), reached=len(found) - missed, missed=missed)),
         "| what | wanted | measured | |",
         "|---|---|---|---|",
-        *(_target_line(target, value, rows) for target, value in found),
+        *(_target_line(target, value, rows, told=origin.whole) for target, value in found),
     ]
 
 
-def _target_line(target: Target, value: float, rows: Sequence[Row]) -> str:
-    missed = f"**missed**: {target.why}" if target.why else "**missed**"
+def _target_line(target: Target, value: float, rows: Sequence[Row], *, told: bool) -> str:
+    missed = f"**missed**: {target.why}" if target.why and told else "**missed**"
     verdict = "reached" if target.reached(rows) else missed
     return f"| {target.what} | {target.wanted(rows)} | {100 * value:.3g} % | {verdict} |"
 
@@ -145,12 +189,13 @@ def _task(task: str, rows: Sequence[Row]) -> list[str]:
     if task.startswith("regret"):
         return [f"### {task.capitalize()}\n", *_table(methods, sets, cells, "%", _regret), ""]
     bounded = [m for m in methods if any(not np.isnan(r.coverage) for r in rows if r.method == m)]
+    held = _table(bounded, sets, cells, "held, % / wide, %", _interval) if bounded else []
     return [
         f"### {task.capitalize()}\n",
         *_table(methods, sets, cells, "median / mean / p90 error, %", _errors, sizes=True),
         "",
-        *_table(bounded, sets, cells, "held, % / wide, %", _interval),
-        "",
+        *held,
+        *([""] if held else []),
     ]
 
 
@@ -174,16 +219,22 @@ def _table(
 
 
 def _sizes(row: Row | None) -> str:
+    if row and not row.points:
+        return f"none of {row.asked} (0 %)"
     return f"{row.curves}, {row.points} ({_percent(row.answered)} %)" if row else ""
 
 
 def _errors(row: Row) -> str:
+    if not row.points:
+        return "no answer"
     told = " / ".join(_percent(e) for e in (row.median_error, row.mean_error, row.p90_error))
     alone = row.method in {REFUSED, UNREFUSED}
     return f"{told} ({row.points} points)" if alone else told
 
 
 def _interval(row: Row) -> str:
+    if not row.points:
+        return "no answer"
     if np.isnan(row.coverage):
         return "none"
     return f"{_percent(row.coverage)} / {_percent(row.median_width)}"

@@ -10,12 +10,14 @@ import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from planner.backtest.rows import Asked, Row, Told, scored
 from planner.backtest.source import Read
+from planner.backtest.watch import Watch, told_by, unwatched
 from planner.estimate import LEVEL, Floats
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ class Table:
         return fit_library(workload, precision, card, speed, self.sheets)
 
 
-def unmeasured_rows(read: Read) -> list[Row]:
+def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """What is known, from the least to the most; nothing where planner.transfer is not there."""
     try:
         import planner.transfer  # noqa: F401 - an optional part
@@ -87,21 +89,27 @@ def unmeasured_rows(read: Read) -> list[Row]:
     if not table.runs:
         return []
     full = table.library()
-    return [row for task, cells in _tasks(table, full) for row in _of_task(task, list(cells))]
+    return [
+        row for task, cells in _tasks(table, full) for row in _of_task(task, list(cells), watch)
+    ]
 
 
-def _of_task(task: str, cells: Sequence[Cell]) -> list[Row]:
-    told = {"ours: the ladder": _told([_ladder(c) for c in cells])}
-    told |= {
-        name: _told([_by_sheet(c, np.array(powers)) for c in cells])
-        for name, powers in RATIOS.items()
-    }
+def _of_task(task: str, cells: Sequence[Cell], watch: Watch) -> list[Row]:
+    place = QUESTION, task, DATA_SET
+    answers: dict[str, Callable[[Cell], tuple[float, float]]] = {"ours: the ladder": _ladder}
+    answers |= {n: partial(_by_sheet, powers=np.array(p)) for n, p in RATIOS.items()}
+    methods = {name: partial(_all, ask, cells) for name, ask in answers.items()}
+    told = told_by(methods, place, len(cells), watch)
     asked = Asked(
         truth=np.array([c.truth for c in cells]),
         curve=np.arange(len(cells)),  # every cell counts the same
         answered=np.isfinite(told["ours: the ladder"].value),
     )
-    return scored((QUESTION, task, DATA_SET), told, asked)
+    return scored(place, told, asked)
+
+
+def _all(ask: Callable[[Cell], tuple[float, float]], cells: Sequence[Cell]) -> Told:
+    return _told([ask(cell) for cell in cells])
 
 
 def _told(answers: Sequence[tuple[float, float]]) -> Told:

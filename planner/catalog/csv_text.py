@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 
 from planner.catalog.records import Origin
 from planner.catalog.rows import (
@@ -30,7 +31,12 @@ class FileError(ValueError):
 
 
 def parse_csv(
-    table: TableName, content: bytes, *, file: str = "", origin: Origin = "yours"
+    table: TableName,
+    content: bytes,
+    *,
+    file: str = "",
+    origin: Origin = "yours",
+    today: date | None = None,
 ) -> Parsed:
     """Rows of a CSV file (UTF-8, commas, a header of column names) as records and problems.
 
@@ -39,6 +45,7 @@ def parse_csv(
         content: the whole file.
         file: what messages call it, by default the table's own name.
         origin: who the rows are from.
+        today: dates that are later by more than a day are refused; None lets all pass.
     """
     name = file or f"{table}.csv"
     try:
@@ -53,7 +60,7 @@ def parse_csv(
         told = f"has columns that mean nothing here: {_listed(others)}. Known are {known}."
         whole.append(Problem(file=name, row=None, column="", message=told))
     rows = list(_rows(name, header, lines, whole))
-    parsed = parse_rows(table, rows, file=name, origin=origin)
+    parsed = parse_rows(table, rows, file=name, origin=origin, today=today)
     return replace(parsed, problems=(*whole, *parsed.problems))
 
 

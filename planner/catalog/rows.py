@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -60,6 +60,7 @@ def parse_rows(
     *,
     file: str = "",
     origin: Origin = "shipped",
+    today: date | None = None,
 ) -> Parsed:
     """Sound rows as records, and everything wrong with the others.
 
@@ -68,6 +69,7 @@ def parse_rows(
         rows: row number and cells by column name; columns that are missing are empty.
         file: what messages call the file, by default the table's own name.
         origin: who the rows are from.
+        today: dates that are later by more than a day are refused; None lets all pass.
     """
     name = file or f"{table}.csv"
     entries: dict[str, tuple[int, Entry]] = {}
@@ -75,7 +77,8 @@ def parse_rows(
     for row, cells in rows:
         values, wrong = _values(table, row, cells, name)
         wrong = wrong or [
-            Problem(file=name, row=row, column=c, message=m) for c, m in _between(table, values)
+            Problem(file=name, row=row, column=c, message=m)
+            for c, m in (*_between(table, values), *_from_the_future(values, today))
         ]
         if wrong:
             problems += wrong
@@ -144,6 +147,17 @@ def _between(table: TableName, values: Mapping[str, Any]) -> list[tuple[str, str
     if table == "electricity" and numbers == (None, None):
         found.append(("price_usd_per_kwh", "and carbon_kg_per_kwh are empty. Give one of them."))
     return found
+
+
+def _from_the_future(values: Mapping[str, Any], today: date | None) -> list[tuple[str, str]]:
+    """Dates on which nobody can have read anything yet; a day is left for time zones."""
+    if today is None:
+        return []
+    return [
+        (name, f"is {value}, after today, {today}. Say the day on which it was read.")
+        for name, value in values.items()
+        if name.endswith("as_of") and value is not None and value > today + timedelta(days=1)
+    ]
 
 
 def _accelerator(values: Mapping[str, Any], origin: Origin) -> Accelerator:

@@ -61,6 +61,10 @@ def run_report(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.out.suffix.lower() not in KINDS:
         raise words.WrongWordsError(f"--out is {arguments.out.name}. Name a .html or a .pdf file.")
+    if not arguments.out.absolute().parent.is_dir():
+        raise words.WrongWordsError(
+            f"--out: there is no folder {arguments.out.parent}. Make it, or name another place."
+        )
     page = urlsplit(arguments.link or "").path.strip("/").rsplit("/", 1)[-1]
     if page in OTHER_PAGES:
         raise words.WrongWordsError(
@@ -69,12 +73,13 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _page(found: CompareAnswer, arguments: argparse.Namespace) -> str:
-    logo = None if arguments.logo is None else _logo(arguments.logo)
+    logo, now = None if arguments.logo is None else _logo(arguments.logo), datetime.now(UTC)
     try:
         return compare_page(
             found.answered,
             link=_live(arguments.link, found.query),
-            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            made=f"{now:%Y-%m-%d %H:%M} UTC",
+            begins=now,
             display=found.display,
             company=arguments.company,
             logo=logo,

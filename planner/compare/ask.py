@@ -7,14 +7,17 @@ of them give the same numbers, none of them reckons anything itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from planner.catalog import Catalog, Tariff, tariff_of
+from planner.catalog import Catalog, tariff_of
 from planner.compare.assumptions import Assumptions, problems_of
 from planner.compare.candidates import Shop, candidates_of, usual
+from planner.compare.electricity import Electricity, doubted, with_electricity
 from planner.compare.entries import Entry, entry_of
+from planner.compare.left_out import left_out
+from planner.compare.naming import with_names
 from planner.compare.reckon import Comparison, Question, Wanted, compare
 from planner.compare.records import Candidate, Goal, Job
 from planner.compare.times import Known, OwnTarget
@@ -52,6 +55,7 @@ class Asked:
 
     `epochs` None asks for the target of the facts. `entries` are hand-made options in the words of
     `planner.compare.entries`. `country` (code or name) sets the price and carbon of electricity.
+    `usd_per` are US dollars for one unit of another currency, for offers in it.
     """
 
     epochs: int | None = EPOCHS
@@ -60,6 +64,7 @@ class Asked:
     wanted: Wanted = field(default_factory=Wanted)
     assumed: Assumptions = field(default_factory=Assumptions)
     country: str = ""
+    usd_per: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +85,11 @@ def answered(asked: Asked, facts: Facts, today: date) -> Answered:
         facts: what is known.
         today: to tell old prices from fresh ones.
     """
-    assumed, problems = assumptions_of(asked, facts.catalog)
+    assumed, electricity, problems = assumptions_of(asked, facts.catalog, today)
     entries, wrong = _entries(asked.entries, facts.catalog)
-    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today)
-    every = candidates_of(facts.job, shop, entries)
+    rates = dict(asked.usd_per)
+    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=rates)
+    every = doubted(candidates_of(facts.job, shop, entries), assumed, electricity)
     chosen, gone = _chosen(asked.options, every, facts.job)
     found = [c for c in every if c.id in chosen]
     told = (*problems, *wrong, *gone)
@@ -97,9 +103,11 @@ def answered(asked: Asked, facts: Facts, today: date) -> Answered:
         known=Known(library=facts.library, own_targets=_own_targets(facts)),
         assumed=assumed,
         wanted=asked.wanted,
+        electricity=electricity,
+        notes=left_out(facts.catalog, rates),
     )
     return Answered(
-        comparison=compare(question, found),
+        comparison=with_names(compare(question, found), facts.catalog),
         candidates=tuple(every),
         chosen=tuple(chosen),
         problems=told,
@@ -120,25 +128,18 @@ def goal_of(asked: Asked, facts: Facts) -> Goal:
     return Goal(words=words, optimizer=optimizer, samples=known, batch=batch)
 
 
-def assumptions_of(asked: Asked, catalog: Catalog) -> tuple[Assumptions, list[str]]:
+def assumptions_of(
+    asked: Asked, catalog: Catalog, today: date
+) -> tuple[Assumptions, Electricity | None, list[str]]:
     """The assumptions with the country's electricity; defaults where they are impossible."""
     problems = problems_of(asked.assumed)
     assumed = Assumptions() if problems else asked.assumed
     if not asked.country:
-        return assumed, problems
+        return assumed, None, problems
     tariff = tariff_of(catalog, asked.country)
     if tariff is None:
-        return assumed, [*problems, f"No electricity of {asked.country[:60]!r} is known."]
-    return _with_electricity(assumed, tariff), problems
-
-
-def _with_electricity(assumed: Assumptions, tariff: Tariff) -> Assumptions:
-    price, carbon = tariff.price_usd_per_kwh, tariff.carbon_kg_per_kwh
-    return replace(
-        assumed,
-        tariff_usd_per_kwh=assumed.tariff_usd_per_kwh if price is None else price,
-        kg_co2_per_kwh=assumed.kg_co2_per_kwh if carbon is None else carbon,
-    )
+        return assumed, None, [*problems, f"No electricity of {asked.country[:60]!r} is known."]
+    return (*with_electricity(assumed, tariff, today), problems)
 
 
 def _entries(texts: Sequence[str], catalog: Catalog) -> tuple[list[Entry], list[str]]:

@@ -21,9 +21,12 @@ class Assumptions:
     tariff_usd_per_kwh, kg_co2_per_kwh: of the electricity; CO2 None where it is not known.
     pue: power of the building over that of the machine.
     host_watts_share: host, fans and drives, as a share of the accelerators' board power.
+    idle_watts_share: drawn while a bought machine waits, as a share of what it draws at work.
     host_price_share: host, network, tax and installation, as a share of the accelerators' price.
     life_years, residual_share, rate_of_capital: of a bought machine.
     upkeep_share: staff, space and repair a year, as a share of the accelerators' price.
+    setup_usd: what every run on a rented machine costs before it starts [USD/run].
+    minimum_s: the least that is billed for a run [s].
     startup_s: from the first billed second of a rented machine until work begins.
     egress_usd: what it costs to bring the results of a run home.
     interruptions_per_hour, lost_work_s, restart_s: of spot instances.
@@ -37,11 +40,14 @@ class Assumptions:
     kg_co2_per_kwh: float | None = None
     pue: float = 1.3
     host_watts_share: float = 0.3
+    idle_watts_share: float = 0.15
     host_price_share: float = 0.3
     life_years: float = 4.0
     residual_share: float = 0.1
     rate_of_capital: float = 0.06
     upkeep_share: float = 0.05
+    setup_usd: float = 0.0
+    minimum_s: float = 60.0
     startup_s: float = 300.0
     egress_usd: float = 0.0
     interruptions_per_hour: float = 0.05
@@ -103,6 +109,13 @@ TOLD: Final[Mapping[str, Told]] = MappingProxyType(
             most=5.0,
             why="a DGX H100 draws 10.2 kW at most with 5.6 kW of accelerators, less under load",
         ),
+        "idle_watts_share": Told(
+            words="Power of a bought machine that waits",
+            unit="share of that at work",
+            least=0.0,
+            most=1.0,
+            why="cards wait at about a tenth, hosts at a third; 0 is switched off",
+        ),
         "host_price_share": Told(
             words="Host, network, tax",
             unit="share of the accelerators' price",
@@ -133,6 +146,14 @@ TOLD: Final[Mapping[str, Told]] = MappingProxyType(
             least=0.0,
             most=5.0,
             why="a maintenance contract; staff of your own costs more",
+        ),
+        "setup_usd": Told(
+            words="Set-up of a rented run", unit="USD/run", least=0.0, most=1e6,
+            why="images and data are there",
+        ),
+        "minimum_s": Told(
+            words="Least time that is billed", unit="s", least=0.0, most=2678400.0,
+            why="a minute at many clouds",
         ),
         "startup_s": Told(
             words="Start of a rented machine", unit="s", least=0.0, most=86400.0, why="image, data"

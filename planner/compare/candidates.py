@@ -16,9 +16,10 @@ from planner.catalog import Accelerator, Catalog, Offer, is_stale
 from planner.compare.assumptions import Assumptions
 from planner.compare.entries import Entry, entry_text
 from planner.compare.memory import fit_of
+from planner.compare.placing import machines_for
 from planner.compare.records import Candidate, Hardware, Job
 from planner.compare.sheets import peak_of
-from planner.cost import Owned, Range, Rental, likely
+from planner.cost import HOURS_PER_MONTH, Owned, Range, Rental, likely
 from planner.how_long import Option as MeasuredRun
 from planner.slugs import slug
 
@@ -84,39 +85,68 @@ def best_runs(job: Job) -> dict[str, tuple[Hardware, MeasuredRun]]:
 
 
 def usual(candidates: Iterable[Candidate], job: Job, most: int = BEGIN_WITH) -> list[str]:
-    """Ids to begin with: where it was measured, then the most peak FLOP/s for the money.
+    """Ids to begin with: own entries, where it was measured, then most peak FLOP/s for the money.
 
-    What can be rented stands for what is there already; of several prices for one accelerator the
-    lowest fresh one counts, none that may be taken away, and no more of them than it takes for the
-    job to fit. One of the others is bought, so that the question arises.
+    All own entries come, further ones up to `most` in all. What can be rented stands for what is
+    there already; of several prices for one accelerator the lowest fresh one counts, none that may
+    be taken away, and no more of them than it takes for the job to fit; where it fits on none,
+    those with the most memory. One it fits on is bought, so that the question arises.
     """
     every = list(candidates)
-    mine = [c for c in every if c.run is not None or c.source == OWN_ENTRY]
-    measured = _one_per_system(mine)
-    paid = [c for c in measured if c.way != "own" or c.source == OWN_ENTRY]
-    chosen = (paid or measured)[: most // 2]
-    ids = {c.id for c in mine}
-    rest = [c for c in every if c.id not in ids and not _spot(c) and _fits(c, job)]
-    rest = [c for c in rest if _price_of_peak(c, job.precision) < math.inf] or rest
-    rest.sort(key=lambda c: (c.stale, c.hardware.count, _price_of_peak(c, job.precision)))
-    bought = [c for c in rest if c.way == "buy"][:1]
+    entered = [c for c in every if c.source == OWN_ENTRY]
+    mine = [c for c in every if c.run is not None and c.source != OWN_ENTRY]
+    there = {c.run.run.system for c in entered if c.run}
+    measured = [c for c in _one_per_system(mine) if c.run and c.run.run.system not in there]
+    paid = [c for c in measured if c.way != "own"]
+    chosen = entered + (paid or measured)[: max(most // 2 - len(entered), 0)]
+    ids = {c.id for c in (*entered, *mine)}
+    rest = _begin_with([c for c in every if c.id not in ids and not _spot(c)], job)
+    room = max(most - len(chosen), 0)
+    bought = [c for c in rest if c.way == "buy" and _fits(c, job)][: min(room, 1)]
     rented = _distinct([c for c in rest if c.way == "rent"])
-    chosen += rented[: most - len(chosen) - len(bought)] + bought
+    chosen += rented[: room - len(bought)] + bought
     return [c.id for c in chosen]
 
 
+def _begin_with(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
+    """Those it fits on, the cheapest peak first; where it fits on none, the most memory first."""
+    reckoned = [c for c in rest if _price_of_peak(c, job.precision) < math.inf]
+    reckoned = reckoned or [c for c in rest if not _processor(c)]
+    fitting = [c for c in reckoned if _fits(c, job)]
+    price = {c.id: _price_of_peak(c, job.precision) for c in reckoned}
+    if fitting:
+        return sorted(fitting, key=lambda c: (c.stale, c.hardware.count, price[c.id]))
+    return sorted(reckoned, key=lambda c: (-_memory(c), price[c.id]))
+
+
+def _processor(one: Candidate) -> bool:
+    return one.hardware.accelerator is not None and one.hardware.accelerator.kind == "cpu"
+
+
+def _memory(one: Candidate) -> float:
+    """Memory of all its accelerators [bytes], 0 where not known."""
+    card = one.hardware.accelerator
+    return (card.memory_bytes or 0.0) * one.hardware.count if card else 0.0
+
+
 def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | None) -> Rental:
-    """A price per hour [USD] with what is assumed about renting; spot ones are interrupted."""
+    """A price per hour [USD] with what is assumed about renting.
+
+    Spot ones are interrupted; what is reserved is paid for all hours of every month.
+    """
     spot = offer is not None and offer.terms == "spot"
     increment = offer.billing_increment_s if offer else None
     return Rental(
         price_per_hour=_around(price, doubt, f"rental price, {offer.id}" if offer else ""),
         billing_increment_s=1.0 if increment is None else increment,
+        minimum_s=assumed.minimum_s,
+        setup_usd=assumed.setup_usd,
         startup_s=assumed.startup_s,
         egress_usd=assumed.egress_usd,
         interruptions_per_hour=assumed.interruptions_per_hour if spot else 0.0,
         lost_work_s=assumed.lost_work_s if spot else 0.0,
         restart_s=assumed.restart_s if spot else 0.0,
+        committed_hours_per_month=HOURS_PER_MONTH if _committed_for(offer) else 0.0,
     )
 
 
@@ -128,6 +158,7 @@ def machine_of(hardware: Hardware, price: float, assumed: Assumptions, doubt: fl
         price_usd=_around(price, doubt, ""),
         life_years=_around(assumed.life_years, far, "life of a machine"),
         power_watts=watts,
+        idle_watts=watts * assumed.idle_watts_share,
         tariff_usd_per_kwh=_around(assumed.tariff_usd_per_kwh, far, "electricity"),
         overhead_share=assumed.host_price_share,
         residual_share=assumed.residual_share,
@@ -177,6 +208,8 @@ def _rented(
     doubt = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
     price = offer.price_per_hour * rate
     terms = "" if offer.terms == "on demand" else f", {offer.terms}"
+    years = _committed_for(offer)
+    paid = f", paid all month for {years}" if years else ""
     return Candidate(
         id=f"rent-{slug(offer.id)}",
         label=f"Rent {hardware.label} ({offer.provider}{terms})",
@@ -185,14 +218,14 @@ def _rented(
         run=_measured_there(hardware, best),
         offer=offer,
         rental=rental_of(price, shop.assumed, doubt, offer),
-        price=f"{price:,.2f} USD/h, {offer.as_of:%b %Y}",
+        price=f"{price:,.2f} USD/h{paid}, {offer.as_of:%b %Y}",
         stale=stale,
         source=offer.source_url,
     )
 
 
 def _bought(accelerator: Accelerator, count: int, shop: Shop, best: Best) -> Candidate:
-    hardware = _hardware(accelerator, count)
+    hardware = _hardware(accelerator, count, machines_for(accelerator, count))
     as_of, price = accelerator.list_price_as_of, (accelerator.list_price_usd or 0.0) * count
     stale = as_of is None or is_stale(as_of, shop.today)
     doubt = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
@@ -210,7 +243,7 @@ def _bought(accelerator: Accelerator, count: int, shop: Shop, best: Best) -> Can
 
 
 def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
-    hardware = _hardware(accelerator, entry.count)
+    hardware = _hardware(accelerator, entry.count, machines_for(accelerator, entry.count))
     each = accelerator.list_price_usd if entry.price is None else entry.price
     rental = owned = None
     price = "electricity only"
@@ -241,8 +274,16 @@ def _around(value: float, doubt: float, name: str) -> float | Range:
     return Range(value * (1.0 - doubt), value, value * (1.0 + doubt), name)
 
 
-def _hardware(accelerator: Accelerator, count: int) -> Hardware:
-    return Hardware(label=f"{count} x {accelerator.name}", accelerator=accelerator, count=count)
+def _committed_for(offer: Offer | None) -> str:
+    """How long a reserved offer is paid for: '3 years'; "" where only used hours are paid."""
+    terms = offer.terms if offer else ""
+    return terms.removeprefix("reserved ") if terms.startswith("reserved ") else ""
+
+
+def _hardware(accelerator: Accelerator, count: int, nodes: int = 1) -> Hardware:
+    return Hardware(
+        label=f"{count} x {accelerator.name}", accelerator=accelerator, count=count, nodes=nodes
+    )
 
 
 def _measured_there(hardware: Hardware, best: Best) -> MeasuredRun | None:

@@ -2,8 +2,8 @@
 
 The scaling efficiency of data parallelism at a fixed batch per device (weak scaling):
 
-    ln e = -NODE_LOSS*log2(count)          +- NODE_SD*log2(count)      on one node
-    ln e = -NODES_LOSS*(1 + log2(count))   +- NODES_SD                 on several
+    ln e = -NODE_LOSS*log2(devices)          +- NODE_SD*log2(devices)    on one node
+    ln e = -NODES_LOSS*(1 + log2(devices))   +- NODES_SD                 on several
 
     constant     value  meaning
     NODE_LOSS    0.10   lost for every doubling, mean of eight clusters, 2 to 8 devices
@@ -31,9 +31,15 @@ NODES_SD: Final = 0.45
 SPREAD_DOF: Final = 5.0
 
 
-def efficiency(count: int, nodes: int, level: float = LEVEL) -> Estimate:
-    """Scaling efficiency nobody measured, at a fixed batch per device [share of perfect]."""
-    octaves = math.log2(max(count, 1))
+def efficiency(devices: int, nodes: int, level: float = LEVEL) -> Estimate:
+    """Scaling efficiency nobody measured, at a fixed batch per device [share of perfect].
+
+    Args:
+        devices: on all nodes; a module that holds two counts twice.
+        nodes: machines they are spread over.
+        level: coverage of the interval [share].
+    """
+    octaves = math.log2(max(devices, 1))
     loss, sd = NODE_LOSS * octaves, NODE_SD * octaves
     if nodes > 1:
         loss, sd = NODES_LOSS * (1.0 + octaves), NODES_SD
@@ -49,6 +55,9 @@ def efficiency(count: int, nodes: int, level: float = LEVEL) -> Estimate:
 
 
 def per_accelerator(samples_per_s: float, hardware: Hardware) -> float:
-    """What one accelerator would reach alone [samples/s], from what all of them did together."""
-    spread = efficiency(hardware.count, hardware.nodes)
+    """An accelerator's part of what all did together, without the loss between devices [samples/s].
+
+    A module of several devices alone has that loss too: `efficiency` of its devices.
+    """
+    spread = efficiency(hardware.devices, hardware.nodes)
     return samples_per_s / (hardware.count * float(spread.value))

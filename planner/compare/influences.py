@@ -15,7 +15,7 @@ import numpy as np
 from planner.compare.reckon import Comparison, Row, cost_draws
 from planner.compare.records import Candidate
 from planner.cost import Influence, Owned, Rental, draw_amount, ranges_of, sensitivity
-from planner.estimate import Floats
+from planner.estimate import Floats, Refusal
 
 MOST_BARS: Final = 8
 
@@ -63,8 +63,8 @@ def _inputs(pair: Sequence[Row]) -> dict[str, Floats]:
     """Draws of all that is uncertain about the candidates, by the names people know them by."""
     found: dict[str, Floats] = {}
     for row in pair:
-        if row.drawn is not None and np.ptp(row.drawn.work_s) > 0.0:
-            found[_time_name(row)] = row.drawn.work_s
+        parts = {} if row.drawn is None else row.drawn.parts
+        found |= {name: draws for name, draws in parts.items() if np.ptp(draws) > 0.0}
         record = _record(row.candidate)
         for name, amount in ({} if record is None else ranges_of(record)).items():
             key = f"{row.candidate.id}.{name}"
@@ -77,9 +77,7 @@ def _inputs(pair: Sequence[Row]) -> dict[str, Floats]:
 def _cost_with(row: Row, drawn: Mapping[str, Floats], told: Comparison) -> Floats:
     """Cost of a run with what is uncertain taken from `drawn`, other draws at their middle."""
     record, one = _record(row.candidate), row.candidate
-    work = drawn.get(_time_name(row))
-    if work is None:
-        work = np.full(1, np.median(row.drawn.work_s) if row.drawn else np.nan)
+    work = _work_with(row, drawn)
     ranges = {} if record is None else ranges_of(record)
     known: dict[str, Any] = {
         name: drawn[key]
@@ -100,9 +98,15 @@ def _record(one: Candidate) -> Rental | Owned | None:
     return one.rental if one.rental is not None else one.owned
 
 
-def _time_name(row: Row) -> str:
-    run = row.candidate.run
-    return f"Time on {run.run.system if run else row.candidate.hardware.label}"
+def _work_with(row: Row, drawn: Mapping[str, Floats]) -> Floats:
+    """The work [s] with its doubts taken from `drawn`, each a factor around 1."""
+    total = row.timed.total
+    if row.drawn is None or isinstance(total, Refusal):
+        return np.full(1, np.nan)
+    work = np.full(1, float(total.value))
+    for name in row.drawn.parts:
+        work = work * drawn.get(name, np.ones(1))
+    return work
 
 
 _NAMES: Final[Mapping[str, str]] = {

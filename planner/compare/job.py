@@ -58,6 +58,7 @@ def job_described(told: Described) -> Job:
         samples_per_epoch=told.samples_per_epoch,
         params=told.params,
         train_flops_per_sample=flops,
+        tokens_per_sample=told.tokens_per_sample if told.tokens_per_sample > 1.0 else None,
         optimizer=told.optimizer,
         batch=told.batch,
     )
@@ -108,13 +109,13 @@ def _there(catalog: Catalog, row: Mapping[str, Any], measured: MeasuredRun) -> H
 
 
 def _memory(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> set[tuple[float, float]]:
-    """Samples on one accelerator and bytes there; the memory of a host's processes is not that."""
+    """Samples on one device and bytes there; the memory of a host's processes is not that."""
     found = set()
     for row in rows:
         method = str(row.get("peak_memory_method") or "")
         if row["peak_memory_bytes"] and row["global_batch_size"] and "resident" not in method:
-            count = placed(catalog, row).count
-            found.add((row["global_batch_size"] / count, float(row["peak_memory_bytes"])))
+            devices = placed(catalog, row).devices
+            found.add((row["global_batch_size"] / devices, float(row["peak_memory_bytes"])))
     return found
 
 

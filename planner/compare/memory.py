@@ -1,11 +1,12 @@
-"""Does the job fit into an accelerator's memory, and what to do where it does not?
+"""Does the job fit into a device's memory, and what to do where it does not?
 
-    bytes on one accelerator = a + c * (samples on it)          fitted where it was measured
+    bytes on one device = a + c * (samples on it)               fitted where it was measured
     bytes >= params * bytes_per_parameter                       where it was not
 
-Parameters, gradients and optimiser state stay on every accelerator under data parallelism; what
-grows with the batch (activations) is not known from the parameters. So what was only described can
-be refused, never promised. Bytes per parameter: 4 for float32 weights, 4 for their gradients, 4
+A module that holds several devices (K80, MI250, a chip of TPU v3) has so many memories: none sees
+the others'. Parameters, gradients and optimiser state stay on every device under data parallelism;
+what grows with the batch (activations) is not known from the parameters. So what was only described
+can be refused, never promised. Bytes per parameter: 4 for float32 weights, 4 for their gradients, 4
 for each moment the optimiser keeps (SGD 0, momentum 1, Adam 2); mixed precision adds a half-size
 copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for Adam in mixed precision,
 counting half-size gradients).
@@ -30,9 +31,9 @@ _UNKNOWN_MOMENTS: Final = 1
 
 
 def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
-    """Whether the job at a global batch [samples] fits on each accelerator of the hardware."""
-    memory = hardware.accelerator.memory_bytes if hardware.accelerator else None
-    if memory is None:
+    """Whether the job at a global batch [samples] fits on each device of the hardware."""
+    have = usable_bytes(hardware)
+    if have is None:
         return Fit(
             fits=None,
             need_bytes=None,
@@ -40,7 +41,7 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
             at_least=True,
             sentence="How much memory this hardware has is not known.",
         )
-    have, line = memory * USABLE, _line(job)
+    line = _line(job)
     if line is not None and batch is not None:
         return _by_line(line, batch, have, hardware)
     return _by_parameters(job, have, hardware)
@@ -48,12 +49,20 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
 
 def largest_batch(job: Job, hardware: Hardware) -> float | None:
     """Largest global batch [samples] that fits; None where the memory was not measured."""
-    line, accelerator = _line(job), hardware.accelerator
-    if line is None or accelerator is None or not accelerator.memory_bytes:
+    line, have = _line(job), usable_bytes(hardware)
+    if line is None or have is None:
         return None
     intercept, slope = line
-    room = (accelerator.memory_bytes * USABLE - intercept) / slope
-    return math.floor(room) * hardware.count if room >= 1.0 else 0.0
+    room = (have - intercept) / slope
+    return math.floor(room) * hardware.devices if room >= 1.0 else 0.0
+
+
+def usable_bytes(hardware: Hardware) -> float | None:
+    """Memory of one device that a framework gets [bytes]; None where it is not published."""
+    one = hardware.accelerator
+    if one is None or one.memory_bytes is None:
+        return None
+    return one.memory_bytes / one.devices * USABLE
 
 
 def bytes_per_parameter(optimizer: str, precision: str) -> float:
@@ -75,10 +84,11 @@ def _line(job: Job) -> tuple[float, float] | None:
 
 
 def _by_line(line: tuple[float, float], batch: float, have: float, hardware: Hardware) -> Fit:
-    each = batch / hardware.count
+    each = batch / hardware.devices
     need = line[0] + line[1] * each
     fits = need <= have
-    told = f"{gigabytes(need)} of {gigabytes(have)} at {each:,.0f} samples on each"
+    where = f" of {_devices(hardware)}" if _several_in_one(hardware) else ""
+    told = f"{gigabytes(need)} of {gigabytes(have)} at {each:,.0f} samples on each{where}"
     return Fit(
         fits=fits,
         need_bytes=need,
@@ -95,8 +105,8 @@ def _ways_out(line: tuple[float, float], batch: float, have: float, hardware: Ha
         return f"Not one sample fits: shard over several (FSDP, ZeRO). {_SPLIT}"
     more = math.ceil(batch / room)
     return (
-        f"A batch of at most {room * hardware.count:,} fits, or {more:,} accelerators at this "
-        "batch; or accumulate gradients over smaller batches."
+        f"A batch of at most {room * hardware.devices:,} fits, or {_accelerators(more, hardware):,}"
+        " accelerators at this batch; or accumulate gradients over smaller batches."
     )
 
 
@@ -111,20 +121,21 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             way_out="Measure its peak memory at two batch sizes.",
         )
     need = job.params * bytes_per_parameter(job.optimizer, job.precision)
-    name = hardware.accelerator.name if hardware.accelerator else hardware.label
     shards = math.ceil(need / (have * SHARD_ROOM))
     told = f"weights, gradients and optimiser state take {gigabytes(need)}"
     fits, way_out = None, "Measure its peak memory at two batch sizes."
     if need <= have:
-        sentence = f"W{told[1:]} of {gigabytes(have)}; activations were not measured."
-    elif hardware.count >= shards:
-        each = gigabytes(need / hardware.count)
-        sentence = f"Only sharded: {told}, {each} on each of {hardware.count} {name}."
+        where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
+        sentence = f"W{told[1:]} of {gigabytes(have)}{where}; activations were not measured."
+    elif hardware.devices >= shards:
+        each = gigabytes(need / hardware.devices)
+        sentence = f"Only sharded: {told}, {each} on each of {_devices(hardware)}."
         way_out = "Shard weights and optimiser state over the accelerators (FSDP, ZeRO)."
-        need /= hardware.count
+        need /= hardware.devices
     else:
-        fits, sentence = False, f"Does not fit: {told}, the {name} has {gigabytes(have)}."
-        way_out = f"Take {shards:,} or more and shard over them (FSDP, ZeRO). {_SPLIT}"
+        fits, sentence = False, f"Does not fit: {told}, {_has(hardware, have)}."
+        more = _accelerators(shards, hardware)
+        way_out = f"Take {more:,} or more and shard over them (FSDP, ZeRO). {_SPLIT}"
     return Fit(
         fits=fits, need_bytes=need, have_bytes=have, at_least=True, sentence=sentence,
         way_out=way_out,
@@ -136,6 +147,34 @@ _SPLIT: Final = (
 )
 
 
+def _several_in_one(hardware: Hardware) -> bool:
+    return hardware.devices > hardware.count
+
+
+def _devices(hardware: Hardware) -> str:
+    """'8 H100 SXM', or '2 devices' where one accelerator holds several."""
+    if _several_in_one(hardware):
+        return f"{hardware.devices} devices"
+    name = hardware.accelerator.name if hardware.accelerator else hardware.label
+    return f"{hardware.count} {name}"
+
+
+def _has(hardware: Hardware, have: float) -> str:
+    """'the T4 has 15.0 GB'; of several devices in one: 'each of its 2 devices'."""
+    name = hardware.accelerator.name if hardware.accelerator else hardware.label
+    if not _several_in_one(hardware):
+        return f"the {name} has {gigabytes(have)}"
+    each = hardware.devices // hardware.count
+    return f"each of the {each} devices of the {name} has {gigabytes(have)}"
+
+
+def _accelerators(devices: int, hardware: Hardware) -> int:
+    """Accelerators that hold so many devices."""
+    return math.ceil(devices * hardware.count / hardware.devices)
+
+
 def gigabytes(size: float) -> str:
-    """A size in words: 12.3 GB, 640 GB."""
+    """A size in words: 3.1 MB, 12.3 GB, 640 GB."""
+    if size < 0.1 * GIGA:
+        return f"{size / 1e6:,.3g} MB"
     return f"{size / GIGA:,.1f} GB" if size < 100 * GIGA else f"{size / GIGA:,.0f} GB"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,7 +20,11 @@ from planner.parameters import Given, Parameter, Problem, query_of, read
 DESCRIBED: Final = "described"
 """The workload that nobody measured."""
 HOUR_S: Final = 3600.0
+MOST_HOURS: Final = 1e6
 _LARGE: Final = 1e18
+_MOMENT: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(?:([+\- ])([0-9]{2}:[0-9]{2})|Z)"
+)
 
 QUESTION: Final = (
     Parameter(name="workload", words="what is trained, as its slug; `described` for one nobody "
@@ -37,7 +43,9 @@ QUESTION: Final = (
     Parameter(name="order", words="what the options are ranked by", kind="choice",
               choices=("cost", "time"), default="cost"),
     Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
-              least=1e-3, most=1e6),
+              least=1e-3, most=MOST_HOURS),
+    Parameter(name="by", words="day and time to be done by, with its zone, as "
+              "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
     Parameter(name="budget", words="money for one run", kind="number", unit="USD", least=0.0,
               most=1e12),
     Parameter(name="country", words="whose electricity is paid, by code or name"),
@@ -88,7 +96,8 @@ VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "vi
 class CompareParameters:
     """The question as it was asked; slugs are not looked up yet.
 
-    `described` is the workload by hand where `workload` says so. `values` are all parameters by
+    `described` is the workload by hand where `workload` says so. `by` is the deadline as a date,
+    with its zone, None where none is asked for or it has passed. `values` are all parameters by
     name, so that the link can be written again.
     """
 
@@ -99,6 +108,7 @@ class CompareParameters:
     asked: Asked = field(default_factory=Asked)
     display: Display = field(default_factory=Display)
     described: Described | None = None
+    by: datetime | None = None
     values: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -108,29 +118,34 @@ class CompareParameters:
 
 
 def compare_parameters(
-    given: Given, ignored: Collection[str] = VIEW_ONLY
+    given: Given, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
 ) -> tuple[CompareParameters, tuple[Problem, ...]]:
     """What is asked, and everything that is wrong with it; the default stands where it is.
 
     Args:
         given: texts by name, as a query string has them.
         ignored: further names that mean nothing here.
+        begins: when the work would start, with its zone; without it now, to the minute. Only hours
+            until `by` depend on it, so a link with a date promises the same date tomorrow.
     """
     found = read(COMPARE, given, ignored)
     told, problems = found.values, list(found.problems)
     display = _display(told, problems)
     described = _described(told, problems) if told["workload"] == DESCRIBED else None
+    begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
+    by = _by(told, begins, problems)
     asked = Asked(
         epochs=told["epochs"] if told["goal"] == "epochs" else None,
         options=told["options"],
         entries=told["own"],
         wanted=Wanted(
             order=told["order"],
-            deadline_s=None if told["deadline"] is None else told["deadline"] * HOUR_S,
+            deadline_s=_deadline_s(told, by, begins),
             budget_usd=told["budget"],
         ),
         assumed=Assumptions(**{f.name: told[f.name] for f in fields(Assumptions)}),
         country=told["country"] or "",
+        usd_per=() if display.currency == "USD" else ((display.currency, 1.0 / display.per_usd),),
     )
     asking = CompareParameters(
         workload=told["workload"] or "",
@@ -140,9 +155,55 @@ def compare_parameters(
         asked=asked,
         display=display,
         described=described,
+        by=by,
         values=told,
     )
     return asking, tuple(problems)
+
+
+def moment_of(text: str) -> datetime | None:
+    """The moment of YYYY-MM-DDThh:mm with +hh:mm or Z behind it; None of anything else.
+
+    A plus that was not written as %2B reaches us as a space, and is read as the plus it was.
+    """
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    clock, sign, zone = found.groups()
+    try:
+        return datetime.fromisoformat(f"{clock}{(sign or '+').replace(' ', '+')}{zone or '00:00'}")
+    except ValueError:
+        return None
+
+
+def moment_text(moment: datetime) -> str:
+    """A moment as it stands in a link: 2026-11-27T09:00+09:00."""
+    return moment.isoformat(timespec="minutes")
+
+
+def _by(told: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> datetime | None:
+    """The date to be done by; one that has passed is told and not asked for."""
+    if not told["by"]:
+        return None
+    wrong, by = "", moment_of(told["by"])
+    if by is None:
+        wrong = f"{told['by'][:40]!r} is no time with its zone. Write 2026-11-27T09:00+09:00."
+    elif by <= begins:
+        there = f"{by:%a %-d %b %Y, %H:%M} {by.tzname()}"
+        wrong = f"{there} has passed, so no deadline is kept to. Choose a later date."
+    elif (by - begins).total_seconds() > MOST_HOURS * HOUR_S:
+        wrong = f"{by:%Y} is more than {MOST_HOURS:,.0f} hours ahead. Choose an earlier date."
+    elif told["deadline"] is not None:
+        problems.append(Problem(parameter="deadline", message="given beside by; the date counts."))
+    if wrong:
+        problems.append(Problem(parameter="by", message=wrong))
+    return None if wrong else by
+
+
+def _deadline_s(told: Mapping[str, Any], by: datetime | None, begins: datetime) -> float | None:
+    if by is not None:
+        return (by - begins).total_seconds()
+    return None if told["deadline"] is None or told["by"] else float(told["deadline"]) * HOUR_S
 
 
 def _display(told: Mapping[str, Any], problems: list[Problem]) -> Display:

@@ -14,6 +14,8 @@ from typing import Any, Final
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.compare.records import Hardware
 
+PER_NODE: Final = 8
+"""Accelerators in one machine, as servers are sold; links inside a TPU slice know no machines."""
 _SLICE: Final = re.compile(r"TPU[ -]?v(\d+)([a-z]*)[ -](\d+)", re.IGNORECASE)
 _CORES_PER_CHIP: Final = {"2": 2, "3": 2, "4": 2, "5p": 2}
 
@@ -35,6 +37,11 @@ def placed(catalog: Catalog, row: Mapping[str, Any]) -> Hardware:
     chips = _chips_of_slice(label)
     count = chips if chips is not None else max(devices // found.devices, 1)
     return Hardware(label=label, accelerator=found, count=count, nodes=nodes)
+
+
+def machines_for(accelerator: Accelerator, count: int) -> int:
+    """Machines that so many of an accelerator stand in where nobody says; a TPU slice is one."""
+    return 1 if accelerator.kind == "tpu" else -(-count // PER_NODE)
 
 
 def _accelerator(catalog: Catalog, row: Mapping[str, Any]) -> Accelerator | None:

@@ -1,6 +1,6 @@
 """How fast would the job train on hardware it was never timed on?
 
-    samples/s = (samples/s of one accelerator) * count * e(count, nodes)
+    samples/s = (samples/s of one accelerator) * count * e(devices, nodes)
 
 The first factor comes from `planner.transfer` where the job was timed on an accelerator of the
 catalogue (all runs that are at hand form the library), else from its operations:
@@ -32,9 +32,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.catalog import Accelerator
-from planner.compare.efficiency import efficiency
+from planner.compare.efficiency import SPREAD_DOF, efficiency
 from planner.compare.records import Hardware, Job
-from planner.compare.sheets import effective_precision, peak_of
+from planner.compare.sheets import effective_precision, no_peak, peak_of, peak_told
 from planner.estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
 from planner.transfer import Cell, Library, Transferred, transfer
 
@@ -48,19 +48,27 @@ HOST_FACTOR: Final = 3.0
 USUAL_BATCH: Final = 256.0
 OVERHEAD_MATTERS: Final = 0.1
 MFU_DOF: Final = 10.0
+MEASURED: Final = "the measured workload"
+OPERATIONS: Final = "the operations of the workload"
+"""What answers of one rung have in common."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
     """Samples/s, the run that would narrow it most ("" if none), and the doubt others share.
 
-    `shared_sd` is the part of the doubt [sd in the logarithm] that all answers about this job have
-    in common where they are known the same way: it decides nothing between two of them.
+    `alone` is the same speed with the doubt of one accelerator only, `scaling` the efficiency of
+    several with its own; both None for one accelerator. `shared_sd` is the part of the doubt of
+    one [sd in the logarithm] that all answers about this job have in common where they are known
+    the same way, which is `shared`: it decides nothing between two of them.
     """
 
     samples_per_s: Estimate | Refusal
     measure_next: str = ""
     shared_sd: float = 0.0
+    shared: str = ""
+    alone: Estimate | None = None
+    scaling: Estimate | None = None
 
 
 def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float = LEVEL) -> Rate:
@@ -83,8 +91,17 @@ def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float 
     one = _one(job, accelerator, library, level)
     if isinstance(one.samples_per_s, Refusal):
         return one
-    spread = efficiency(hardware.count, hardware.nodes, level)
-    return replace(one, samples_per_s=_times(one.samples_per_s, spread, hardware))
+    if hardware.devices == 1:
+        return one
+    spread = efficiency(hardware.devices, hardware.nodes, level)
+    exact = replace(spread, low=spread.value, high=spread.value)
+    return replace(
+        one,
+        samples_per_s=_times(one.samples_per_s, spread, hardware),
+        measure_next=one.measure_next or f"Measure {job.workload} on {hardware.label}.",
+        alone=_times(one.samples_per_s, exact, hardware),
+        scaling=spread,
+    )
 
 
 def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) -> Estimate | Refusal:
@@ -99,7 +116,7 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
         )
     if peak is None:
         return Refusal(
-            reason=f"The data sheet of the {accelerator.name} tells no peak for {job.precision}.",
+            reason=no_peak(accelerator, job.precision),
             measure_next=f"Measure {job.workload} on a {accelerator.name}.",
         )
     per_sample = job.train_flops_per_sample / (MFU * peak)
@@ -115,6 +132,8 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
         f"{accelerator.name}: public runs use {MFU:.0%} of a peak, some a third of that, some "
         "three times as much.".replace("%", " %"),
     )
+    if other := peak_told(accelerator, job.precision):
+        told += (other,)
     if overhead > OVERHEAD_MATTERS * batch * per_sample:
         told += (
             f"A step of so small a network is mostly overhead ({1e3 * overhead:.2g} ms at batch "
@@ -138,10 +157,29 @@ def _one(job: Job, accelerator: Accelerator, library: Library | None, level: flo
         wanted = Cell(workload=job.workload, precision=precision, card=accelerator.id)
         found = transfer(library, wanted, level=level)
         if isinstance(found, Transferred):
-            known = found.rung == "measured"
-            return Rate(samples_per_s=found.estimate, measure_next="" if known else measure)
+            if found.rung == "measured":
+                return Rate(samples_per_s=found.estimate)
+            shared = _of_the_sources(library, wanted, found.estimate)
+            return Rate(
+                samples_per_s=found.estimate,
+                measure_next=measure,
+                shared_sd=shared,
+                shared=MEASURED,
+            )
     rate = from_operations(job, accelerator, level)
-    return Rate(samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED)
+    return Rate(samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED, shared=OPERATIONS)
+
+
+def _of_the_sources(library: Library, wanted: Cell, told: Estimate) -> float:
+    """Sd of what all cards share that are told from the same k measured ones.
+
+    The error of a card is its own less the mean of k such errors: 1/(1 + k) of its variance is
+    theirs.
+    """
+    row = library.workloads.index((wanted.workload, wanted.precision))
+    sources = max(int(library.measured[row].sum()), 1)
+    half = 0.5 * _log(told.high, told.low)
+    return half / float(t_quantile(told.level, SPREAD_DOF)) / math.sqrt(1.0 + sources)
 
 
 def _times(one: Estimate, spread: Estimate, hardware: Hardware) -> Estimate:
@@ -150,21 +188,19 @@ def _times(one: Estimate, spread: Estimate, hardware: Hardware) -> Estimate:
     down = math.hypot(_log(one.value, one.low), _log(spread.value, spread.low))
     up = math.hypot(_log(one.high, one.value), _log(spread.high, spread.value))
     value = float(one.value) * factor
-    told = one.reasons
-    if hardware.count > 1:
-        told += (
-            f"{hardware.count} accelerators were not measured: public runs reach "
-            f"{float(spread.value):.0%} of perfect scaling "
-            f"({float(spread.low):.0%} to {min(float(spread.high), 1.0):.0%}).".replace("%", " %"),
-        )
-    basis: Basis = one.basis if hardware.count == 1 else _weaker(one.basis)
+    told = (
+        f"{hardware.devices} {'devices' if hardware.devices > hardware.count else 'accelerators'} "
+        "were not measured: public runs reach "
+        f"{float(spread.value):.0%} of perfect scaling "
+        f"({float(spread.low):.0%} to {min(float(spread.high), 1.0):.0%}).".replace("%", " %")
+    )
     return replace(
         one,
         value=value,
         low=value * math.exp(-down),
         high=value * math.exp(up),
-        basis=basis,
-        reasons=told,
+        basis=_weaker(one.basis),
+        reasons=(*one.reasons, told),
     )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 
 from planner.compare.assumptions import Assumptions
 from planner.compare.candidates import machine_of
+from planner.compare.drawn_times import parts_of, work_draws
+from planner.compare.electricity import Electricity
 from planner.compare.records import Candidate, Goal, Job, Order, Timed
 from planner.compare.times import Known, timed
 from planner.cost import (
     HOURS_PER_MONTH,
-    Doubt,
     co2_kg,
     draw_record,
-    draw_time,
     energy_kwh,
     energy_only_per_run,
     own_per_run,
@@ -47,8 +47,6 @@ from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
 
 DECIDED: Final = 0.95
 LIKELY_IN_TIME: Final = 0.5
-TIME_DOF: Final = 5.0
-"""Degrees of freedom of drawn times: what is behind their intervals is rarely more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +70,17 @@ NOTHING: Final = Known()
 class Drawn:
     """Draws of one candidate: work on the hardware [s], from start to end [s], cost of a run [USD].
 
-    Shape (DRAWS,) each; `cost` is None where nobody knows it. `machines` are bought or used.
+    Shape (DRAWS,) each; `cost` is None where nobody knows it. `machines` are bought or used,
+    `other_hours_per_month` is the other work of those that are bought [h].
+    `parts` are the doubts of the work by name, see `planner.compare.drawn_times`.
     """
 
     work_s: Floats
     wall_s: Floats
     cost: Floats | None
     machines: int = 1
+    other_hours_per_month: float = 0.0
+    parts: Mapping[str, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,8 @@ class Row:
 
     `time` [s] is from the first rented second to the last; `cost` and `cost_per_month` in USD;
     `rank` is shared by those whose order is not decided. Probabilities are shares [0..1], None
-    where the question does not arise. `in_time` is for deadline and budget together.
+    where the question does not arise. `in_time` is for deadline and budget together; `cheapest`
+    and `fastest` are among those that keep to them: the rest of 1 is that none does.
     """
 
     candidate: Candidate
@@ -109,13 +112,19 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked: which job, how much of it, what is known and assumed, what is wanted."""
+    """What is asked: which job, how much of it, what is known and assumed, what is wanted.
+
+    `electricity` is the country's where one is chosen; `notes` are further sentences on what was
+    assumed or left out.
+    """
 
     job: Job
     goal: Goal
     known: Known = NOTHING
     assumed: Assumptions = USUAL
     wanted: Wanted = CHEAPEST
+    electricity: Electricity | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +203,7 @@ def _row(question: Question, candidate: Candidate) -> Row:
             reason="Nothing says how long it takes at most.", measure_next=found.measure_next
         )
         return Row(candidate=candidate, timed=found, time=refused, cost=refused)
-    drawn = _drawn(candidate, found.total, found.shared_sd, assumed)
+    drawn = _drawn(question.job, candidate, found, found.total, assumed)
     basis, reasons = found.total.basis, found.total.reasons
     time = quantiles(drawn.wall_s, level=LEVEL, basis=basis, reasons=reasons)
     if not math.isfinite(float(time.value)):
@@ -219,19 +228,27 @@ def _row(question: Question, candidate: Candidate) -> Row:
     )
 
 
-def _drawn(candidate: Candidate, total: Estimate, shared: float, assumed: Assumptions) -> Drawn:
-    """The same hardware takes the same time, whoever pays: its draws have the hardware's key."""
-    dof = TIME_DOF if float(total.high) > float(total.low) else math.inf
-    doubt = Doubt(dof=dof, shared_sd=shared)
-    there = candidate.run.run.system if candidate.run else candidate.hardware.label
-    work = draw_time(total, there, doubt)
+def _drawn(
+    job: Job, candidate: Candidate, found: Timed, total: Estimate, assumed: Assumptions
+) -> Drawn:
+    """The same hardware takes the same time, whoever pays."""
+    parts = parts_of(job, candidate, found, total)
+    work = work_draws(total, parts)
     if candidate.rental is not None:
         wall = wall_s(draw_record(candidate.rental, candidate.id), work)
-        return Drawn(work_s=work, wall_s=wall, cost=cost_draws(candidate, work, assumed))
+        cost = cost_draws(candidate, work, assumed)
+        return Drawn(work_s=work, wall_s=wall, cost=cost, parts=parts)
     busy = float(np.median(busy_share(work, assumed)))
     machines = max(math.ceil(busy - 1e-9), 1) if candidate.way == "buy" else 1
     cost = cost_draws(candidate, work, assumed, machines)
-    return Drawn(work_s=work, wall_s=work, cost=cost, machines=machines)
+    return Drawn(
+        work_s=work,
+        wall_s=work,
+        cost=cost,
+        machines=machines,
+        other_hours_per_month=assumed.other_hours_per_month,
+        parts=parts,
+    )
 
 
 def _cost(candidate: Candidate, drawn: Drawn, basis: Basis) -> Estimate | Refusal:
@@ -268,8 +285,8 @@ def _ranked(rows: Sequence[Row], wanted: Wanted) -> tuple[Row, ...]:
 
 
 def _with_probabilities(rows: Sequence[Row], wanted: Wanted) -> list[Row]:
-    cheapest = _least(rows, "cost")
-    fastest = _least(rows, "time")
+    cheapest = _least(rows, "cost", wanted)
+    fastest = _least(rows, "time", wanted)
     front = _frontier(rows)
     return [
         replace(
@@ -283,13 +300,22 @@ def _with_probabilities(rows: Sequence[Row], wanted: Wanted) -> list[Row]:
     ]
 
 
-def _least(rows: Sequence[Row], order: Order) -> dict[str, float]:
-    """Probability of each to be the cheapest (fastest) of those that are known."""
-    known = [(r.candidate.id, d) for r in rows if (d := _draws(r, order)) is not None]
+def _least(rows: Sequence[Row], order: Order, wanted: Wanted) -> dict[str, float]:
+    """Probability of each to be the cheapest (fastest) of those known to keep the limits."""
+    limited = wanted.deadline_s is not None or wanted.budget_usd is not None
+    known: dict[str, Floats] = {}
+    for row in rows:
+        draws, kept = _draws(row, order), _kept(row, wanted)
+        if draws is not None and not (limited and kept is None):
+            known[row.candidate.id] = draws if kept is None else np.where(kept, draws, np.inf)
     if not known:
         return {}
-    shares = probability_cheapest(np.stack([d for _, d in known]))
-    return {name: float(p) for (name, _), p in zip(known, shares, strict=True)}
+    every = np.stack(list(known.values()))
+    some = np.isfinite(every).any(axis=0)  # where none keeps the limits, none is the cheapest
+    if not some.any():
+        return dict.fromkeys(known, 0.0)
+    shares = probability_cheapest(every[:, some]) * some.mean()
+    return {name: float(p) for name, p in zip(known, shares, strict=True)}
 
 
 def _frontier(rows: Sequence[Row]) -> frozenset[str]:
@@ -308,6 +334,12 @@ def _frontier(rows: Sequence[Row]) -> frozenset[str]:
 
 def _in_time(row: Row, wanted: Wanted) -> float | None:
     """Probability to keep to deadline and budget; None where neither is asked for or known."""
+    kept = _kept(row, wanted)
+    return None if kept is None else float(probability_before(np.where(kept, 0.0, 1.0), 0.5))
+
+
+def _kept(row: Row, wanted: Wanted) -> NDArray[np.bool_] | None:
+    """Draws that keep to deadline and budget, shape (DRAWS,); None as in `_in_time`."""
     if (wanted.deadline_s is None and wanted.budget_usd is None) or row.drawn is None:
         return None
     kept: NDArray[np.bool_] = np.ones(DRAWS, dtype=bool)
@@ -317,7 +349,7 @@ def _in_time(row: Row, wanted: Wanted) -> float | None:
         if row.drawn.cost is None:
             return None
         kept &= row.drawn.cost <= wanted.budget_usd
-    return float(probability_before(np.where(kept, 0.0, 1.0), 0.5))
+    return kept
 
 
 def _misses(row: Row) -> bool:

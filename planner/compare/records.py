@@ -26,6 +26,11 @@ class Hardware:
     nodes: int = 1
 
     @property
+    def devices(self) -> int:
+        """Devices a framework sees on all of it: two on a module or chip that holds two."""
+        return self.count * (self.accelerator.devices if self.accelerator else 1)
+
+    @property
     def power_watts(self) -> float | None:
         """Board power of all accelerators [W]; None where the maker's figure is not known."""
         watts = self.accelerator.board_power_watts if self.accelerator else None
@@ -39,10 +44,10 @@ class Job:
     `precision` is written as in the measurements. `samples_per_epoch` [samples] is what one epoch
     passes over. `pre_train_s` [s] comes before the first step. `params` counts parameters,
     `train_flops_per_sample` the operations of forward and backward pass; None is not known.
+    `tokens_per_sample` is told for a described job only.
     `overhead_s` is the least overhead of a step that was measured [s]. `measured` are its runs
     under one input pattern, `hardware` where each of them ran, by run id,
-    `memory` are pairs (samples on one accelerator,
-    bytes there) that were measured on accelerators.
+    `memory` are pairs (samples on one device, bytes there) that were measured on accelerators.
     """
 
     workload: str
@@ -51,6 +56,7 @@ class Job:
     pre_train_s: float = 0.0
     params: float | None = None
     train_flops_per_sample: float | None = None
+    tokens_per_sample: float | None = None
     optimizer: str = ""
     batch: float | None = None
     overhead_s: float | None = None
@@ -109,7 +115,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Whether it fits into memory, per accelerator [bytes].
+    """Whether it fits into memory, per device [bytes].
 
     `need` is None where nothing is known. `at_least` says that only weights, gradients and
     optimiser state were counted, so that a shortage is sure and room is not.
@@ -135,7 +141,10 @@ class Timed:
     """How long the job takes on a candidate's hardware [s], and how that is known.
 
     `rate` [samples/s] is None where a measured run answers. `measure_next` is the run that would
-    narrow it most, "" where it was measured. `shared_sd` see `planner.compare.rates.Rate`.
+    narrow it most, "" where it was measured. `batch` [samples] is None where each accelerator takes
+    its own. `alone` is the total with the doubt of one accelerator only, `scaling` a factor around
+    1 with the doubt of several; both None where the total's interval is one doubt. `shared_sd` and
+    `shared` see `planner.compare.rates.Rate`.
     """
 
     total: Estimate | Refusal
@@ -144,3 +153,6 @@ class Timed:
     rate: Estimate | None = None
     measure_next: str = ""
     shared_sd: float = 0.0
+    shared: str = ""
+    alone: Estimate | None = None
+    scaling: Estimate | None = None

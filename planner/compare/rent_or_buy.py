@@ -1,70 +1,103 @@
 """From which use on does buying pay off against the best rental, and what does a month cost?
 
-The formulas are those of `planner.cost.break_even`, read off the draws of the comparison: the rent
-is for the work of one hour on the bought machine, however fast the rented one is.
+The formulas are those of `planner.cost`, read off the draws of the comparison: the rent is for the
+work of one hour on the bought machine, however fast the rented one is. U is what the machine works
+in a month, these runs and its other work o [h]; n runs of w hours carry their part n*w/U of what it
+costs whether it works or not, in the table, in the costs of a month and here:
+
+    buy(n)  = n*w/U * (A/12 + (730 - U)*idle) + n*w*busy       U = n*w + o        [USD/month]
+    rent(n) = price*max(n*billed hours, committed hours) + n*(set-up + egress)    [USD/month]
+
+Without a commitment both are equal at U = 730 u*, the break-even utilisation of
+`planner.cost.break_even`, which is at n = (730 u* - o)/w runs. A commitment is paid whether it is
+used or not: up to as many runs as fill it buying is cheaper earlier, perhaps from the first run on.
+There rent and purchase are nearly straight lines (exactly, without other work), and where they
+cross is read off the two ends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from planner.compare.reckon import Comparison, Row
+from planner.compare.reckon import Comparison, Drawn, Row
 from planner.cost import (
     HOURS_PER_MONTH,
+    HOURS_PER_YEAR,
     BreakEven,
+    Display,
+    Owned,
+    Rental,
+    billed_s,
     break_even,
-    break_even_runs_per_month,
+    break_even_utilisation,
     busy_energy_per_hour,
     draw_record,
     fixed_per_year,
+    likely,
+    payback,
     per_hour_of_work,
     quantiles,
     rent_per_month,
+    rent_per_run,
+    wall_s,
 )
-from planner.estimate import Estimate, Refusal
+from planner.cost.display import DOLLARS
+from planner.cost.own import idle_energy_per_hour
+from planner.estimate import Estimate, Floats, Refusal
+
+HOUR_S: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RentOrBuy:
     """A rented and a bought candidate, and from which use on buying is cheaper.
 
-    `use` is the share of the time the machine must work, `runs_per_month` so many of these runs;
-    both are refusals where buying never pays off.
+    `use` is the share of the time the machine must work, with these runs or its other work;
+    `runs_per_month` so many of these runs. Both are refusals where buying never pays off.
+    `payback` [months] is for the runs a month that were asked for, `asked_per_month`.
     """
 
     rent: Row
     buy: Row
     use: BreakEven | Refusal
     runs_per_month: Estimate | Refusal
+    payback: Estimate | Refusal
+    asked_per_month: float
 
 
-def rent_or_buy(told: Comparison) -> RentOrBuy | None:
-    """The best rented against the best bought candidate; None where one of them is missing."""
+def rent_or_buy(told: Comparison, display: Display = DOLLARS) -> RentOrBuy | None:
+    """The best rented against the best bought candidate; None where one of them is missing.
+
+    `display` is the currency and tax of what a refusal says.
+    """
     rent = _first(told, "rent")
     buy = _first(told, "buy")
     if rent is None or buy is None or rent.drawn is None or buy.drawn is None:
         return None
-    owned, cost, work = buy.candidate.owned, rent.drawn.cost, buy.drawn.work_s
-    if owned is None or cost is None:
+    owned, rental = buy.candidate.owned, rent.candidate.rental
+    if owned is None or rental is None or rent.drawn.cost is None:
         return None
-    per_hour = np.asarray(per_hour_of_work(cost, work))
-    use = break_even(owned, per_hour, key=buy.candidate.id, basis="published")
-    runs: Estimate | Refusal
-    if isinstance(use, Refusal):
-        runs = use
-    else:
-        needed = draw_record(owned, buy.candidate.id)
-        runs = quantiles(break_even_runs_per_month(needed, cost, work))
-    return RentOrBuy(rent=rent, buy=buy, use=use, runs_per_month=runs)
+    use, runs = _break_even((rental, rent), (owned, buy), display)
+    often = told.question.assumed.runs_per_month
+    return RentOrBuy(
+        rent=rent,
+        buy=buy,
+        use=use,
+        runs_per_month=use if isinstance(use, Refusal) else quantiles(runs),
+        payback=_payback(rent.drawn.cost, buy, often, display),
+        asked_per_month=often,
+    )
 
 
 def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
     """Cost of a month [USD] at numbers of runs, shape (numbers,); None where it is not known.
 
-    Of a bought candidate so many machines are counted as the runs keep busy.
+    Of a bought candidate so many machines are counted as the runs and the other work keep busy,
+    and of what they cost the part of the runs: at the runs asked for, the table's cost of a month.
     """
     if row.drawn is None or row.drawn.cost is None:
         return None
@@ -75,11 +108,113 @@ def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
         return quantiles(rent_per_month(drawn, row.drawn.work_s, runs))
     if one.owned is None:
         return None
-    owned, hours = draw_record(one.owned, one.id), row.drawn.work_s / 3600.0
-    fixed = np.asarray(fixed_per_year(owned)) / 12.0 if one.way == "buy" else np.zeros(1)
-    machines = np.maximum(np.ceil(np.median(runs * hours, axis=1) / HOURS_PER_MONTH), 1.0)
-    energy = runs * hours * busy_energy_per_hour(owned)
-    return quantiles(fixed * machines[:, None] + energy)
+    owned = draw_record(one.owned, one.id)
+    if one.way == "own":
+        return quantiles(runs * row.drawn.work_s / HOUR_S * busy_energy_per_hour(owned))
+    return quantiles(_month(owned, row.drawn, runs, _machines(row.drawn, runs)))
+
+
+def pays_back(found: RentOrBuy) -> str:
+    """After how many months the machine has paid for itself, as a sentence."""
+    runs = found.asked_per_month
+    often = f"At {runs:g} run{'' if runs == 1.0 else 's'} a month"
+    told = found.payback
+    if isinstance(told, Refusal):
+        return f"{often} it never pays for itself."
+    months, high = float(told.value), float(told.high)
+    most = f"to {high:,.0f}" if np.isfinite(high) else "months, or never"
+    worn = f" {told.reasons[0]}" if told.reasons else ""
+    verb = "would pay" if worn else "has paid"
+    level = f"{told.level:.0%}".replace("%", " %")
+    return (
+        f"{often} it {verb} for itself after {months:,.0f} months "
+        f"({level}: {float(told.low):,.0f} {most}).{worn}"
+    )
+
+
+def _break_even(
+    rent: tuple[Rental, Row], buy: tuple[Owned, Row], display: Display
+) -> tuple[BreakEven | Refusal, Floats]:
+    """Use of the machine, and draws of runs a month, from which on buying is cheaper."""
+    (rental, rented), (owned, bought) = rent, buy
+    if rented.drawn is None or bought.drawn is None:
+        raise ValueError("Only rows with draws have a break-even. Choose rows that are answered.")
+    hired = draw_record(rental, rented.candidate.id)
+    drawn = draw_record(owned, bought.candidate.id)
+    plain = rent_per_run(replace(hired, committed_hours_per_month=0.0), rented.drawn.work_s)
+    per_hour = np.asarray(per_hour_of_work(plain, bought.drawn.work_s))
+    use = break_even(owned, per_hour, key=bought.candidate.id, display=display)
+    runs = _runs_from(drawn, bought.drawn, per_hour)
+    if likely(rental.committed_hours_per_month).max() == 0.0:
+        return use, runs
+    runs = _runs_committed(runs, (drawn, bought.drawn), (hired, rented.drawn))
+    return _use_of(runs, bought.drawn, use), runs
+
+
+def _month(owned: Owned, drawn: Drawn, runs: Floats, machines: Floats) -> Floats:
+    """buy(n) of the module's text for so many machines [USD]; all broadcast with the draws."""
+    used = runs * drawn.work_s / HOUR_S
+    busy = used + drawn.other_hours_per_month
+    hours = HOURS_PER_MONTH * machines
+    part = np.divide(used, busy, out=np.ones(busy.shape), where=busy > 0.0)
+    fixed = np.asarray(fixed_per_year(owned)) / HOURS_PER_YEAR
+    waiting = np.maximum(1.0 - busy / hours, 0.0) * idle_energy_per_hour(owned)
+    standing = np.maximum(hours, busy) * (fixed + waiting)
+    return np.asarray(part * standing + used * busy_energy_per_hour(owned))
+
+
+def _machines(drawn: Drawn, runs: Floats) -> Floats:
+    """Machines that the middle draw keeps busy, at least one; `runs` (numbers, 1)."""
+    busy = runs * np.median(drawn.work_s) / HOUR_S + drawn.other_hours_per_month
+    return np.asarray(np.maximum(np.ceil(busy / HOURS_PER_MONTH - 1e-9), 1.0))
+
+
+def _runs_from(owned: Owned, drawn: Drawn, rent_per_hour: Floats) -> Floats:
+    """Runs a month from which on buying is cheaper than rent that is paid as it is used."""
+    share = break_even_utilisation(owned, rent_per_hour)
+    hours = np.maximum(share * HOURS_PER_MONTH - drawn.other_hours_per_month, 0.0)
+    return np.where(share <= 1.0, hours * HOUR_S / drawn.work_s, np.inf)
+
+
+def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, Drawn]) -> Floats:
+    """The same against rent that is paid for committed hours at least."""
+    (owned, there), (hired, other) = buy, rent
+    each_s = np.asarray(billed_s(hired, wall_s(hired, other.work_s)))
+    filled = likely(hired.committed_hours_per_month) * HOUR_S / each_s
+    left_s = max(HOURS_PER_MONTH - there.other_hours_per_month, 0.0) * HOUR_S
+    most = left_s / there.work_s
+    end = np.minimum(filled, most)
+    first, last = (
+        _month(owned, there, n, np.ones(1)) - rent_per_month(hired, other.work_s, n)
+        for n in (np.zeros(end.shape), end)
+    )
+    slope = np.where(first > last, first - last, 1.0)
+    within = np.where(first > 0.0, end * first / slope, 0.0)
+    beyond = np.where(filled < most, runs, np.inf)
+    return np.where(last > 0.0, beyond, within)
+
+
+def _use_of(runs: Floats, drawn: Drawn, plain: BreakEven | Refusal) -> BreakEven | Refusal:
+    """So many runs as a share of the machine's hours; `plain` tells why not where it never pays."""
+    hours = runs * drawn.work_s / HOUR_S + drawn.other_hours_per_month
+    share = hours / HOURS_PER_MONTH
+    if not np.isfinite(np.median(share)):
+        return plain
+    return BreakEven(
+        utilisation=quantiles(share),
+        hours_per_year=quantiles(share * HOURS_PER_YEAR),
+        probability_it_can_pay=float(np.isfinite(share).mean()),
+    )
+
+
+def _payback(rent: Floats, buy: Row, runs_per_month: float, display: Display) -> Estimate | Refusal:
+    """Months; the other work pays its part back as if it were more of these runs."""
+    drawn, owned = buy.drawn, buy.candidate.owned
+    if drawn is None or owned is None:
+        return Refusal(reason="Its time is not known.", measure_next=buy.timed.measure_next)
+    other = drawn.other_hours_per_month * HOUR_S / float(np.median(drawn.work_s))
+    runs = (runs_per_month + other) / buy.machines
+    return payback(owned, rent, drawn.work_s, runs, key=buy.candidate.id, display=display)
 
 
 def _first(told: Comparison, way: str) -> Row | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from planner.compare.electricity import electricity_lines
 from planner.compare.reckon import DECIDED, LIKELY_IN_TIME, Comparison, Row, better
-from planner.compare.rent_or_buy import RentOrBuy
+from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
 from planner.cost.display import DOLLARS
 from planner.durations import in_words
@@ -17,6 +18,9 @@ HOUR_S: Final = 3600.0
 IN_HOURS_S: Final = 10.0 * HOUR_S
 ALMOST_SURE: Final = 0.995
 """Above it a probability is told as certainty: 4,096 draws say no more."""
+_TINY: Final = 0.005
+"""A share that would be told as 0 %."""
+_WORDS: Final = dict(enumerate("one two three four five six seven eight nine ten".split(), 1))
 
 
 def sentence(told: Comparison, display: Display = DOLLARS) -> str:
@@ -32,11 +36,14 @@ def sentence(told: Comparison, display: Display = DOLLARS) -> str:
 def subject(row: Row, display: Display = DOLLARS) -> str:
     """What is done, with its price: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'."""
     one = row.candidate
-    what = one.label.split(" ", 1)[1]
-    verb = f"{_VERBS[one.way]} {f'{row.machines} of ' if row.machines > 1 else ''}{what}"
+    what, verb = one.label.split(" ", 1)[1], _VERBS[one.way]
+    if row.machines > 1:
+        verb, what = verb.removesuffix(" the"), f"{_machines(row.machines)} with {what}"
     if one.rental is not None:
-        return f"{verb} at {price(float(likely(one.rental.price_per_hour)), display)}/h"
-    return verb
+        each = " each" if row.machines > 1 else ""
+        hour = price(float(likely(one.rental.price_per_hour)), display)
+        return f"{verb} {what} at {hour}/h{each}"
+    return f"{verb} {what}"
 
 
 def buying(found: RentOrBuy) -> str:
@@ -46,11 +53,7 @@ def buying(found: RentOrBuy) -> str:
     if isinstance(found.use, Refusal) or not isinstance(found.use, BreakEven):
         why = found.use.reason if isinstance(found.use, Refusal) else ""
         return f"{what}: {why}"
-    use = found.use.utilisation
-    runs = ""
-    if isinstance(found.runs_per_month, Estimate):
-        runs = f", or from {_count(found.runs_per_month)} such runs a month on"
-    return f"{what}: pays off above {_share(use.value)} utilisation ({_between(use)}){runs}."
+    return f"{what}: {_pays_off(found.use.utilisation, found.runs_per_month)}. {pays_back(found)}"
 
 
 def time_with_interval(time: Estimate) -> str:
@@ -78,7 +81,8 @@ def assumed_lines(told: Comparison) -> list[str]:
     )
     if "rent" in ways:
         lines.append(f"A rented machine is paid for {a.startup_s:g} s before work begins.")
-    return [line.replace("%", " %") for line in lines]
+    lines = [line.replace("%", " %") for line in lines]
+    return [*lines, *electricity_lines(a, told.question.electricity), *told.question.notes]
 
 
 def _against(told: Comparison, leader: Row) -> str:
@@ -87,12 +91,12 @@ def _against(told: Comparison, leader: Row) -> str:
     rest = [r for r in told.answered if r is not leader and _keeps(r) == _keeps(leader)]
     if not rest:
         return ""
-    chance = better(leader, rest[0], order)
+    chance, other = better(leader, rest[0], order), _lower(rest[0].candidate.label)
+    if chance < DECIDED:
+        return f", as good as tied with {other}"
     what = "cheaper" if order == "cost" else "faster"
     sure = "surely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
-    if chance < DECIDED:
-        sure = f"only {sure}"
-    return f", {sure} {what} than {_lower(rest[0].candidate.label)}"
+    return f", {sure} {what} than {other}"
 
 
 def _keeps(row: Row) -> bool:
@@ -140,23 +144,45 @@ def _duration(seconds: float) -> str:
     return f"{seconds / HOUR_S:,.0f} h" if seconds >= IN_HOURS_S else in_words(seconds)
 
 
+def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
+    """From which use on, and from how many runs a month; what may never be is told once."""
+    share = _share(use.value)
+    above = f"even {share}" if float(use.value) < _TINY else f"above {share}"
+    never = float(use.high) > 1.0 or (isinstance(runs, Estimate) and float(runs.high) == math.inf)
+    if isinstance(runs, Estimate) and never:
+        least = f"at least {_share(use.low)} or {_number(float(runs.low))} runs, perhaps never"
+        count = _number(float(runs.value))
+        return f"pays off {above} utilisation, or from {count} such runs a month on ({least})"
+    if never:
+        return f"pays off {above} utilisation (at least {_share(use.low)}, perhaps never)"
+    narrow = _share(use.low) == _share(use.high)
+    between = "" if narrow else f" ({_share(use.low)} to {_share(use.high)})"
+    more = ""
+    if isinstance(runs, Estimate):
+        more = f", or from {_count(runs)} such runs a month on"
+    return f"pays off {above} utilisation{between}{more}"
+
+
 def _share(value: object) -> str:
     share = float(value)  # type: ignore[arg-type]
+    if share < _TINY:
+        return "below 1 %"
     return "more than all" if share > 1.0 else f"{share:.0%}".replace("%", " %")
 
 
-def _between(use: Estimate) -> str:
-    """'37 % to 80 %'; where the year may have too few hours: 'at least 9 %, perhaps never'."""
-    if float(use.high) > 1.0:
-        return f"at least {_share(use.low)}, perhaps never"
-    return f"{_share(use.low)} to {_share(use.high)}"
-
-
 def _count(runs: Estimate) -> str:
-    value, low = (_number(float(end)) for end in (runs.value, runs.low))
-    high = float(runs.high)
-    known = high < math.inf
-    return f"{value} ({low} to {_number(high)})" if known else f"{value} (perhaps never)"
+    value, low, high = (_number(float(end)) for end in (runs.value, runs.low, runs.high))
+    return value if low == high else f"{value} ({low} to {high})"
+
+
+def _machines(count: int) -> str:
+    """'two machines', '12 machines'."""
+    return f"{counted(count)} machines"
+
+
+def counted(count: int) -> str:
+    """A small number as a word: 'two', '12'."""
+    return _WORDS.get(count, f"{count:,}")
 
 
 def _number(count: float) -> str:

@@ -4,6 +4,9 @@ Frameworks do not use the number format they are asked for alone: TPUs multiply 
 in bfloat16 passes unless told otherwise (JAX documentation, "default_matmul_precision"), and
 NVIDIA cards since Ampere use TF32 for convolutions. So the peak that a float32 run works against is
 that of TF32 where a card has it, of bfloat16 on a TPU, of float32 on all others.
+
+A half-size format is never reckoned at the float32 peak: tensor units are four times as fast or
+more, so that what looks like a slow card would only be an incomplete data sheet.
 """
 
 from __future__ import annotations
@@ -37,8 +40,29 @@ def peak_of(accelerator: Accelerator, precision: str) -> float | None:
             return peaks.get("bfloat16")
         return peaks.get("tensorfloat32") or peaks.get("float32") or peaks.get("bfloat16")
     if effective_precision(precision) == "float16":
-        return peaks.get("float16") or peaks.get("bfloat16") or peaks.get("float32")
+        return peaks.get("float16") or peaks.get("bfloat16")
     return peaks.get(precision)
+
+
+def peak_told(accelerator: Accelerator, precision: str) -> str:
+    """Which other format's peak stands for the one asked for, as a sentence; "" where none does."""
+    asked = precision.removeprefix("mixed_").replace("fp16", "float16").replace("bf16", "bfloat16")
+    other = {"bfloat16": "float16", "float16": "bfloat16"}.get(asked)
+    peaks = accelerator.peak_flops_per_s
+    if other is None or asked in peaks or other not in peaks:
+        return ""
+    return (
+        f"The data sheet of the {accelerator.name} tells no {asked}: its {other} peak is taken, so "
+        f"it would have to run in {other}."
+    )
+
+
+def no_peak(accelerator: Accelerator, precision: str) -> str:
+    """Why `peak_of` has no answer, as a sentence."""
+    why = f"The data sheet of the {accelerator.name} tells no peak for {precision}."
+    if effective_precision(precision) == "float16" and "float32" in accelerator.peak_flops_per_s:
+        return f"{why} That of float32 says nothing about it."
+    return why
 
 
 def sheet_of(accelerator: Accelerator) -> DataSheet | None:

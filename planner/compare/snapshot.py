@@ -10,7 +10,8 @@ from typing import Final
 from planner.compare.reckon import Comparison
 from planner.compare.records import Job
 from planner.compare.tables import option_rows
-from planner.cost import money
+from planner.cost import Display, money
+from planner.cost.display import DOLLARS
 from planner.durations import in_words
 from planner.export import Record
 
@@ -49,9 +50,13 @@ def snapshot_of(told: Comparison | None, job: Job) -> Snapshot:
     )
 
 
-def changes(before: Snapshot, now: Snapshot) -> list[str]:
-    """What differs, in sentences: prices, options, runs, numbers; none where nothing does."""
-    return [*_prices(before, now), *_gone(before, now), *_runs(before, now), *_numbers(before, now)]
+def changes(before: Snapshot, now: Snapshot, display: Display = DOLLARS) -> list[str]:
+    """What differs, in sentences: prices, options, runs, numbers; none where nothing does.
+
+    `display` is the currency and tax of the amounts.
+    """
+    told = [*_prices(before, now), *_gone(before, now), *_runs(before, now)]
+    return [*told, *_numbers(before, now, display)]
 
 
 def _pairs(before: Snapshot, now: Snapshot) -> Iterator[tuple[Record, Record]]:
@@ -82,11 +87,11 @@ def _runs(before: Snapshot, now: Snapshot) -> list[str]:
     return [f"{' and '.join(told)}: {len(now.runs):,} now.".capitalize()] if told else []
 
 
-def _numbers(before: Snapshot, now: Snapshot) -> list[str]:
+def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
     found = []
     for old, new in _pairs(before, now):
         parts = [
-            _moved(old, new, "cost_per_run", "a run", money),
+            _moved(old, new, "cost_per_run", "a run", lambda usd: money(usd, display)),
             _moved(old, new, "time_s", "", in_words),
         ]
         told = "; ".join(p for p in parts if p)

@@ -58,13 +58,18 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
     speed = rate.samples_per_s
     if isinstance(speed, Refusal):
         return Timed(total=speed, batch=batch, fit=fit, measure_next=speed.measure_next)
+    total = _elsewhere(job, goal, speed)
+    alone = None if rate.alone is None else _elsewhere(job, goal, rate.alone)
     return Timed(
-        total=_elsewhere(job, goal, speed),
+        total=total,
         rate=speed,
-        batch=batch,
+        batch=batch if job.described or goal.epochs is None else None,
         fit=fit,
         measure_next=rate.measure_next,
-        shared_sd=rate.shared_sd,
+        shared_sd=rate.shared_sd * _work_share(job, total),
+        shared=rate.shared,
+        alone=alone if isinstance(alone, Estimate) else None,
+        scaling=_scaling(job, total, rate.scaling),
     )
 
 
@@ -109,8 +114,29 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
     )
 
 
+def _scaling(job: Job, total: Estimate | Refusal, spread: Estimate | None) -> Estimate | None:
+    """How much longer or shorter it takes for the doubt of several accelerators, around 1."""
+    if spread is None or isinstance(total, Refusal):
+        return None
+    work = _work_share(job, total)
+    best, least = (float(spread.value) / float(end) for end in (spread.high, spread.low))
+    return replace(
+        spread, value=1.0, low=1.0 + work * (best - 1.0), high=1.0 + work * (least - 1.0)
+    )
+
+
+def _work_share(job: Job, total: Estimate | Refusal) -> float:
+    """Part of the total that a speed decides, without what comes before the first step."""
+    return 1.0 if isinstance(total, Refusal) else 1.0 - job.pre_train_s / float(total.value)
+
+
 def _batch(job: Job, goal: Goal, candidate: Candidate, known: Known) -> float | None:
-    """The global batch the time is for [samples], None where none is known."""
+    """The global batch the time is for, a whole number [samples]; None where none is known."""
+    batch = _exact_batch(job, goal, candidate, known)
+    return None if batch is None else float(max(round(batch), 1))
+
+
+def _exact_batch(job: Job, goal: Goal, candidate: Candidate, known: Known) -> float | None:
     if candidate.run is not None:
         own = known.own_targets.get(candidate.run.run.system)
         if goal.epochs is None and own is not None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from planner.compare.reckon import DECIDED, Comparison, Row, better
-from planner.estimate import Refusal
+from planner.compare.sentences import counted
+from planner.estimate import Estimate, Refusal
 
 EPOCHS_TO_MEASURE: Final = 3
+NAMED: Final = 3
+"""Of more options two are named and the rest counted."""
 LONG_MINUTES: Final = 120.0
 
 
@@ -24,23 +28,27 @@ def undecided(told: Comparison) -> tuple[str, str]:
     ]  # fmt: skip
     if not tied:
         return "", ""
-    names = " or ".join(r.candidate.label for r in tied[:3])
-    more = f" or {len(tied) - 3} more" if len(tied) > 3 else ""
-    what = "cheaper" if order == "cost" else "faster"
-    chance = better(leader, tied[0], order)
-    sentence = (
-        f"Not decided between {leader.candidate.label} and {names}{more}: the first is {what} "
-        f"than {tied[0].candidate.label} with {chance:.0%} probability, and "
-        f"{DECIDED:.0%} are asked for."
-    ).replace("%", " %")
-    return sentence, measure_next(told, leader, tied[0])
+    return _cannot_be_told_apart([leader, *tied]), measure_next(told, leader, tied[0])
+
+
+def _cannot_be_told_apart(rows: Sequence[Row]) -> str:
+    """Which ones, as a sentence: 'A, B and three more cannot be told apart yet.'."""
+    names = [r.candidate.label for r in rows]
+    if len(names) > NAMED:
+        names = [*names[: NAMED - 1], f"{counted(len(names) - NAMED + 1)} more"]
+    return f"{', '.join(names[:-1])} and {names[-1]} cannot be told apart yet."
 
 
 def measure_next(told: Comparison, first: Row, second: Row) -> str:
     """The one run, or the one price, that would tell two candidates apart best."""
     open_times = [r for r in (first, second) if r.timed.measure_next]
-    if open_times:
+    if open_times and not _same_clock(first, second):
+        several = [r for r in open_times if r.timed.scaling is not None]
+        if several and _same_kind(first, second):
+            return _on_several(told, max(several, key=_scaling_width))
         widest = max(open_times, key=_width)
+        if _scaling_width(widest) > _alone_width(widest):
+            return _on_several(told, widest)
         return f"{widest.timed.measure_next.rstrip('.')}{_takes(told, widest)}."
     stale = [r for r in (first, second) if r.candidate.stale]
     if stale:
@@ -48,6 +56,24 @@ def measure_next(told: Comparison, first: Row, second: Row) -> str:
     if first.candidate.hardware == second.candidate.hardware:
         return "Their prices lie too close: take either."
     return "Measure both again, each in two fresh sessions."
+
+
+def _same_clock(first: Row, second: Row) -> bool:
+    """Whether both are rented and take the same time, however long that is."""
+    rented = first.candidate.way == second.candidate.way == "rent"
+    return rented and first.candidate.hardware == second.candidate.hardware
+
+
+def _same_kind(first: Row, second: Row) -> bool:
+    """Another number of the same accelerator: what one does is no difference between them."""
+    one, other = first.candidate.hardware, second.candidate.hardware
+    same = one.accelerator is not None and one.accelerator == other.accelerator
+    return same and (one.count, one.nodes) != (other.count, other.nodes)
+
+
+def _on_several(told: Comparison, row: Row) -> str:
+    where = f"{told.question.job.workload} on {row.candidate.hardware.label}"
+    return f"Measure {where}{_takes(told, row)}."
 
 
 def _takes(told: Comparison, row: Row) -> str:
@@ -65,5 +91,19 @@ def _takes(told: Comparison, row: Row) -> str:
 
 
 def _width(row: Row) -> float:
-    time = row.time
-    return 0.0 if isinstance(time, Refusal) else math.log(float(time.high) / float(time.low))
+    return _log_width(row.time)
+
+
+def _scaling_width(row: Row) -> float:
+    return _log_width(row.timed.scaling)
+
+
+def _alone_width(row: Row) -> float:
+    return _log_width(row.timed.total if row.timed.alone is None else row.timed.alone)
+
+
+def _log_width(told: Estimate | Refusal | None) -> float:
+    """ln(high/low) of an interval, 0 where there is none."""
+    if told is None or isinstance(told, Refusal):
+        return 0.0
+    return math.log(float(told.high) / float(told.low))

@@ -128,9 +128,13 @@ class Drawing:
         for beyond in (line.batch <= line.smallest, line.batch >= line.largest):
             self._part(line, beyond, grey, f"beyond what was measured: {unit}")
 
-    def zone(self, low: float, high: float) -> None:
+    def zone(self, low: float, high: float, strength: float = 0.16) -> None:
         """An upright grey band from `low` to `high`, behind everything else."""
-        fill = {"fillcolor": rgba(self.theme.quiet, 0.16), "line": {"width": 0}, "layer": "below"}
+        fill = {
+            "fillcolor": rgba(self.theme.quiet, strength),
+            "line": {"width": 0},
+            "layer": "below",
+        }
         self._shapes.append({"type": "rect", "x0": low, "x1": high, "y0": 0, "y1": 1,
                              "yref": "paper"} | fill)  # fmt: skip
 

@@ -22,7 +22,11 @@ MARKS: Final = (
 """Marker of each colour: optimisers are told apart without colour too."""
 _NAMED: Final = 0.14
 """Least share of the width that a regime's name needs."""
+_ROW: Final = 16
+"""Pixels between two rows of names."""
 _NAMES: Final = ("perfect", "diminishing", "maximal")
+_SHADES: Final = (0.03, 0.08, 0.13)
+"""Darker where a larger batch saves less; the intervals of the borders come on top."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +94,8 @@ def steps_to_target(
 ) -> go.Figure:
     """Steps over batch size, both logarithmic: medians, single seeds, law, band, perfect scaling.
 
-    `borders` shades where the regimes of one of them meet; its Bcrit, its gradient noise scale
-    and `best_batch` [samples] are marked by upright lines with their names.
+    `borders` shades the regimes of one of them and the intervals of their borders; its Bcrit, its
+    gradient noise scale and `best_batch` [samples] are marked by upright lines with their names.
     """
     drawing = Drawing(theme)
     x, y = _batches(lines), _steps_range(lines)
@@ -165,20 +169,37 @@ def _points(
 
 
 def _regimes(drawing: Drawing, borders: Borders, x: tuple[float, float]) -> None:
-    """Both borders as upright bands as wide as their intervals, and the regimes' names.
+    """Three shades of grey, the intervals of their borders on top, and the names of all three.
 
-    The names stand where their regime begins: Bcrit lies in the middle of the second.
+    A regime outside the chart is named at the edge it lies beyond, one that is narrow in the second
+    row: Bcrit lies in the middle of the second regime, which is wide. One that was not seen to
+    exist has no name.
     """
+    ends = 0.0, borders.perfect_up_to[0], borders.maximal_from[0], np.inf
+    for name, left, right, shade in zip(_NAMES, ends[:-1], ends[1:], _SHADES, strict=True):
+        if left < right:
+            _regime(drawing, name, (left, right), x, shade)
     for _, low, high in (borders.perfect_up_to, borders.maximal_from):
         within = np.clip((low, high), *x)
         if within[0] < within[1]:
             drawing.zone(float(within[0]), float(within[1]))
-    at = (x[0], borders.perfect_up_to[0], borders.maximal_from[0], x[1])
-    cuts = np.log10(np.clip(np.nan_to_num(at, posinf=x[1]), *x))
-    for name, left, right in zip(_NAMES, cuts[:-1], cuts[1:], strict=True):
-        if right - left > _NAMED * (cuts[-1] - cuts[0]):
-            drawing.note(name, x=float(left), y=1, yref="paper", yanchor="top", xanchor="left",
-                         xshift=4)  # fmt: skip
+
+
+def _regime(
+    drawing: Drawing, name: str, ends: tuple[float, float], x: tuple[float, float], shade: float
+) -> None:
+    """One shade and its name; `ends` [samples] may lie outside the chart."""
+    left, right = np.clip(ends, *x)
+    width = np.log10(right / left) / np.log10(x[1] / x[0]) if x[0] < x[1] else 0.0
+    if width > 0.0:
+        drawing.zone(float(left), float(right), shade)
+    beyond = f"← {name}" if right <= x[0] else f"{name} →" if left >= x[1] else name
+    at_end = right >= x[1] and width <= _NAMED
+    drawing.note(
+        beyond, x=float(np.log10(right if at_end else left)), y=1, yref="paper", yanchor="top",
+        xanchor="right" if at_end else "left", xshift=-4 if at_end else 4,
+        yshift=0 if width > _NAMED else -_ROW,
+    )  # fmt: skip
 
 
 def _marks(drawing: Drawing, marks: dict[str, float]) -> None:

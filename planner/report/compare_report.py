@@ -7,21 +7,34 @@ nothing is reckoned here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from planner.compare.ask import Answered
+from planner.compare.electricity import electricity_lines
+from planner.compare.keeping import keeping_sentence
 from planner.compare.reckon import Comparison
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
 from planner.compare.sentences import buying, sentence
 from planner.compare.undecided import undecided
-from planner.cost import Display
+from planner.cost import Display, money
 from planner.cost.display import DOLLARS
 from planner.report import compare_tables
 from planner.report.compare_charts import charts
+from planner.report.compare_job import described_job
 from planner.report.logo import logo_uri
-from planner.report.page import document, escaped, items, linked, paragraphs, section
+from planner.report.page import (
+    document,
+    escaped,
+    items,
+    linked,
+    linked_text,
+    paragraphs,
+    section,
+)
 
 MOST_NAME: Final = 120
+OPEN: Final = "open it in Epochwise"
 CREDITS: Final = (
     "Specifications of accelerators: the makers' data sheets, linked above; checked against Epoch "
     "AI, “Data on Machine Learning Hardware”, epoch.ai/data/machine-learning-hardware, CC BY 4.0.",
@@ -41,6 +54,7 @@ def compare_page(
     display: Display = DOLLARS,
     company: str = "",
     logo: bytes | None = None,
+    begins: datetime | None = None,
 ) -> str:
     """The comparison as one HTML file: it needs no network, no script and no other file.
 
@@ -51,6 +65,7 @@ def compare_page(
         display: currency and tax of all amounts.
         company: whose name stands above, at most `MOST_NAME` letters of it.
         logo: PNG, JPEG or plain SVG.
+        begins: when the work starts, with its zone; None tells no dates.
 
     Raises:
         ValueError: the logo is none, or is not harmless; says what to do.
@@ -62,23 +77,25 @@ def compare_page(
     if told is None:
         body = "<h1>No option to compare</h1>" + _problems(answered.problems)
         return document("No option to compare", head, body, foot)
-    title = question(told)
+    title = question(told, display)
     parts = [
         f"<h1>{escaped(title)}</h1>",
         f'<p class="answer">{escaped(sentence(told, display))}</p>',
-        paragraphs(answers(told, display)[1:]),
+        paragraphs(answers(told, display, begins)[1:]),
         _problems(answered.problems),
+        described_job(told),
         charts(told, display),
-        compare_tables.ranked(told, display),
+        compare_tables.ranked(told, display, begins),
         compare_tables.details(told, display),
         compare_tables.assumed(told),
+        _electricity(told),
         compare_tables.bases(told),
         section("Where these numbers come from", compare_tables.sources(told), items(CREDITS)),
     ]
     return document(f"{title} · Epochwise", head, "".join(parts), foot)
 
 
-def question(told: Comparison) -> str:
+def question(told: Comparison, display: Display = DOLLARS) -> str:
     """What was asked, as a heading."""
     goal, job, wanted = told.question.goal, told.question.job, told.question.wanted
     by = f" with {goal.optimizer}" if goal.optimizer else ""
@@ -88,16 +105,45 @@ def question(told: Comparison) -> str:
     if wanted.deadline_s is not None:
         limits.append(f"within {wanted.deadline_s / 3600:g} h")
     if wanted.budget_usd is not None:
-        limits.append(f"for at most {wanted.budget_usd:,.6g} USD")
+        limits.append(f"for at most {money(wanted.budget_usd, display)}")
     best = "cheapest" if wanted.order == "cost" else "soonest"
     return f"{' '.join([asked, *limits])}, {best}?"
 
 
-def answers(told: Comparison, display: Display = DOLLARS) -> list[str]:
-    """All sentences of the answer: the best, rent or buy, what is open, what to measure."""
-    bought: RentOrBuy | None = rent_or_buy(told)
-    texts = [sentence(told, display), buying(bought) if bought else "", *undecided(told)]
+def answers(
+    told: Comparison, display: Display = DOLLARS, begins: datetime | None = None
+) -> list[str]:
+    """All sentences of the answer: the best, what keeps to the limits, rent or buy, what is open.
+
+    `begins` tells the deadline as a date.
+    """
+    bought: RentOrBuy | None = rent_or_buy(told, display)
+    texts = [sentence(told, display), keeping_sentence(told, _until(told, begins), display),
+             buying(bought) if bought else "", *undecided(told), *told.question.notes]  # fmt: skip
     return [t for t in (*texts, f"{display.note[:1].upper()}{display.note[1:]}.") if t]
+
+
+def _until(told: Comparison, begins: datetime | None) -> str:
+    """The deadline as a date; "" where there is none, or none that a calendar knows."""
+    seconds = told.question.wanted.deadline_s
+    if seconds is None or begins is None:
+        return ""
+    try:
+        return f"{begins + timedelta(seconds=seconds):%a %-d %b %Y, %H:%M %Z}".strip()
+    except OverflowError:
+        return ""
+
+
+def _electricity(told: Comparison) -> str:
+    """Whose electricity is paid, with its sources as links; nothing without a country."""
+    used = told.question.electricity
+    if used is None:
+        return ""
+    pages = (used.tariff.price_source_url if used.priced else "",
+             used.tariff.carbon_source_url if used.carbon else "")  # fmt: skip
+    lines = electricity_lines(told.question.assumed, used)
+    texts = "".join(f"<li>{linked_text(t, pages)}</li>" for t in lines)
+    return section("Electricity", f"<ul>{texts}</ul>")
 
 
 def _head(made: str, company: str, picture: str) -> str:
@@ -108,7 +154,7 @@ def _head(made: str, company: str, picture: str) -> str:
 
 
 def _foot(link: str, made: str) -> str:
-    view = f"<p>This question, live: {linked(link)}</p>" if link else ""
+    view = f"<p>This question, live: {linked(link, OPEN)}</p>" if link else ""
     return f"{view}<p>Made by Epochwise on {escaped(made)}.</p>"
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
 from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.electricity import Electricity
 from planner.compare.reckon import Comparison, Row
 from planner.compare.tables import source_rows
 from planner.cost import Display, money
@@ -28,12 +30,15 @@ BASES: Final = MappingProxyType[Basis, str](
 """What each basis of a number means."""
 
 
-def ranked(told: Comparison, display: Display) -> str:
-    """The options, best first; the numbers of the first column stand in the charts too."""
+def ranked(told: Comparison, display: Display, begins: datetime | None = None) -> str:
+    """The options, best first; the numbers of the first column stand in the charts too.
+
+    Where it is known when the work begins, each tells when it ends.
+    """
     timely = any(r.in_time is not None for r in told.rows)
     head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})", "Cheapest",
             "Fastest", *(["Kept to"] if timely else []), "Basis"]  # fmt: skip
-    rows = [_ranked(n, r, display, timely=timely) for n, r in enumerate(told.rows, 1)]
+    rows = [_ranked(n, r, display, begins, timely=timely) for n, r in enumerate(told.rows, 1)]
     caption = (
         "In brackets: 90 % intervals. Cheapest, Fastest"
         + (", Kept to (deadline and budget)" if timely else "")
@@ -52,15 +57,24 @@ def details(told: Comparison, display: Display) -> str:
 def assumed(told: Comparison) -> str:
     """Everything that was assumed, with its reason; what somebody set is told."""
     used, usual = told.question.assumed, Assumptions()
+    used_country = told.question.electricity
     rows = []
     for one in fields(used):
         words, value = TOLD[one.name], getattr(used, one.name)
         own = value != getattr(usual, one.name)
         why = f"set for this question; {words.why}" if own else words.why
+        if used_country is not None and one.name in _of_country(used_country):
+            why = f"of {used_country.tariff.country}, see Electricity"
         shown = NOT_KNOWN if value is None else f"{value:g}"
         rows.append([escaped(words.words), shown, escaped(words.unit), escaped(why)])
     head = ["Assumption", "Value", "Unit", "Why"]
     return section("What is assumed", table(head, rows, "Change any of them in the live view."))
+
+
+def _of_country(used: Electricity) -> list[str]:
+    """The assumptions that are the country's."""
+    each = (("tariff_usd_per_kwh", used.priced), ("kg_co2_per_kwh", used.carbon))
+    return [name for name, counts in each if counts]
 
 
 def bases(told: Comparison) -> str:
@@ -86,13 +100,20 @@ def sources(told: Comparison) -> str:
     return f"<ol>{''.join(lines)}</ol>"
 
 
-def _ranked(number: int, row: Row, display: Display, *, timely: bool) -> list[str]:
+def _ranked(
+    number: int, row: Row, display: Display, begins: datetime | None, *, timely: bool
+) -> list[str]:
     rank = NOT_KNOWN if row.rank is None else f"{row.rank}{'&nbsp;tied' if row.tied else ''}"
     many = f"<small>{row.machines} machines</small>" if row.machines > 1 else ""
     stale = "<small>price older than 12 months</small>" if row.candidate.stale else ""
     name = f'<span class="name">{escaped(row.candidate.label)}</span>'
     cells = [str(number), rank, f"{name}{many}{stale}"]
-    cells += [_time(row), _cost(row, display), _share(row.cheapest), _share(row.fastest)]
+    cells += [
+        _time(row) + _ends(row, begins),
+        _cost(row, display),
+        _share(row.cheapest),
+        _share(row.fastest),
+    ]
     cells += [_share(row.in_time)] if timely else []
     return [*cells, NOT_KNOWN if isinstance(row.time, Refusal) else escaped(row.time.basis)]
 
@@ -108,11 +129,24 @@ def _details(number: int, row: Row, display: Display) -> str:
         f"{row.machines} machines" if row.machines > 1 else "",
     ]
     known = " · ".join(escaped(f) for f in facts if f)
-    fit = f"{row.timed.fit.sentence} {row.timed.fit.way_out}".strip()
+    fit, known_way = row.timed.fit, _to_know(row)
+    way = "" if fit.way_out and fit.way_out in known_way else fit.way_out
+    room = f"{fit.sentence} {way}".strip()
     return (
         f'<div class="option"><b>{number}. {escaped(row.candidate.label)}</b><br>{known}'
-        f"<small>{escaped(fit)} {escaped(_to_know(row))}</small></div>"
+        f"<small>{escaped(room)} {escaped(known_way)}</small></div>"
     )
+
+
+def _ends(row: Row, begins: datetime | None) -> str:
+    """When it ends, where it begins now; "" where that is not known."""
+    if begins is None or isinstance(row.time, Refusal):
+        return ""
+    try:
+        end = begins + timedelta(seconds=float(row.time.value))
+    except (OverflowError, ValueError):
+        return ""
+    return f"<small>ends {end:%-d %b %Y, %H:%M}</small>"
 
 
 def _time(row: Row) -> str:

@@ -15,6 +15,9 @@ from typing import Final
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
 MOST_LETTERS: Final = 4000
+WHOLE_ROWS: Final = 8
+"""Tables of at most so many rows are not cut in print."""
+MOST_ADDRESS: Final = 44
 """Of one text; what is longer was not written to be read."""
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
 
@@ -25,12 +28,23 @@ def escaped(text: str) -> str:
     return html.escape("".join(c for c in joined if unicodedata.category(c) not in _UNSEEN))
 
 
-def linked(address: str) -> str:
-    """A web address as a link; any other text as text."""
-    shown = escaped(address)
+def linked(address: str, text: str = "") -> str:
+    """A web address as a link, shown as `text` or shortened; any other text as text."""
+    whole = escaped(address)
     if not address.startswith(("https://", "http://")):
-        return shown
-    return f'<a href="{shown}" rel="noopener noreferrer">{shown}</a>'
+        return whole
+    plain = address.split("://", 1)[1].rstrip("/")
+    short = plain if len(plain) <= MOST_ADDRESS else f"{plain[: MOST_ADDRESS - 1]}…"
+    return f'<a href="{whole}" rel="noopener noreferrer">{escaped(text or short)}</a>'
+
+
+def linked_text(text: str, addresses: Iterable[str]) -> str:
+    """A text in which these addresses are links."""
+    shown = escaped(text)
+    for address in addresses:
+        if address:
+            shown = shown.replace(escaped(address), linked(address))
+    return shown
 
 
 def paragraphs(texts: Iterable[str], kind: str = "") -> str:
@@ -48,10 +62,11 @@ def items(texts: Sequence[str]) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
     """A table of cells that are HTML already; its head is repeated on every printed page."""
     names = "".join(f'<th scope="col">{escaped(h)}</th>' for h in head)
-    body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows)
+    lines = ["<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows]
+    whole = ' class="whole"' if len(lines) <= WHOLE_ROWS else ""
     return (
-        f'<div class="wide"><table><caption>{escaped(caption)}</caption>'
-        f"<thead><tr>{names}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="wide"><table{whole}><caption>{escaped(caption)}</caption>'
+        f"<thead><tr>{names}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
@@ -104,12 +119,14 @@ a{color:#005a8f}
 @bottom-right{content:counter(page) " / " counter(pages);font:8pt sans-serif;color:#51606b}}
 @media print{
 body{padding:0;max-width:none;font-size:9.5pt}
-h1{font-size:16pt}h2{font-size:12pt;break-after:avoid}.answer{font-size:12pt}
+h1{font-size:16pt}h2{font-size:12pt;break-after:avoid-page}h2+p{break-after:avoid-page}.answer{font-size:12pt}
 .wide{overflow:visible}
 table{font-size:8pt;break-inside:auto}thead{display:table-header-group}
-tr,figure,.answer,.option,li{break-inside:avoid}
+tr,figure,.answer,.option,li,.whole,footer{break-inside:avoid}
+thead,thead tr,caption{break-inside:avoid;break-after:avoid-page}
+tbody tr:nth-child(-n+2){break-after:avoid-page}tbody tr:nth-last-child(2){break-after:avoid-page}
+footer{break-before:avoid-page}p,li{orphans:3;widows:3}
 .option,ol,ul{font-size:8.5pt}figcaption,caption{font-size:8pt}svg{max-height:82mm}
-caption{break-after:avoid}
 a{color:inherit;text-decoration:none}
 }
 """

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from planner.backtest.rows import Row
 from planner.store.public_data import TEXT
 
-COUNTS: Final = frozenset({"curves", "points"})
+COUNTS: Final = frozenset({"curves", "asked", "points"})
 """Columns of the accuracy table that are whole numbers."""
 MOST_BYTES: Final = 20_000_000
 """A file larger than this is not one that the back-test wrote."""

@@ -17,7 +17,7 @@ from planner import asked
 from planner.catalog import Catalog
 from planner.compare.ask import Answered, Facts, answered
 from planner.compare.job import job_described
-from planner.compare.parameters import CompareParameters, compare_parameters
+from planner.compare.parameters import DESCRIBED, CompareParameters, compare_parameters
 from planner.compare.records import Job
 from planner.cost import Display
 from planner.curves import SystemCurve, curves_of
@@ -37,6 +37,10 @@ Name = TypeVar("Name")
 NO_RUN: Final = Problem(
     parameter="",
     message="There is no run yet. Measure one, or name a folder of results in EPOCHWISE_RESULTS.",
+)
+NO_TRAINING: Final = Problem(
+    parameter="workload",
+    message="No training run is known, only inference. Measure one, or describe a workload.",
 )
 
 
@@ -143,9 +147,13 @@ def compare_facts(
     """
     if asking.described is not None:
         return facts_of(store, catalog, job_described(asking.described))
-    place = {"workload": asking.workload, "pattern": asking.pattern}
-    found = None if any(not p.parameter for p in problems) else _place(store, place, problems)
-    if found is None or asking.workload == "described":
+    if asking.workload == DESCRIBED or any(not p.parameter for p in problems):
+        return None
+    workload = _trained(store, asking.workload, problems)
+    own = not asking.workload or workload == asking.workload  # else its patterns are another's
+    place = {"workload": workload, "pattern": asking.pattern if own else ""}
+    found = None if workload is None else _place(store, place, problems)
+    if found is None:
         return None
     workload, pattern = found
     job = measured_job(store, catalog, workload, pattern)
@@ -196,6 +204,23 @@ def _place(
     known = not told["workload"] or told["workload"] in names  # else its patterns are another's
     wanted = told["pattern"] if known else None
     return workload, patterns[_one("pattern", "pattern", wanted, patterns, problems)]
+
+
+def _trained(store: Store, wanted: str, problems: list[Problem]) -> str | None:
+    """The slug of a workload that was trained: the wanted or the first one; None without any."""
+    names, trained = slugs(queries.workloads(store)), queries.trained(store)
+    known = {short: name for short, name in names.items() if name in trained}
+    if not known:
+        problems.append(NO_TRAINING if names else NO_RUN)
+        return None
+    if wanted in names and wanted not in known:
+        message = (
+            f"Of {names[wanted]} only inference was timed, so nothing says how long training "
+            f"takes. Measure its training, or choose {', '.join(list(known)[:3])} ..."
+        )
+        problems.append(Problem(parameter="workload", message=message))
+        return next(iter(known))
+    return _one("workload", "workload", wanted, known, problems)
 
 
 def _runs_of_curves(

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
@@ -70,14 +71,21 @@ def read_catalog(shipped: Path, further: Sequence[Path] = ()) -> CatalogRead:
 
 
 def import_csv(
-    table: TableName, content: bytes, catalog: Catalog, *, file: str = ""
+    table: TableName,
+    content: bytes,
+    catalog: Catalog,
+    *,
+    file: str = "",
+    today: date | None = None,
 ) -> tuple[Catalog, tuple[Problem, ...]]:
     """Rows that somebody gave, as a catalogue of their own, and every problem with the others.
 
     Accelerators of offers may have any name that `catalog` knows. Nothing is written: show the
-    rows and the problems first, then `add_rows`.
+    rows and the problems first, then `add_rows`. Dates after `today` (that of the clock where it
+    is None) are problems.
     """
-    parsed = parse_csv(table, content, file=file, origin="yours")
+    day = datetime.now(UTC).date() if today is None else today
+    parsed = parse_csv(table, content, file=file, origin="yours", today=day)
     if table == "prices":
         parsed = with_known_accelerators(parsed, catalog)
     return _catalog({table: parsed}), parsed.problems

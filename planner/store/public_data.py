@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from planner.backtest.columns import COLUMNS, problem_of
 from planner.backtest.rows import Row, columns_of
 from planner.backtest.source import Read, TextRows
 from planner.store.files import write_whole
@@ -20,32 +21,38 @@ TEXT: Final = frozenset({"question", "task", "method", "data_set"})
 """Columns of the accuracy table that are words; the others are numbers."""
 
 
+class MalformedError(ValueError):
+    """A public file that cannot be read: the file, the line and the column, as a sentence."""
+
+
+def has_public_tables(folder: Path) -> bool:
+    """Whether any file that the back-test knows is below `folder`."""
+    return any((folder / path).is_file() for path in COLUMNS)
+
+
 def public_tables(folder: Path) -> Read:
     """Reads CSV files below `folder` by their path in it, each once; a missing one has no rows.
 
-    Raises:
-        FileNotFoundError: there is no such folder, or no CSV file in its folders.
+    What it gives raises `MalformedError` for a file whose columns or numbers are not there.
     """
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"{folder} is not a folder. The back-test needs the public data sets: name the folder "
-            "that holds them, one folder a set."
-        )
-    if not any(folder.glob("*/*.csv")):
-        raise FileNotFoundError(
-            f"{folder} has no folders with CSV files. Name the folder that holds the public data "
-            "sets, one folder a set."
-        )
 
     @cache
     def read(path: str) -> TextRows:
         file = folder / path
-        if not file.is_file():
-            return ()
-        with file.open(encoding="utf-8", newline="") as text:
-            return tuple(csv.DictReader(text))
+        return _rows(file, path) if file.is_file() else ()
 
     return read
+
+
+def _rows(file: Path, path: str) -> TextRows:
+    try:
+        with file.open(encoding="utf-8", newline="") as text:
+            rows = tuple(csv.DictReader(text))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise MalformedError(f"{path} cannot be read: {error}. Read the file anew.") from error
+    if problem := problem_of(path, rows):
+        raise MalformedError(problem)
+    return rows
 
 
 def write_accuracy(path: Path, rows: Sequence[Row]) -> None:

@@ -75,6 +75,11 @@ def workloads(store: Store) -> dict[str, int]:
     return dict(store.rows(sql.WORKLOADS))
 
 
+def trained(store: Store) -> frozenset[str]:
+    """Workloads with at least one good training run; of the others only inference was timed."""
+    return frozenset(str(row[0]) for row in store.rows(sql.TRAINED))
+
+
 def patterns(store: Store, workload: str) -> dict[str, int]:
     """Input patterns of a workload, best documented first, with the number of runs."""
     return dict(store.rows(sql.PATTERNS, [workload]))

@@ -170,6 +170,9 @@ WORKLOADS: Final = """
         OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
     GROUP BY workload ORDER BY count(DISTINCT system) DESC, count(*) DESC, workload"""
 """Those of most systems first; trials that only counted steps to a target took no times."""
+TRAINED: Final = """
+    SELECT DISTINCT workload FROM runs
+    WHERE status = 'ok' AND mode = 'training' ORDER BY workload"""
 FORMS: Final = """
     SELECT variant, precision, system, software, engine, global_batch_size, samples_per_s,
         final_metric, params, evaluation_metric

@@ -25,7 +25,8 @@ def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decis
         second: another, for the same workload on another card or in another precision.
 
     Returns:
-        The faster one only where the interval of the ratio excludes 1.
+        The faster one only where the interval of the ratio excludes 1; nothing is compared with
+        itself.
 
     Raises:
         ValueError: the workloads or the levels differ, so there is no ratio.
@@ -36,6 +37,8 @@ def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decis
             None, " ".join(one.reason for one in refused), " ".join(o.measure_next for o in refused)
         )
     _check(first, second)
+    if first.wanted == second.wanted:
+        return _one_option(first)
     ratio, names = _ratio(first, second), _names(first, second)
     told = f"{names[0]} trains {_words(ratio)} as fast as {names[1]}"
     if float(ratio.low) > 1.0 or float(ratio.high) < 1.0:
@@ -47,6 +50,14 @@ def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decis
 def _not_decided(ratio: Estimate | None, why: str, measure: str) -> Decision:
     sentence = f"Not decided: {why} {measure}"
     return Decision(faster=None, ratio=ratio, sentence=sentence, measure_next=measure)
+
+
+def _one_option(of: Transferred) -> Decision:
+    return Decision(
+        faster=None,
+        ratio=None,
+        sentence=f"Both options are the same: {of.wanted}. There is nothing to decide.",
+    )
 
 
 def _ratio(first: Transferred, second: Transferred) -> Estimate:

@@ -36,8 +36,12 @@ def transfer(
         about the card.
 
     Raises:
-        ValueError: level is not strictly between 0 and 1.
+        ValueError: level is not strictly between 0 and 1, or there is no such rung.
     """
+    if rung is not None and rung not in BASIS_OF:
+        raise ValueError(
+            f"{rung!r} is no rung. Ask for one of {', '.join(BASIS_OF)}, or for None: the best."
+        )
     place = _place(library, wanted)
     if isinstance(place, Refusal):
         return place

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from planner.transfer.records import SPECS, DataSheet, Library, Mask
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+NAMED: Final = 3
+"""So many bad names of a column are told one by one."""
 
 
 def fit_library(
@@ -38,10 +41,11 @@ def fit_library(
         sheets: data sheets of cards, measured or not.
 
     Raises:
-        ValueError: shapes differ, nothing was given, a throughput is outside the limits, a number
-            of a data sheet is not above 0, or a card has two data sheets. Everything bad is named.
+        ValueError: shapes differ, nothing was given, a name is None or empty, a throughput is
+            outside the limits, a number of a data sheet is None or not above 0, or a card has two
+            data sheets. Everything bad is named.
     """
-    names, precisions, cards = (np.asarray(v, dtype=np.str_) for v in (workload, precision, card))
+    names, precisions, cards = _names({"workload": workload, "precision": precision, "card": card})
     values = np.asarray(samples_per_s, dtype=np.float64)
     check_flat({"workload": names, "precision": precisions, "card": cards, "samples_per_s": values})
     _check(values, sheets)
@@ -61,6 +65,22 @@ def fit_library(
         same_name=rows[0][:, None] == rows[0],
         same_precision=rows[1][:, None] == rows[1],
     )
+
+
+def _names(columns: Mapping[str, ArrayLike]) -> list[NDArray[np.str_]]:
+    """Columns of names as texts: what is none, None above all, is not made into one."""
+    told = []
+    for column, values in columns.items():
+        given = np.asarray(values, dtype=object).reshape(-1)
+        wrong = [i for i, name in enumerate(given) if not isinstance(name, str) or not name]
+        told += [f"{column}[{i}] is {given[i]!r}" for i in wrong[:NAMED]]
+        told += [f"{len(wrong) - NAMED} more of {column}"] if len(wrong) > NAMED else []
+    if told:
+        raise ValueError(
+            f"{'; '.join(told)}. Each must be a name, a text that is not empty. Leave out runs "
+            "whose workload, precision or card is not known."
+        )
+    return [np.asarray(values, dtype=np.str_) for values in columns.values()]
 
 
 def _repetitions(
@@ -104,7 +124,7 @@ def _check(samples_per_s: Floats, sheets: Sequence[DataSheet]) -> None:
     good = (samples_per_s >= SMALLEST) & (samples_per_s <= LARGEST)
     told = [] if good.all() else [f"samples_per_s: {listed(samples_per_s, good)}"]
     for sheet in sheets:
-        told += [f"the data sheet of {sheet.card}: {name} is {x:g}" for name, x in _bad(sheet)]
+        told += [f"the data sheet of {sheet.card}: {name} is {x}" for name, x in _bad(sheet)]
     if told:
         raise ValueError(
             f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
@@ -118,8 +138,22 @@ def _check(samples_per_s: Floats, sheets: Sequence[DataSheet]) -> None:
         )
 
 
-def _bad(sheet: DataSheet) -> list[tuple[str, float]]:
-    numbers = {f"peak FLOP/s ({p})": flops for p, flops in sheet.peak_flops_per_s.items()}
+def _bad(sheet: DataSheet) -> list[tuple[str, str]]:
+    """Numbers of a sheet that are none or outside the limits, and a card without a name."""
+    numbers: dict[str, object] = {
+        f"peak FLOP/s ({p})": flops for p, flops in sheet.peak_flops_per_s.items()
+    }
     numbers["memory bandwidth [bytes/s]"] = sheet.memory_bandwidth_bytes_per_s
     numbers["memory [bytes]"] = sheet.memory_bytes
-    return [(name, x) for name, x in numbers.items() if not SMALLEST <= x <= LARGEST]
+    bad = [(name, _told(x)) for name, x in numbers.items() if not _is_good(x)]
+    return (
+        bad if isinstance(sheet.card, str) else [("the name of the card", repr(sheet.card)), *bad]
+    )
+
+
+def _is_good(number: object) -> bool:
+    return isinstance(number, int | float | np.number) and bool(SMALLEST <= number <= LARGEST)
+
+
+def _told(number: object) -> str:
+    return f"{number:g}" if isinstance(number, int | float | np.number) else repr(number)

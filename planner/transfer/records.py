@@ -32,13 +32,18 @@ class DataSheet:
 
     `peak_flops_per_s` is the dense peak (without sparsity) by precision, named as in the
     measurements; a precision that is missing is not known. A card whose sheet lacks one of the
-    other two numbers has no data sheet here.
+    other two numbers gets no `DataSheet`: leave it out.
     """
 
     card: str
     peak_flops_per_s: Mapping[str, float]
     memory_bandwidth_bytes_per_s: float
     memory_bytes: float
+
+
+def named(workload: str, precision: str) -> str:
+    """A workload with its precision, which is told once where its name ends with it."""
+    return workload if workload.endswith(f" {precision}") else f"{workload} {precision}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +55,7 @@ class Cell:
     card: str
 
     def __str__(self) -> str:
-        return f"{self.workload} {self.precision} on {self.card}"
+        return f"{named(self.workload, self.precision)} on {self.card}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +145,8 @@ class Decision:
     """Which of two options is faster, if that can be said.
 
     `faster` names it, None where it is not decided. `ratio` is the first's samples/s over the
-    second's, None where one of them was refused. `measure_next` is empty where it is decided.
+    second's, None where one of them was refused or both are the same. `measure_next` is empty
+    where it is decided, and where there is nothing to decide.
     """
 
     faster: str | None

@@ -11,7 +11,7 @@ import numpy as np
 from planner.estimate import Refusal
 from planner.transfer.conformal import GROUPS, Calibration, rank_of
 from planner.transfer.prediction import Known
-from planner.transfer.records import SPECS, Cell, Library, Neighbour, NextRun, Rung
+from planner.transfer.records import SPECS, Cell, Library, Neighbour, NextRun, Rung, named
 from planner.transfer.rungs import Answer
 
 NAMED: Final = 3
@@ -49,7 +49,7 @@ def of_rung(library: Library, answer: Answer) -> str:
 def of_neighbours(neighbours: Sequence[Neighbour]) -> tuple[str, ...]:
     """The nearest library workloads with their ratios."""
     told = ", ".join(
-        f"{n.workload} {n.precision} {n.ratio:.2f} times (share {percent(n.share)})"
+        f"{named(n.workload, n.precision)} {n.ratio:.2f} times (share {percent(n.share)})"
         for n in neighbours
     )
     return (f"Most similar, and what they gain on this card: {told}.",) if told else ()
@@ -148,7 +148,7 @@ def _expected(run: NextRun) -> str:
 
 
 def _name(workload: tuple[str, str]) -> str:
-    return " ".join(workload)
+    return named(*workload)
 
 
 def _least(level: float) -> int:

@@ -7,12 +7,14 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import compare_state
+from pages.parts import asked, compare_next, compare_state
 from planner.compare.keeping import keeping_sentence
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.sentences import buying, sentence
 from planner.compare.tables import option_rows
 from planner.compare.undecided import undecided
+from planner.estimate import Estimate
+from planner.slugs import slugs
 from planner.store import Store
 from tests.pages.comparing import LINK, OPTIONS, address_of, comparison, table
 from tests.pages.conftest import figure, show, sound, texts, unfold
@@ -44,7 +46,8 @@ def test_a_link_asks_the_page_what_it_asks_a_program(store: Store) -> None:
     for row, record in zip(table(shown), records, strict=True):
         assert row["option"] == record["option"]
         assert row["cost"] == pytest.approx(record["cost_per_run"], rel=6e-3)
-        assert row["price"].startswith(str(record["price"]))
+        assert row["price"].endswith(str(record["price"]))
+        assert row["price"].startswith("stale") == record["price_is_stale"]
         assert row["rank"] == f"{record['rank']}{'=' if record['tied'] else ''}"
     assert set(address_of(shown)) == set(LINK)
 
@@ -93,8 +96,71 @@ def test_numbers_for_a_month_are_the_runs_numbers_times_the_runs() -> None:
 def test_times_are_shown_as_clock_or_in_hours() -> None:
     clock = table(show("compare", **LINK))[0]["time"]
     hours = table(show("compare", **LINK, show="hours"))[0]["time"]
-    told = [int(p) for p in clock.split(":")]
-    assert float(hours.removesuffix(" h")) == pytest.approx(told[0] + told[1] / 60, abs=0.06)
+    told = [int(p) for p in clock.split(" (")[0].split(":")]
+    assert float(hours.split(" h")[0]) == pytest.approx(told[0] + told[1] / 60, abs=0.06)
+
+
+def test_the_interval_stands_in_the_times_own_cell(store: Store) -> None:
+    told = comparison(store, **LINK)
+    for row, known in zip(table(show("compare", **LINK, show="hours")), told.rows, strict=True):
+        if isinstance(known.time, Estimate):
+            ends = [f"{float(end) / 3600:,.3g}" for end in (known.time.low, known.time.high)]
+            same = ends[0] == ends[1]
+            assert same or row["time"].endswith(f" ({ends[0]} to {ends[1]} h)")
+
+
+def test_what_decides_is_in_the_first_columns_and_the_rest_follows() -> None:
+    shown = show("compare", **{k: v for k, v in LINK.items() if k not in {"deadline", "budget"}})
+    order = list(shown.dataframe[0].proto.column_order)
+    assert order[:4] == ["rank", "short", "cost", "time"]
+    for name in ("cost_range", "finishes", "basis", "price"):
+        assert order.index(name) < order.index("cheaper")
+    columns = json.loads(shown.dataframe[0].proto.columns)
+    assert sum(columns[n]["width"] for n in ("rank", "short", "cost")) <= 240  # of 335 at 400 px
+
+
+def test_table_and_charts_call_an_option_the_same() -> None:
+    link = {**LINK, "options": ["own-tpu-v2-8", "buy-1x-rtx-5090"]}
+    shown = show("compare", **link)
+    short = {r["short"] for r in table(shown) if r["cost"] == r["cost"]}
+    assert "Own TPU v2-8" in {r["short"] for r in table(shown)}
+    notes = {n["text"] for n in figure(shown)["layout"]["annotations"]}
+    assert short <= notes
+
+
+def test_a_budget_is_asked_in_the_currency_that_is_shown() -> None:
+    euro = {"currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20"}
+    shown = show("compare", **LINK, **euro)
+    field = shown.number_input(key="compare.budget.shown")
+    assert (field.value, field.label) == (250.0, "Budget (EUR a run, no tax)")
+    field.set_value(30.0)
+    sound(shown.run())
+    assert address_of(shown)["budget"] == ["60"]
+    assert shown.number_input(key="compare.budget.shown").value == 30.0
+    shown.number_input(key="compare.budget.shown").set_value(None)
+    assert "budget" not in address_of(sound(shown.run()))
+
+
+def test_what_to_measure_next_is_said_with_the_right_article() -> None:
+    for name, article in (
+        ("EPYC 7742", "an"), ("H100 SXM", "an"), ("L4", "an"), ("RTX 6000 Ada", "an"),
+        ("MI300X", "an"), ("A100", "an"), ("TPU v3", "a"), ("GeForce RTX 5090", "a"),
+        ("V100", "a"), ("Xeon 8280", "a"), ("B200", "a"), ("Radeon PRO", "a"),
+    ):  # fmt: skip
+        assert compare_next._with_article(f"a {name}") == f"{article} {name}"
+    assert compare_next._with_article("one EPYC 7742") == "one EPYC 7742"
+
+
+def test_no_workload_that_is_offered_breaks_the_page(store: Store) -> None:
+    for slug in slugs(asked.workloads(store)):
+        answer = compare_state.told(store, {"workload": [slug]})
+        assert answer is not None, slug
+
+
+def test_a_workload_with_inference_runs_only_is_told_and_raises_nothing() -> None:
+    shown = show("compare", workload="mlp-512-512-digits-float32")
+    assert shown.selectbox(key="compare.workload").value != "mlp-512-512-digits-float32"
+    assert shown.warning
 
 
 def test_another_currency_changes_amounts_and_no_order(store: Store) -> None:

@@ -65,6 +65,21 @@ def test_a_price_is_overridden_by_the_form_and_outlives_the_session(folder: Path
     assert row["Whose row"] == "yours"
 
 
+def test_ones_own_price_has_its_own_source_and_is_of_today() -> None:
+    known = next(o for o in compare_state.catalog().catalog.offers if o.note and o.source_url)
+    shown = _box("price")
+    shown.selectbox(key="compare.rows.prices.start").set_value(known.id)
+    sound(shown.run())
+    cell = {
+        t.key.rsplit(".", 1)[-1]: t.value for t in shown.text_input if t.key and known.id in t.key
+    }
+    assert (cell["source_url"], cell["note"]) == ("", "")
+    assert cell["as_of"] == f"{compare_state.today():%Y-%m-%d}"
+    assert cell["provider"] == known.provider
+    next(b for b in shown.button if b.label == "Keep this row").click()
+    assert "source_url" in _said(sound(shown.run()))
+
+
 def test_what_is_wrong_with_a_row_is_told_field_by_field(folder: Path) -> None:
     shown = _box("price")
     keep = next(b for b in shown.button if b.label == "Keep this row")

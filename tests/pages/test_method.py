@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,9 +18,11 @@ from planner.accuracy import Accuracy, accuracy_of
 from planner.backtest import regret
 from planner.backtest.constants_table import CONSTANTS
 from planner.backtest.rows import MEAN, Row
+from planner.backtest.seconds import Timing
 from planner.backtest.source_table import PUBLIC_DATA
 from planner.refusals import RULES
 from planner.store.accuracy import read_accuracy
+from planner.store.seconds import write_seconds
 from tests.pages.conftest import figure, show, sound, texts
 from tests.pages.test_stores import HOSTILE, timed
 from tests.store.build import a_set
@@ -221,6 +224,39 @@ def test_every_constant_has_the_value_of_the_code() -> None:
     table = show(PAGE, section="constants").dataframe[0].value
     assert list(table["Value"]) == [f"{c.value:.4g}" for c in CONSTANTS]
     assert all(table[name].astype(bool).all() for name in ("Unit", "Meaning", "Data"))
+
+
+def test_sources_name_the_package_and_the_catalogue_with_their_credits() -> None:
+    said = texts(show(PAGE, section="sources"))
+    plain = said.replace("\\", "")
+    assert "mlperf-logging 4" in plain
+    assert "Apache" in plain
+    for credit in ("Epoch AI", "CC BY 4.0", "Ember", "Eurostat", "SOURCES.md"):
+        assert credit in plain
+    assert "no page shows them" not in plain
+
+
+def test_seconds_stand_beside_the_errors_where_they_were_kept(
+    known: Accuracy, elsewhere: Path
+) -> None:
+    elsewhere.write_bytes(SHIPPED.read_bytes())
+    assert "Seconds" not in show(PAGE).dataframe[0].value
+    row = next(r for r in _rows(known, 0) if figures_of.is_ours(r))
+    one = Timing(question=row.question, task=row.task, method=row.method, data_set="Colab TPU",
+                 asked=500, seconds=2.0)  # fmt: skip
+    write_seconds(elsewhere.with_name("accuracy-seconds.parquet"), [one])
+    table = show(PAGE).dataframe[0].value
+    seconds = dict(zip(table["Method"], table["Seconds"], strict=True))
+    assert seconds[row.method] == 4.0
+    assert all(math.isnan(v) for m, v in seconds.items() if m != row.method)
+
+
+def test_where_nothing_is_answered_the_page_says_so_and_draws_nothing() -> None:
+    shown = show(PAGE, question="devices", task="9-to-16-devices-from-at-most-4",
+                 data="dlperf-v100")  # fmt: skip
+    assert "none of 26 points is answered" in texts(shown)
+    assert not shown.get("plotly_chart")
+    assert list(shown.dataframe[0].value["Points"]) == [0]
 
 
 def test_sources_name_result_sets_and_public_data_with_licences() -> None:

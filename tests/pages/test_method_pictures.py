@@ -128,3 +128,39 @@ def test_fewer_validated_images_make_an_epoch_look_cheaper_than_an_image() -> No
     assert "a processed image 1.1" in said
     assert "not the same work" in said
     assert "not the same work" not in _said("factors", validated=10000)
+
+
+def test_two_systems_cross_where_the_formula_says() -> None:
+    said = _said("crossover", v0=4096, t=0.1, v0b=1024, tb=0.01, largest=1024)
+    expected = (0.1 - 0.01) / (1 / 1024 - 1 / 4096)
+    assert f"batch {expected:,.0f};" in said
+
+
+def test_a_system_that_has_both_is_faster_everywhere() -> None:
+    said = _said("crossover", v0=4096, t=0.01, v0b=1024, tb=0.1)
+    assert "system A is at least as fast at every batch" in said
+
+
+def test_the_share_of_the_peak_is_operations_times_speed_over_the_peak() -> None:
+    said = _said("utilisation", v0=4096, t=0, gflop=24, peak=312, largest=1024)
+    assert f"{24e9 * 4096 / 312e12:.1%}" in said.replace("\u00a0%", "%")
+
+
+def test_a_run_faster_than_its_peak_is_not_drawn() -> None:
+    formula = FORMULAS["utilisation"]
+    told = formula.picture(_values(formula, v0=65536, t=0, gflop=1000, peak=5), LIGHT_THEME)
+    assert told.figure is None
+    assert "cannot be told" in " ".join(told.sentences)
+
+
+def test_buying_pays_off_from_the_use_on_that_the_formula_says() -> None:
+    year = 20000 / 4  # at no interest, the price is spread evenly
+    share = year / (8760 * (2 - 0.8 * 0.2))
+    assert f"from {100 * share:.0f} % of the time on" in _said("money", rate=0)
+    assert "never pays off" in _said("money", rent=0.1)
+
+
+def test_one_device_gives_itself_and_every_doubling_costs() -> None:
+    assert "1 devices give 1 times one device" in _said("several", count=1)
+    eight = 8 * np.exp(-0.3)
+    assert f"8 devices give {eight:.3g} times one device" in _said("several", count=8, node=8)

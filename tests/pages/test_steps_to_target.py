@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts.links import slug
+from pages.parts.links import as_text, slug
 from planner.convergence_sentences import answer_sentences, goal_of, note_lines, notes_of
 from planner.convergence_tables import batch_rows, fit_rows
 from planner.curves import curves_of
@@ -102,6 +102,23 @@ def test_a_target_stricter_than_any_trial_got_is_refused_and_says_why(store: Sto
     assert list(shown.dataframe[0].value["Bcrit (samples)"]) == ["refused"] * 3
 
 
+def test_a_target_easier_than_the_evaluations_can_tell_is_refused(store: Store) -> None:
+    shown = show(PAGE, target="0.8")
+    assert answer(shown).startswith("MLP 64-64 on digits with SGD")
+    assert "none came before it at batch 8, 16, 32" in answer(shown)
+    assert "Beyond batch" not in texts(shown)
+    assert "1 ms" not in texts(shown)
+
+
+def test_the_slider_is_named_without_backslashes_and_a_hostile_name_with_them(alone: Path) -> None:
+    together(a_set(alone), sweep())
+    label = show(PAGE).select_slider[0].label
+    assert label == "Target: validation error, from easy to strict"
+    together(a_set(alone), sweep(evaluation_metric=HOSTILE))
+    shown = show(PAGE, workload=slug(f"Net · Data · {HOSTILE}"))
+    assert shown.select_slider[0].label == f"Target: {as_text(HOSTILE)}, from easy to strict"
+
+
 def test_a_target_some_batches_missed_names_them(store: Store) -> None:
     said = texts(show(PAGE, target="0.02"))
     assert "Stricter than the 2.5 % these trials were trained for" in said
@@ -117,7 +134,7 @@ def test_optimisers_are_compared_in_the_order_they_are_chosen(store: Store) -> N
     told = _told(store, TARGET, ["SGD momentum 0.9", "SGD"])
     assert answer(shown) == told[0]
     assert "SGD Nesterov" not in texts(shown)
-    assert "the borders of SGD momentum 0.9 between" in texts(shown)
+    assert "the regimes of SGD momentum 0.9: perfect scaling" in texts(shown)
 
 
 def test_an_optimiser_keeps_its_colour_when_others_are_taken_away() -> None:

@@ -14,14 +14,15 @@ from planner import accuracy
 from planner.accuracy import accuracy_of, ours, per_cent, shown_rows, verdicts_of
 from planner.backtest import batch, epochs, regret
 from planner.backtest.rows import MEAN, REFUSED, UNREFUSED, Row
-from planner.backtest.targets import INTERIOR, TARGETS
+from planner.backtest.targets import INTERIOR, TARGETS, TWICE
+from planner.refusals import RULES
 from planner.store.accuracy import read_accuracy
 
 SHIPPED: Final = Path(__file__).parents[2] / "data" / "accuracy.parquet"
 ROW: Final = Row(
     question=batch.QUESTION, task=INTERIOR, method="ours: made up", data_set=MEAN, curves=3,
-    points=12, answered=0.9, median_error=0.03, mean_error=0.05, p90_error=0.1, coverage=0.9,
-    median_width=0.2,
+    asked=13, points=12, answered=0.9, median_error=0.03, mean_error=0.05, p90_error=0.1,
+    coverage=0.9, median_width=0.2,
 )  # fmt: skip
 
 
@@ -185,3 +186,27 @@ def test_records_have_every_column_and_no_nan(shipped: list[Row]) -> None:
 )  # fmt: skip
 def test_two_digits_that_count(share: float, text: str) -> None:
     assert per_cent(share) == text
+
+
+# -- what other pages say of it ------------------------------------------------------------------
+
+
+def test_what_is_told_of_refusals_beyond_twice_is_what_was_measured(shipped: list[Row]) -> None:
+    [rule] = [r for r in RULES if r.then.startswith("dashed") and "largest measured" in r.when]
+    for task in (TWICE, "four times the largest"):
+        row = ours(shipped, batch.QUESTION, task, MEAN)
+        assert row is not None
+        assert per_cent(row.median_error) in rule.why
+        assert per_cent(row.coverage) in rule.why
+
+
+def test_beside_an_error_stands_what_it_would_be_were_nothing_refused() -> None:
+    every = replace(ROW, method=UNREFUSED, median_error=0.09)
+    told = accuracy_of([ROW, every]).sentences[0]
+    assert "3.0 % off at a batch between measured ones (9.0 %, were nothing refused)" in told
+
+
+def test_where_nothing_is_answered_nothing_is_said(shipped: list[Row]) -> None:
+    silent = replace(ROW, points=0, median_error=math.nan, coverage=math.nan)
+    assert accuracy_of([silent]).sentences == ()
+    assert all(math.isfinite(v.measured) for v in verdicts_of(shipped))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from planner import backtest
 from planner.__main__ import main
+from planner.backtest import tables
 from planner.backtest.batch import batch_rows, may_answer
 from planner.backtest.cases import (
     TASKS,
@@ -26,6 +28,7 @@ from planner.backtest.convergence import METHODS as CONVERGENCE_METHODS
 from planner.backtest.convergence import may_answer as may_answer_convergence
 from planner.backtest.convergence import powers
 from planner.backtest.methods import OF_STEP_TIMES, OURS, PLAIN, textbook
+from planner.backtest.origin import Origin
 from planner.backtest.rows import (
     MEAN,
     REFUSED,
@@ -41,12 +44,17 @@ from planner.backtest.rows import (
 from planner.backtest.source import Curve, TextRows, curves_of
 from planner.backtest.tables import accuracy_page
 from planner.backtest.targets import TARGETS, Target
+from planner.commands import backtest as command
 from planner.convergence import fit_convergence
 from planner.estimate import Estimate, Floats, Refusal
 from planner.store.public_data import parquet_bytes, public_tables
+from planner.store.seconds import Stopwatch
 from planner.throughput import ThroughputCurve, fit_throughput
 
 BATCH = np.array([8.0, 16, 32, 64, 128, 256])
+
+
+WHOLE = Origin(folder="data")
 
 
 def curve(value: Floats, batch: Floats = BATCH, name: str = "c") -> Curve:
@@ -211,9 +219,22 @@ def test_refused_points_make_rows_of_their_own() -> None:
     assert by_method[UNREFUSED].mean_error == 1.0
 
 
-def test_a_method_without_any_answer_has_no_row() -> None:
-    rows = scored(("q", "t", "s"), {"ours": told([np.nan])}, asked([1.0], [0]))
-    assert rows == []
+def test_that_ours_answers_nothing_is_a_row_and_that_others_are_not_scored_then_is_none() -> None:
+    answers = {"ours": told([np.nan, np.nan]), "other": told([1.0, 1.0])}
+    [row] = scored(("q", "t", "s"), answers, asked([1.0, 1.0], [0, 1], [False, False]))[:1]
+    assert (row.method, row.asked, row.points, row.answered) == ("ours", 2, 0, 0.0)
+    assert np.isnan(row.median_error)
+    assert Target("what", "q", "t", "ours", "s", "mean_error", 0.0, 0.1).measured([row]) is None
+    assert "| none of 2 (0 %) |" in "\n".join(tables._task("t", [row]))
+
+
+def test_a_data_set_without_answers_counts_as_unanswered_and_in_no_error() -> None:
+    none = scored(("q", "t", "a"), {"ours": told([np.nan])}, asked([1.0], [0], [False]))
+    rows = [*none, figure("ours", 0.1), replace(figure("ours", 0.3), data_set="b")]
+    mean = with_means(rows, ["a", "b", "s"])[-1]
+    assert mean.mean_error == pytest.approx(0.2)
+    assert mean.answered == pytest.approx(2 / 3, rel=1e-5)
+    assert mean.asked == 3
 
 
 def test_the_mean_counts_every_data_set_the_same_and_leaves_out_the_check() -> None:
@@ -268,9 +289,9 @@ def test_the_range_of_what_the_others_choose_stands_beside_a_constant() -> None:
         Choice(use="u", left_out=n, chosen="c", ships="s", values={"lines:SD0": x})
         for n, x in (("a", 0.03), ("b", 0.05))
     ]
-    row = next(r for r in constants_page(choices).splitlines() if "`planner.lines.SD0`" in r)
+    row = next(r for r in constants_page(choices, WHOLE).splitlines() if "`planner.lines.SD0`" in r)
     assert row.endswith("| 0.03 to 0.05 |")
-    assert "| u | b | c | s |" in constants_page(choices)
+    assert "| u | b | c | s |" in constants_page(choices, WHOLE)
 
 
 # -- targets and the page ------------------------------------------------------------------------
@@ -321,7 +342,7 @@ def gavel(path: str) -> TextRows:
 def test_missing_data_sets_have_no_rows_and_the_page_is_made_of_the_others() -> None:
     rows = backtest.all_rows(gavel)
     assert {r.data_set for r in rows} == {"Gavel, 1 device"}
-    page = accuracy_page(rows)
+    page = accuracy_page(rows, WHOLE)
     assert "## Step time at a batch that was not measured" in page
     assert "## Throughput on a card nobody measured" not in page
     assert f"| {OURS} |" in page
@@ -329,7 +350,7 @@ def test_missing_data_sets_have_no_rows_and_the_page_is_made_of_the_others() -> 
 
 def test_a_miss_is_printed_as_plainly_as_a_hit() -> None:
     rows = [mean_row([r]) for r in batch_rows(gavel)]
-    page = accuracy_page(rows)
+    page = accuracy_page(rows, WHOLE)
     missed = sum(t.measured(rows) is not None and not t.reached(rows) for t in TARGETS)
     assert page.count("**missed**") == missed
 
@@ -351,9 +372,13 @@ def test_equal_rows_give_equal_bytes_and_come_back(tmp_path: Path) -> None:
 def test_a_folder_that_is_missing_or_empty_is_named_and_the_exit_code_is_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for folder, words in ((tmp_path / "none", "is not a folder"), (tmp_path, "has no folders")):
+    for folder, words in (
+        (tmp_path / "none", "is not a folder"),
+        (tmp_path, "has nothing that the back-test can read"),
+    ):
         assert main(["backtest", str(folder)]) == 1
         told_error = capsys.readouterr().err
+        assert not list(tmp_path.rglob("*"))
         assert str(folder) in told_error
         assert words in told_error
 
@@ -369,7 +394,9 @@ def test_one_data_set_alone_is_enough_and_twice_gives_the_same_bytes(
     names = ("docs/accuracy.md", "docs/constants.md", "data/accuracy.parquet")
     for into in ("one", "two"):
         assert main(["backtest", str(tmp_path / "data"), "--into", str(tmp_path / into)]) == 0
-    assert "figures: docs/accuracy.md" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "figures: docs/accuracy.md" in out
+    assert f"s of 1,000 answers: batch, {OURS}" in out
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
@@ -380,3 +407,89 @@ def test_a_file_that_is_missing_has_no_rows(tmp_path: Path) -> None:
     read = public_tables(tmp_path)
     assert list(read("set/a.csv")) == [{"x": "1", "y": "2"}]
     assert not read("set/b.csv")
+
+
+def test_every_method_is_watched_on_what_it_is_asked() -> None:
+    watch = Stopwatch()
+    rows = batch_rows(gavel, watch)
+    seen = {(t.task, t.method): t for t in watch.timings}
+    for row in rows:
+        if row.method not in (REFUSED, UNREFUSED):
+            assert seen[row.task, row.method].asked == row.asked
+            assert seen[row.task, row.method].seconds > 0.0
+    assert parquet_bytes(columns_of(rows)) == parquet_bytes(columns_of(batch_rows(gavel)))
+
+
+# -- what is not all public data ------------------------------------------------------------------
+
+LINES = ["gpu,placement,model,batch_size_per_gpu,n_gpus,steps_per_s"]
+
+
+def _gavel_folder(place: Path, *changed: str) -> Path:
+    """A data set of one sweep, its last lines as given."""
+    file = place / "gavel_throughputs" / "throughput.csv"
+    file.parent.mkdir(parents=True)
+    rows = [",".join(r.values()) for r in gavel("gavel_throughputs/throughput.csv")]
+    file.write_text("\n".join([*LINES, *rows, *changed]) + "\n", encoding="utf-8")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("k80,consolidated,net,16,1,fast", "line 8, column steps_per_s: “fast” is not a number"),
+        ("k80,consolidated,net,16,1,0", "column steps_per_s: “0” is not a number above 0"),
+        ("k80,consolidated,net,16,1,", "column steps_per_s: nothing stands there"),
+        ("k80,consolidated,net", "line 8: the column n_gpus is missing"),
+    ],
+)
+def test_a_bad_cell_is_named_by_file_line_and_column_and_nothing_is_written(
+    line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _gavel_folder(tmp_path / "data", line)
+    assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == 1
+    told_error = capsys.readouterr().err
+    assert told_error.startswith("gavel_throughputs/throughput.csv")
+    assert words in told_error
+    assert not (tmp_path / "into").exists()
+
+
+def test_a_file_that_is_no_text_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _gavel_folder(tmp_path / "data")
+    (folder / "gavel_throughputs" / "throughput.csv").write_bytes(b"\xff\xfe\x00")
+    assert main(["backtest", str(folder)]) == 1
+    assert "gavel_throughputs/throughput.csv cannot be read" in capsys.readouterr().err
+
+
+def test_some_of_the_data_never_replaces_what_ships(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shipped = (command.ROOT / "docs" / "accuracy.md").read_bytes()
+    _gavel_folder(tmp_path / "some")
+    assert main(["backtest", "some"]) == 0
+    assert "the shipped figures stay" in capsys.readouterr().out
+    page = (tmp_path / "backtest" / "docs" / "accuracy.md").read_text(encoding="utf-8")
+    assert "`python -m planner backtest some`" in page.replace("\n", " ")
+    assert "are missing: Colab TPU" in page.replace("\n", " ")
+    assert "Gavel is noisy" not in page  # told of the whole public data
+    assert "Throughputs of Gavel (OSDI 2020)" in page
+    constants = (tmp_path / "backtest" / "docs" / "constants.md").read_text(encoding="utf-8")
+    assert "18.9 instead of 20.3" not in constants.replace("\n", " ")
+    assert (command.ROOT / "docs" / "accuracy.md").read_bytes() == shipped
+
+
+def test_a_folder_of_this_machine_is_told_as_one_types_it(tmp_path: Path) -> None:
+    assert command._as_told(command.ROOT / "data" / "results") == "data/results"
+    assert command._as_told(command.ROOT.parent / "shared") == "../shared"
+    assert command._as_told(tmp_path / "mine") == "mine"
+    assert command._as_told(Path("mine/data")) == "mine/data"
+
+
+def test_without_a_public_data_set_no_constant_is_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["backtest", str(tmp_path), "--constants"]) == 1
+    assert "no public data set that a constant is chosen by" in capsys.readouterr().err

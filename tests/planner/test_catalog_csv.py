@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -245,3 +247,14 @@ def test_every_unit_in_a_column_name_is_its_unit() -> None:
         named = [u for suffix, u in sorted(units.items(), key=lambda i: len(i[0]))
                  if column.name.endswith(suffix)]  # fmt: skip
         assert not named or named[-1] == column.unit, column.name
+
+
+def test_a_date_after_tomorrow_is_refused_with_today() -> None:
+    day = date(2026, 11, 21)
+    assert len(parse_csv("prices", file(GOOD), today=day).records) == 1
+    parsed = parse_csv("prices", file(GOOD.replace("2026-11-09", "2099-01-01")), today=day)
+    assert not parsed.records
+    assert [str(p) for p in parsed.problems] == [
+        "Row 2 of prices.csv: as_of is 2099-01-01, after today, 2026-11-21. Say the day on which "
+        "it was read."
+    ]

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from planner.checking import LARGEST, SHOWN, SMALLEST, check_flat, check_pairs, listed
+from planner.checking import (
+    LARGEST,
+    SHOWN,
+    SMALLEST,
+    check_flat,
+    check_pairs,
+    listed,
+    numbers,
+)
+from planner.convergence import fit_convergence
+from planner.scaling import fit_scaling
+from planner.throughput import fit_throughput
 
 NAMES = ("batch", "step_s")
 
@@ -43,3 +56,40 @@ def test_a_long_list_of_bad_values_is_cut_and_counted() -> None:
     told = listed(values, values > 0)
     assert told.startswith("value 1 of 1005 is 0, value 2")
     assert told.endswith("value 5 of 1005 is 0, 1,000 more are as bad")
+
+
+WORDS: list[Any] = [
+    ["a", "b"],
+    ["8", "16"],
+    [1.0, "x"],
+    [[1.0], [1.0, 2.0]],
+    [10**400, 1],
+    [1j, 1],
+]
+
+
+@pytest.mark.parametrize("values", WORDS, ids=str)
+def test_what_is_no_number_is_named_with_its_column_and_what_to_give(values: list[float]) -> None:
+    seconds = [1.0, 2.0]
+    asks = (
+        ("batch", lambda: fit_throughput(values, seconds)),
+        ("step_s", lambda: fit_throughput([8, 16], values)),
+        ("batch", lambda: fit_convergence(values, seconds)),
+        ("samples_to_target", lambda: fit_convergence([8, 16], values)),
+        ("per_device_batch_size", lambda: fit_scaling(values, [1, 2], [1, 1], seconds)),
+        ("devices", lambda: fit_scaling([8, 8], values, [1, 1], seconds)),
+        ("nodes", lambda: fit_scaling([8, 8], [1, 2], values, seconds)),
+        ("step_s", lambda: fit_scaling([8, 8], [1, 2], [1, 1], values)),
+    )
+    for name, ask in asks:
+        with pytest.raises(ValueError, match=rf"^{name} holds .*, not a number. Give .*one .*per"):
+            ask()
+
+
+def test_the_first_that_is_no_number_is_shown() -> None:
+    with pytest.raises(ValueError, match=r"^step_s holds 'fast', not a number. Give seconds.$"):
+        numbers("step_s", [0.5, "fast", "slow"], "seconds")
+
+
+def test_none_is_a_number_that_is_not_known() -> None:
+    assert np.isnan(numbers("step_s", [None, 1], "seconds")).tolist() == [True, False]

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from planner.effect_tables import effects_of
 from planner.effects import (
     BROUGHT,
+    PLAINEST,
     VALIDATION_WORK,
     FactorRun,
     factor_effect,
@@ -73,6 +75,37 @@ def test_every_value_is_compared_with_the_plainest() -> None:
     feeds = [run(f, 1.0, b) for f, b in (("a", 1), ("b", 1), ("b", 2), ("c", 2))]
     assert [(e.base, e.changed) for e in factor_effects(feeds, "feed")] == [("b", "a"), ("b", "c")]
     assert factor_effects([], "feed") == ()
+
+
+def test_the_base_of_a_factor_is_the_same_however_many_runs_have_each_value() -> None:
+    for many, few in (("memory", "storage"), ("storage", "memory")):
+        runs = [run(many, 10.0, 32), run(few, 11.0, 32), run(many, 12.0, 64)]
+        told = factor_effects(runs, "storage")
+        assert [(e.base, e.changed) for e in told] == [("memory", "storage")]
+
+
+def test_a_value_without_a_pair_with_the_plainest_is_compared_with_the_next() -> None:
+    cells = [("numpy", 1), ("tf.data", 1), ("PyDataset", 2), ("directory", 2)]
+    told = factor_effects([run(feed, 1.0, batch) for feed, batch in cells], "feed")
+    assert [(e.base, e.changed) for e in told] == [
+        ("numpy", "tf.data"), ("PyDataset", "directory"),
+    ]  # fmt: skip
+
+
+def test_every_factor_has_a_plainest_value() -> None:
+    assert set(PLAINEST) == set(BROUGHT)
+
+
+def test_no_two_shipped_workloads_read_a_factor_the_other_way_round() -> None:
+    rows = store().arrow("SELECT * FROM runs WHERE mode = 'training'", []).to_pylist()
+    told = {
+        (factor, effect.base, effect.changed)
+        for workload in {row["workload"] for row in rows}
+        for factor, effects in effects_of(rows, workload).items()
+        for effect in effects
+    }
+    assert ("storage", "memory", "storage") in told
+    assert not {(f, changed, base) for f, base, changed in told} & told
 
 
 # -- images ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -78,18 +79,40 @@ def test_outside_the_measured_batches_the_law_is_grey_and_dashed() -> None:
 
 
 def test_the_borders_are_as_wide_as_their_interval_and_stop_at_the_chart() -> None:
+    assert zones(BORDERS)[3:] == [(6.0, 8.0), (500.0, 1024.0)]
+
+
+def test_the_three_regimes_are_shaded_from_border_to_border_each_darker() -> None:
+    assert zones(BORDERS)[:3] == [(4.0, 7.0), (7.0, 576.0), (576.0, 1024.0)]
     figure = figures.steps_to_target([LINE], LIGHT_THEME, borders=BORDERS)
-    zones = [(s.x0, s.x1) for s in figure.layout.shapes if s.type == "rect"]
-    assert zones == [(6.0, 8.0), (500.0, 1024.0)]
-    names = [a.text for a in figure.layout.annotations]
-    assert "diminishing" in names
-    assert "maximal" not in names  # too narrow for its name
+    shades = [s.fillcolor for s in figure.layout.shapes if s.type == "rect"][:3]
+    assert shades == [rgba(LIGHT_THEME.quiet, strength) for strength in (0.03, 0.08, 0.13)]
 
 
-def test_a_border_outside_the_chart_is_not_drawn() -> None:
-    far = figures.Borders(perfect_up_to=(1.0, 0.5, 2.0), maximal_from=(np.inf, 1e6, np.inf))
-    figure = figures.steps_to_target([LINE], LIGHT_THEME, borders=far)
-    assert [s for s in figure.layout.shapes if s.type == "rect"] == []
+def test_all_three_regimes_are_named_narrow_ones_in_a_row_below() -> None:
+    names = regime_names(BORDERS)
+    assert {n: a.yshift for n, a in names.items()} == {
+        "perfect": -16, "diminishing": 0, "maximal": -16,
+    }  # fmt: skip
+    assert (names["maximal"].xanchor, names["perfect"].xanchor) == ("right", "left")
+
+
+def test_a_regime_outside_the_chart_is_named_at_the_edge_and_an_unseen_one_not_at_all() -> None:
+    far = figures.Borders(perfect_up_to=(1.0, 0.5, 2.0), maximal_from=(1e5, 1e4, 1e6))
+    assert list(regime_names(far)) == ["← perfect", "diminishing", "maximal →"]
+    assert zones(far) == [(4.0, 1024.0)]
+    none = figures.Borders(perfect_up_to=(0.0, 0.0, 2.0), maximal_from=(np.inf, 1e6, np.inf))
+    assert list(regime_names(none)) == ["diminishing"]
+
+
+def zones(borders: figures.Borders) -> list[tuple[float, float]]:
+    figure = figures.steps_to_target([LINE], LIGHT_THEME, borders=borders)
+    return [(s.x0, s.x1) for s in figure.layout.shapes if s.type == "rect"]
+
+
+def regime_names(borders: figures.Borders) -> dict[str, Any]:
+    figure = figures.steps_to_target([LINE], LIGHT_THEME, borders=borders)
+    return {a.text: a for a in figure.layout.annotations if a.yanchor == "top"}
 
 
 def test_the_best_batch_is_marked_with_its_size() -> None:

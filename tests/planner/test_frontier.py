@@ -15,7 +15,10 @@ from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.estimate import Estimate, Refusal
 from planner.frontier import Frontier, OneDeviceCount, StepTimes, frontier
 from planner.goodput import best_batch, time_to_target
+from planner.scaling import ScalingCurve
+from planner.scaling_count import CountCurve, at_count
 from planner.throughput import ThroughputCurve, fit_throughput
+from tests.planner.test_scaling import BATCH, STEP_S, curve_of
 
 if TYPE_CHECKING:
     from planner.estimate import Floats
@@ -204,3 +207,45 @@ def test_impossible_grids_are_named(
 ) -> None:
     with pytest.raises(ValueError, match=told):
         frontier(Cluster(), workload(), devices, batches, price)
+
+
+# -- fitted to several numbers of devices --------------------------------------------------------
+
+
+def launched() -> ScalingCurve:
+    modes = ["driver", "workers"] * (BATCH.size // 2)
+    slower = STEP_S + np.where(np.array(modes) == "workers", 0.1, 0.0)
+    return curve_of(slower, launch=modes)
+
+
+def test_a_scaling_curve_is_searched_as_it_answers() -> None:
+    found = frontier(curve_of(), workload(), [1, 4, 8], SIZES)
+    assert isinstance(found, Frontier)
+    told = time_to_target(curve_of(), workload(), SIZES, devices=8)
+    assert isinstance(told, Estimate)
+    assert_allclose(found.time_s[2], np.where(SIZES < 8, np.nan, np.asarray(told.value)))
+
+
+def test_a_launch_mode_can_be_named() -> None:
+    fast, slow = (frontier(launched(), workload(), 4, SIZES, launch=mode)
+                  for mode in ("driver", "workers"))  # fmt: skip
+    assert isinstance(fast, Frontier)
+    assert isinstance(slow, Frontier)
+    known = np.isfinite(fast.time_s)
+    assert known.any()
+    assert (slow.time_s[known] > fast.time_s[known]).all()
+    with pytest.raises(ValueError, match="Measured: driver, workers"):
+        frontier(launched(), workload(), 4, SIZES)
+    with pytest.raises(ValueError, match="these step times know no launch modes"):
+        frontier(system(), workload(), 1, SIZES, launch="driver")
+
+
+def test_the_curve_of_one_count_answers_for_that_count() -> None:
+    there = at_count(curve_of(), 4, 1)
+    assert isinstance(there, CountCurve)
+    found = frontier(there, workload(), [2, 4], [64.0])
+    assert isinstance(found, Frontier)
+    assert np.isnan(found.time_s[0, 0])
+    told = time_to_target(there, workload(), 64.0)
+    assert isinstance(told, Estimate)
+    assert_allclose(found.time_s[1, 0], told.value)

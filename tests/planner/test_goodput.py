@@ -219,9 +219,17 @@ def test_units_of_time_and_samples_change_nothing_but_units(seconds: float, samp
     )
 
 
-@pytest.mark.parametrize("batch", [0.0, -8.0, np.nan])
-def test_a_memory_without_room_is_an_error(batch: float) -> None:
-    with pytest.raises(ValueError, match="Give the largest batch that fits, above 0, or None"):
+@pytest.mark.parametrize("batch", [0.0, -8.0, np.nan, 0.5])
+def test_a_memory_without_room_for_one_sample_is_an_error(batch: float) -> None:
+    with pytest.raises(
+        ValueError, match=r"whole samples, at least 1\. Give the largest batch that"
+    ):
+        best_batch(system(), workload(), batch)
+
+
+@pytest.mark.parametrize("batch", [10**400, "8", [8.0, 16.0], 1j])
+def test_a_largest_batch_that_is_no_number_is_an_error(batch: float) -> None:
+    with pytest.raises(ValueError, match=r"max_batch (is|holds|cannot).*Give (the|\w+) largest"):
         best_batch(system(), workload(), max_batch=batch)
 
 

@@ -92,3 +92,17 @@ def test_many_directions_of_a_full_fit_are_all_determined() -> None:
 def test_bad_input_is_named(design: object, target: object, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         fit_nonnegative(design, target)  # type: ignore[arg-type]
+
+
+@given(unit=st.floats(1e-12, 1e12), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_what_is_rounding_beside_the_target_is_exactly_zero(unit: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    design, absent = rng.uniform(0.0, 1.0, (12, 5)), rng.random(5) < 0.5
+    fit = fit_nonnegative(design, unit * design @ np.where(absent, 0.0, 1.0 + np.arange(5)))
+    assert (fit.value[absent] == 0.0).all()
+
+
+def test_a_small_value_that_the_rows_show_is_kept() -> None:
+    fit = fit_nonnegative(np.eye(3), [1.0, 1e-9, 1.0])
+    assert_allclose(fit.value, [1.0, 1e-9, 1.0])

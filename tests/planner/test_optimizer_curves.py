@@ -179,3 +179,11 @@ def test_the_law_is_drawn_to_twice_the_measured_batches_where_it_answers() -> No
     grid = steps_grid(one())
     assert (grid[0], grid[-1]) == (4.0, 4096.0)
     assert {8.0, 2048.0} <= set(grid)
+
+
+def test_a_target_within_the_first_evaluations_shows_the_grid_and_is_refused() -> None:
+    """Evaluated every hundredth of the way to the recorded target: 49 % error comes at once."""
+    early = one(target=0.49)
+    assert isinstance(early.curve, Refusal)
+    assert "reached within the first evaluations" in early.curve.reason
+    assert law(one(target=0.4)).n == len(BATCHES)

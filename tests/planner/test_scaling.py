@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -133,7 +135,9 @@ def test_what_was_never_slower_costs_nothing_and_says_so() -> None:
 
 
 def test_steps_that_do_not_grow_with_the_batch_have_no_limit() -> None:
-    told = answer(curve_of(np.where(DEVICES > 1, T + A1, T)).asymptotic_throughput)
+    curve = curve_of(np.where(DEVICES > 1, T + A1, T))
+    assert curve.terms.value[1] == 0.0  # not a rounding error of one
+    told = answer(curve.asymptotic_throughput)
     assert told.value == np.inf
     assert "unknown" in told.reasons[0]
 
@@ -142,7 +146,10 @@ def test_steps_that_do_not_grow_with_the_batch_have_no_limit() -> None:
 @settings(max_examples=40, deadline=None)
 def test_no_term_is_negative_and_no_answer_is_not_positive(fading: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    curve = curve_of(np.exp(rng.normal(-2, 1, BATCH.size)), fading=fading)
+    terms = np.exp(rng.normal(-3, 2, 6)) * (rng.random(6) < 0.7)
+    step_s = law(BATCH, DEVICES, NODES) * np.exp(rng.normal(0, 0.2, BATCH.size)) + terms[0]
+    step_s += terms[1] * (DEVICES > 1) + terms[2] * (NODES > 1) + terms[3] * BATCH
+    curve = curve_of(step_s, fading=fading)
     assert (curve.terms.value >= 0.0).all()
     told = answer(curve.step_time(BATCH, DEVICES * 4, NODES * 4))
     assert (np.asarray(told.low) > 0.0).all()
@@ -231,8 +238,33 @@ def test_fewer_devices_and_other_batches_than_measured_are_told_too() -> None:
 
 
 def test_runs_that_scatter_around_the_form_are_warned_of() -> None:
-    curve = curve_of(STEP_S * np.where(np.arange(BATCH.size) % 2, 1.3, 0.7))
-    assert "something else changes" in answer(curve.step_time(32, 4, 1)).reasons[0]
+    told = answer(scattered(0.15).step_time(32, 4, 1))
+    assert "something else changes" in told.reasons[0]
+
+
+def scattered(by: float) -> ScalingCurve:
+    return curve_of(STEP_S * np.where(np.arange(BATCH.size) % 2, 1.0 + by, 1.0 - by))
+
+
+def test_an_answer_of_a_badly_scattering_fit_is_never_called_measured() -> None:
+    assert answer(scattered(0.02).step_time(32, 4, 1)).basis == "measured"
+    assert answer(scattered(0.15).step_time(32, 4, 1)).basis == "interpolated"
+
+
+def test_runs_that_scatter_beyond_any_public_workload_have_no_curve() -> None:
+    found = fit_scaling(
+        BATCH, DEVICES, NODES, STEP_S * np.where(np.arange(BATCH.size) % 2, 1.6, 0.4)
+    )
+    assert isinstance(found, Refusal)
+    assert re.match(r"The runs scatter \d\d % around this form; 15 public", found.reason)
+    assert "again in a fresh process; it fits worst" in found.measure_next
+    assert isinstance(fit_scaling(BATCH, DEVICES, NODES, STEP_S * (1 + 3 * NOISE)), ScalingCurve)
+
+
+def test_the_run_that_fits_worst_is_the_one_to_measure_again() -> None:
+    found = fit_scaling(BATCH, DEVICES, NODES, np.where(np.arange(BATCH.size) == 16, 0.05, STEP_S))
+    assert isinstance(found, Refusal)
+    assert "Measure batch 32 per device on 8 devices over 2 nodes again" in found.measure_next
 
 
 def test_as_many_terms_as_runs_leave_nothing_to_check() -> None:

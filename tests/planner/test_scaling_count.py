@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.estimate import Estimate, Refusal
-from planner.goodput import best_batch, minimum_time
-from planner.scaling_count import CountCurve, Launched, at_count
+from planner.goodput import best_batch, goodput, minimum_time, time_to_target
+from planner.scaling import ScalingCurve, fit_scaling
+from planner.scaling_count import CountCurve, Launched, at_count, at_place
 from planner.throughput import ThroughputCurve, fit_throughput
 from tests.planner.test_scaling import BATCH, STEP_S, V0, T, curve_of, law, noisy, some
 
@@ -124,3 +127,97 @@ def test_for_a_search_devices_fill_up_their_nodes() -> None:
     found = times.step_time_s(np.array([[256.0]]), np.array([[2.0], [4.0], [8.0]]))
     expected = [law(256 / n, n, k) for n, k in ((2, 1), (4, 1), (8, 2))]
     assert_allclose(found.ravel(), expected, rtol=1e-6)
+
+
+# -- a scaling curve where a curve of one place is asked -----------------------------------------
+
+
+def launched() -> ScalingCurve:
+    modes = ["driver", "workers"] * (BATCH.size // 2)
+    slower = STEP_S + np.where(np.array(modes) == "workers", 0.1, 0.0)
+    return curve_of(slower, launch=modes)
+
+
+def value(told: Estimate | Refusal) -> float:
+    assert isinstance(told, Estimate)
+    return float(told.value)
+
+
+def test_whatever_takes_a_throughput_curve_takes_a_scaling_curve_at_a_place() -> None:
+    steps, curve, there = steps_law(), curve_of(), count(8, 2)
+    for ask in (best_batch, minimum_time):
+        assert ask(curve, steps, 100.0, devices=8, nodes=2) == ask(there, steps, 100.0)
+    for at in (time_to_target, goodput):
+        assert at(curve, steps, 64.0, devices=8, nodes=2) == at(there, steps, 64.0)
+
+
+def test_devices_fill_up_their_nodes_where_nobody_says_how_many() -> None:
+    steps = steps_law()
+    assert best_batch(curve_of(), steps, devices=8) == best_batch(count(8, 2), steps)
+    assert best_batch(curve_of(), steps, devices=4) == best_batch(count(4, 1), steps)
+
+
+def test_without_a_number_of_devices_it_is_the_most_measured_and_says_so() -> None:
+    steps = steps_law()
+    told, there = best_batch(curve_of(), steps), best_batch(count(8, 2), steps)
+    assert isinstance(told, Estimate)
+    assert value(told) == value(there)
+    assert told.reasons[0] == (
+        "Step time: On 8 devices over 2 nodes, the most that were measured: ask for another number."
+    )
+    for least in (minimum_time(curve_of(), steps), goodput(curve_of(), steps, 64.0)):
+        assert isinstance(least, Estimate)
+        assert "On 8 devices over 2 nodes, the most" in least.reasons[0]
+
+
+def test_one_of_several_launch_modes_must_be_named_and_the_refusal_lists_them() -> None:
+    refused = best_batch(launched(), steps_law(), devices=4)
+    assert isinstance(refused, Refusal)
+    assert "Measured: driver, workers." in refused.reason
+    fast, slow = (best_batch(launched(), steps_law(), devices=4, launch=m)
+                  for m in ("driver", "workers"))  # fmt: skip
+    assert value(slow) > value(fast)
+    assert isinstance(best_batch(launched(), steps_law()), Refusal)
+
+
+def test_a_link_that_was_never_measured_is_refused_by_the_best_batch_too() -> None:
+    one_node = some(np.asarray(np.arange(BATCH.size) < 9))
+    refused = best_batch(one_node, steps_law(), devices=8, nodes=2)
+    assert isinstance(refused, Refusal)
+    assert refused.reason.startswith("Nothing was measured on several nodes")
+
+
+@pytest.mark.parametrize("devices", [0, -2, 1.5])
+def test_devices_that_cannot_be_are_named(devices: int) -> None:
+    with pytest.raises(ValueError, match="Devices are counted 1, 2, 3"):
+        best_batch(curve_of(), steps_law(), devices=devices)
+
+
+def test_nodes_need_devices_and_one_place_needs_none() -> None:
+    with pytest.raises(ValueError, match="devices is not given"):
+        best_batch(curve_of(), steps_law(), nodes=2)
+    with pytest.raises(ValueError, match="known at one place only"):
+        at_place(count(4, 1), 8)
+    why = Refusal(reason="No.", measure_next="Measure.")
+    assert at_place(why, 8, 2) is why
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_no_fit_of_odd_runs_warns_of_arithmetic(seed: int) -> None:
+    """Warnings are errors here: few runs, exact ones and absent terms are answered quietly."""
+    rng = np.random.default_rng(seed)
+    size = rng.integers(2, 25)
+    batch, devices = 2.0 ** rng.integers(0, 10, size), 2.0 ** rng.integers(0, 7, size)
+    nodes = np.minimum(devices, 2.0 ** rng.integers(0, 4, size))
+    step_s = 1e-4 + rng.uniform(0, 0.1) * (seed % 2) + np.where(devices > 1, rng.uniform(0, 0.1), 0)
+    step_s = step_s + batch / rng.uniform(10, 1e4) * (rng.random() < 0.7)
+    step_s *= np.exp(rng.normal(0, (0.0, 0.05, 0.2)[seed % 3], size))
+    curve = fit_scaling(batch, devices, nodes, step_s)
+    if isinstance(curve, ScalingCurve):
+        shares = curve.terms.questions(curve.runs) * curve.terms.value / curve.step_s[:, None]
+        assert not ((shares.max(axis=0) > 0.0) & (shares.max(axis=0) < 1e-12)).any()
+        for n, k in ((1, 1), (4, 1), (64, 8)):
+            at_count(curve, n, k)
+            for ask in (curve.throughput, curve.shares, curve.weak_scaling, curve.strong_scaling):
+                ask([64.0, 4096.0], n, k)

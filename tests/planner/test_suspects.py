@@ -19,68 +19,15 @@ from planner.suspects import (
     UNLIKE,
     Flag,
     by_run,
-    duplicate_flags,
     epoch_flags,
-    falling_flags,
     left_out,
     named,
     neighbour_flags,
-    scaling_flags,
     suspects,
-    unit_flags,
     zero_flags,
 )
+from tests.planner.made_suspects import found, only, run, slipped, sweep
 from tests.shipped import store
-
-BATCHES = (32, 64, 128, 256, 512)
-PATTERNS = {"plain": 1.0, "validated": 1.1, "augmented": 1.25, "from storage": 1.4}
-SAMPLES = 51_200
-
-
-def run(batch: int, pattern: str = "plain", factor: float = 1.0, **more: object) -> CheckedRun:
-    """A run of the law T = 0.5 s + b/100, times its pattern's factor and its own."""
-    steps = SAMPLES // batch
-    step_s = (0.5 + batch / 100) * PATTERNS[pattern] * factor
-    facts: dict[str, object] = {
-        "run_id": f"{pattern} {batch}",
-        "label": f"GPU at batch {batch}",
-        "workload": "network",
-        "software": "framework 1",
-        "pattern": pattern,
-        "system_name": "GPU",
-        "global_batch_size": batch,
-        "pre_train_s": 3.0 + batch / 1000,
-        "first_epoch_s": 1.5 * step_s * steps,
-        "later_epoch_mean_s": step_s * steps,
-        "later_epoch_sd_s": 0.01 * step_s * steps,
-        "epochs_measured": 4,
-        "steps_per_epoch": steps,
-        "samples_per_epoch": SAMPLES,
-        "step_time_s": step_s,
-        "samples_per_s": batch / step_s,
-        "total_s": 3.0 + batch / 1000 + 4.5 * step_s * steps,
-    }
-    return CheckedRun(**{**facts, **more})  # type: ignore[arg-type]
-
-
-def sweep(scatter: float = 0.01, **odd: float) -> list[CheckedRun]:
-    """Every batch under every pattern; `odd` multiplies the time of single runs."""
-    noise = random.Random(7)
-    return [
-        run(b, p, odd.get(f"{p}_{b}", 1.0) * np.exp(scatter * noise.gauss(0, 1)))
-        for b in BATCHES
-        for p in PATTERNS
-    ]
-
-
-def found(flags: list[Flag] | tuple[Flag, ...]) -> list[tuple[str, str]]:
-    return [(flag.name, flag.run) for flag in flags]
-
-
-def only(flags: list[Flag]) -> Flag:
-    assert len(flags) == 1
-    return flags[0]
-
 
 # -- neighbours --------------------------------------------------------------------------------
 
@@ -179,115 +126,6 @@ def test_what_is_not_known_is_no_zero() -> None:
     nothing = CheckedRun(run_id="x", label="x", workload="w", software="s", pattern="p",
                          system_name="GPU")  # fmt: skip
     assert suspects([nothing, replace(nothing, run_id="y")]) == ()
-
-
-# -- curves ------------------------------------------------------------------------------------
-
-
-def test_throughput_that_falls_by_more_than_10_percent_is_found_at_the_larger_batch() -> None:
-    runs = [run(b, factor=1.9 if b == 256 else 1.0) for b in BATCHES]
-    flag = only(falling_flags(runs))
-    assert flag.run == "plain 256"
-    at_128, at_256 = (r.samples_per_s or 0.0 for r in runs[2:4])
-    assert_allclose(flag.value, 1 - at_256 / at_128)
-    assert "less than a smaller batch reaches" in flag.evidence
-
-
-def test_a_fall_of_less_is_none_and_other_patterns_are_other_curves() -> None:
-    assert falling_flags([run(256), run(512, factor=1.1)]) == []
-    assert falling_flags([run(256), run(512, "from storage", 3.0)]) == []
-
-
-def test_scaling_beyond_115_percent_of_perfect_is_impossible() -> None:
-    one = run(64)
-    speed = one.samples_per_s or 0.0
-    fine = run(128, run_id="fine", devices=2, samples_per_s=2.2 * speed)
-    wrong = run(256, run_id="wrong", devices=4, samples_per_s=6.0 * speed)
-    flag = only(scaling_flags([one, fine, wrong]))
-    assert flag.run == "wrong"
-    assert_allclose(flag.value, 6.0 / 4 / 1.1)  # against the best of fewer devices: the two
-    assert "4 devices do 1.36 times what perfect scaling" in flag.evidence
-
-
-def test_strong_scaling_is_checked_at_the_same_global_batch() -> None:
-    speed = run(64).samples_per_s or 0.0
-    strong = run(64, run_id="strong", devices=4, samples_per_s=5.0 * speed)
-    other = run(512, run_id="other", devices=4, samples_per_s=50.0 * speed)
-    assert only(scaling_flags([run(64), strong, other])).run == "strong"
-
-
-def test_a_copy_is_a_duplicate_and_a_repeat_is_not() -> None:
-    copy, repeat = (replace(run(64), run_id=name) for name in ("copy", "repeat"))
-    repeat = replace(repeat, first_epoch_s=(repeat.first_epoch_s or 0) + 1e-6)
-    flag = only(duplicate_flags([run(64), run(128), copy, repeat]))
-    assert (flag.run, flag.value) == ("copy", 5)
-    assert "those of run plain 64 to the last digit" in flag.evidence
-
-
-def test_the_same_numbers_under_other_factors_are_another_matter() -> None:
-    assert duplicate_flags([run(64), replace(run(64), run_id="b", pattern="validated")]) == []
-
-
-def test_one_equal_number_is_no_duplicate() -> None:
-    mean_only = [CheckedRun(run_id=i, label=i, workload="w", software="s", pattern="p",
-                            system_name="GPU", later_epoch_mean_s=45.6) for i in "ab"]  # fmt: skip
-    assert duplicate_flags(mean_only) == []
-
-
-# -- units -------------------------------------------------------------------------------------
-
-
-def slipped(batch: int, factor: float, pattern: str = "plain") -> CheckedRun:
-    """All times of a run multiplied, consistently: only others can tell."""
-    return replace(run(batch, pattern, factor), pre_train_s=None, total_s=None)
-
-
-@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
-@pytest.mark.parametrize("way", [1, -1])
-@pytest.mark.parametrize("batch", [32, 128, 512])
-def test_a_unit_slip_is_told_by_the_neighbours(slip: float, way: int, batch: int) -> None:
-    runs = [r for r in sweep() if r.run_id != f"plain {batch}"]
-    flag = only(unit_flags([*runs, slipped(batch, slip**way)]))
-    assert flag.run == f"plain {batch}"
-    assert_allclose(flag.value, slip**way, rtol=0.1)
-    assert f"near {slip:g}" in flag.evidence
-
-
-@pytest.mark.parametrize("slip", [60.0, 1000.0, 3600.0])
-@pytest.mark.parametrize("way", [1, -1])
-@pytest.mark.parametrize("batch", [32, 128, 512])
-def test_without_neighbours_the_other_batches_tell_it(slip: float, way: int, batch: int) -> None:
-    runs = [slipped(b, slip**way) if b == batch else run(b) for b in BATCHES]
-    flag = only(unit_flags(runs))
-    assert flag.run == f"plain {batch}"
-    assert "against what other batches say" in flag.evidence
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"step_time_s": run(64).step_time_s or 0}, "an epoch against its steps"),
-        ({"total_s": run(64).total_s or 0}, "total_s against the sum of its epochs"),
-        ({"samples_per_s": run(64).samples_per_s or 0}, "an epoch against its samples/s"),
-    ],
-)
-@pytest.mark.parametrize("slip", [60.0, 1e-3, 3600.0])
-def test_a_run_that_contradicts_itself_by_a_unit_is_found_alone(
-    change: dict[str, float], told: str, slip: float
-) -> None:
-    wrong: dict[str, object] = {name: value * slip for name, value in change.items()}
-    flag = only(unit_flags([run(64, **wrong)]))  # type: ignore[arg-type]
-    assert told in flag.evidence
-    assert abs(np.log(flag.value)) == pytest.approx(abs(np.log(slip)), abs=0.1)
-
-
-def test_a_run_six_times_too_slow_is_no_slip_of_a_unit() -> None:
-    assert unit_flags([slipped(b, 6.0 if b == 128 else 1.0) for b in BATCHES]) == []
-
-
-def test_a_slip_does_not_make_the_others_suspect() -> None:
-    runs = [slipped(b, 1 / 60 if b == 32 else 1.0) for b in BATCHES]
-    assert found(suspects(runs)) == [("unit slip", "plain 32")]
 
 
 # -- all of them -------------------------------------------------------------------------------

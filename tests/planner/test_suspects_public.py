@@ -93,18 +93,23 @@ def test_without_it_nothing_is_left_to_suspect() -> None:
 
 def in_minutes(run: CheckedRun) -> CheckedRun:
     """All its times divided by 60, and called seconds."""
+    return times(run, 1 / 60)
 
-    def minutes(seconds: float | None) -> float:
-        return (seconds or 0.0) / 60
+
+def times(run: CheckedRun, factor: float) -> CheckedRun:
+    """A run whose times are all so many times as long."""
+
+    def longer(seconds: float | None) -> float:
+        return (seconds or 0.0) * factor
 
     return replace(
         run,
-        first_epoch_s=minutes(run.first_epoch_s),
-        later_epoch_mean_s=minutes(run.later_epoch_mean_s),
-        later_epoch_sd_s=minutes(run.later_epoch_sd_s),
-        total_s=minutes(run.total_s),
-        step_time_s=minutes(run.step_time_s),
-        samples_per_s=60 * (run.samples_per_s or 0),
+        first_epoch_s=longer(run.first_epoch_s),
+        later_epoch_mean_s=longer(run.later_epoch_mean_s),
+        later_epoch_sd_s=longer(run.later_epoch_sd_s),
+        total_s=longer(run.total_s),
+        step_time_s=longer(run.step_time_s),
+        samples_per_s=(run.samples_per_s or 0) / factor,
     )
 
 
@@ -113,3 +118,26 @@ def test_every_run_recorded_in_minutes_by_mistake_would_have_been_found() -> Non
         flags = suspects([in_minutes(run) if run is odd else run for run in sweep()])
         assert ("unit slip", odd.run_id) in {(flag.name, flag.run) for flag in flags}
         assert {flag.run for flag in flags} <= {odd.run_id, SICK}
+
+
+@pytest.mark.parametrize("factor", [1 / 60, 60.0, 1000.0, 1 / 3600])
+def test_one_pattern_alone_shows_the_run_in_another_unit_and_accuses_no_other(
+    factor: float,
+) -> None:
+    for device, pattern in (("tpu", "1"), ("gpu", "1"), ("gpu", "3"), ("tpu", "8")):
+        one = [r for r in sweep() if (r.system_name, r.pattern) == (device, pattern)]
+        for odd in one:
+            flags = suspects([times(run, factor) if run is odd else run for run in one])
+            assert [(flag.name, flag.run) for flag in flags] == [("unit slip", odd.run_id)]
+
+
+def test_the_last_of_four_batches_sixty_times_too_fast_is_found() -> None:
+    one = [r for r in sweep() if (r.system_name, r.pattern) == ("tpu", "1")][:4]
+    flags = suspects([*one[:3], in_minutes(one[3])])
+    assert [(flag.name, flag.run) for flag in flags] == [("unit slip", one[3].run_id)]
+
+
+def test_a_row_copied_under_another_batch_or_device_is_found() -> None:
+    for change in ({"global_batch_size": 4096}, {"system_name": "tpu"}):
+        copy = replace(sweep()[0], run_id="copy", **change)
+        assert "duplicate" in {f.name for f in suspects([*sweep(), copy]) if f.run == "copy"}

@@ -187,7 +187,7 @@ def test_beyond_twice_the_largest_batch_the_answer_is_wide_and_says_so() -> None
 def test_beyond_four_times_the_largest_batch_there_is_no_answer() -> None:
     assert isinstance(noisy().throughput(1024), Estimate)
     refused = refusal(noisy().throughput(1025))
-    assert "17 to 19 %" in refused.reason
+    assert "17 %" in refused.reason
     assert "Measure batch 1025" in refused.measure_next
 
 

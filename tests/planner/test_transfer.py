@@ -320,6 +320,14 @@ def test_a_rung_without_what_it_needs_is_refused_by_name() -> None:
     assert "on no other card" in refused(transfer(alone, wanted(), rung=OTHERS)).reason
 
 
+@pytest.mark.parametrize("library", [table(additive()[0]), table(hidden(additive()[0], (0, 0)))])
+def test_a_rung_that_does_not_exist_is_an_error_that_lists_the_rungs(library: Library) -> None:
+    with pytest.raises(
+        ValueError, match=r"'foo' is no rung\. Ask for one of measured, workload on"
+    ):
+        transfer(library, wanted(), rung="foo")  # type: ignore[arg-type]
+
+
 # -- the interval ------------------------------------------------------------------------------
 
 
@@ -485,6 +493,14 @@ def test_a_clear_difference_is_decided() -> None:
     assert told.sentence == "c0 trains 2.00 times (90 %: 1.74 to 2.30) as fast as c1."
 
 
+def test_an_option_is_not_compared_with_itself() -> None:
+    answer = an_answer(200.0)
+    for other in (answer, replace(answer), an_answer(210.0)):
+        same = decide(answer, other)
+        assert (same.faster, same.ratio, same.measure_next) == (None, None, "")
+        assert same.sentence.startswith("Both options are the same: w0 fp16 on c0.")
+
+
 def test_an_overlap_is_not_decided_and_names_the_run_that_would_tell() -> None:
     log, speed = additive(scatter=0.2)
     library = table(hidden(log, (slice(None), slice(0, 2))), sheets=sheets_of(speed * 0.1))
@@ -639,6 +655,10 @@ def sheet_with(**changes: object) -> DataSheet:
         ([1.0, 0.0], [sheet_with(memory_bytes=0.0)], "of c0: memory .bytes. is 0"),
         ([1.0, 2.0], [sheet_with(peak_flops_per_s={"fp16": np.nan})], "FLOP/s .fp16. is nan"),
         ([1.0, 2.0], [sheet_with(memory_bandwidth_bytes_per_s=-1.0)], "bandwidth .bytes/s. is -1"),
+        ([1.0, 2.0], [sheet_with(memory_bytes=None)], "of c0: memory .bytes. is None"),
+        ([1.0, 2.0], [sheet_with(peak_flops_per_s={"fp16": None})], "FLOP/s .fp16. is None"),
+        ([1.0, 2.0], [sheet_with(memory_bytes="16")], "of c0: memory .bytes. is '16'"),
+        ([1.0, 2.0], [sheet_with(card=None)], "of None: the name of the card is None"),
         ([1.0, 2.0], [sheet_with(), sheet_with()], "c0 has more than one data sheet"),
     ],
 )
@@ -652,3 +672,19 @@ def test_bad_input_is_named_with_its_place_and_the_way_out(
 def test_everything_bad_is_named_at_once() -> None:
     with pytest.raises(ValueError, match=r"value 1 of 1 is 0; the data sheet of c0: memory"):
         fit_library(["w0"], ["fp16"], ["c0"], [0.0], [sheet_with(memory_bytes=-1.0)])
+
+
+@pytest.mark.parametrize("column", ["workload", "precision", "card"])
+@pytest.mark.parametrize("name", [None, "", 3])
+def test_a_name_that_is_none_is_an_error_and_no_workload_called_none(
+    column: str, name: object
+) -> None:
+    names: dict[str, list[object]] = {"workload": ["w0"] * 2, "precision": ["fp16"] * 2}
+    names = {**names, "card": ["c0"] * 2, column: ["w0", name]}
+    with pytest.raises(ValueError, match=rf"^{column}.1. is {name!r}\. Each must be a name"):
+        fit_library(**names, samples_per_s=[1.0, 2.0])  # type: ignore[arg-type]
+
+
+def test_many_missing_names_are_counted() -> None:
+    with pytest.raises(ValueError, match="2 more of card"):
+        fit_library(["w"] * 5, ["fp16"] * 5, [None] * 5, [1.0] * 5)  # type: ignore[arg-type]

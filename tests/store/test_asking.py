@@ -117,3 +117,43 @@ def test_unknown_values_of_a_filter_are_told_with_what_is_like_them() -> None:
     told = results_answered(store(), {"basis": ["publisht"], "suspect": ["odd"]})
     assert [p.parameter for p in told.problems] == ["basis", "suspect"]
     assert "published" in str(told.problems[0])
+
+
+def test_every_shipped_workload_has_an_answer_or_is_refused_in_words() -> None:
+    trained, names = queries.trained(store()), slugs(queries.workloads(store()))
+    assert set(names.values()) - trained  # some were timed in inference only
+    for short, name in names.items():
+        given = {"workload": [short]}
+        told = compare_answered(store(), CATALOG, given, TODAY)
+        assert told.answered.comparison is not None, name
+        if name in trained:
+            assert told.problems == (), name
+            assert told.answered.comparison.question.job.workload == name
+        else:
+            [problem] = told.problems
+            assert problem.parameter == "workload"
+            assert "only inference" in problem.message
+        assert how_long_answered(store(), given).problems == (), name
+        assert curve_answered(store(), given).problems == (), name
+
+
+def test_a_pattern_is_not_blamed_where_its_workload_was_never_trained() -> None:
+    names, trained = slugs(queries.workloads(store())), queries.trained(store())
+    short = next(s for s, name in names.items() if name not in trained)
+    told = compare_answered(store(), CATALOG, {"workload": [short], "pattern": ["p"]}, TODAY)
+    assert [p.parameter for p in told.problems] == ["workload"]
+
+
+def test_a_description_that_lacks_samples_is_blamed_for_nothing_else() -> None:
+    given = {"workload": ["described"], "flops": ["1e9"]}
+    told = compare_answered(store(), CATALOG, given, TODAY)
+    assert [p.parameter for p in told.problems] == ["samples"]
+
+
+def test_own_entries_are_all_compared_without_being_named_again() -> None:
+    entries = [f"rent|h100-sxm|{n}|{n}" for n in (1, 2, 3, 4, 8)]
+    told = compare_answered(store(), CATALOG, {"own": entries}, TODAY)
+    assert told.problems == ()
+    own = [c.id for c in told.answered.candidates if c.source == "own entry"]
+    assert len(own) == 5
+    assert set(own) <= set(told.answered.chosen)

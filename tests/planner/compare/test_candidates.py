@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from planner.compare.candidates import candidates_of, usual
 from planner.compare.entries import Entry
+from planner.compare.records import Job
 from tests.planner.compare.made import CATALOG, RUN, SHOP, job, other
 
 
@@ -61,6 +62,23 @@ def test_a_hand_made_price_is_taken_as_it_is() -> None:
     assert found.rental.price_per_hour == 1.5
 
 
+def test_more_than_eight_by_hand_stand_in_several_machines() -> None:
+    ways = ("rent", "buy", "own")
+    entries = [Entry(way=w, accelerator="plain", count=16, price=1.0) for w in ways]  # type: ignore[arg-type]
+    mine = [c for c in candidates_of(job(), SHOP, entries) if c.source == "own entry"]
+    assert [c.hardware.nodes for c in mine] == [2, 2, 2]
+
+
+def test_a_reserved_price_says_for_how_long_it_is_paid() -> None:
+    kept = replace(CATALOG.offers[0], terms="reserved 3 years")
+    shop = replace(SHOP, catalog=replace(CATALOG, offers=(kept,)))
+    [found] = [c for c in candidates_of(job(), shop) if c.way == "rent"]
+    assert found.rental is not None
+    assert found.rental.committed_hours_per_month == 730.0
+    assert found.price == "1.00 USD/h, paid all month for 3 years, Oct 2026"
+    assert "reserved 3 years" in found.label
+
+
 def test_spot_offers_are_interrupted_and_others_are_not() -> None:
     found = {c.id: c.rental for c in candidates_of(job(), SHOP) if c.rental}
     spot, firm = (found[f"rent-cloud-eu-1x-twice-{t}"] for t in ("spot", "on-demand"))
@@ -85,3 +103,38 @@ def test_one_begins_with_what_was_measured_and_one_that_is_bought() -> None:
     assert "buy" in {c.way for c in chosen}
     assert not any(c.offer and c.offer.terms == "spot" for c in chosen)
     assert len(chosen) <= 6
+
+
+def test_all_own_entries_are_among_the_usual() -> None:
+    entries = [Entry(way="rent", accelerator="twice", count=n, price=1.0) for n in range(1, 8)]
+    every = candidates_of(job(), SHOP, entries)
+    own = [c.id for c in every if c.source == "own entry"]
+    assert usual(every, job())[: len(own)] == own
+    few = candidates_of(job(), SHOP, entries[:2])
+    chosen = usual(few, job())
+    assert chosen[:2] == [c.id for c in few if c.source == "own entry"]
+    assert "rent-cloud-eu-1x-plain-on-demand" in chosen
+
+
+def test_a_processor_without_a_peak_is_never_usual() -> None:
+    bare = replace(
+        CATALOG.accelerators[0], id="bare", name="Bare", kind="cpu", peak_flops_per_s={},
+        memory_bytes=None, list_price_usd=1.0,
+    )  # fmt: skip
+    shop = replace(SHOP, catalog=replace(CATALOG, accelerators=(*CATALOG.accelerators, bare)))
+    for params in (1e6, 1e12):
+        of = Job(
+            workload="LM", precision="float16", samples_per_epoch=1.0, params=params,
+            train_flops_per_sample=1e9, optimizer="AdamW",
+        )  # fmt: skip
+        chosen = usual(candidates_of(of, shop), of)
+        assert chosen
+        assert "buy-1x-bare" not in chosen
+
+
+def test_where_nothing_fits_one_begins_with_the_most_memory() -> None:
+    of = Job(
+        workload="LM", precision="float16", samples_per_epoch=1.0, params=1e12,
+        train_flops_per_sample=1e9, optimizer="AdamW",
+    )  # fmt: skip
+    assert usual(candidates_of(of, SHOP), of)[0] == "rent-cloud-eu-8x-plain-on-demand"

@@ -64,6 +64,30 @@ def test_weights_that_fit_on_none_fit_sharded_over_enough() -> None:
     assert "15.0 GB on each of 8" in told.sentence
 
 
+def test_a_module_of_two_devices_has_two_memories() -> None:
+    module = replace(PLAIN, devices=2)  # 20 GB each
+    one, two = (Hardware(label="x", accelerator=module, count=n) for n in (1, 2))
+    assert fit_of(replace(JOB, params=1.5e9), one, 10.0).sentence == (
+        "Weights, gradients and optimiser state take 18.0 GB of 18.8 GB on each of 2 devices; "
+        "activations were not measured."
+    )
+    sharded = fit_of(replace(JOB, params=2e9), one, 10.0)  # 24 GB: more than one device has
+    assert sharded.sentence.endswith("12.0 GB on each of 2 devices.")
+    large = fit_of(replace(JOB, params=1e10), two, 10.0)
+    assert large.fits is False
+    assert "each of the 2 devices of the Plain has 18.8 GB" in large.sentence
+    assert large.way_out.startswith("Take 5 or more")  # 120 GB in shards of 13 GB are 10 devices
+
+
+def test_devices_of_a_module_share_the_batch() -> None:
+    module = Hardware(label="x", accelerator=replace(PLAIN, devices=2))
+    assert largest_batch(MEASURED, module) == 2 * ((20e9 * USABLE - 2e9) // 1e9)
+    told = fit_of(MEASURED, module, 40.0)
+    assert told.fits is False
+    assert "at 20 samples on each of 2 devices" in told.sentence
+    assert "2 accelerators" in told.way_out
+
+
 def test_what_nobody_knows_is_not_answered() -> None:
     assert fit_of(replace(JOB, params=None), ONE, 10.0).fits is None
     assert fit_of(JOB, Hardware(label="GPU"), 10.0).have_bytes is None

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import date
+from datetime import UTC, date, datetime
 from urllib.parse import parse_qs
 
 import pytest
 
 from planner.compare.assumptions import Assumptions
-from planner.compare.parameters import COMPARE, VIEW_ONLY, compare_parameters
+from planner.compare.parameters import (
+    COMPARE,
+    VIEW_ONLY,
+    compare_parameters,
+    moment_of,
+    moment_text,
+)
 from planner.compare.reckon import Wanted
 
 
@@ -85,3 +91,52 @@ def test_what_is_only_for_the_eye_is_no_problem_and_a_typing_error_is() -> None:
     assert eye == ()
     _, typed = compare_parameters({"epoch": ["3"], "pue": ["99"], "tax": ["nan"]})
     assert [p.parameter for p in typed] == ["epoch", "pue", "tax"]
+
+
+# -- a deadline that is a date ---------------------------------------------------------------------
+
+_BY = "2026-11-27T09:00+09:00"
+
+
+def _asked_at(day: int, **given: list[str]) -> tuple[float | None, str]:
+    begins = datetime(2026, 11, day, 0, 0, tzinfo=UTC)
+    asking, problems = compare_parameters({"by": [_BY], **given}, begins=begins)
+    return asking.asked.wanted.deadline_s, " ".join(map(str, problems))
+
+
+def test_a_date_stays_the_same_date_whenever_the_link_is_opened() -> None:
+    assert _asked_at(22) == (5 * 86400.0, "")
+    assert _asked_at(23) == (4 * 86400.0, "")
+    asking, _ = compare_parameters({"by": [_BY]}, begins=datetime(2026, 11, 22, tzinfo=UTC))
+    assert parse_qs(asking.query) == {"by": [_BY]}
+    assert asking.by is not None
+    assert moment_text(asking.by) == _BY
+
+
+def test_a_date_that_has_passed_says_so_and_is_not_asked_for() -> None:
+    deadline_s, told = _asked_at(28)
+    assert deadline_s is None
+    assert told.startswith("by: Fri 27 Nov 2026, 09:00 UTC+09:00 has passed")
+    assert _asked_at(28, deadline=["5"])[0] is None
+
+
+def test_of_a_date_and_hours_the_date_counts_and_it_is_told() -> None:
+    deadline_s, told = _asked_at(22, deadline=["5"])
+    assert deadline_s == 5 * 86400.0
+    assert "the date counts" in told
+
+
+@pytest.mark.parametrize("text", ["2026-11-27", "2026-11-27T09:00", "2026-13-01T09:00Z", "Friday"])
+def test_a_date_without_time_or_zone_is_told_what_to_write(text: str) -> None:
+    asking, problems = compare_parameters({"by": [text]})
+    assert asking.asked.wanted.deadline_s is None
+    assert "Write 2026-11-27T09:00+09:00" in str(problems[0])
+
+
+def test_a_plus_that_arrived_as_a_space_and_a_z_are_zones() -> None:
+    assert moment_of("2026-11-27T09:00 09:00") == moment_of("2026-11-27T00:00Z") == moment_of(_BY)
+
+
+def test_a_date_beyond_all_deadlines_is_told() -> None:
+    _, problems = compare_parameters({"by": ["9999-11-27T09:00Z"]})
+    assert "hours ahead" in str(problems[0])

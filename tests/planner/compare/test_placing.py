@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.catalog import Accelerator, Catalog
-from planner.compare.placing import placed
+from planner.compare.placing import machines_for, placed
 from tests.planner.compare.made import CATALOG, FRESH, LINK, PLAIN
 
 TPU = Accelerator(
@@ -46,6 +46,15 @@ def test_a_slice_counts_cores_up_to_v4_and_chips_after_it(
 def test_devices_of_a_board_with_two_are_half_as_many_boards() -> None:
     row = {"system": "4 of them", "accelerator_model_name": "Board", "accelerators_per_node": 4}
     assert placed(WITH_TPUS, row).count == 2
+
+
+@pytest.mark.parametrize(("count", "machines"), [(1, 1), (8, 1), (9, 2), (16, 2), (1024, 128)])
+def test_eight_accelerators_stand_in_a_machine(count: int, machines: int) -> None:
+    assert machines_for(PLAIN, count) == machines
+
+
+def test_a_slice_of_tpus_is_one_machine() -> None:
+    assert machines_for(V5E, 256) == 1
 
 
 def test_what_no_data_sheet_knows_has_no_accelerator_but_keeps_its_name() -> None:

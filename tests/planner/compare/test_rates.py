@@ -111,6 +111,35 @@ def test_float32_works_against_tf32_where_a_card_has_it_and_bfloat16_on_a_tpu() 
     assert effective_precision("mixed_float16") == "float16"
 
 
+def test_half_size_formats_are_never_reckoned_at_the_float32_peak() -> None:
+    old = replace(PLAIN, peak_flops_per_s={"float32": 1e14})
+    assert peak_of(old, "bfloat16") is None
+    assert peak_of(old, "mixed_float16") is None
+    refused = from_operations(replace(DESCRIBED, precision="bfloat16"), old)
+    assert isinstance(refused, Refusal)
+    assert refused.reason.endswith("That of float32 says nothing about it.")
+    sheet = sheet_of(old)
+    assert sheet is not None
+    assert set(sheet.peak_flops_per_s) == {"float32"}
+
+
+def test_a_card_without_bfloat16_says_that_float16_is_taken() -> None:
+    told = from_operations(replace(BIG, precision="bfloat16"), PLAIN)
+    assert isinstance(told, Estimate)
+    assert any("tells no bfloat16: its float16 peak is taken" in r for r in told.reasons)
+    own = from_operations(replace(BIG, precision="float16"), PLAIN)
+    assert isinstance(own, Estimate)
+    assert not any("is taken" in r for r in own.reasons)
+
+
+def test_a_module_of_two_devices_loses_what_two_cards_lose() -> None:
+    module = Hardware(label="1 x Module", accelerator=replace(PLAIN, devices=2))
+    one = _value(from_operations(BIG, PLAIN))
+    rate = _value(rate_on(BIG, module, None).samples_per_s)
+    assert rate == pytest.approx(one * math.exp(-NODE_LOSS), rel=1e-3)
+    assert per_accelerator(rate, module) == pytest.approx(one, rel=1e-3)
+
+
 def test_a_sheet_without_bandwidth_is_no_sheet() -> None:
     assert sheet_of(replace(PLAIN, memory_bandwidth_bytes_per_s=None)) is None
     assert library_of(CATALOG, []) is None

@@ -23,7 +23,8 @@ from tests.planner.compare.made import CATALOG, RUN, TODAY, job, other, row
 
 EXACT = Assumptions(
     runs_per_month=10.0, startup_s=0.0, price_doubt=0.0, stale_price_doubt=0.0, capital_doubt=0.0,
-    host_watts_share=0.0, host_price_share=0.0, pue=1.0, tariff_usd_per_kwh=0.1, upkeep_share=0.0,
+    host_watts_share=0.0, idle_watts_share=0.0, host_price_share=0.0, pue=1.0,
+    tariff_usd_per_kwh=0.1, upkeep_share=0.0,
     residual_share=0.0, rate_of_capital=0.0, life_years=4.0, kg_co2_per_kwh=0.5,
 )  # fmt: skip
 EPOCHS = 360  # 100 + 100 + 359*100 = 36,100 s there
@@ -203,3 +204,38 @@ def test_where_renting_is_cheaper_than_electricity_buying_never_pays_off() -> No
 
 def test_the_same_question_gives_the_same_numbers() -> None:
     assert [_told(r) for r in _ask().rows] == [_told(r) for r in _ask().rows]
+
+
+def test_cheapest_is_told_among_those_that_keep_the_deadline() -> None:
+    eight = "rent-cloud-eu-8x-plain-on-demand"  # the only one in time, and the dearer one
+    told = by_id(_ask(wanted=Wanted(deadline_s=20_000.0), only=(RENT, eight)).rows)
+    assert told[RENT].cheapest == told[RENT].fastest == 0.0
+    assert told[eight].cheapest == pytest.approx(told[eight].in_time or 0.0)
+
+
+def test_where_nothing_keeps_the_limits_nothing_is_the_cheapest() -> None:
+    told = _ask(wanted=Wanted(deadline_s=1.0), only=(RENT, OWN))
+    assert [r.cheapest for r in told.rows] == [0.0, 0.0]
+
+
+def test_of_unknown_cost_nothing_keeps_a_budget() -> None:
+    unknown = other("GPU", later_epoch_mean_s=50.0)
+    measured = job(RUN, unknown)
+    shop = Shop(catalog=CATALOG, assumed=EXACT, today=TODAY)
+    options = [c for c in candidates_of(measured, shop) if c.id in ("own-gpu", OWN)]
+    wanted = Wanted(order="time", budget_usd=1e6)
+    question = Question(job=measured, goal=Goal(words="9 epochs", epochs=9), wanted=wanted)
+    told = by_id(compare(question, options).rows)
+    assert told["own-gpu"].fastest is None
+    assert told[OWN].fastest == 1.0
+
+
+def test_the_batch_is_told_where_it_is_a_choice_and_whole() -> None:
+    rows = by_id(_ask().rows)
+    assert rows[RENT].timed.batch == 100.0
+    assert rows["rent-cloud-eu-8x-plain-on-demand"].timed.batch is None
+    samples = Estimate(value=1e6, low=9e5, high=1.1e6)
+    goal = Goal(words="2 %", samples=samples, batch=300.784100676122)
+    question = Question(job=job(), goal=goal, known=KNOWN)
+    far = [c for c in _every() if c.id == "rent-cloud-eu-8x-plain-on-demand"]
+    assert compare(question, far).rows[0].timed.batch == 301.0

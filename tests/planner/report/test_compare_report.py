@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
 
 from planner.compare.ask import Answered, Asked, Facts, answered
 from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.job import Described, job_described
 from planner.compare.reckon import Wanted
 from planner.compare.sentences import sentence
 from planner.compare.sheets import library_of
@@ -17,8 +19,8 @@ from planner.cost import Display, money
 from planner.durations import hms
 from planner.estimate import Estimate
 from planner.report import compare_page
-from planner.report.page import POLICY, escaped, linked
-from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
+from planner.report.page import POLICY, escaped, linked, table
+from tests.planner.compare.made import CATALOG, OLD, RUN, TODAY, job, row
 
 FACTS = Facts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
 LINK = "http://127.0.0.1:8501/compare?epochs=10&deadline=72"
@@ -136,6 +138,74 @@ def test_deadline_and_budget_are_asked_and_answered() -> None:
     assert "Kept to" not in _Read(_page()).text
 
 
+def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
+    asked = Asked(epochs=10, wanted=Wanted(budget_usd=500.0))
+    display = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
+    text = _Read(_page(_told(asked), display=display)).text
+    assert "for at most 300 EUR, cheapest?" in text
+    assert "500 USD" not in text
+
+
+def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
+    asked = Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0))
+    begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
+    text = _seen(_Read(_page(_told(asked), begins=begins)).text)
+    assert "Finish by Fri 27 Nov 2026, 09:00 UTC: " in text
+    assert "ends 24 Nov 2026, 09:" in text
+    assert "Finish within 72 h: " in _seen(_Read(_page(_told(asked))).text)
+
+
+def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
+    text = _seen(_Read(_page()).text)
+    for line in ("The job", "Net · Data", "10 epochs", "Input pattern", "10,000", "1,000,000",
+                 "1e+10 FLOPs", "float32", "SGD momentum 0.9", "Measured on 1 system."):  # fmt: skip
+        assert line in text, line
+    described = job_described(
+        Described(name="LM", samples_per_epoch=5e4, params=7e9, tokens_per_sample=4096,
+                  precision="bfloat16", optimizer="AdamW", batch=64)
+    )  # fmt: skip
+    told = _told(Asked(epochs=1, options=_told().chosen), Facts(job=described, catalog=CATALOG))
+    text = _seen(_Read(_page(told)).text)
+    for line in ("50,000", "7 billion", "4,096", "bfloat16",
+                 "AdamW", "64", "as it was described"):  # fmt: skip
+        assert line in text, line
+
+
+def test_electricity_is_told_with_country_date_and_source() -> None:
+    tariff = replace(CATALOG.tariffs[0], customer="household", price_as_of=OLD,
+                     price_source_url="https://example.org/price")  # fmt: skip
+    facts = replace(FACTS, catalog=replace(CATALOG, tariffs=(tariff,)))
+    read = _Read(_page(_told(Asked(epochs=10, country="XX"), facts)))
+    text = _seen(read.text)
+    assert "Price of electricity: Nowhere, household, Jan 2024, older than 12 months" in text
+    assert "a firm pays less" in text
+    assert "https://example.org/price" in [a.get("href") for _, a in read.found]
+    assert "of Nowhere, see Electricity" in text
+
+
+def test_addresses_are_shown_short_and_lead_to_the_whole_one() -> None:
+    address = "https://example.org/" + "a" * 200
+    read = _Read(linked(address))
+    assert read.found[0][1]["href"] == address
+    assert len(read.text) <= 44
+    assert "open it in Epochwise" in _Read(_page()).text
+
+
+def test_small_tables_are_not_cut_in_print_and_heads_stay_with_their_rows() -> None:
+    page = table(["A"], [["1"]] * 8, "")
+    assert 'class="whole"' in page
+    assert 'class="whole"' not in table(["A"], [["1"]] * 9, "")
+    assert ".whole" in _page()
+    assert "break-after:avoid-page" in _page()
+
+
+def test_a_way_out_is_told_once() -> None:
+    large = job_described(Described(name="LM", samples_per_epoch=10, params=1e11, optimizer="Adam",
+                                    precision="float16"))  # fmt: skip
+    told = _told(Asked(epochs=1, options=_told().chosen[:1]), Facts(job=large, catalog=CATALOG))
+    assert _Read(_page(told)).text.count("or more and shard over them") == 1
+
+
 def test_currency_and_tax_are_those_that_were_asked_for() -> None:
     display = Display(currency="JPY", per_usd=150.0, as_of=TODAY, tax_share=0.1)
     text = _Read(_page(display=display)).text
@@ -194,7 +264,7 @@ def test_only_web_addresses_become_links(address: str) -> None:
 
 def test_a_comparison_without_any_answer_is_a_page_too() -> None:
     heavy = replace(job(), measured=(), hardware={}, precision="int8")
-    told = _told(Asked(epochs=3), Facts(job=heavy, catalog=CATALOG))
+    told = _told(Asked(epochs=3, options=_told().chosen), Facts(job=heavy, catalog=CATALOG))
     assert told.comparison is not None
     assert told.comparison.leader is None
     page = _page(told)

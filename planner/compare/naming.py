@@ -1,0 +1,40 @@
+"""Why this file exists: sentences name accelerators as people do, not by their ids in links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+from planner.catalog import Catalog
+from planner.compare.reckon import Comparison, Row
+from planner.estimate import Estimate, Refusal
+
+
+def with_names(told: Comparison, catalog: Catalog) -> Comparison:
+    """The same comparison; ids of accelerators in its remarks are their names."""
+    named = _namer(catalog)
+    rows = tuple(_row(row, named) for row in told.rows)
+    return replace(told, rows=rows)
+
+
+def _namer(catalog: Catalog) -> Callable[[str], str]:
+    names = {a.id: a.name for a in catalog.accelerators}
+    longest = sorted(names, key=len, reverse=True)
+    if not longest:
+        return str
+    every = re.compile(rf"(?<![\w/.-])({'|'.join(map(re.escape, longest))})(?![\w/-])")
+    return lambda text: every.sub(lambda found: names[found[1]], text)
+
+
+def _row(row: Row, named: Callable[[str], str]) -> Row:
+    time = _told(row.time, named)
+    cost = time if row.cost is row.time else _told(row.cost, named)
+    next_run = named(row.timed.measure_next)
+    return replace(row, time=time, cost=cost, timed=replace(row.timed, measure_next=next_run))
+
+
+def _told(answer: Estimate | Refusal, named: Callable[[str], str]) -> Estimate | Refusal:
+    if isinstance(answer, Refusal):
+        return Refusal(reason=named(answer.reason), measure_next=named(answer.measure_next))
+    return replace(answer, reasons=tuple(map(named, answer.reasons)))

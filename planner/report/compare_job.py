@@ -1,0 +1,47 @@
+"""The job of a comparison's hand-out: what is trained, how heavy it is, and what is asked of it."""
+
+from __future__ import annotations
+
+from planner.compare.reckon import Comparison
+from planner.report.page import escaped, section, table
+
+
+def described_job(told: Comparison) -> str:
+    """Everything the answer knows about the job, a line each; what is not known is left out."""
+    rows = [[escaped(name), escaped(value)] for name, value in job_lines(told) if value]
+    caption = "Nobody measured it: as it was described."
+    return section("The job", table(["What", "Value"], rows, _caption(told, caption)))
+
+
+def job_lines(told: Comparison) -> list[tuple[str, str]]:
+    """What and its value, "" where that is not known."""
+    job, goal = told.question.job, told.question.goal
+    patterns = sorted({m.run.pattern for m in job.measured if m.run.pattern})
+    batch = job.batch if goal.batch is None else goal.batch
+    flops = job.train_flops_per_sample
+    return [
+        ("Workload", job.workload),
+        ("Asked for", f"{goal.words} with {goal.optimizer}" if goal.optimizer else goal.words),
+        ("Input pattern", ", ".join(patterns)),
+        ("Samples in an epoch", f"{job.samples_per_epoch:,.0f}"),
+        ("Global batch size", _counted(batch)),
+        ("Parameters", _counted(job.params)),
+        ("Tokens in a sample", _counted(job.tokens_per_sample)),
+        ("Work of a sample", "" if flops is None else f"{flops:.3g} FLOPs, forward and backward"),
+        ("Precision", job.precision),
+        ("Optimiser", job.optimizer),
+    ]
+
+
+def _caption(told: Comparison, described: str) -> str:
+    job = told.question.job
+    if job.described:
+        return described
+    systems = len({m.run.system for m in job.measured})
+    return f"Measured on {systems} system{'s' if systems > 1 else ''}."
+
+
+def _counted(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value < 1e9 else f"{value:,.4g} ({value / 1e9:,.4g} billion)"

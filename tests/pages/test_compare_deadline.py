@@ -1,0 +1,92 @@
+"""A deadline given as a date stays that date: in the link, saved, and whenever it is opened."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from pages.parts import compare_deadline
+from tests.pages.comparing import address_of, table
+from tests.pages.conftest import show, sound, texts, unfold
+
+BY = "2026-11-27T09:00+09:00"
+LINK: dict[str, str | list[str]] = {"options": ["buy-1x-rtx-5090"], "by": BY}
+BEGINS = datetime(2026, 11, 22, 9, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
+
+
+@pytest.fixture(autouse=True)
+def begins(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _clock(monkeypatch, 0)
+
+
+def _clock(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+    monkeypatch.setattr(compare_deadline, "now", lambda: BEGINS + timedelta(days=days))
+
+
+def test_a_date_that_is_chosen_stands_in_the_link_with_its_zone() -> None:
+    shown = show("compare", options=["buy-1x-rtx-5090"], deadline="72")
+    shown.date_input(key="compare.by.day").set_value(date(2026, 11, 27))
+    shown.button(key="compare.by.set").click()
+    sound(shown.run())
+    assert address_of(shown)["by"] == [BY]
+    assert "deadline" not in address_of(shown)
+    assert shown.number_input(key="compare.deadline").placeholder == "120.0 left"
+    assert "by Fri 27 Nov 2026, 09:00" in texts(shown)
+
+
+def test_the_same_link_promises_the_same_friday_tomorrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    today = show("compare", **LINK)
+    _clock(monkeypatch, 1)
+    tomorrow = show("compare", **LINK)
+    for shown in (today, tomorrow):
+        assert "by Fri 27 Nov 2026, 09:00" in texts(shown)
+        assert address_of(shown) == {"options": ["buy-1x-rtx-5090"], "by": [BY]}
+    assert tomorrow.number_input(key="compare.deadline").placeholder == "96.0 left"
+
+
+def test_a_date_from_another_zone_is_told_on_ones_own_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compare_deadline, "now", lambda: BEGINS.astimezone(UTC))
+    assert "by Fri 27 Nov 2026, 00:00" in texts(show("compare", **LINK))
+
+
+def test_a_date_that_has_passed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    _clock(monkeypatch, 9)
+    shown = show("compare", **LINK)
+    assert "27 Nov 2026, 09:00 UTC+09:00 has passed" in texts(shown)
+    assert all(r["in_time"] is None for r in table(shown))
+    assert shown.number_input(key="compare.deadline").placeholder == "has passed"
+
+
+def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it() -> None:
+    shown = show("compare", **LINK)
+    shown.number_input(key="compare.deadline").set_value(48.0)
+    sound(shown.run())
+    assert address_of(shown) == {"options": ["buy-1x-rtx-5090"], "deadline": ["48"]}
+    dropped = show("compare", **LINK)
+    dropped.button(key="compare.by.drop").click()
+    assert "by" not in address_of(sound(dropped.run()))
+
+
+def test_a_date_that_is_none_is_told() -> None:
+    shown = show("compare", options=["buy-1x-rtx-5090"], by="friday")
+    assert "is not a time with its zone" in texts(shown)
+
+
+def test_what_is_saved_keeps_the_date(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = unfold(show("compare", **LINK), "compare.save")
+    shown.text_input(key="compare.save.name").set_value("Tanaka")
+    shown.button(key="compare.save.now").click()
+    sound(shown.run())
+    body = json.loads((folders / "saved" / "tanaka.json").read_text())
+    assert body["parameters"]["by"] == [BY]
+    _clock(monkeypatch, 2)
+    again = show("compare", saved="tanaka")
+    assert address_of(again)["by"] == [BY]
+    assert "by Fri 27 Nov 2026, 09:00" in texts(again)
+    assert "Nothing has changed since" in texts(again)

@@ -1,0 +1,105 @@
+"""Whose electricity is paid: what was typed counts, what is old is doubted, all of it is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planner.bodies import compare_body
+from planner.catalog import Tariff
+from planner.compare.ask import Asked, Facts, answered
+from planner.compare.assumptions import Assumptions
+from planner.compare.naming import with_names
+from planner.compare.reckon import Comparison
+from planner.compare.sentences import assumed_lines
+from planner.cost import Range
+from planner.cost.display import DOLLARS
+from planner.estimate import Estimate
+from planner.transfer import Cell
+from tests.planner.compare.made import CATALOG, FRESH, OLD, TARIFF, TODAY, job
+
+SOURCE = "https://example.org/price"
+ROW = replace(TARIFF, customer="household", price_source_url=SOURCE)
+
+
+def _told(tariff: Tariff = ROW, assumed: Assumptions | None = None) -> Comparison:
+    facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(tariff,)))
+    asked = Asked(options=("own-plain",), country="XX", assumed=assumed or Assumptions())
+    told = answered(asked, facts, TODAY)
+    assert told.comparison is not None
+    assert not told.problems
+    return told.comparison
+
+
+def _tariff(told: Comparison) -> Range:
+    owned = told.rows[0].candidate.owned
+    assert owned is not None
+    assert isinstance(owned.tariff_usd_per_kwh, Range)
+    return owned.tariff_usd_per_kwh
+
+
+def test_an_old_tariff_is_doubted_as_any_old_price_is() -> None:
+    fresh, old = (_told(replace(ROW, price_as_of=day)) for day in (FRESH, OLD))
+    assert _tariff(fresh).high == pytest.approx(0.5 * 1.25)
+    assert _tariff(old).high == pytest.approx(0.5 * 1.3)
+    assert _tariff(old).name == _tariff(fresh).name
+    assert "older than 12 months" in " ".join(assumed_lines(old))
+    assert "older than 12 months" not in " ".join(assumed_lines(fresh))
+
+
+def test_country_customer_date_and_source_are_told_and_sent() -> None:
+    told = _told()
+    lines = " ".join(assumed_lines(told))
+    assert f"Price of electricity: Nowhere, household, Oct 2026, from {SOURCE}." in lines
+    assert "a firm pays less" in lines
+    body = compare_body(told, DOLLARS, "")["electricity"]
+    assert (body["country"], body["customer"]) == ("Nowhere", "household")
+    assert (body["price_as_of"], body["price_source"]) == ("2026-10-01", SOURCE)
+    assert body["price_is_stale"] is False
+
+
+def test_a_country_without_a_price_says_what_is_taken() -> None:
+    told = _told(replace(ROW, price_usd_per_kwh=None, customer=None))
+    assert told.question.assumed.tariff_usd_per_kwh == 0.15
+    assert told.question.assumed.kg_co2_per_kwh == 0.25
+    assert "the usual 0.15 USD/kWh is taken" in " ".join(assumed_lines(told))
+
+
+def test_a_price_that_was_typed_wins_over_the_country() -> None:
+    told = _told(assumed=Assumptions(tariff_usd_per_kwh=0.2, kg_co2_per_kwh=0.1))
+    assert told.question.assumed.tariff_usd_per_kwh == 0.2
+    assert told.question.assumed.kg_co2_per_kwh == 0.1
+    lines = " ".join(assumed_lines(told))
+    assert "is the one that was typed, 0.2 USD/kWh, not that of Nowhere" in lines
+    assert "a firm pays less" not in lines
+
+
+def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> None:
+    euro = replace(CATALOG.offers[0], currency="EUR", instance="euro")
+    facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
+    lacking = answered(Asked(), facts, TODAY).comparison
+    assert lacking is not None
+    assert lacking.question.notes == (
+        "One offer in EUR is left out: nothing says how much EUR one USD is. Show the comparison "
+        "in EUR and give its rate with its day.",
+    )
+    assert lacking.question.notes[0] in assumed_lines(lacking)
+    known = answered(Asked(usd_per=(("EUR", 1.25),)), facts, TODAY)
+    assert known.comparison is not None
+    assert known.comparison.question.notes == ()
+    assert [c for c in known.candidates if c.offer and c.offer.currency == "EUR"]
+
+
+def test_remarks_name_cards_by_their_names_and_precision_once() -> None:
+    told = _told()
+    time = told.rows[0].time
+    assert isinstance(time, Estimate)
+    time = replace(time, reasons=("scaled from plain, not twice-as; see https://x/plain",))
+    rows = (replace(told.rows[0], time=time),)
+    [row] = with_names(replace(told, rows=rows), CATALOG).rows
+    assert isinstance(row.time, Estimate)
+    assert row.time.reasons == ("scaled from Plain, not twice-as; see https://x/plain",)
+    assert (
+        str(Cell(workload="Net · float32", precision="float32", card="x")) == "Net · float32 on x"
+    )

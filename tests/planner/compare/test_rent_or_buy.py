@@ -1,0 +1,161 @@
+"""Renting against buying: commitments, other work of the machine, idle power, payback."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.catalog import Catalog
+from planner.compare.assumptions import Assumptions
+from planner.compare.candidates import Shop, candidates_of
+from planner.compare.reckon import Comparison, Question, compare
+from planner.compare.records import Goal
+from planner.compare.rent_or_buy import RentOrBuy, monthly_cost, pays_back, rent_or_buy
+from planner.cost import BreakEven
+from planner.estimate import Estimate, Refusal
+from tests.planner.compare.made import CATALOG, TODAY, job, offer
+
+EXACT = Assumptions(
+    runs_per_month=10.0, startup_s=0.0, price_doubt=0.0, stale_price_doubt=0.0, capital_doubt=0.0,
+    host_watts_share=0.0, idle_watts_share=0.5, host_price_share=0.0, pue=1.0,
+    tariff_usd_per_kwh=0.1, upkeep_share=0.0, residual_share=0.0, rate_of_capital=0.0,
+    life_years=4.0,
+)  # fmt: skip
+RUN_H = 36_100.0 / 3600.0
+MACHINE = 10_000.0 / 48.0
+"""What the bought machine costs a month without electricity [USD]."""
+BUSY, IDLE = 0.04, 0.02
+"""Electricity of an hour [USD]: 400 W at work, half of that waiting."""
+
+
+def _told(assumed: Assumptions, terms: str = "on demand", price: float = 1.0) -> Comparison:
+    """The plain card rented under these terms, and bought."""
+    catalog: Catalog = replace(CATALOG, offers=(offer("plain", price, terms=terms),))
+    shop = Shop(catalog=catalog, assumed=assumed, today=TODAY)
+    chosen = [c for c in candidates_of(job(), shop) if c.way == "rent" or c.id == "buy-1x-plain"]
+    goal = Goal(words="360 epochs", epochs=360)
+    return compare(Question(job=job(), goal=goal, assumed=assumed), chosen)
+
+
+def _found(assumed: Assumptions, terms: str = "on demand", price: float = 1.0) -> RentOrBuy:
+    found = rent_or_buy(_told(assumed, terms, price))
+    assert found is not None
+    return found
+
+
+def _value(told: Estimate | Refusal | None) -> float:
+    assert isinstance(told, Estimate)
+    return float(told.value)
+
+
+def _at(found: RentOrBuy, runs: float) -> tuple[float, float]:
+    """Costs of a month of both [USD]."""
+    both = [monthly_cost(r, [runs]) for r in (found.rent, found.buy)]
+    rent, buy = (float(np.asarray(c.value)[0]) for c in both if c is not None)
+    return rent, buy
+
+
+def test_what_is_reserved_is_paid_for_all_hours_of_the_month() -> None:
+    found = _found(EXACT, "reserved 3 years", 0.5)
+    assert _value(found.rent.cost) == pytest.approx(0.5 * 730.0 / 10.0, rel=1e-6)
+    assert "paid all month for 3 years" in found.rent.candidate.price
+
+
+@pytest.mark.parametrize("terms", ["on demand", "reserved 3 years"])
+@pytest.mark.parametrize("other", [0.0, 100.0, 500.0, 730.0])
+def test_the_chart_and_the_table_tell_the_same_month(terms: str, other: float) -> None:
+    told = _told(replace(EXACT, other_hours_per_month=other), terms)
+    for row in told.answered:
+        month = monthly_cost(row, [10.0])
+        assert month is not None
+        assert np.asarray(month.value)[0] == pytest.approx(_value(row.cost_per_month), rel=1e-9)
+
+
+def test_a_bought_machine_draws_power_while_it_waits() -> None:
+    hours = 10.0 * RUN_H
+    expected = MACHINE + BUSY * hours + IDLE * (730.0 - hours)
+    assert _at(_found(EXACT), 10.0)[1] == pytest.approx(expected, rel=1e-3)
+
+
+def test_other_work_carries_its_part_of_the_machine() -> None:
+    hours, other = 10.0 * RUN_H, 300.0
+    standing = MACHINE + IDLE * (730.0 - hours - other)
+    expected = standing * hours / (hours + other) + BUSY * hours
+    found = _found(replace(EXACT, other_hours_per_month=other))
+    assert _at(found, 10.0)[1] == pytest.approx(expected, rel=1e-3)
+
+
+def test_other_work_lowers_the_runs_from_which_on_buying_pays() -> None:
+    alone, shared = _found(EXACT), _found(replace(EXACT, other_hours_per_month=100.0))
+    fewer = _value(alone.runs_per_month) - 100.0 / RUN_H
+    assert _value(shared.runs_per_month) == pytest.approx(fewer, rel=1e-2)
+    assert isinstance(alone.use, BreakEven)
+    assert isinstance(shared.use, BreakEven)
+    assert _value(shared.use.utilisation) == pytest.approx(_value(alone.use.utilisation))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(["on demand", "reserved 1 year"]), st.floats(0.05, 3.0), st.floats(0.0, 600.0)
+)
+def test_a_month_of_both_costs_the_same_at_the_break_even(
+    terms: str, price: float, other: float
+) -> None:
+    found = _found(replace(EXACT, other_hours_per_month=other), terms, price)
+    if isinstance(found.runs_per_month, Refusal):
+        full = (730.0 - other) / RUN_H
+        rent, buy = _at(found, 0.999 * full)
+        assert buy >= 0.99 * rent
+        return
+    runs = _value(found.runs_per_month)
+    if runs > 0.01:
+        rent, buy = _at(found, runs)
+        assert rent == pytest.approx(buy, rel=0.02)
+    rent, buy = _at(found, 1.05 * runs + 0.01)
+    assert buy <= 1.001 * rent
+
+
+def test_against_a_dear_commitment_buying_pays_from_the_first_run_on() -> None:
+    found = _found(EXACT, "reserved 1 year", 1.0)  # 730 USD a month against 208 and electricity
+    assert _value(found.runs_per_month) == 0.0
+    assert isinstance(found.use, BreakEven)
+
+
+def test_a_commitment_that_no_machine_can_beat_is_refused() -> None:
+    found = _found(EXACT, "reserved 1 year", 0.2)  # 146 USD a month
+    assert isinstance(found.runs_per_month, Refusal)
+
+
+def test_set_up_and_minimum_are_paid_by_every_run() -> None:
+    assumed = replace(EXACT, setup_usd=3.0, minimum_s=100.0 * 3600.0)
+    assert _value(_found(assumed).rent.cost) == pytest.approx(100.0 + 3.0, rel=1e-6)
+
+
+def test_the_machine_is_paid_back_by_the_rent_that_is_saved() -> None:
+    hours = 50.0 * RUN_H
+    found = _found(replace(EXACT, runs_per_month=50.0))
+    running = BUSY * hours + IDLE * (730.0 - hours)
+    months = 10_000.0 / (hours - running)
+    assert _value(found.payback) == pytest.approx(months, rel=1e-2)
+    assert f"after {months:.0f} months" in pays_back(found)
+
+
+def test_other_work_pays_its_part_of_the_machine_back() -> None:
+    other = 20.0 * RUN_H
+    shared = _found(replace(EXACT, runs_per_month=30.0, other_hours_per_month=other))
+    alone = _found(replace(EXACT, runs_per_month=50.0))
+    assert _value(shared.payback) == pytest.approx(_value(alone.payback), rel=1e-2)
+
+
+def test_a_machine_that_saves_nothing_never_pays_for_itself() -> None:
+    found = _found(replace(EXACT, runs_per_month=0.1))  # 1 USD of rent, 15 USD of waiting
+    assert isinstance(found.payback, Refusal)
+    assert pays_back(found) == "At 0.1 runs a month it never pays for itself."
+
+
+def test_a_machine_worn_out_before_it_is_paid_says_so() -> None:
+    assert "worn out sooner" in pays_back(_found(EXACT))
