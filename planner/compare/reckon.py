@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import machine_of
 from planner.compare.drawn_times import parts_of, work_draws
 from planner.compare.electricity import Electricity
+from planner.compare.priced import machine_of
 from planner.compare.records import Candidate, Goal, Job, Order, Timed
 from planner.compare.times import Known, timed
 from planner.cost import (

@@ -20,7 +20,9 @@ ALMOST_SURE: Final = 0.995
 """Above it a probability is told as certainty: 4,096 draws say no more."""
 _TINY: Final = 0.005
 """A share that would be told as 0 %."""
-_WORDS: Final = dict(enumerate("one two three four five six seven eight nine ten".split(), 1))
+_COUNTED: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
+)
 
 
 def sentence(told: Comparison, display: Display = DOLLARS) -> str:
@@ -182,7 +184,7 @@ def _machines(count: int) -> str:
 
 def counted(count: int) -> str:
     """A small number as a word: 'two', '12'."""
-    return _WORDS.get(count, f"{count:,}")
+    return _COUNTED[count] if 0 <= count < len(_COUNTED) else f"{count:,}"
 
 
 def _number(count: float) -> str:
