@@ -20,9 +20,9 @@ ALMOST_SURE: Final = 0.995
 """Above it a probability is told as certainty: 4,096 draws say no more."""
 _TINY: Final = 0.005
 """A share that would be told as 0 %."""
-_COUNTED: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
-)
+_COUNTED: Final = (
+    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+)  # fmt: skip
 
 
 def sentence(told: Comparison, display: Display = DOLLARS) -> str:

@@ -158,7 +158,7 @@ def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
 def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
     text = _seen(_Read(_page()).text)
     for line in ("The job", "Net · Data", "10 epochs", "Input pattern", "10,000", "1,000,000",
-                 "1e+10 FLOPs", "float32", "SGD momentum 0.9", "Measured on 1 system."):  # fmt: skip
+                 "1e+10 FLOPs", "float32", "SGD momentum 0.9", "Measured on 1 system"):  # fmt: skip
         assert line in text, line
     described = job_described(
         Described(name="LM", samples_per_epoch=5e4, params=7e9, tokens_per_sample=4096,
