@@ -63,7 +63,7 @@ def draw(link: Link, begins: datetime) -> None:
             "Finish by then", key="compare.by.set", type="primary",
             on_click=lambda: _set(link, begins),
         )  # fmt: skip
-        if by is not None:
+        if st.session_state.get(link.key("by")):
             st.button(
                 "Without a date", key="compare.by.drop", icon=":material/close:",
                 on_click=lambda: link.put("by", None),

@@ -118,7 +118,7 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
         "Runs a month", told.least, told.most, step=1.0, format="%g",
         key=link.key("runs_per_month"), help="How often such a run is wanted",
     )  # fmt: skip
-    link.moment("by")
+    link.text("by", r".{1,40}")  # what is no date is told with the answer
     link.decimal("deadline", 0.001, MOST_HOURS, None)
     next(row).number_input(
         "Deadline (hours)", 0.001, MOST_HOURS, value=None, step=1.0, format="%g",

@@ -17,7 +17,6 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from pages.parts.link_values import DECIMAL, as_text, as_texts, day_of, plain
-from planner.compare.parameters import moment_of, moment_text
 from planner.slugs import slug, slugs
 
 __all__ = ["Link", "Parameters", "as_text", "plain", "slug", "slugs"]
@@ -124,18 +123,6 @@ class Link:
         self._begin(name, asked, None)
         value = st.session_state[self.key(name)]
         return value if isinstance(value, dt.date) else None
-
-    def moment(self, name: str) -> dt.datetime | None:
-        """A day and time with its zone, that no widget holds; change it with `put`."""
-        self._defaults[name] = None
-        self._twice(name)
-        given = self._given.get(name, [])[:1]
-        asked = [moment_text(moment) for text in given if (moment := moment_of(text))]
-        if given and not asked:
-            self._problem(name, given[0], "a time with its zone, as in 2026-11-27T09:00+09:00")
-        self._begin(name, asked, None)
-        value = st.session_state[self.key(name)]
-        return None if value is None else moment_of(str(value))
 
     def texts(self, name: str, most: int) -> list[str]:
         """Values that no widget holds; change them with `put`."""

@@ -75,7 +75,9 @@ def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it()
 
 def test_a_date_that_is_none_is_told() -> None:
     shown = show("compare", options=["buy-1x-rtx-5090"], by="friday")
-    assert "is not a time with its zone" in texts(shown)
+    assert "is no time with its zone. Write 2026-11-27T09:00+09:00" in texts(shown)
+    shown.button(key="compare.by.drop").click()
+    assert "by" not in address_of(sound(shown.run()))
 
 
 def test_what_is_saved_keeps_the_date(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
