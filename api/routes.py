@@ -11,7 +11,7 @@ import logging
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from http import HTTPStatus
@@ -81,7 +81,7 @@ class _Desk:
     def body(self, path: str, query: str, given: dict[str, list[str]]) -> bytes | Response:
         """The answer as JSON, or a problem."""
         store, stamp = self.rules.store(), _stamp(self.rules.catalogs)
-        key = (path, query, store.generation, stamp, self.rules.today())
+        key = (path, query, store.generation, stamp, self.rules.today(), _minute(given))
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -187,6 +187,11 @@ def _safely(answer: Callable[[], Response]) -> Response:
 def _too_busy() -> Response:
     detail = "Too many questions at once. Ask again in a moment."
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "5"})
+
+
+def _minute(given: Mapping[str, Sequence[str]]) -> str:
+    """A deadline that is a date comes nearer: its answer is kept for a minute, others for a day."""
+    return f"{datetime.now(UTC):%H:%M}" if "by" in given else ""
 
 
 def _stamp(folders: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:

@@ -118,7 +118,8 @@ def rent_and_buy(link: Link, told: Told, comparison: Comparison) -> None:
 
 def bought(told: Told, comparison: Comparison) -> RentOrBuy | None:
     """As `planner.compare.rent_or_buy.rent_or_buy`, once an answer."""
-    return compare_state.once(("rent or buy", told.key), lambda: rent_or_buy(comparison))
+    key = ("rent or buy", told.key, told.display)
+    return compare_state.once(key, lambda: rent_or_buy(comparison, told.display))
 
 
 def _compared(comparison: Comparison) -> list[Row]:
