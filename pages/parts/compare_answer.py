@@ -11,6 +11,7 @@ from pages.parts import compare_charts, compare_report, compare_saved, widgets
 from pages.parts.compare_deadline import in_words
 from pages.parts.compare_state import Told
 from pages.parts.links import Link, as_text
+from planner.compare.electricity import electricity_lines
 from planner.compare.keeping import keeping_sentence
 from planner.compare.reckon import Comparison
 from planner.compare.sentences import buying, sentence
@@ -73,6 +74,9 @@ def _small_print(comparison: Comparison) -> None:
     if leader is not None and isinstance(leader.time, Estimate):
         known = _BASES.get(leader.time.basis, leader.time.basis)
         st.caption(f"The time of the first is {known}. Intervals: 90\u00a0%.")
+    question = comparison.question
+    for line in (*electricity_lines(question.assumed, question.electricity), *question.notes):
+        st.caption(widgets.answer_text(line))
 
 
 def how_sure(comparison: Comparison) -> None:

@@ -125,7 +125,8 @@ table{font-size:8pt;break-inside:auto}thead{display:table-header-group}
 tr,figure,.answer,.option,li,.whole,footer{break-inside:avoid}
 thead,thead tr,caption{break-inside:avoid;break-after:avoid-page}
 tbody tr:nth-child(-n+2){break-after:avoid-page}tbody tr:nth-last-child(2){break-after:avoid-page}
-footer{break-before:avoid-page;margin-top:.5rem;font-size:8pt}footer p{display:inline;margin-right:1rem}p,li{orphans:3;widows:3}
+footer{break-before:avoid-page;margin-top:.5rem;font-size:8pt}
+footer p{display:inline;margin-right:1rem}p,li{orphans:3;widows:3}
 .option,ol,ul{font-size:8.5pt}figcaption,caption{font-size:8pt}svg{max-height:82mm}
 a{color:inherit;text-decoration:none}
 }
