@@ -8,11 +8,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Final
 
 from planner.docs import PAGES
 
+PIPE_CLOSED: Final = 141
+"""What a shell says of a program whose reader went away: 128 + SIGPIPE."""
 QUESTIONS: Final = {
     "how-long": "what N epochs take on each system",
     "compare": "which hardware, rented or bought: time, money and how sure",
@@ -95,5 +98,16 @@ def _asked(options: argparse.Namespace) -> int:
         return words.REFUSED
 
 
+def _as_a_pipe_wants(arguments: list[str]) -> int:
+    """As `main`; whoever stops reading (`| head`) has seen enough and is told nothing more."""
+    try:
+        code = main(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing left to flush
+        return PIPE_CLOSED
+    return code
+
+
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(_as_a_pipe_wants(sys.argv[1:]))

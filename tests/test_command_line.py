@@ -47,6 +47,12 @@ def _said(capsys: Out, *arguments: str) -> tuple[int, str, str]:
     return code, told.out, told.err
 
 
+def test_a_reader_that_goes_away_is_no_error_to_talk_about() -> None:
+    command = f"{sys.executable} -m planner docs records | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
 def test_a_question_is_answered_by_the_program_itself() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "planner", "how-long", "--epochs", "10"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -29,11 +29,14 @@ def run(
         lines = [[c.id, c.label, c.price] for c in told.answered.candidates]
         print_table(["id", "option", "price"], lines)
     else:
-        lines = _workloads(store)
+        trained = None if catalog is None else set(queries.trained(store))
+        lines = _workloads(store, trained)
         print_table(["workload", "name", "patterns"], lines)
     return words.ANSWERED if lines else words.REFUSED
 
 
-def _workloads(store: Store) -> list[list[str]]:
-    found = slugs(queries.workloads(store)).items()
+def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
+    """All of them, or those that were trained: only these can be compared on other hardware."""
+    named = slugs(queries.workloads(store)).items()
+    found = [(short, name) for short, name in named if only is None or name in only]
     return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in found]

@@ -117,7 +117,7 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     if peak is None:
         return Refusal(
             reason=no_peak(accelerator, job.precision),
-            measure_next=f"Measure {job.workload} on a {accelerator.name}.",
+            measure_next=f"Measure {job.workload} on one {accelerator.name}.",
         )
     per_sample = job.train_flops_per_sample / (MFU * peak)
     far = math.exp(float(t_quantile(level, MFU_DOF)) * MFU_SD)
