@@ -7,6 +7,7 @@ beside them, and whatever answers none is not written at all.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,9 +137,11 @@ def _as_told(folder: Path) -> str:
     """The folder as one types it in the program's own: no path of this machine stands on a page."""
     if not folder.is_absolute():
         return folder.as_posix()
-    for root, before in ((ROOT, ""), (ROOT.parent, "../")):
-        if folder.resolve().is_relative_to(root):
-            return f"{before}{folder.resolve().relative_to(root).as_posix()}"
+    typed = Path(os.path.normpath(folder))  # a link beside the program is told by its own name
+    for path in (typed, folder.resolve()):
+        for root, before in ((ROOT, ""), (ROOT.parent, "../")):
+            if path.is_relative_to(root):
+                return f"{before}{path.relative_to(root).as_posix()}"
     return folder.name
 
 

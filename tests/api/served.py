@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -57,7 +58,8 @@ def ask(
         "query_string": query.encode("latin-1"), "server": ("127.0.0.1", 80), "client": None,
         "headers": [(k.lower().encode(), v.encode()) for k, v in (headers or {}).items()],
     }  # fmt: skip
-    return asyncio.run(_call(of, scope))
+    with ThreadPoolExecutor(1) as away:  # this thread may have a loop already: a browser's
+        return away.submit(lambda: asyncio.run(_call(of, scope))).result()
 
 
 async def _call(of: Starlette, scope: dict[str, Any]) -> Answered:
