@@ -87,7 +87,7 @@ def compare(known: Known, given: Given) -> Answer:
     comparison = told.answered.comparison
     if told.problems or comparison is None:
         return {}, told.problems or [NO_RUN]
-    return compare_body(comparison, told.display, told.query), ()
+    return compare_body(comparison, told.display, told.query, told.by), ()
 
 
 def options(known: Known, given: Given) -> Answer:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from planner.compare.electricity import Electricity
 from planner.compare.influences import tornado
 from planner.compare.keeping import keeping_sentence
+from planner.compare.parameters import moment_words
 from planner.compare.reckon import Comparison
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
 from planner.compare.sentences import assumed_lines, buying, sentence
 from planner.compare.tables import option_rows, source_rows
 from planner.compare.undecided import undecided
-from planner.cost import BreakEven, Display
+from planner.cost import BreakEven, Display, shown
 from planner.curve_answers import answer_sentences, batch_rows
 from planner.curve_answers import source_rows as curve_sources
 from planner.curves import SystemCurve, cell, curve_rows, point_rows
@@ -60,8 +62,15 @@ def curve_body(
     }
 
 
-def compare_body(told: Comparison, display: Display, query: str) -> Body:
-    """Which hardware: the answer of Compare hardware."""
+def compare_body(
+    told: Comparison, display: Display, query: str, by: datetime | None = None
+) -> Body:
+    """Which hardware: the answer of Compare hardware.
+
+    `by` is the deadline where it was asked for as a date. Money is in the currency of `display`,
+    its tax in it; assumptions are in USD.
+    """
+    until = moment_words(by) if by else ""
     bought, (open_question, measure) = rent_or_buy(told, display), undecided(told)
     goal = told.question.goal
     return {
@@ -74,8 +83,8 @@ def compare_body(told: Comparison, display: Display, query: str) -> Body:
         "money": display.note,
         "rows": option_rows(told, display),
         "rent_or_buy": None if bought is None else _bought(bought),
-        "matters_most": _matters(told),
-        "keeps": keeping_sentence(told, "", display) or None,
+        "matters_most": _matters(told, display),
+        "keeps": keeping_sentence(told, until, display) or None,
         "assumptions": asdict(told.question.assumed),
         "electricity": _electricity(told.question.electricity),
         "assumed": assumed_lines(told),
@@ -111,12 +120,16 @@ def _electricity(used: Electricity | None) -> Body | None:
     }
 
 
-def _matters(told: Comparison) -> Body | None:
+def _matters(told: Comparison, display: Display) -> Body | None:
     found = tornado(told)
     if found is None:
         return None
-    bars = [{"input": i.name, "low": cell(i.low), "high": cell(i.high)} for i in found.influences]
-    return {"title": found.title, "unit": found.unit, "base": cell(found.base), "inputs": bars}
+    bars = [
+        {"input": i.name, "low": cell(shown(i.low, display)), "high": cell(shown(i.high, display))}
+        for i in found.influences
+    ]
+    base = cell(shown(found.base, display))
+    return {"title": found.title, "unit": display.currency, "base": base, "inputs": bars}
 
 
 def _ends(name: str, told: Estimate | Refusal) -> Body:

@@ -90,6 +90,23 @@ def check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
         )
 
 
+def positive(name: str, values: NDArray[np.generic]) -> Floats:
+    """The values as floats, which must be finite and above 0.
+
+    Raises:
+        ValueError: they are not; it names the first that is not.
+    """
+    floats = values.astype(np.float64, copy=False)
+    good = np.isfinite(floats) & (floats > 0.0)
+    if not good.all():
+        where = int(np.argmin(good))  # the first bad one, in reading order
+        raise ValueError(
+            f"{name}: value {where + 1} of {good.size} is {floats.flat[where]}. It must be finite "
+            "and above 0. Leave the point out or mark its run failed."
+        )
+    return floats
+
+
 def bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list[str]:
     """What is wrong with a duration [s], as sentences: it must be finite and above (or at) 0."""
     if seconds is not None and np.isfinite(seconds) and (seconds > 0.0 or (zero and seconds == 0)):

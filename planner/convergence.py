@@ -50,20 +50,16 @@ What a curve refuses or warns of, and how wrong the answer would have been on th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.answers import NARROW, TOO_FAR, answer, basis_of, predict, range_of, scatter_of
+from planner.answers import NARROW, TOO_FAR, range_of, scatter_of
 from planner.checking import check_flat, check_pairs, listed, numbers
-from planner.convergence_terms import (
-    critical_batch_size,
-    critical_interval,
-    min_samples,
-    min_steps,
-)
-from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
-from planner.lines import Lines, Prior, fit_lines
+from planner.convergence_curve import ConvergenceCurve, Regime, Regimes
+from planner.convergence_terms import critical_batch_size, min_samples, min_steps
+from planner.estimate import LEVEL, Floats, Refusal
+from planner.lines import Prior, fit_lines
 from planner.resolution import (
     UNSEEN,
     coarse_warnings,
@@ -89,122 +85,12 @@ MAX_SCATTER: Final = 0.3
 OFF: Final = 1.5
 """A batch this many times off the law was tuned badly: of 17 workloads none was 1.45 times off."""
 NEAR_ERROR: Final = "two neighbours were 54 to 663 % wrong about the largest batch in the median."
-FAR_ERROR: Final = "such answers were 15 to 34 % off in the median."
 PRIOR: Final = Prior(sd=0.08)
 """Scatter of medians over seeds about the law: larger than that of step times."""
 UNCHECKED: Final = (
     "Two batch sizes draw the curve but cannot check it: such bands, nominally 90 %, held 77 % of "
     "the batches between. Measure a third."
 )
-Regime = Literal["perfect scaling", "diminishing returns", "maximal data parallelism"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regimes:
-    """Where larger batches stop paying: both borders in samples, with the interval of Bcrit."""
-
-    perfect_up_to: Estimate
-    maximal_from: Estimate
-
-    def of(self, batch: float) -> Regime:
-        """The regime `batch` [samples] lies in by the borders' values; their doubt is not asked."""
-        if batch <= self.perfect_up_to.value:
-            return "perfect scaling"
-        inside = batch < self.maximal_from.value
-        return "diminishing returns" if inside else "maximal data parallelism"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConvergenceCurve:
-    """A fitted law of steps to target and what it may be asked.
-
-    `min_steps` Smin [steps], `min_samples` Emin [samples], `critical_batch_size` Bcrit [samples]
-    and the borders in `regimes` carry confidence intervals; `steps` and `samples` carry
-    predictive intervals of one more measured median. `batch` [samples], `samples_to_target`
-    (medians over seeds [samples]), `seeds` (entries behind each) and `residuals` (fit/median - 1)
-    have shape (n,), in rising batch; `not_reached` has the batches [samples] left out because
-    their median seed did not reach the target (`warnings` name those left out because no
-    evaluation came before it). `scatter` is the relative standard deviation of
-    the residuals, NaN below 3 batches. A search for the best batch stops at
-    `trusted_up_to_batch`; questions are answered from `answers_from_batch` to
-    `answers_up_to_batch` [samples], and `limit` says why not beyond.
-    """
-
-    min_steps: Estimate
-    critical_batch_size: Estimate
-    min_samples: Estimate
-    regimes: Regimes
-    batch: Floats
-    samples_to_target: Floats
-    seeds: NDArray[np.int64]
-    not_reached: Floats
-    residuals: Floats
-    scatter: float
-    warnings: tuple[str, ...]
-    trusted_up_to_batch: float
-    answers_from_batch: float
-    answers_up_to_batch: float
-    limit: str
-    level: float
-    lines: Lines
-
-    @property
-    def n(self) -> int:
-        """Batch sizes behind the curve."""
-        return int(self.batch.size)
-
-    @property
-    def largest_measured(self) -> float:
-        """Largest batch that reached the target [samples]."""
-        return float(self.batch[-1])
-
-    @property
-    def limit_seen(self) -> bool:
-        """Whether the points show that the steps stop falling: Smin = 0 is excluded."""
-        return bool(self.min_steps.low > 0.0)
-
-    @property
-    def perfect_scaling_seen(self) -> bool:
-        """Whether the points show that the steps fall at all: Emin = 0 is excluded."""
-        return bool(self.min_samples.low > 0.0)
-
-    def steps(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Steps to target at `batch` [samples]: Smin*(1 + Bcrit/B); otherwise as `samples`."""
-        sizes = np.asarray(batch, dtype=np.float64)
-        mid, low, high = predict(self, sizes)
-        return answer(self, sizes, (mid / sizes, low / sizes, high / sizes), FAR_ERROR)
-
-    def samples(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Samples to target at `batch` [samples]: Emin + Smin*B, with a predictive interval.
-
-        Args:
-            batch: above 0, scalar or any shape.
-
-        Returns:
-            For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of
-            arrays, NaN where a scalar would have been refused; `reasons` says why.
-
-        Raises:
-            ValueError: a batch is not finite or not above 0.
-        """
-        sizes = np.asarray(batch, dtype=np.float64)
-        return answer(self, sizes, predict(self, sizes), FAR_ERROR)
-
-    def efficiency(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Share of the samples at `batch` [samples] that count: Emin/E(B) = 1/(1 + B/Bcrit).
-
-        Its interval is that of Bcrit (delta method in the logarithm), carried through the
-        formula; otherwise as `samples`.
-        """
-        sizes = np.asarray(batch, dtype=np.float64)
-        mid, _, _ = predict(self, sizes)
-        low, high = critical_interval(self.lines, self.level)
-        parts = self.lines.intercept[0] / mid, _share(low, sizes), _share(high, sizes)
-        return answer(self, sizes, parts, FAR_ERROR)
-
-    def basis(self, batch: ArrayLike) -> Basis:
-        """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""
-        return basis_of(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
 
 
 def fit_convergence(
@@ -326,12 +212,6 @@ def _curve(medians: _Medians, level: float) -> ConvergenceCurve | Refusal:
         level=level,
         lines=lines,
     )
-
-
-def _share(critical: float, sizes: Floats) -> Floats:
-    """1/(1 + B/Bcrit), which is 0 without a perfect-scaling part and 1 without a limit."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(1.0 / (1.0 + np.divide(sizes, critical)))
 
 
 def _limits(sizes: Floats, missed: Floats) -> tuple[float, float, str]:

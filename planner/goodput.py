@@ -15,19 +15,21 @@ both curves.
 Step times fitted over several numbers of devices are asked at one of them: the law there is the
 same, with n*v0 and t + link (`planner.scaling_count`).
 
-The two curves are measured apart, so half-widths of their logarithms add in quadrature.
+The two curves are measured apart, so half-widths of their logarithms add in quadrature
+(`planner.products`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.answers import BASES, Limited, estimate_of, refusal_outside
+from planner.answers import Limited, refusal_outside
 from planner.checking import numbers
 from planner.convergence import ConvergenceCurve
-from planner.estimate import Basis, Estimate, Floats, Refusal
+from planner.estimate import Estimate, Refusal
+from planner.products import NAMES, named, one_level, product, root_of_product, weakest
 from planner.scaling import ScalingCurve
 from planner.scaling_count import at_place
 from planner.step_time_curve import StepTimeCurve
@@ -35,8 +37,7 @@ from planner.step_time_curve import StepTimeCurve
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-NAMES: Final = ("Step time", "Steps to target")
-"""Whose reason it is, where two curves have an answer together."""
+__all__ = ["NAMES", "best_batch", "goodput", "minimum_time", "product", "time_to_target"]
 
 
 def best_batch(
@@ -83,7 +84,8 @@ def best_batch(
         return convergence
     bounds = _bounds(throughput, convergence, allowed)
     hardware, optimiser = throughput.half_saturation_batch, convergence.critical_batch_size
-    level, (optimum, low, high) = _one_level(hardware, optimiser), _root(hardware, optimiser)
+    level = one_level(hardware, optimiser)
+    optimum, low, high = root_of_product(hardware, optimiser)
     if isinstance(bounds, Refusal):
         return bounds
     if np.isnan(optimum):
@@ -97,8 +99,8 @@ def best_batch(
         low=low,
         high=high,
         level=level,
-        basis=_weakest("interpolated", throughput.basis(batch), convergence.basis(batch)),
-        reasons=told + _named(hardware, optimiser, NAMES) + convergence.warnings,
+        basis=weakest("interpolated", throughput.basis(batch), convergence.basis(batch)),
+        reasons=told + named(hardware, optimiser, NAMES) + convergence.warnings,
     )
 
 
@@ -179,83 +181,6 @@ def goodput(
         return convergence
     names = "Throughput", "Efficiency"
     return product(throughput.law.throughput(batch), convergence.efficiency(batch), names)
-
-
-def product(
-    first: Estimate | Refusal, second: Estimate | Refusal, names: tuple[str, str] = NAMES
-) -> Estimate | Refusal:
-    """Product of two independent estimates: half-widths of the logarithms add in quadrature.
-
-    Args:
-        first: floats or arrays, at least 0; or a refusal.
-        second: the same in a shape that broadcasts against it.
-        names: whose reason is whose.
-
-    Returns:
-        The product with the weaker basis and both reasons; the first refusal where there is one.
-
-    Raises:
-        ValueError: the two have different levels.
-    """
-    if isinstance(first, Refusal):
-        return first
-    if isinstance(second, Refusal):
-        return second
-    level = _one_level(first, second)
-    value = np.asarray(first.value) * np.asarray(second.value)
-    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
-    with np.errstate(over="ignore", invalid="ignore"):  # 0*inf is replaced below
-        low, high = value * np.exp(-np.hypot(down, below)), value * np.exp(np.hypot(up, above))
-    # A logarithm knows no 0: there the upper ends multiply.
-    high = np.where(value == 0.0, np.asarray(first.high) * np.asarray(second.high), high)
-    low = np.where(value == 0.0, 0.0, low)
-    basis = _weakest(first.basis, second.basis)
-    return estimate_of((value, low, high), level, basis, _named(first, second, names))
-
-
-def _root(first: Estimate, second: Estimate) -> tuple[float, float, float]:
-    """sqrt(first*second) and its ends; NaN where one is 0 and the other infinite."""
-    value, low, high = (
-        float(np.sqrt(one)) * float(np.sqrt(other))
-        for one, other in (
-            (first.value, second.value),
-            (first.low, second.low),
-            (first.high, second.high),
-        )
-    )
-    if not 0.0 < value < np.inf:  # at a border logarithms have no width: the ends multiply
-        return value, low, high
-    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
-    q_low, q_high = 0.5 * np.hypot(down, below), 0.5 * np.hypot(up, above)
-    return value, value * float(np.exp(-q_low)), value * float(np.exp(q_high))
-
-
-def _log_half_widths(estimate: Estimate) -> tuple[Floats, Floats]:
-    """How far the logarithms of both ends lie from that of the value; infinite at a border."""
-    low, value, high = (np.asarray(v) for v in (estimate.low, estimate.value, estimate.high))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.asarray(np.log(value / low)), np.asarray(np.log(high / value))
-
-
-def _one_level(first: Estimate, second: Estimate) -> float:
-    if first.basis == "published":  # which has no interval
-        return second.level
-    if first.level != second.level:
-        raise ValueError(
-            f"The intervals have levels {first.level:g} and {second.level:g}. Fit both curves "
-            "with one level."
-        )
-    return first.level
-
-
-def _weakest(*bases: Basis) -> Basis:
-    return max(bases, key=BASES.index)
-
-
-def _named(first: Estimate, second: Estimate, names: tuple[str, str]) -> tuple[str, ...]:
-    """The reasons of both, each with whose it is."""
-    pairs = zip(names, (first, second), strict=True)
-    return tuple(f"{name}: {told}" for name, one in pairs for told in one.reasons)
 
 
 def _allowed(max_batch: float | None) -> float:

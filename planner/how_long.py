@@ -116,6 +116,7 @@ def total_time(
             level=level,
             session_sd=session_sd,
             rest_like_last=rest_like_last,
+            prior=run.epoch_prior,
         )
     return project_summary(
         epochs=epochs,
@@ -127,6 +128,7 @@ def total_time(
         until_first_epoch_end_s=None if run.first_epoch_s else run.until_first_epoch_end_s,
         level=level,
         session_sd=session_sd,
+        prior=run.epoch_prior,
     )
 
 

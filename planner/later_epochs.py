@@ -37,7 +37,7 @@ from ten epochs on (62 and 54 % before): three of 13 ran on shared processors, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -57,13 +57,20 @@ SETTLED: Final = 200.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochPrior:
-    """What is believed about epochs before any is looked at; see the table above."""
+    """What is believed about epochs before any is looked at; see the table above.
+
+    `planner.epoch_scatter` tells more where other runs were measured on the same machine.
+    """
 
     dof: float = NU0
     sd: float = SD0
     correlation: float = RHO
     drift: float = DRIFT
     settled: float = SETTLED
+
+    def scattering(self, sd: float) -> EpochPrior:
+        """The same of epochs that scatter by `sd` [share], and drift as much more as that."""
+        return replace(self, sd=sd, drift=self.drift * sd / self.sd)
 
     @property
     def autocorrelation(self) -> float:
@@ -77,7 +84,7 @@ class EpochPrior:
 
 
 EPOCHS: Final = EpochPrior()
-"""The prior of every projection."""
+"""The prior of a run that stands alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

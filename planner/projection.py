@@ -26,7 +26,18 @@ import numpy as np
 
 from planner.checking import bad_seconds, speak_once
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
-from planner.later_epochs import DRIFT, NU0, RHO, SD0, SEEN, SETTLED, LaterEpochs
+from planner.later_epochs import (
+    DRIFT,
+    EPOCHS,
+    NU0,
+    RHO,
+    SD0,
+    SEEN,
+    SETTLED,
+    EpochPrior,
+    LaterEpochs,
+)
+from planner.projection_given import bad_epochs, bad_share, later_given, start_given
 from planner.steadiness import Steadiness, steadiness
 
 if TYPE_CHECKING:
@@ -34,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DRIFT", "EACH_KIND", "EPOCHS_TO_MEASURE", "LIKE_LAST", "MAX_CV", "MOST_EPOCHS", "NO_MEAN",
-    "NU0", "PRIOR_ONLY", "RHO", "SD0", "SEEN", "SESSION_DOF", "SESSION_SD", "SETTLED", "UNSETTLED",
+    "NU0", "RHO", "SD0", "SEEN", "SESSION_DOF", "SESSION_SD", "SETTLED", "UNSETTLED",
     "later_epoch", "project", "project_summary", "session_half_width",
 ]  # fmt: skip
 
@@ -42,9 +53,6 @@ SESSION_SD: Final = 0.021
 SESSION_DOF: Final = 5.0
 MAX_CV: Final = 0.20
 MOST_EPOCHS: Final = 1e12
-PRIOR_ONLY: Final = (
-    "The scatter of the epochs is not known; the interval uses what other runs showed (0.6 %)."
-)
 EPOCHS_TO_MEASURE: Final = "Measure at least 3 epochs: the first one, and two like all the rest."
 EACH_KIND: Final = (
     "Find what changes (image size, batch size, another job on the machine) and measure at least "
@@ -69,6 +77,7 @@ def project(
     session_sd: float = 0.0,
     continuing: bool = False,
     rest_like_last: bool = False,
+    prior: EpochPrior = EPOCHS,
 ) -> Estimate | Refusal:
     """Total time of `epochs` epochs [s] from the epochs of one measured run.
 
@@ -84,6 +93,8 @@ def project(
         rest_like_last: the caller's word that after a change the rest goes on like the last kind of
             epochs. Then everything up to the first epoch of that kind is counted as it was
             measured, and the mean starts after it.
+        prior: what is believed about the epochs before they are looked at; that of
+            `planner.epoch_scatter` where other runs were measured on the same machine.
 
     Returns:
         The total in the shape of `epochs`, or a `Refusal` where no epoch, one epoch, epochs that
@@ -100,7 +111,7 @@ def project(
     problems = bad_seconds("pre-train", pre_train_s, zero=True)
     for epoch, seconds in enumerate(times, start=1):
         problems += bad_seconds(f"epoch {epoch}", seconds)
-    speak_once(problems + _bad_epochs(numbers) + _bad_share("session_sd", session_sd))
+    speak_once(problems + bad_epochs(numbers, MOST_EPOCHS) + bad_share("session_sd", session_sd))
     if not times.size:
         return Refusal(reason="No epoch was measured.", measure_next=EPOCHS_TO_MEASURE)
     found = steadiness(times)
@@ -110,7 +121,7 @@ def project(
         return _refuse_earlier(found, after)
     told = _total(
         float(pre_train_s + times[:after].sum()),
-        _measured(times, after),
+        _measured(times, after, prior),
         numbers,
         level=level,
         session_sd=session_sd,
@@ -131,6 +142,7 @@ def project_summary(
     level: float = LEVEL,
     session_sd: float = 0.0,
     continuing: bool = False,
+    prior: EpochPrior = EPOCHS,
 ) -> Estimate | Refusal:
     """Total time of `epochs` epochs [s] from a published summary; the same law as `project`.
 
@@ -146,6 +158,7 @@ def project_summary(
         level: coverage of the interval [share].
         session_sd: relative sd between sessions, see `project`.
         continuing: see `project`; k is `later_epochs` + 1.
+        prior: see `project`.
 
     Returns:
         As `project`.
@@ -154,9 +167,11 @@ def project_summary(
         ValueError: names every impossible value, all at once.
     """
     numbers = np.asarray(epochs)
-    start_s, problems = _start(pre_train_s, first_epoch_s, until_first_epoch_end_s)
-    later, wrong = _later(later_epochs, later_epoch_mean_s, later_epoch_sd_s)
-    speak_once(problems + wrong + _bad_epochs(numbers) + _bad_share("session_sd", session_sd))
+    start_s, problems = start_given(pre_train_s, first_epoch_s, until_first_epoch_end_s)
+    later, wrong = later_given(later_epochs, later_epoch_mean_s, later_epoch_sd_s, prior)
+    speak_once(
+        problems + wrong + bad_epochs(numbers, MOST_EPOCHS) + bad_share("session_sd", session_sd)
+    )
     return _total(
         start_s, later, numbers, level=level, session_sd=session_sd, continuing=continuing
     )
@@ -169,6 +184,7 @@ def later_epoch(
     later_epoch_sd_s: float | None = None,
     level: float = LEVEL,
     session_sd: float = 0.0,
+    prior: EpochPrior = EPOCHS,
 ) -> Estimate | Refusal:
     """What one more epoch costs in the long run [s]: the limit of total(N)/N.
 
@@ -176,8 +192,8 @@ def later_epoch(
     between sessions as there.
     Arguments, refusals and errors as `project_summary`.
     """
-    later, problems = _later(later_epochs, later_epoch_mean_s, later_epoch_sd_s)
-    speak_once(problems + _bad_share("session_sd", session_sd))
+    later, problems = later_given(later_epochs, later_epoch_mean_s, later_epoch_sd_s, prior)
+    speak_once(problems + bad_share("session_sd", session_sd))
     if refusal := _refuse(later):
         return refusal
     mean = np.asarray(later.mean_s)
@@ -257,7 +273,14 @@ def _with_kinds(told: Estimate | Refusal, found: Steadiness, *, split: bool) -> 
 
 
 def _reasons(later: LaterEpochs) -> tuple[str, ...]:
-    return () if later.known_scatter else (PRIOR_ONLY,)
+    """What the interval rests on, where that is not these epochs alone."""
+    sd = f"{100 * later.prior.sd:.2g} %"
+    if not later.known_scatter:
+        unknown = "The scatter of the epochs is not known; the interval uses what other runs showed"
+        return (f"{unknown} ({sd}).",)
+    if later.prior.sd > SD0:
+        return (f"Epochs of other runs on this machine scatter by {sd}; the interval allows it.",)
+    return ()
 
 
 def _estimate(
@@ -269,52 +292,8 @@ def _estimate(
     return Estimate(value=mid, low=low, high=high, level=level, basis=basis, reasons=reasons)
 
 
-def _start(
-    pre_train_s: float | None, first_epoch_s: float | None, until_s: float | None
-) -> tuple[float, list[str]]:
-    """Seconds until the end of epoch 1, and what is wrong with them."""
-    parts = (pre_train_s, first_epoch_s)
-    if until_s is not None and parts == (None, None):
-        return until_s, bad_seconds("everything until the end of epoch 1", until_s)
-    if until_s is not None or pre_train_s is None or first_epoch_s is None:
-        told = (
-            f"pre_train_s is {pre_train_s}, first_epoch_s is {first_epoch_s} and "
-            f"until_first_epoch_end_s is {until_s}. Give either the first two or only the last."
-        )
-        return np.nan, [told]
-    problems = bad_seconds("pre-train", pre_train_s, zero=True)
-    return pre_train_s + first_epoch_s, problems + bad_seconds("epoch 1", first_epoch_s)
-
-
-def _later(count: int, mean_s: float | None, sd_s: float | None) -> tuple[LaterEpochs, list[str]]:
-    """The later epochs, and what is wrong with them."""
-    problems = []
-    if count < 0 or count != int(count):
-        problems.append(f"later_epochs is {count}. Count the epochs after the first: 0, 1, 2 ...")
-    if count > 0:
-        problems += bad_seconds("the mean of the later epochs", mean_s)
-    if sd_s is not None and not 0.0 <= sd_s < np.inf:
-        problems.append(f"later_epoch_sd_s is {sd_s} s. Give a number from 0 on, or None.")
-    mean = np.nan if mean_s is None else float(mean_s)
-    return LaterEpochs(count=count, mean_s=mean, sd_s=sd_s), problems
-
-
-def _measured(times: Floats, after: int) -> LaterEpochs:
+def _measured(times: Floats, after: int, prior: EpochPrior) -> LaterEpochs:
     rest = times[after:] if times.size > after else np.array([np.nan])
     count, mean_s = times.size - after, float(rest.mean())
-    return LaterEpochs(count=count, mean_s=mean_s, sd_s=float(rest.std()), after=after)
-
-
-def _bad_epochs(epochs: NDArray[np.generic]) -> list[str]:
-    numbers = epochs.astype(np.float64).ravel()
-    bad = numbers[~((numbers >= 1.0) & (numbers == np.floor(numbers)) & (numbers <= MOST_EPOCHS))]
-    if not bad.size:
-        return []
-    counted = "Epochs are counted 1, 2, 3 ..."
-    return [f"epochs is {bad[0]:g}. {counted} Ask for a whole number up to {MOST_EPOCHS:g}."]
-
-
-def _bad_share(name: str, share: float) -> list[str]:
-    if 0.0 <= share < np.inf:
-        return []
-    return [f"{name} is {share:g}. A relative deviation is 0 or more. Give 0.02 for 2 %."]
+    sd_s = float(rest.std())
+    return LaterEpochs(count=count, mean_s=mean_s, sd_s=sd_s, after=after, prior=prior)

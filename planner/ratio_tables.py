@@ -27,6 +27,7 @@ def timed(option: Option) -> TimedRun | None:
         first_epoch_s=run.first_epoch_s,
         until_first_epoch_end_s=None if whole else run.until_first_epoch_end_s,
         total_s=run.total_s,
+        prior=run.epoch_prior,
     )
 
 

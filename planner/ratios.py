@@ -24,40 +24,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planner.estimate import LEVEL, Estimate, Refusal
-from planner.projection import SESSION_SD, later_epoch, project_summary, session_half_width
+from planner.projection import SESSION_SD
+from planner.timed_runs import Question, TimedRun, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = [
+    "MEASURE_AGAIN", "UNDECIDED", "RatioReport", "SpeedUp", "SystemsReport", "TimedRun",
+    "ratio_report", "systems_report",
+]  # fmt: skip
+
 MEASURE_AGAIN: Final = "Measure both again, each in two fresh sessions."
 """What settles a difference smaller than its doubt."""
 UNDECIDED: Final = f"Not decided: the interval includes 1. {MEASURE_AGAIN}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedRun:
-    """Summary of one measured run, as tables print it.
-
-    `batch` [samples] is the global batch; times are in seconds; `later_epoch_sd_s` has ddof = 0
-    and is None where unknown; `later_epochs` counts the epochs after the first. Give `pre_train_s`
-    and `first_epoch_s`, or only their sum `until_first_epoch_end_s`. `total_s` is the measured wall
-    time of the whole run; where it is known, it answers for exactly that many epochs, free of the
-    rounding of a printed mean.
-    """
-
-    label: str
-    batch: int
-    later_epochs: int
-    later_epoch_mean_s: float | None
-    later_epoch_sd_s: float | None = None
-    pre_train_s: float | None = None
-    first_epoch_s: float | None = None
-    until_first_epoch_end_s: float | None = None
-    total_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +100,8 @@ def ratio_report(
     Raises:
         ValueError: a run or N is impossible, as in `planner.projection.project_summary`.
     """
-    return _report([a], [b], (_fastest, _fastest), _Question(epochs, level, session_sd))
+    question = Question(epochs=epochs, level=level, session_sd=session_sd)
+    return _report([a], [b], (_fastest, _fastest), question)
 
 
 def systems_report(
@@ -147,7 +132,7 @@ def systems_report(
             f"System a has {len(a_runs)} runs and system b has {len(b_runs)}. Both need at least "
             "one to be compared. Choose another system or measure this one."
         )
-    question = _Question(epochs, level, session_sd)
+    question = Question(epochs=epochs, level=level, session_sd=session_sd)
     common = sorted({run.batch for run in a_runs} & {run.batch for run in b_runs})
     return SystemsReport(
         epochs=epochs,
@@ -163,43 +148,6 @@ def systems_report(
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    epochs: int
-    level: float
-    session_sd: float
-
-    def over_epochs(self, run: TimedRun) -> Estimate | Refusal:
-        projected = self.projected(run)
-        whole = run.total_s is not None and self.epochs == run.later_epochs + 1
-        return _moved(projected, run) if whole and isinstance(projected, Estimate) else projected
-
-    def projected(self, run: TimedRun) -> Estimate | Refusal:
-        return project_summary(
-            epochs=self.epochs,
-            later_epochs=run.later_epochs,
-            later_epoch_mean_s=run.later_epoch_mean_s,
-            later_epoch_sd_s=run.later_epoch_sd_s,
-            pre_train_s=run.pre_train_s,
-            first_epoch_s=run.first_epoch_s,
-            until_first_epoch_end_s=run.until_first_epoch_end_s,
-            level=self.level,
-        )
-
-    def asymptotic(self, run: TimedRun) -> Estimate | Refusal:
-        return later_epoch(
-            later_epochs=run.later_epochs,
-            later_epoch_mean_s=run.later_epoch_mean_s,
-            later_epoch_sd_s=run.later_epoch_sd_s,
-            level=self.level,
-        )
-
-    @property
-    def between_sessions(self) -> float:
-        """Half-width between two sessions in the logarithm of a time."""
-        return session_half_width(self.level, self.session_sd)
-
-
-@dataclass(frozen=True, slots=True)
 class _Timed:
     run: TimedRun
     time_s: Estimate
@@ -207,19 +155,6 @@ class _Timed:
 
 _Timing = Callable[[TimedRun], "Estimate | Refusal"]
 _Choice = Callable[["Iterable[_Timed]"], _Timed]
-
-
-def _moved(projected: Estimate, run: TimedRun) -> Estimate:
-    """The measured total, with the relative interval of the projection."""
-    total_s = run.total_s
-    if total_s is None or not 0.0 < total_s < math.inf:
-        raise ValueError(
-            f"{_name(run)}: the whole run took {total_s} s. A time must be above 0. Fix the row "
-            "or mark it failed."
-        )
-    scale = total_s / float(projected.value)
-    low, high = scale * float(projected.low), scale * float(projected.high)
-    return replace(projected, value=total_s, low=low, high=high)
 
 
 def _fastest(timed: Iterable[_Timed]) -> _Timed:
@@ -238,7 +173,7 @@ def _report(
     a_runs: Sequence[TimedRun],
     b_runs: Sequence[TimedRun],
     choices: tuple[_Choice, _Choice],
-    question: _Question,
+    question: Question,
 ) -> RatioReport:
     def answer(timing: _Timing) -> SpeedUp | Refusal:
         a, b = _chosen(a_runs, choices[0], timing), _chosen(b_runs, choices[1], timing)
@@ -259,12 +194,12 @@ def _chosen(runs: Sequence[TimedRun], choice: _Choice, timing: _Timing) -> _Time
         return choice(timed)
     refusals = [(run, time) for run, time in times if isinstance(time, Refusal)]
     return Refusal(
-        reason=" ".join(f"{_name(run)}: {told.reason}" for run, told in refusals),
+        reason=" ".join(f"{name_of(run)}: {told.reason}" for run, told in refusals),
         measure_next=refusals[0][1].measure_next,
     )
 
 
-def _speed_up(a: _Timed, b: _Timed, question: _Question) -> SpeedUp:
+def _speed_up(a: _Timed, b: _Timed, question: Question) -> SpeedUp:
     factor = float(b.time_s.value) / float(a.time_s.value)
     half = math.hypot(
         _log_half_width(a.time_s),
@@ -291,12 +226,8 @@ def _log_half_width(time_s: Estimate) -> float:
     return 0.5 * math.log(high / low) if low > 0.0 else math.inf
 
 
-def _left_out(runs: Iterable[TimedRun], question: _Question) -> tuple[str, ...]:
+def _left_out(runs: Iterable[TimedRun], question: Question) -> tuple[str, ...]:
     refusals = ((run, question.asymptotic(run)) for run in runs)
     return tuple(
-        f"{_name(run)}: {told.reason}" for run, told in refusals if isinstance(told, Refusal)
+        f"{name_of(run)}: {told.reason}" for run, told in refusals if isinstance(told, Refusal)
     )
-
-
-def _name(run: TimedRun) -> str:
-    return f"{run.label} at batch {run.batch}"

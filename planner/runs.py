@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from planner.later_epochs import EPOCHS, EpochPrior
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One row of the run table, with its labels. Times in s, throughput in samples/s.
 
     `step_time_s` is the measured step time or, where only epochs were published, mean epoch
-    time / steps per epoch (validation included); None is what nobody measured.
+    time / steps per epoch (validation included); None is what nobody measured. `epoch_prior` is
+    what the other runs of its result set on its system say of its epochs.
     """
 
     run_id: str
@@ -47,6 +50,7 @@ class Run:
     samples_per_s: float | None
     asymptotic_throughput: float | None
     overhead_s: float | None
+    epoch_prior: EpochPrior = EPOCHS
 
     @property
     def set_folder(self) -> str:

@@ -1,4 +1,4 @@
-"""What a scaling curve answers: intervals, shares, speed-ups, refusals and their words."""
+"""What a scaling curve answers: intervals, shares, speed-ups, and where it gives no answer."""
 
 from __future__ import annotations
 
@@ -7,27 +7,32 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from planner.answers import BASES, TWICE, estimate_of
+from planner.answers import BASES, estimate_of
 from planner.estimate import Basis, Estimate, Floats, Refusal, t_quantile
 from planner.lines import KAPPA as KAPPA_BATCH
-from planner.scaling_terms import DOF, LINKS, WHERE, Places, check_places
+from planner.scaling_sentences import (
+    NO_SHARES,
+    TANGLED,
+    reasons_at,
+    refuse_batch,
+    refuse_launch,
+    refuse_link,
+)
+from planner.scaling_terms import DOF, Places, check_places
 from planner.throughput import MAX_SCATTER
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from planner.scaling import ScalingCurve
+    from planner.scaling_curve import ScalingCurve
+
+__all__ = [
+    "KAPPA", "TANGLED", "Kind", "Shares", "SpeedUp", "asked", "grid", "octaves", "shares",
+    "speed_up", "step_time",
+]  # fmt: skip
 
 KAPPA: Final = 0.08
 """Relative standard deviation per doubling of the devices outside the measured ones."""
-TANGLED: Final = Refusal(
-    reason="These runs do not determine it: batch, devices and launch mode changed together.",
-    measure_next="Measure a second batch per device at a device count that was measured.",
-)
-NO_SHARES: Final = Refusal(
-    reason="These runs cannot tell what the link costs from the overhead of a step.",
-    measure_next="Measure a single device.",
-)
 Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
 Interval = tuple[Floats, Floats, Floats]
 Kind = Literal["strong", "weak"]
@@ -78,7 +83,7 @@ def asked(
     check_places(sizes, counts, boxes)
     mode = _mode(curve, launch)
     if mode is None:
-        return _refuse_launch(curve, launch)
+        return refuse_launch(curve.modes, launch)
     numbers = np.full(sizes.shape, mode, dtype=np.int64)
     return Places(batch=sizes, devices=counts, nodes=boxes, mode=numbers)
 
@@ -92,12 +97,12 @@ def _mode(curve: ScalingCurve, launch: str | None) -> int | None:
 def _withheld(curve: ScalingCurve, at: Places, questions: Floats) -> Withheld:
     """Where there is no answer, and why; the first speaks."""
     found: Withheld = [
-        (np.asarray(at.link == link), _refuse_link(link))
+        (np.asarray(at.link == link), refuse_link(link))
         for link in np.flatnonzero(np.isnan(curve.most_devices)).tolist()
     ]
     near = _near(curve, at.batch)
     if not near.all():
-        found.append((~near, _refuse_batch(curve, float(at.batch[~near].flat[0]))))
+        found.append((~near, refuse_batch(curve, float(at.batch[~near].flat[0]))))
     if curve.terms.fit.unknown.size:
         found.append((~curve.terms.determined(questions), TANGLED))
     return [(where, refusal) for where, refusal in found if where.any()]
@@ -188,7 +193,7 @@ def grid(
     """See `ScalingCurve.step_time_s`; `batch` is global, the other two have one shape."""
     mode, terms = _mode(curve, launch), curve.terms
     if mode is None:
-        refusal = _refuse_launch(curve, launch)
+        refusal = refuse_launch(curve.modes, launch)
         raise ValueError(f"{refusal.reason} {refusal.measure_next}")
     check_places(batch, count, nodes)
     numbers = np.full(count.shape, mode, dtype=np.int64)
@@ -223,7 +228,7 @@ def _answer(
         held &= ~where
     value, low, high = (np.where(held, part, np.nan) for part in interval)
     answered = [at.only(held) for at in places]
-    told = [reason for at in answered for reason in _reasons(curve, at)]
+    told = [reason for at in answered for reason in reasons_at(curve, at)]
     told += [f"Not answered everywhere: {refusal.reason}" for _, refusal in withheld]
     basis = max((_basis(curve, at) for at in answered), key=BASES.index)
     reasons = (*curve.warnings, *dict.fromkeys(told))
@@ -239,67 +244,3 @@ def _basis(curve: ScalingCurve, at: Places) -> Basis:
         return "measured"
     inside = _relative_variance(curve, at) <= curve.terms.believed_scatter**2
     return "interpolated" if inside.all() else "extrapolated"
-
-
-def _reasons(curve: ScalingCurve, at: Places) -> list[str]:
-    """What to read beside these answers; the farthest one speaks for all."""
-    told = [reason for link in (1, 2) for reason in _link_reasons(curve, link, at)]
-    smallest, largest = curve.runs.batch.min(), curve.runs.batch.max()
-    if (at.batch > largest).any():
-        told.append(f"Beyond what was measured: the largest batch per device was {largest:g}.")
-    if (at.batch < smallest).any():
-        told.append(f"Below what was measured: the smallest batch per device was {smallest:g}.")
-    return told
-
-
-def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
-    counts, place = at.devices[at.link == link], WHERE[link]
-    fewest, most = curve.fewest_devices[link], curve.most_devices[link]
-    if not counts.size:
-        return []
-    told = []
-    if counts.max() > TWICE * most:
-        told.append(
-            f"A guess: {counts.max():g} devices {place} are more than twice the {most:g} measured. "
-            "On one public cluster in four every form known to us was 22 % off or more there; "
-            "one run at that count is worth more than any form."
-        )
-    elif counts.max() > most:
-        told.append(f"Beyond what was measured: at most {most:g} devices {place}.")
-    if counts.min() < fewest:
-        told.append(f"Below what was measured: at least {fewest:g} devices {place}.")
-    if fewest == most and (counts != most).any():
-        told.append(
-            f"Only {most:g} devices were measured {place}: how far that cost grows with their "
-            "number is assumed."
-        )
-    return told
-
-
-def _refuse_launch(curve: ScalingCurve, launch: str | None) -> Refusal:
-    told = "No launch mode was named" if launch is None else f"Launch {launch} was not measured"
-    named = ", ".join(mode or "(without a name)" for mode in curve.modes)
-    return Refusal(
-        reason=f"{told}; each has its own cost per step. Measured: {named}.",
-        measure_next=f"Choose one of these, or measure one run with {launch or 'another'}.",
-    )
-
-
-def _refuse_link(link: int) -> Refusal:
-    return Refusal(
-        reason=f"Nothing was measured on {LINKS[link]}, and no other link tells what that costs.",
-        measure_next=(
-            "Measure a single device.",
-            "Measure two devices of one node.",
-            "Measure two nodes, with one device each and with as many as they have.",
-        )[link],
-    )
-
-
-def _refuse_batch(curve: ScalingCurve, batch: float) -> Refusal:
-    allowed = f"{curve.answers_from_batch:g} to {curve.answers_up_to_batch:g}"
-    return Refusal(
-        reason=f"Batch {batch:g} per device is outside {allowed}, where this curve answers: "
-        f"{curve.limit}",
-        measure_next=f"Measure batch {batch:g} per device, or the nearest one that fits.",
-    )

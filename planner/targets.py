@@ -182,7 +182,9 @@ def group_medians(group: NDArray[np.int64], values: Floats) -> Floats:
     ranked = values[np.lexsort((values, group))]
     count = np.bincount(group)
     start = np.cumsum(count) - count
-    return np.asarray(0.5 * ranked[start + (count - 1) // 2] + 0.5 * ranked[start + count // 2])
+    low, high = ranked[start + (count - 1) // 2], ranked[start + count // 2]
+    # Halves first, so that no sum is too large; the smallest numbers there are have no halves.
+    return np.asarray(np.where(low == high, low, 0.5 * low + 0.5 * high))
 
 
 def _crossings(

@@ -35,31 +35,18 @@ What a curve refuses, and how wrong the answer would have been (medians over pub
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.answers import (
-    NARROW,
-    TOO_FAR,
-    TWICE,
-    Parts,
-    answer,
-    basis_of,
-    batch_basis,
-    estimate_of,
-    line_without_points,
-    range_of,
-    ratio_estimate,
-    scatter_of,
-)
-from planner.checking import check_pairs, listed, numbers
-from planner.corrected import CorrectedLines, corrected, never_corrected, predict_corrected
-from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
-from planner.lines import Lines, fit_lines, ratio_interval
+from planner.answers import NARROW, TOO_FAR, TWICE, range_of, ratio_estimate, scatter_of
+from planner.checking import check_pairs, numbers
+from planner.corrected import corrected
+from planner.estimate import LEVEL, Floats, Refusal
+from planner.lines import fit_lines
+from planner.throughput_curve import ThroughputCurve, published_curve
 from planner.throughput_terms import asymptotic_throughput as fitted_v0
-from planner.throughput_terms import overhead, published
+from planner.throughput_terms import overhead
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -80,113 +67,6 @@ NEAR_ERROR: Final = (
     "two neighbours were 22 to 80 % wrong about a far batch in the median and up to 1785 % on "
     "average."
 )
-FAR_ERROR: Final = "such answers were 17 % off in the median at four times."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThroughputCurve:
-    """A fitted (or published) throughput law and what it may be asked.
-
-    `asymptotic_throughput` v0 [samples/s], `overhead_s` t [s] and `half_saturation_batch` v0*t
-    [samples] carry confidence intervals; `step_time` and `throughput` carry predictive intervals
-    of one new measurement. `batch` [samples], `step_s` [s] and `residuals` (law/measured - 1)
-    have shape (n,), in rising batch, and are empty for a published curve. `scatter` is the
-    relative standard deviation of the residuals, NaN below 3 points. A search for the best batch
-    stops at `trusted_up_to_batch`; questions are answered from `answers_from_batch` to
-    `answers_up_to_batch` [samples], and `limit` says why not beyond.
-    """
-
-    asymptotic_throughput: Estimate
-    overhead_s: Estimate
-    half_saturation_batch: Estimate
-    batch: Floats
-    step_s: Floats
-    residuals: Floats
-    scatter: float
-    warnings: tuple[str, ...]
-    trusted_up_to_batch: float
-    answers_from_batch: float
-    answers_up_to_batch: float
-    limit: str
-    level: float
-    corrected: CorrectedLines
-
-    @property
-    def lines(self) -> Lines:
-        """The straight line behind v0, t and everything made of them."""
-        return self.corrected.lines
-
-    @property
-    def law(self) -> ThroughputCurve:
-        """The same curve, answering by t + b/v0 alone."""
-        return replace(self, corrected=never_corrected(self.lines))
-
-    @property
-    def n(self) -> int:
-        """Measurements behind the curve; 0 for a published one."""
-        return int(self.batch.size)
-
-    @property
-    def largest_measured(self) -> float:
-        """Largest measured batch [samples]; infinity for a published curve, whose is unknown."""
-        return float(self.batch[-1]) if self.n else np.inf
-
-    def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Seconds one step takes at `batch` [samples], corrected t + b/v0, with its interval.
-
-        Args:
-            batch: above 0, scalar or any shape.
-
-        Returns:
-            For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of
-            arrays, NaN where a scalar would have been refused; `reasons` says why.
-
-        Raises:
-            ValueError: a batch is not finite or not above 0.
-        """
-        sizes = np.asarray(batch, dtype=np.float64)
-        return answer(self, sizes, self._predict(sizes), FAR_ERROR)
-
-    def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Samples per second at `batch` [samples]: b/T(b); otherwise as `step_time`."""
-        sizes = np.asarray(batch, dtype=np.float64)
-        mid, low, high = self._predict(sizes)
-        return answer(self, sizes, (sizes / mid, sizes / high, sizes / low), FAR_ERROR)
-
-    def batch_for(self, share: ArrayLike) -> Estimate:
-        """Batch [samples] that reaches `share` of v0: share/(1-share)*v0*t; at 0.9 it is 9*v0*t.
-
-        Args:
-            share: of the asymptotic throughput, above 0 and below 1, scalar or any shape.
-
-        Returns:
-            An `Estimate` of floats for a scalar, of arrays in the shape of `share` otherwise.
-
-        Raises:
-            ValueError: a share is not strictly between 0 and 1.
-        """
-        shares = np.asarray(share, dtype=np.float64)
-        good = (shares > 0.0) & (shares < 1.0)
-        if not good.all():
-            raise ValueError(
-                f"share: {listed(shares, good)}. A share of the asymptotic throughput lies above "
-                "0 and below 1. Ask for 0.9, not 90."
-            )
-        factor, (low, high) = shares / (1.0 - shares), ratio_interval(self.lines, self.level)
-        batch = factor * float(self.half_saturation_batch.value)
-        parts = batch, factor * float(low[0]), factor * float(high[0])
-        return estimate_of(parts, self.level, *batch_basis(self.lines, batch))
-
-    def basis(self, batch: ArrayLike) -> Basis:
-        """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""
-        return basis_of(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
-
-    def _predict(self, sizes: Floats) -> Parts:
-        one = np.zeros(sizes.size, dtype=np.int64)
-        flat = sizes.reshape(-1)
-        parts = predict_corrected(self.corrected, one, flat, self.level, name="batch")
-        mid, low, high = (part.reshape(sizes.shape) for part in parts)
-        return mid, low, high
 
 
 def fit_throughput(
@@ -242,40 +122,6 @@ def fit_throughput(
         limit=limit,
         level=level,
         corrected=corrected(lines, one, sizes, times),
-    )
-
-
-def published_curve(asymptotic_throughput: float, overhead_s: float) -> ThroughputCurve:
-    """Curve of which only v0 [samples/s] and t [s] were published: values without intervals.
-
-    Every `low` and `high` is NaN and the reason says so; no batch is refused, for the range that
-    was measured is not known either.
-
-    Raises:
-        ValueError: v0 is not finite and above 0, or t is not finite and at least 0.
-    """
-    v0, t = float(asymptotic_throughput), float(overhead_s)
-    if not (0.0 < v0 < np.inf and 0.0 <= t < np.inf):
-        raise ValueError(
-            f"asymptotic_throughput is {v0:g} samples/s and overhead_s is {t:g} s. The first must "
-            "be above 0, the second at least 0, both finite. Copy them again from the source."
-        )
-    nothing = np.empty(0)
-    return ThroughputCurve(
-        asymptotic_throughput=published(v0),
-        overhead_s=published(t),
-        half_saturation_batch=published(v0 * t),
-        batch=nothing,
-        step_s=nothing,
-        residuals=nothing,
-        scatter=np.nan,
-        warnings=(),
-        trusted_up_to_batch=np.inf,
-        answers_from_batch=0.0,
-        answers_up_to_batch=np.inf,
-        limit="",
-        level=LEVEL,
-        corrected=never_corrected(line_without_points(t, 1.0 / v0)),
     )
 
 

@@ -20,20 +20,20 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
+
+from runners.factors import FACTORS, MOST, Factor, Table, factor_problems, shown, unknown
+
+__all__ = [
+    "FACTORS", "LONGEST_BYTES", "MOST", "SWEEPS", "Cost", "Factor", "Limits", "Spec", "SpecError",
+    "Table", "find", "from_table", "has_target", "read", "table",
+]  # fmt: skip
 
 SWEEPS: Final = Path(__file__).parent / "sweeps"
 LONGEST_BYTES: Final = 200_000
 """Longest file that is read as a sweep."""
 _LONGEST_LINE: Final = 4_000
 """Longest line [characters]: a key of 50,000 dots kept Python's TOML parser busy for 96 s."""
-MOST: Final = 10**12
-"""Largest whole number a sweep may name."""
-_SHOWN: Final = 80
-"""Characters of a wrong value that are repeated."""
-
-Table = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,61 +83,11 @@ class SpecError(ValueError):
         super().__init__(f"{len(self.problems)} problem(s) in {name}:\n  {lines}")
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """What one factor may be."""
-
-    types: tuple[type, ...]
-    at_least: float | None = None
-    automatic: bool = False
-    """Whether it may be "auto": decided by the machine at hand."""
-    at_most: float = MOST
-
-
-_WHOLE, _TRUTH, _TEXT = (int,), (bool,), (str,)
-FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
-    {
-        "workload": Factor(_TEXT),
-        "options": Factor((dict,)),
-        "dataset": Factor(_TEXT),
-        "train_samples": Factor(_WHOLE, 1),
-        "steps_per_epoch": Factor(_WHOLE, 1),
-        "validation_samples": Factor(_WHOLE, 0),
-        "mode": Factor(_TEXT),
-        "variant": Factor(_TEXT),
-        "backend": Factor(_TEXT, automatic=True),
-        "engine": Factor(_TEXT, automatic=True),
-        "device": Factor(_TEXT, automatic=True),
-        "batch": Factor(_WHOLE, 1, automatic=True),
-        "epochs": Factor(_WHOLE, 1),
-        "optimizer": Factor(_TEXT),
-        "learning_rate": Factor((int, float), 1e-30, at_most=1e30),
-        "precision": Factor(_TEXT),
-        "validation": Factor(_TRUTH),
-        "augmentation": Factor(_TRUTH),
-        "storage": Factor(_TEXT),
-        "feed": Factor(_TEXT, automatic=True),
-        "workers": Factor(_WHOLE, 1, at_most=1024),
-        "multiprocessing": Factor(_TRUTH),
-        "drop_remainder": Factor(_TRUTH),
-        "steps_per_execution": Factor(_WHOLE, 1),
-        "jit": Factor(_TRUTH, automatic=True),
-        "threads": Factor(_WHOLE, 1, at_most=4096),
-        "timing": Factor(_TEXT),
-        "seed": Factor(_WHOLE, 0, at_most=2**32 - 1),
-        "devices": Factor(_WHOLE, 1),
-        "nodes": Factor(_WHOLE, 1),
-        "strategy": Factor(_TEXT),
-        "pattern": Factor(_TEXT),
-    }
-)
-"""Every factor a sweep may set, by its name."""
-
 _TOP: Final = ("title", "about", "epochs", "repeats", "limits", "cost", "defaults", "patterns",
                "runs")  # fmt: skip
 _NUMBERS: Final[Mapping[str, tuple[type, ...]]] = {
-    "timeout_s": (int, float), "memory_share": (int, float), "max_batch": _WHOLE,
-    "attempts": _WHOLE, "price_per_hour": (int, float), "price_per_kwh": (int, float),
+    "timeout_s": (int, float), "memory_share": (int, float), "max_batch": (int,),
+    "attempts": (int,), "price_per_hour": (int, float), "price_per_kwh": (int, float),
     "power_watts": (int, float),
 }  # fmt: skip
 
@@ -224,15 +174,15 @@ def from_table(name: str, body: Table) -> Spec:
 
 
 def _top_problems(body: Table) -> list[str]:
-    found = [_unknown(k, _TOP, "at the top") for k in body if k not in _TOP]
+    found = [unknown(k, _TOP, "at the top") for k in body if k not in _TOP]
     if not (isinstance(body.get("title"), str) and body["title"].strip()):
         found.append("title: is missing. Say in a line what the sweep is for.")
     if not isinstance(body.get("about", ""), str):
-        found.append(f"about: is {_shown(body['about'])}; it must be text.")
+        found.append(f"about: is {shown(body['about'])}; it must be text.")
     for name in ("epochs", "repeats"):
         value = body.get(name, 1)
-        if not (_above_zero(value, _WHOLE) and value <= MOST):
-            found.append(f"{name}: is {_shown(value)}; it must be a whole number from 1.")
+        if not (_above_zero(value, (int,)) and value <= MOST):
+            found.append(f"{name}: is {shown(value)}; it must be a whole number from 1.")
     for name, record in (("limits", Limits), ("cost", Cost)):
         known = tuple(record.__dataclass_fields__)
         found += _number_problems(name, body.get(name, {}), known)
@@ -242,13 +192,13 @@ def _top_problems(body: Table) -> list[str]:
 def _number_problems(name: str, table: Any, known: tuple[str, ...]) -> list[str]:  # noqa: ANN401
     if not isinstance(table, Mapping):
         return [f"{name}: must be a table, as [{name}]."]
-    found = [_unknown(k, known, f"in [{name}]") for k in table if k not in known]
+    found = [unknown(k, known, f"in [{name}]") for k in table if k not in known]
     for key, value in table.items():
         types = _NUMBERS.get(key)
         if types and not _above_zero(value, types):
-            found.append(f"{name}.{key}: is {_shown(value)}; it must be a number above 0.")
+            found.append(f"{name}.{key}: is {shown(value)}; it must be a number above 0.")
     if not isinstance(table.get("currency", ""), str):
-        found.append(f"{name}.currency: is {_shown(table['currency'])}; it must be text.")
+        found.append(f"{name}.currency: is {shown(table['currency'])}; it must be text.")
     share = table.get("memory_share", 0.5)
     if isinstance(share, int | float) and share > 1:
         found.append(f"limits.memory_share: is {share}; it is a share, at most 1.")
@@ -261,81 +211,12 @@ def _block_problems(body: Table) -> list[str]:
         return ["runs: is missing. Write at least one [[runs]] block with a workload and a batch."]
     if not isinstance(patterns, Mapping):
         return ['patterns: must be tables, as [patterns."name"].']
-    found = _factor_problems("[defaults]", body.get("defaults", {}), patterns)
+    found = factor_problems("[defaults]", body.get("defaults", {}), patterns)
     for name, table in patterns.items():
-        found += _factor_problems(f'[patterns."{name}"]', table, {})
+        found += factor_problems(f'[patterns."{name}"]', table, {})
     for i, block in enumerate(blocks, 1):
-        found += _factor_problems(f"[[runs]] block {i}", block, patterns)
+        found += factor_problems(f"[[runs]] block {i}", block, patterns)
     return found
-
-
-def _factor_problems(where: str, table: Any, patterns: Table) -> list[str]:  # noqa: ANN401
-    if not isinstance(table, Mapping):
-        return [f"{where}: must be a table."]
-    found = []
-    for name, given in table.items():
-        factor = FACTORS.get(name)
-        if factor is None:
-            found.append(_unknown(name, tuple(FACTORS), f"in {where}"))
-            continue
-        values = given if isinstance(given, list) else [given]
-        if not values:
-            found.append(f"{where}: {name} is an empty list. Leave it out or give values.")
-        if name == "options" and isinstance(given, list):
-            found.append(f"{where}: options must be one table; lists go into it.")
-        found += [
-            f"{where}: {text}" for value in values if (text := _value_problem(name, factor, value))
-        ]
-        if name == "pattern":
-            found += [_unknown(v, tuple(patterns), f"in {where} (pattern)")
-                      for v in values if isinstance(v, str) and v not in patterns]  # fmt: skip
-    return found
-
-
-def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa: ANN401
-    if value == "auto" and factor.automatic:
-        return None
-    sound = isinstance(value, factor.types) and (
-        factor.types == _TRUTH or not isinstance(value, bool)
-    )
-    if not sound:
-        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text",
-                 dict: "a table"}  # fmt: skip
-        wanted = kinds[factor.types[-1]] + (' or "auto"' if factor.automatic else "")
-        return f"{name} is {_shown(value)}; it must be {wanted}."
-    if factor.at_least is not None and not factor.at_least <= value <= factor.at_most:
-        return (
-            f"{name} is {_shown(value)}; it must be at least {factor.at_least:g} "
-            f"and at most {factor.at_most:g}."
-        )
-    return _option_problem(value) if isinstance(value, dict) else None
-
-
-def _option_problem(options: Table) -> str | None:
-    """Options are numbers, texts and truths, or lists of them."""
-    for name, given in options.items():
-        for value in given if isinstance(given, list) else [given]:
-            plain = isinstance(value, str | bool) or (
-                isinstance(value, int | float) and abs(value) <= MOST
-            )
-            if not plain:
-                return f"options: {name} is {_shown(value)}; it must be a number or a text."
-        if given == []:
-            return f"options: {name} is an empty list. Leave it out or give values."
-    return None
-
-
-def _shown(value: Any) -> str:  # noqa: ANN401 - any value
-    """A wrong value as it is repeated: its beginning."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def _unknown(name: str, known: tuple[str, ...], where: str) -> str:
-    close = difflib.get_close_matches(name, known, 1)
-    listed = f"Known are: {', '.join(known)}." if known else "None are defined."
-    hint = f"Did you mean {close[0]}?" if close else listed
-    return f"{name}: is not known {where}. {hint}"
 
 
 def _above_zero(value: Any, types: tuple[type, ...]) -> bool:  # noqa: ANN401 - any value

@@ -2,8 +2,9 @@
 
 The child gets its request as JSON on standard input and tells events on a pipe of its own
 (`runners.events`). This side, a single loop without threads, reads them, watches resident memory
-and the clock, and classifies the end. RLIMIT_AS is not used: it counts virtual memory, and
-TensorFlow reserves far more than it touches (a cap of 8 GB failed a run that used 4 GB).
+and the clock; `runners.outcome` classifies the end. RLIMIT_AS is not used: it counts virtual
+memory, and TensorFlow reserves far more than it touches (a cap of 8 GB failed a run that used 4
+GB).
 """
 
 from __future__ import annotations
@@ -11,21 +12,26 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import selectors
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import IO, Any, Final
 
 import psutil
 
 from runners import events
 from runners.events import Event
+from runners.outcome import Status, classify, kernel_kills
+from runners.process_group import gone, kill_group
+
+__all__ = [
+    "FAMILY_S", "GUARD", "POLL_S", "ROOT", "Ended", "Limits", "Status", "Stopped", "classify",
+    "kernel_kills", "supervise",
+]  # fmt: skip
 
 ROOT: Final = Path(__file__).parent.parent
 GUARD: Final = Path(__file__).parent / "guard.py"
@@ -34,19 +40,10 @@ POLL_S: Final = 0.05
 FAMILY_S: Final = 1.0
 """How often new grandchildren are looked for [s]: that lists all processes of the machine."""
 _TAIL_BYTES: Final = 65_536
-_LAST_LINES: Final = 5
-_GONE_S: Final = 10.0
 _LINE_BYTES: Final = 1 << 26
 """Longest event that is waited for; what is longer comes from a child gone mad."""
 _DRAIN_S: Final = 5.0
 """How long what is left in the pipes is read at most, should somebody go on writing [s]."""
-_OUT_OF_MEMORY: Final = re.compile(
-    r"bad_alloc|out of memory|resource[_ ]?exhausted|MemoryError|cannot allocate memory"
-    r"|OOM when allocating",
-    re.IGNORECASE,
-)
-
-Status = Literal["ok", "oom", "timeout", "nan", "killed", "crashed"]
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -127,7 +124,7 @@ def supervise(
         _follow(watch, reading, on_event, beat, stop)
     finally:
         os.close(hold)
-        _kill_group(child)
+        kill_group(child)
         os.close(reading)
         if child.stdout:
             child.stdout.close()
@@ -173,11 +170,11 @@ def _follow(
             os.set_blocking(pipe, False)
             selector.register(pipe, selectors.EVENT_READ)
         while True:
-            gone = _gone(watch.child)
-            for key, _ in selector.select(0 if gone else POLL_S):
+            ended = gone(watch.child)
+            for key, _ in selector.select(0 if ended else POLL_S):
                 _read(watch, key.fd, reading, on_event)
-            if gone:
-                _kill_group(watch.child)  # else a worker left behind could write for ever
+            if ended:
+                kill_group(watch.child)  # else a worker left behind could write for ever
                 _drain(watch, reading, output.fileno(), on_event)
                 return
             beat()
@@ -231,7 +228,7 @@ def _check_limits(watch: _Watch) -> None:
     elif age_s > limit.timeout_s:
         watch.verdict = ("timeout", f"not finished after {limit.timeout_s:g} s")
     if watch.verdict:
-        _kill_group(watch.child)
+        kill_group(watch.child)
 
 
 def _resident(watch: _Watch) -> int:
@@ -253,40 +250,6 @@ def _rss(process: psutil.Process) -> int:
         return 0
 
 
-def _gone(child: subprocess.Popen[bytes]) -> bool:
-    """Whether the guard has ended; it is not reaped yet, so its id stays its own."""
-    if child.returncode is not None or not hasattr(os, "waitid"):
-        return child.poll() is not None
-    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill whatever is left of the group the guard leads, reap the guard, and wait for the rest.
-
-    The guard is not reaped before, so its id cannot have been given to somebody else's group. What
-    was killed holds its memory until the kernel has taken it back; the next run must not meet it.
-    """
-    if child.returncode is not None:
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    end_s = time.perf_counter() + _GONE_S
-    while _left(child.pid) and time.perf_counter() < end_s:
-        time.sleep(0.01)
-
-
-def _left(group: int) -> bool:
-    """Whether a process group still has members."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return False  # the id is somebody else's by now
-    return True
-
-
 def _ended(watch: _Watch) -> Ended:
     status, reason = classify(
         watch.told,
@@ -302,62 +265,6 @@ def _ended(watch: _Watch) -> Ended:
         wall_s=time.perf_counter() - watch.started_s,
         peak_rss_bytes=watch.peak_rss_bytes,
     )
-
-
-def classify(
-    told: Sequence[Event],
-    returncode: int,
-    verdict: tuple[Status, str] | None,
-    output: str,
-    *,
-    short_of_memory: bool = False,
-) -> tuple[Status, str | None]:
-    """How a run ended, and why: from what it told, its exit, our own verdict, its last output.
-
-    A run whose epochs were all timed is measured, whatever happens while FLOPs are counted or the
-    interpreter closes down. `short_of_memory` says that the kernel killed somebody meanwhile.
-    """
-    if any(e["event"] in {"timed", "result"} for e in told):
-        return "ok", None
-    if verdict:
-        return verdict
-    if failed := next((e for e in told if e["event"] == "failed"), None):
-        return failed["status"], str(failed["reason"])
-    return _from_exit(returncode, output, short_of_memory=short_of_memory)
-
-
-def _from_exit(returncode: int, output: str, *, short_of_memory: bool) -> tuple[Status, str]:
-    """The end of a child that said nothing of it: by its exit code or signal and its last lines.
-
-    Earlier output proves nothing: allocators tell of memory they then found elsewhere.
-    """
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    last = lines[-1] if lines else "no output"
-    how = f"exit code {returncode}" if returncode >= 0 else _signal_name(-returncode)
-    if returncode == -signal.SIGKILL and short_of_memory:
-        return "oom", f"{how} by the kernel, which was short of memory"
-    if -returncode in {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}:
-        return "killed", f"{how} from outside"
-    if _OUT_OF_MEMORY.search("\n".join(lines[-_LAST_LINES:])):
-        return "oom", f"{how}: {last}"
-    return "crashed", f"{how}: {last}"
-
-
-def kernel_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
-    """Processes the kernel has killed for want of memory since it started; 0 where not told."""
-    with contextlib.suppress(OSError, ValueError):
-        for line in vmstat.read_text(encoding="ascii").splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0
-
-
-def _signal_name(number: int) -> str:
-    """SIGSEGV for 11; real-time signals have no names."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _gb(size: float) -> str:

@@ -11,7 +11,7 @@ import errno
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -22,19 +22,26 @@ from planner.records import RecordError, Row
 from planner.schema import COLUMNS
 from planner.store.commit import CommitError, commit_runs
 from planner.store.queue import Turn
-from planner.store.summaries import summaries
 from planner.store.sweeps import HEARTBEAT_S, SweepStatus, write_status
 from runners.cases import Case
+from runners.done import (
+    INFRASTRUCTURE,
+    Done,
+    attempt_of,
+    case_id_of,
+    done_in,
+    outgrown,
+    worth_another_try,
+)
 from runners.events import Event
 from runners.measure import Hooks
-from runners.rows import extra_of
 from runners.supervise import Stopped
 
-INFRASTRUCTURE: Final = frozenset({"killed", "crashed", "peer_lost"})
-"""Ends that may not happen again: the case is tried again. Memory, NaN and time would."""
+__all__ = [
+    "EPOCH_S", "INFRASTRUCTURE", "Done", "Journal", "Measure", "case_id_of", "done_in", "journal",
+    "outgrown", "probe", "run", "slug", "wait_for_turn", "worth_another_try",
+]  # fmt: skip
 
-MUCH_MORE: Final = 1.25
-"""Free memory comes and goes; a limit counts as another one from this factor on."""
 EPOCH_S: Final = 0.2
 """How often an epoch that ended is told of at most [s]: telling costs the disk a write."""
 _UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
@@ -45,75 +52,6 @@ class Measure(Protocol):
 
     def __call__(self, case: Case, hooks: Hooks) -> Row:
         """Run it to its end, however it ends; `Stopped` where the hooks say stop."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What a result set already holds of a sweep: the rows of every case, by case id."""
-
-    rows: Mapping[str, tuple[Row, ...]]
-    memory_bytes: float | None = None
-    """What a run may use now: a run that a smaller limit ended is worth another try."""
-    retry_failed: bool = False
-    """Whether only runs that ended well count."""
-
-    def settled(self, case: Case, attempts: int) -> bool:
-        """Whether the case needs no further run: it ended of itself, or too often otherwise."""
-        rows = self._counted(case)
-        return any(not worth_another_try(row) for row in rows) or len(rows) >= attempts
-
-    def attempts_left(self, case: Case, attempts: int) -> range:
-        """Numbers of the attempts that may still be made."""
-        rows = self.rows.get(case.case_id, ())
-        first = 1 + max((r.get("attempt", 0) for r in rows), default=-1)
-        return range(first, first + attempts - len(self._counted(case)))
-
-    def _counted(self, case: Case) -> list[Row]:
-        """The rows that say something of a run as it would be now."""
-        rows = self.rows.get(case.case_id, ())
-        return [r for r in rows if not (outgrown(r, self.memory_bytes) or self._dropped(r))]
-
-    def _dropped(self, row: Row) -> bool:
-        return self.retry_failed and row["status"] != "ok"
-
-
-def done_in(folder: Path, *, memory_bytes: float | None = None, retry_failed: bool = False) -> Done:
-    """The runs a result set holds, by the case id they were measured for, the last attempt last."""
-    found: dict[str, list[Row]] = {}
-    for row in summaries(folder):
-        if case_id := case_id_of(row):
-            found.setdefault(case_id, []).append(row)
-    return Done(
-        rows={k: tuple(sorted(v, key=_attempt)) for k, v in found.items()},
-        memory_bytes=memory_bytes,
-        retry_failed=retry_failed,
-    )
-
-
-def outgrown(row: Row, memory_bytes: float | None) -> bool:
-    """Whether a run was ended by a memory limit that is no longer: now it is a quarter larger."""
-    limit = extra_of(row).get("memory_limit_bytes")
-    return (
-        row["status"] == "oom"
-        and isinstance(limit, int | float)
-        and memory_bytes is not None
-        and memory_bytes > MUCH_MORE * limit
-    )
-
-
-def worth_another_try(row: Row) -> bool:
-    """Whether a run ended by nobody's fault; an error the program itself told would come again."""
-    return row["status"] in INFRASTRUCTURE and not extra_of(row).get("told_why")
-
-
-def _attempt(row: Row) -> int:
-    return int(row.get("attempt", 0))
-
-
-def case_id_of(row: Row) -> str | None:
-    """The case a row was measured for; None for rows that no sweep made."""
-    told = extra_of(row).get("case_id")
-    return told if isinstance(told, str) else None
 
 
 @dataclass(slots=True)
@@ -279,7 +217,7 @@ def _placed(folder: Path, row: Row) -> Row:
     Its own may be taken: by a damaged file, which nobody rewrites, or by a case that differs only
     in what is no part of a run's identity (samples of an epoch).
     """
-    for attempt in itertools.count(_attempt(row)):
+    for attempt in itertools.count(attempt_of(row)):
         tried = {**row, "attempt": attempt}
         try:
             [done] = commit_runs(folder, [tried])

@@ -71,6 +71,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
         compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
         compare.candidates:BEGIN_WITH compare.entries:MOST_COUNT compare.entries:MOST_PRICE
+        compare.entries:MOST_RATE
         compare.influences:MOST_BARS compare.keeping:MOST compare.parameters:_LARGE
         compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
         parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
@@ -84,10 +85,10 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
         transfer.sentences:NAMED""",
     "numerics": """
-        cost.draws:DRAWS cost.draws:SEED cost.rent:SAME lines:PARAMETERS lines:ROUNDING
-        lines:_BLOCK resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED nonnegative:ROUNDING
-        nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS optimizer_curves:_NOT_STATED
-        rivals:LEAST scaling_terms:LINK_TERMS""",
+        cost.draws:DRAWS cost.draws:SEED cost.rent:SAME line_intervals:PARAMETERS
+        lines:ROUNDING lines:_BLOCK resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED
+        nonnegative:ROUNDING nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS
+        optimizer_curves:_NOT_STATED rivals:LEAST scaling_terms:LINK_TERMS""",
     "printed by a source": """
         reference_benchmarks:_COCO reference_benchmarks:_CRITEO effect_work:VALIDATED_AT_ONCE
         effect_work:TO_VALIDATE effect_work:FASTER_PER_EPOCH effect_work:FASTER_PER_IMAGE""",

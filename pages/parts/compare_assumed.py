@@ -8,10 +8,11 @@ from typing import Final
 import streamlit as st
 
 from pages.parts import compare_state, widgets
-from pages.parts.compare_inputs import required
-from pages.parts.links import Link
-from planner.catalog import Catalog, tariff_of
+from pages.parts.compare_inputs import required, shown_otherwise
+from pages.parts.links import Link, as_text
+from planner.catalog import Tariff, tariff_of
 from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.parameters import TARIFF
 
 _GROUPS: Final = {
     "Electricity": ("tariff_usd_per_kwh", "kg_co2_per_kwh", "pue", "host_watts_share"),
@@ -26,7 +27,6 @@ _GROUPS: Final = {
     "Doubts": ("price_doubt", "stale_price_doubt", "capital_doubt"),
 }  # fmt: skip
 """All fields of `Assumptions` but the runs a month, which stand above."""
-_OF_COUNTRY: Final = ("tariff_usd_per_kwh", "kg_co2_per_kwh")
 _MOST_RATE: Final = 1e9
 
 
@@ -35,7 +35,7 @@ def declare(link: Link) -> None:
     usual = Assumptions()
     for field in fields(Assumptions):
         told, default = TOLD[field.name], getattr(usual, field.name)
-        if default is None:
+        if default is None or field.name == TARIFF:  # empty is the country's, or the usual one
             link.decimal(field.name, told.least, told.most, None)
         elif field.name != "runs_per_month":
             required(link, field.name, told.least, told.most, default)
@@ -53,13 +53,17 @@ def draw(link: Link) -> None:
     box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
     if not box.open:
         return
+    country = str(st.session_state[link.key("country")] or "")
+    tariff = tariff_of(compare_state.catalog().catalog, country) if country else None
     with box:
         _money(link)
         for title, names in _GROUPS.items():
             st.markdown(f"**{title}**")
             with st.grid(3, min_column_width=220):
                 for name in names:
-                    _field(link, name, compare_state.catalog().catalog)
+                    _field(link, name, tariff)
+            if title == "Electricity":
+                _whose(link, tariff)
         st.button(
             "Back to the defaults",
             key="compare.defaults",
@@ -68,31 +72,37 @@ def draw(link: Link) -> None:
         )
 
 
-def _field(link: Link, name: str, catalog: Catalog) -> None:
+def _field(link: Link, name: str, tariff: Tariff | None) -> None:
     told, default = TOLD[name], getattr(Assumptions(), name)
-    country = st.session_state[link.key("country")]
-    tariff = tariff_of(catalog, country) if country and name in _OF_COUNTRY else None
-    price = tariff.price_usd_per_kwh if tariff and name == "tariff_usd_per_kwh" else None
-    carbon = tariff.carbon_kg_per_kwh if tariff and name == "kg_co2_per_kwh" else None
-    given = price if price is not None else carbon
     unit = "" if told.unit == "1" else f" ({told.unit})"
-    label = f"{told.words}{unit}"
-    if given is not None:  # what is typed into the field counts again without the country
-        st.text_input(
-            label, f"{given:.4g}", key=f"compare.of.{name}.{country}", disabled=True,
-            help="The country's, in the catalogue",
-        )  # fmt: skip
-        return
+    of_country = {
+        TARIFF: tariff.price_usd_per_kwh, "kg_co2_per_kwh": tariff.carbon_kg_per_kwh,
+    }.get(name) if tariff else None  # fmt: skip
+    empty = _usual(default) if of_country is None or tariff is None else (
+        f"{of_country:.4g}, {tariff.country}"
+    )  # fmt: skip
     st.number_input(
-        label,
+        f"{told.words}{unit}",
         told.least,
         told.most,
         value=None,
         format="%g",
-        placeholder="not known",
+        placeholder=empty,
         key=link.key(name),
         help=f"{told.why[:1].upper()}{told.why[1:]}. Usual: {_usual(default)}.",
     )
+
+
+def _whose(link: Link, tariff: Tariff | None) -> None:
+    """Whose price and carbon count: what is typed, else the country's, else the usual ones."""
+    typed = st.session_state[link.key(TARIFF)] is not None
+    where = tariff.country if tariff else ""
+    price = f"the price of {where}" if tariff and tariff.price_usd_per_kwh else "the usual price"
+    carbon = f"; carbon is that of {where}" if tariff and tariff.carbon_kg_per_kwh else ""
+    if st.session_state[link.key("kg_co2_per_kwh")] is not None:
+        carbon = "; carbon is what you typed"
+    whose = "your own price, as typed" if typed else f"{price}; type your own to use that"
+    st.caption(as_text(f"Used here: {whose}{carbon}."))
 
 
 def _usual(default: float | None) -> str:
@@ -102,6 +112,10 @@ def _usual(default: float | None) -> str:
 def _money(link: Link) -> None:
     """Whose electricity, in which currency money is shown, with which tax."""
     tariffs = {t.id: t.country for t in compare_state.catalog().catalog.tariffs}
+
+    def other() -> None:
+        shown_otherwise(link)
+
     with st.grid(3, min_column_width=220):
         st.selectbox(
             "Country of the electricity",
@@ -109,11 +123,17 @@ def _money(link: Link) -> None:
             key=link.key("country"),
             format_func=lambda c: tariffs.get(c, "none: the price below"),
         )
-        st.text_input("Currency (three letters)", key=link.key("currency"), max_chars=3)
+        st.text_input(
+            "Currency (three letters)", key=link.key("currency"), max_chars=3, on_change=other,
+        )  # fmt: skip
         st.number_input(
             "Units of it for one USD", 1e-6, _MOST_RATE, value=None, format="%g",
-            placeholder="1 for USD", key=link.key("rate"),
+            placeholder="1 for USD", key=link.key("rate"), on_change=other,
         )  # fmt: skip
-        st.date_input("Day of that rate", value=None, key=link.key("rate_as_of"))
-        st.number_input("Tax added (%)", 0.0, 100.0, format="%g", key=link.key("tax"))
+        st.date_input(
+            "Day of that rate", value=None, key=link.key("rate_as_of"), on_change=other,
+        )  # fmt: skip
+        st.number_input(
+            "Tax added (%)", 0.0, 100.0, format="%g", key=link.key("tax"), on_change=other,
+        )  # fmt: skip
     st.caption("Currency and tax are how money is shown; it is reckoned in USD without tax.")

@@ -14,11 +14,13 @@ from planner.compare.ask import EPOCHS, MOST_EPOCHS
 from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.parameters import DESCRIBED, DISPLAY, MOST_HOURS, compare_parameters
 from planner.compare.records import Order
-from planner.cost import Display, in_usd
+from planner.cost import Display, shown
 from planner.store import Store
 from planner.trials import TrialSet, target_text
 
 MOST_BUDGET: Final = 1e12
+_SHOWN: Final = "compare-shown-in"
+"""How money was shown when the page was drawn last."""
 _GOALS: Final = {"epochs": "Epochs", "target": "Target"}
 _ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
 
@@ -144,29 +146,27 @@ def _in_hours(link: Link) -> None:
 
 
 def _budget(link: Link) -> None:
-    """Asked in the currency that is shown; the link holds it in USD, as programs ask."""
-    usd = link.decimal("budget", 0.0, MOST_BUDGET, None)
-    display, key = shown_in(link), f"{link.key('budget')}.shown"
-    value = None if usd is None else _written(usd * display.per_usd)
-    if key not in st.session_state or st.session_state[key] != value:
-        st.session_state[key] = value
-    tax = ", no tax" if display.tax_share else ""
+    """Asked as every amount is shown, its tax in it, and kept in the link as it was typed."""
+    link.decimal("budget", 0.0, MOST_BUDGET, None)
+    display = shown_in(link)
+    st.session_state[_SHOWN] = display
+    tax = f"{100.0 * display.tax_share:g} % tax" if display.tax_share else "no tax"
     st.number_input(
-        f"Budget ({display.currency} a run{tax})", 0.0, MOST_BUDGET * max(display.per_usd, 1.0),
-        value=None, step=10.0, format="%g", placeholder="none", key=key,
-        help="Without tax", on_change=lambda: _budgeted(link, key, display),
+        f"Budget ({display.currency}, {tax})", 0.0, MOST_BUDGET, value=None, step=10.0,
+        format="%g", placeholder="none", key=link.key("budget"),
+        help=f"For one run, {'with' if display.tax_share else 'without'} tax, as costs are shown",
     )  # fmt: skip
 
 
-def _budgeted(link: Link, key: str, display: Display) -> None:
-    amount = st.session_state.get(key)
-    usd = None if amount is None else min(_written(in_usd(amount, display)), MOST_BUDGET)
-    link.put("budget", usd)
-
-
-def _written(amount: float) -> float:
-    """To the digits that a link keeps."""
-    return float(f"{amount:.10g}")
+def shown_otherwise(link: Link) -> None:
+    """Somebody chose another currency or tax: the same budget, told in that one."""
+    before, now = st.session_state.get(_SHOWN), shown_in(link)
+    budget = st.session_state.get(link.key("budget"))
+    st.session_state[_SHOWN] = now  # two fields may change at once
+    if budget is None or not isinstance(before, Display) or before == now:
+        return
+    same = budget * shown(1.0, now) / shown(1.0, before)
+    link.put("budget", min(float(f"{same:.10g}"), MOST_BUDGET))
 
 
 def shown_in(link: Link) -> Display:

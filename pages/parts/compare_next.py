@@ -31,7 +31,7 @@ def draw(comparison: Comparison) -> None:
             st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
         elif len(comparison.answered) > 1:
             st.markdown("The first is decided; no run is needed for that.")
-        rows = [r for r in comparison.rows if r.timed.measure_next]
+        rows = [r for r in comparison.rows if _measurable(r)]
         begins = f"Measure {comparison.question.job.workload} on "
         lines = dict.fromkeys(_line(r, begins) for r in rows[:MOST])
         if lines:
@@ -39,6 +39,11 @@ def draw(comparison: Comparison) -> None:
             st.markdown("\n".join(f"- {line}" for line in lines))
         else:
             st.caption("Every time here was measured.")
+
+
+def _measurable(row: Row) -> bool:
+    """Whether a run would tell more; what does not fit has a way out, which no run is."""
+    return bool(row.timed.measure_next) and row.timed.fit.fits is not False
 
 
 def _line(row: Row, begins: str) -> str:

@@ -8,16 +8,26 @@ from typing import Final, cast
 import streamlit as st
 
 from pages.parts import compare_state
+from pages.parts.compare_inputs import shown_in
 from pages.parts.links import Link, as_text
 from planner.compare.ask import MOST_OPTIONS
 from planner.compare.candidates import OWN_ENTRY
-from planner.compare.entries import MOST_COUNT, MOST_PRICE, Entry, entry_of, entry_text
+from planner.compare.entries import (
+    MOST_COUNT,
+    MOST_PRICE,
+    Entry,
+    Quote,
+    entry_of,
+    entry_text,
+    entry_words,
+)
 from planner.compare.records import Candidate, Way
+from planner.cost import Display, in_usd
 from planner.slugs import slug
 from planner.store import Store
 
 _WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "There already"}
-_PRICES: Final = {"rent": "USD an hour, for all", "buy": "USD each", "own": "no price"}
+_PRICES: Final = {"rent": "an hour for all", "buy": "each"}
 
 
 def draw(link: Link, shared: Store) -> list[str] | None:
@@ -71,8 +81,10 @@ def own_entry(link: Link, shared: Store) -> None:
         )
         way = str(st.session_state.get("compare.own.way") or "rent")
         st.number_input("How many", 1, MOST_COUNT, key="compare.own.count")
+        currency = shown_in(link).currency
+        what = f"{currency} {_PRICES[way]}, without tax" if way in _PRICES else "none is paid"
         st.number_input(
-            f"Price ({_PRICES[way]})", 0.0, MOST_PRICE, value=None, format="%g",
+            f"Price ({what})", 0.0, MOST_PRICE, value=None, format="%g",
             placeholder="its list price" if way == "buy" else "", disabled=way == "own",
             key="compare.own.price",
         )  # fmt: skip
@@ -115,10 +127,11 @@ def _add(link: Link) -> None:
     """Write the entry into the link and choose it; problems are told in the popover."""
     state = st.session_state
     way = cast("Way", state.get("compare.own.way") or "rent")
-    price = None if way == "own" else state.get("compare.own.price")
+    typed = None if way == "own" else state.get("compare.own.price")
+    price, quote = (None, None) if typed is None else _quoted(typed, shown_in(link))
     text = entry_text(
         Entry(way=way, accelerator=str(state["compare.own.accelerator"]),
-              count=int(state["compare.own.count"]), price=price)
+              count=int(state["compare.own.count"]), price=price, quote=quote)
     )  # fmt: skip
     wrong = entry_of(text, compare_state.catalog().catalog)
     own, chosen = list(state[link.key("own")]), list(state.get(link.key("options"), []))
@@ -135,6 +148,14 @@ def _add(link: Link) -> None:
     state["compare.own.instead"] = ""
 
 
+def _quoted(amount: float, display: Display) -> tuple[float, Quote | None]:
+    """What was typed in the currency that is shown: in USD, and as written with its rate."""
+    if display.currency == "USD":
+        return amount, None
+    quote = Quote(amount=amount, currency=display.currency, per_usd=display.per_usd)
+    return in_usd(amount, display), quote
+
+
 def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
     if len(own) >= MOST_OPTIONS:
         return f"There are {MOST_OPTIONS} options by hand. Remove one first."
@@ -146,7 +167,9 @@ def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
 def _entry(link: Link, text: str) -> None:
     """One entry that stands in the link, and a button that takes it out."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(as_text(text))
+        catalog = compare_state.catalog().catalog
+        found = entry_of(text, catalog, compare_state.usd_per(link.parameters()))
+        st.caption(as_text(entry_words(found, catalog) if isinstance(found, Entry) else text))
         st.button(
             "Remove",
             key=f"compare.own.remove.{slug(text)}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -57,9 +58,10 @@ def _maker(told: Told, address: str, begins: datetime) -> Callable[[], str]:
     """Makes the page at the click, when no page is being drawn: all it needs is read now."""
     company, logo = st.session_state.get(_COMPANY, ""), st.session_state.get(_LOGO)
     made = f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}"
+    answered = replace(told.answered, problems=tuple(dict.fromkeys(told.problems)))
     return lambda: compare_page(
-        told.answered, link=address, made=made, display=told.display, company=company,
-        logo=logo[1] if logo else None,
+        answered, link=address, made=made, display=told.display, company=company,
+        logo=logo[1] if logo else None, begins=begins, by=told.by,
     )  # fmt: skip
 
 

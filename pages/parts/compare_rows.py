@@ -23,14 +23,18 @@ from planner.catalog import (
     TableName,
     Tariff,
     csv_of,
+    merged,
     table_of,
 )
+from planner.catalog.combine import SAME
 from planner.compare.records import Candidate
 from planner.export import Record
 from planner.store import catalog as rows_on_disk
 
 _SAID: Final = "compare-catalog-said"
 _WRONG: Final = "compare-catalog-wrong"
+_REPLACED: Final = "compare-catalog-replaced"
+_MOST_TOLD: Final = 20
 _MOST_SHOWN: Final = 200
 _DAY: Final = "YYYY-MM-DD"
 
@@ -39,8 +43,24 @@ def outcome() -> None:
     """What the last change did, or why it was not made."""
     if said := st.session_state.pop(_SAID, ""):
         st.success(as_text(said))
+    _tell_replaced(st.session_state.pop(_REPLACED, []), "In place of what was there before")
     if wrong := st.session_state.pop(_WRONG, []):
         st.warning("Nothing was added:\n" + "\n".join(f"- {as_text(w)}" for w in wrong))
+
+
+def replaced(catalog: Catalog, found: Catalog) -> list[str]:
+    """What rows of the catalogue say before and after these rows: a line each that differs."""
+    return [line for line in merged(catalog, found).overridden if not line.endswith(f": {SAME}")]
+
+
+def _tell_replaced(lines: Sequence[str], title: str) -> None:
+    """Rows that are replaced, with their numbers before and after."""
+    if not lines:
+        return
+    more = len(lines) - _MOST_TOLD
+    told = [as_text(line) for line in lines[:_MOST_TOLD]]
+    told += [f"and {more:,} more rows."] if more > 0 else []
+    st.warning(f"{title}:\n" + "\n".join(f"- {t}" for t in told), icon=":material/swap_horiz:")
 
 
 # -- a form ----------------------------------------------------------------------------------------
@@ -129,22 +149,20 @@ def _keep(table: TableName, start: str) -> None:
 
 
 def _add(found: Catalog, problems: Sequence[str] = ()) -> None:
-    """Rows into this machine's own files, where that is allowed."""
-    allowed = permission()
+    """Rows into this machine's own files, where that is allowed; says what they replace."""
+    allowed, before = permission(), replaced(compare_state.catalog().catalog, found)
     wrong = list(problems) if allowed.allowed else [allowed.why]
     count = len(found.accelerators) + len(found.offers) + len(found.tariffs)
     if not wrong and not count:
         wrong = ["There is no row."]
     if not wrong:
         try:
-            replaced = rows_on_disk.add_rows(compare_state.folder(), found)
+            rows_on_disk.add_rows(compare_state.folder(), found)
         except OSError as error:
             wrong = [str(error)]
         else:
-            again = f", {len(replaced)} of them in place of your own" if replaced else ""
-            st.session_state[_SAID] = (
-                f"{count:,} {'row is' if count == 1 else 'rows are'} kept{again}."
-            )
+            st.session_state[_SAID] = f"{count:,} {'row is' if count == 1 else 'rows are'} kept."
+            st.session_state[_REPLACED] = before
     st.session_state[_WRONG] = wrong
 
 
@@ -180,6 +198,9 @@ def import_file(catalog: Catalog) -> None:
             records[:_MOST_SHOWN], hide_index=True, placeholder="–", key="compare.rows.preview",
             alt="Sound rows of the file",
         )  # fmt: skip
+    before = replaced(catalog, found)
+    rows = "row that is" if len(before) == 1 else "rows that are"
+    _tell_replaced(before, f"It replaces {len(before):,} {rows} there already, before -> after")
     for problem in problems[:20]:
         st.caption(as_text(str(problem)))
     if len(problems) > 20:

@@ -173,9 +173,10 @@ def since(link: Link, told: Told | None) -> None:
                 on_click=lambda: _open(link, found),
             )  # fmt: skip
         return
-    comparison = told.answered.comparison if told else None
-    job = told.facts.job if told else None
-    lines = changes(found.snapshot, snapshot_of(comparison, job)) if job else []
+    lines: list[str] = []
+    if told is not None:
+        now_known = snapshot_of(told.answered.comparison, told.facts.job)
+        lines = changes(found.snapshot, now_known, told.display)
     if not lines:
         st.caption(as_text(f"{title}. Nothing has changed since: prices, runs and numbers agree."))
         return

@@ -130,7 +130,7 @@ def offered(
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """All options of the job, own entries first, and the ids of those to begin with."""
     asking, _ = compare_parameters(given)
-    key = ("offered", of_state(shared), _job_key(asking), tuple(entries))
+    key = ("offered", of_state(shared), _job_key(asking), tuple(entries), asking.asked.usd_per)
     return once(key, lambda: _offered(shared, given, entries))
 
 
@@ -140,10 +140,16 @@ def _offered(
     known, _ = facts(shared, given)
     if known is None:
         return (), ()
-    found = [e for t in entries if isinstance(e := entry_of(t, known.catalog), Entry)]
-    shop = Shop(catalog=known.catalog, assumed=Assumptions(), today=today())
+    rates = usd_per(given)
+    found = [e for t in entries if isinstance(e := entry_of(t, known.catalog, rates), Entry)]
+    shop = Shop(catalog=known.catalog, assumed=Assumptions(), today=today(), usd_per=rates)
     every = candidates_of(known.job, shop, found)
     return tuple(every), tuple(usual(every, known.job))
+
+
+def usd_per(given: Parameters) -> dict[str, float]:
+    """US dollars for one unit of the currency that is shown, where that is another one."""
+    return dict(compare_parameters(given)[0].asked.usd_per)
 
 
 def told(shared: Store, given: Parameters, begins: datetime | None = None) -> Told | None:

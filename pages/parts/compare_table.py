@@ -10,6 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.parts import widgets
+from pages.parts.compare_clock import clocked
 from pages.parts.compare_names import short_names
 from pages.parts.compare_state import Told
 from pages.parts.links import Link, as_text
@@ -18,7 +19,6 @@ from planner.compare.reckon import Comparison, Row
 from planner.compare.records import Order
 from planner.compare.tables import option_rows, source_rows
 from planner.cost import shown
-from planner.durations import hms
 from planner.estimate import Estimate, Refusal
 from planner.export import Cell, Record, csv_text
 from planner.report.compare_report import CREDITS
@@ -127,7 +127,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "rank": _rank(row),
         "short": f"{short}{machines}",
         "option": f"{row.candidate.label}{machines}",
-        "time": _clocked(time, view.clock) if time else None,
+        "time": clocked(time, view.clock) if time else None,
         "finishes": _text(record["finishes"]),
         "cost": money[0] if money else None,
         "cost_range": f"{money[1]:,g} to {money[2]:,g}" if money else None,
@@ -167,27 +167,6 @@ def _scaled(told: Estimate | Refusal, factor: float) -> tuple[float, float, floa
     if isinstance(told, Refusal):
         return None
     return float(told.value) * factor, float(told.low) * factor, float(told.high) * factor
-
-
-def _time(seconds: float, clock: str) -> str:
-    if clock == "hms" and seconds >= 10.0:
-        return hms(seconds)
-    return f"{seconds / 3600.0:,.3g} h" if clock == "hours" else f"{seconds:.3g} s"
-
-
-def _clocked(time: tuple[float, float, float], clock: str) -> str:
-    """'14:02:11 (12 to 17.2 h)'; without an interval where its ends read the same."""
-    shown_time = _time(time[0], clock)
-    size, unit = (3600.0, "h") if clock == "hours" else _unit(time[0])
-    low, high = (f"{end / size:,.3g}" for end in time[1:])
-    return shown_time if low == high else f"{shown_time} ({low} to {high} {unit})"
-
-
-def _unit(seconds: float) -> tuple[float, str]:
-    """In what the ends of an interval are told [s]: three digits are enough of them."""
-    if seconds >= 3600.0:
-        return 3600.0, "h"
-    return (60.0, "min") if seconds >= 60.0 else (1.0, "s")
 
 
 def _energy(row: Row, factor: float) -> float | None:

@@ -30,6 +30,7 @@ dlperf_v100/throughput.csv | model heading file precision xla
 tensorflow_benchmarks_2017/throughput.csv | system data model gpu
     | n_gpus batch_per_gpu images_per_s n_nodes | |
 dawnbench_train/epochs.csv | task entry | | hours epoch top1Accuracy |
+dawnbench_train/entries.csv | task entry hardware | | |
 shallue_digitised/steps_to_target.csv | workload | batch_size steps_to_target_digitised | |
 critical_batch_size_lm/steps_to_target.csv | workload | batch_size steps_to_target | |
 mlperf_rcp/rcp.csv | workload rulesets first_ruleset conv_values

@@ -36,7 +36,9 @@ AGAIN: Final = (
     "would do on these four clusters; a fifth, not in the data here, was further off than "
     "anything else and is why it stays. *Epochs*: every group of runs wants another prior, so"
     " the one chosen on Colab stays; what the runs of 181 epochs want is a pace that wanders,"
-    " and so do the others without them, for 50 epochs.",
+    " and so do the others without them, for 50 epochs. *Scatter of other runs*: the runs of 181 "
+    "epochs have the only neighbours on shared processors, so without them the others would let "
+    "the drift be.",
     "Not chosen here: shares of links (GROWING), looked at on all device data; ridges and "
     "similarities between cards, chosen by leaving cards of one table out, because there is "
     "one table; limits of refusal, which are definitions with their evidence in "

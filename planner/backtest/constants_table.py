@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "scaling": "`pytest -s tests/planner/test_scaling_public.py`",
     "projection": "`pytest tests/planner/test_projection_public.py`",
     "described": "`pytest tests/planner/test_backtest_described.py`",
+    "shared": "`pytest tests/planner/test_backtest_shared_scaling.py`",
     "transfer": "`pytest -s tests/planner/test_transfer_public.py`",
     "suspects": "`pytest tests/planner/test_suspects_public.py`",
     "effects": "`pytest tests/planner/test_effect_pairs.py`",
@@ -88,6 +89,11 @@ later_epochs:RHO | correlation | of neighbouring epochs | colab | both
 later_epochs:DRIFT | share of the mean | slow drift over a run | colab | both
 later_epochs:SEEN | epochs | length of the runs behind that drift | colab | none
 later_epochs:SETTLED | epochs | until when a pace wanders on | DAWNBench | again
+epoch_scatter:SETS_SD | logarithm | how far the scatter of one result set lies from that
+    | Colab, DAWNBench | again
+epoch_scatter:NOISIER | factor | a set that scatters less above the usual is a usual one | round
+    | none
+epoch_scatter:QUIETEST | share | a scatter below it is that of the clock's digits | round | none
 projection:SESSION_SD | share of the total | deviation of one session | pairs | before
 projection:SESSION_DOF | degrees of freedom | five pairs of sessions | pairs | before
 suspects:UNLIKE | robust z | beyond it a run is unlike its neighbours: the sick one has 20 or more
@@ -150,6 +156,8 @@ compare.efficiency:NODE_LOSS | share | lost for every doubling of devices on one
 compare.efficiency:NODE_SD | relative sd | of that, for every doubling | devices | described
 compare.efficiency:NODES_LOSS | share | the same over several nodes | devices | described
 compare.efficiency:NODES_SD | relative sd | of that | devices | described
+compare.efficiency:NODE_SHARED | share | of that variance on one node: the workload's, alike on all
+    | devices | shared
 compare.efficiency:SPREAD_DOF | degrees of freedom | of both intervals | devices | none
 compare.placing:PER_NODE | accelerators | of one machine, as servers are sold | round | none
 compare.memory:USABLE | share | of the memory, that a framework gets | none: a round number | none
@@ -162,14 +170,14 @@ compare.job:FLOPS_PER_PARAMETER | FLOP | per weight and token, forward and backw
 cost.costs:MUCH_LOST | share | of the time interrupted: above it the wall time is > 3 % too long
     | definition | none
 catalog.combine:STALE_MONTHS | months | an older price is marked and drawn wider | round | none
-compare.reckon:LIKELY_IN_TIME | probability | of keeping a deadline: in time more likely than not
+compare.ranking:LIKELY_IN_TIME | probability | of keeping a deadline: in time more likely than not
     | definition | none
 compare.keeping:SURE | probability | of keeping a deadline: surely in time | round | none
 compare.sentences:ALMOST_SURE | probability | above it a probability is told as certain
     | 4,096 draws | none
 compare.snapshot:MOVED | share | a told number that changed by less is rounding | round | none
 compare.undecided:EPOCHS_TO_MEASURE | epochs | of the run that would decide | definition | none
-compare.reckon:DECIDED | probability | one option must be better to be ranked first
+compare.ranking:DECIDED | probability | one option must be better to be ranked first
     | the 90 % interval of a ratio leaves 1 out | none
 compare.drawn_times:TIME_DOF | degrees of freedom | of drawn times | clusters, sessions | none
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -13,7 +13,9 @@ import numpy as np
 from planner.backtest.rows import Asked, Row, Told, scored
 from planner.backtest.source import Read
 from planner.backtest.watch import Watch, told_by, unwatched
+from planner.epoch_scatter import Scatter, scatters, variation_of
 from planner.estimate import LEVEL, Estimate, Floats, t_quantile
+from planner.later_epochs import EPOCHS, EpochPrior
 from planner.projection import project
 from planner.steadiness import steadiness
 
@@ -32,12 +34,15 @@ Total = tuple[float, float, float]
 class Run:
     """One run as it was: time before epoch 1 [s], and the epochs [s] from the first on.
 
-    `group` says what else it belongs to: a system, or whose entry it was.
+    `group` says what else it belongs to: a system, or whose entry it was. `prior` is what the other
+    runs of its data set on its `system` say of its epochs; they are known whole.
     """
 
     group: str
     pre_train_s: float
     epoch_s: Floats
+    system: str = ""
+    prior: EpochPrior = EPOCHS
 
     @property
     def total_s(self) -> float:
@@ -45,12 +50,22 @@ class Run:
         return self.pre_train_s + float(self.epoch_s.sum())
 
 
+def beside(runs: Sequence[Run]) -> list[Scatter]:
+    """What all other runs on the system of each run say of its scatter."""
+    later = [run.epoch_s[1:] for run in runs]
+    each = scatters([e.size for e in later], [variation_of(e) for e in later])
+    every: dict[str, Scatter] = {}
+    for run, scatter in zip(runs, each, strict=True):
+        every[run.system] = every.get(run.system, Scatter()).and_(scatter)
+    return [every[r.system].without(s) for r, s in zip(runs, each, strict=True)]
+
+
 def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     """Runs of one network on two systems, and training entries of many teams."""
-    entries = _dawnbench(read)
+    entries = _with_priors(_dawnbench(read))
     steady = [run for run in entries if steadiness(run.epoch_s).steady]
     changing = [run for run in entries if not steadiness(run.epoch_s).steady]
-    sets = {"Colab TPU and GPU": _koshian(read), STEADY: steady, CHANGING: changing}
+    sets = {"Colab TPU and GPU": _with_priors(_koshian(read)), STEADY: steady, CHANGING: changing}
     return [row for name, runs in sets.items() for row in rows_of(name, runs, watch)]
 
 
@@ -68,11 +83,15 @@ def groups_of_runs(read: Read) -> dict[str, list[Run]]:
     return groups
 
 
+def _with_priors(runs: Sequence[Run]) -> list[Run]:
+    return [replace(r, prior=s.prior()) for r, s in zip(runs, beside(runs), strict=True)]
+
+
 def _after(name: str, runs: Sequence[Run], k: int, watch: Watch) -> list[Row]:
     longer = [run for run in runs if run.epoch_s.size > k]
     if not longer:
         return []
-    refused = [not isinstance(_projected(run, k), Estimate) for run in longer]
+    refused = [not isinstance(_projected(run, k, run.prior), Estimate) for run in longer]
     asked = Asked(
         truth=np.array([run.total_s for run in longer]),
         curve=np.arange(len(longer)),
@@ -92,13 +111,22 @@ def _told(totals: Sequence[Total]) -> Told:
     return Told(value=value, low=low, high=high)
 
 
-def _projected(run: Run, k: int) -> object:
-    return project(run.pre_train_s, run.epoch_s[:k], run.epoch_s.size, continuing=True)
+def _projected(run: Run, k: int, prior: EpochPrior) -> object:
+    known = run.epoch_s[:k]
+    return project(run.pre_train_s, known, run.epoch_s.size, continuing=True, prior=prior)
 
 
 def _ours(run: Run, k: int) -> Total:
+    return _told_with(run, k, run.prior)
+
+
+def _alone(run: Run, k: int) -> Total:
+    return _told_with(run, k, EPOCHS)
+
+
+def _told_with(run: Run, k: int, prior: EpochPrior) -> Total:
     """Where it is refused, what the formula alone would have said."""
-    told = _projected(run, k)
+    told = _projected(run, k, prior)
     if isinstance(told, Estimate):
         return float(told.value), float(told.low), float(told.high)
     return _formula(run, k), np.nan, np.nan
@@ -130,6 +158,7 @@ def _first_for_all(run: Run, _: int) -> Total:
 
 METHODS: Final[Mapping[str, Callable[[Run, int], Total]]] = {
     "ours: prior, neighbours, drift": _ours,
+    "same total, one prior for all": _alone,
     "same total, textbook interval": _textbook,
     "mean of all epochs, the first too": _mean_of_all,
     "first epoch for all": _first_for_all,
@@ -145,7 +174,12 @@ def _koshian(read: Read) -> list[Run]:
             epochs.setdefault(key, []).append(float(row["epoch_seconds"]))
             pre_train[key] = float(row["pre_train_seconds"])
     return [
-        Run(group=f"Colab {key[1].upper()}", pre_train_s=pre_train[key], epoch_s=np.array(e))
+        Run(
+            group=(system := f"Colab {key[1].upper()}"),
+            pre_train_s=pre_train[key],
+            epoch_s=np.array(e),
+            system=system,
+        )
         for key, e in epochs.items()
     ]
 
@@ -153,6 +187,8 @@ def _koshian(read: Read) -> list[Run]:
 def _dawnbench(read: Read) -> list[Run]:
     """Cumulative hours to epochs. The first row ends epoch 1, however its epochs are counted."""
     runs = []
+    entries = read("dawnbench_train/entries.csv")
+    hardware = {(row["task"], row["entry"]): row["hardware"] for row in entries}
     table = read("dawnbench_train/epochs.csv")
     for (task, entry), rows in itertools.groupby(table, key=lambda r: (r["task"], r["entry"])):
         found = list(rows)
@@ -162,7 +198,10 @@ def _dawnbench(read: Read) -> list[Run]:
         first = [] if untrained else [seconds[0]]
         pre_train_s = float(seconds[0]) if untrained else 0.0
         epoch_s = np.array([*first, *paces])
-        runs.append(Run(group=_team(task, entry), pre_train_s=pre_train_s, epoch_s=epoch_s))
+        system = hardware.get((task, entry), entry)
+        runs.append(
+            Run(group=_team(task, entry), pre_train_s=pre_train_s, epoch_s=epoch_s, system=system)
+        )
     return runs
 
 

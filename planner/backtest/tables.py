@@ -82,9 +82,10 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
     epochs.QUESTION: (
         "The whole run from its first epochs",
         "Colab: runs of 20 epochs, on which the constants were chosen. DAWNBench: entries of 14 to "
-        "400 epochs, on which nothing was chosen but that a pace wanders on for 200 epochs; which "
-        "of them change later on is known in hindsight only, and nobody can see a change that has "
-        "not happened yet.",
+        "400 epochs, on which nothing was chosen but that a pace wanders on for 200 epochs and how "
+        "much other runs on the same hardware say. Those are known whole; the run that is asked "
+        "about is no part of its own prior. Which entries change later on is known in hindsight "
+        "only, and nobody can see a change that has not happened yet.",
     ),
     convergence.QUESTION: (
         "Samples to target at a batch that was not tried",

@@ -17,6 +17,9 @@ STALE_MONTHS: Final = 12
 """Age after which a price is marked as old [months]."""
 _Entry = TypeVar("_Entry", Accelerator, Offer, Tariff)
 _QUIET: Final = frozenset({"origin", "id", "peak_flops_per_s"})
+SAME: Final = "the same numbers"
+_UNCOUNTED: Final = frozenset({"aliases", "as_of", "note", "source_url"})
+"""What says nothing about speed or money; it is told where nothing else has changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +50,13 @@ def _merged(
 
 def _override(old: _Entry, new: _Entry) -> str:
     before, after = _facts(old), _facts(new)
-    changes = [
-        f"{name} {_said(before.get(name))} -> {_said(after.get(name))}"
-        for name in {**before, **after}
-        if before.get(name) != after.get(name)
+    changed = [n for n in {**before, **after} if before.get(n) != after.get(n)]
+    counted = [n for n in changed if n not in _UNCOUNTED]
+    told = [
+        f"{_plain(name)} {_said(before.get(name))} -> {_said(after.get(name))}"
+        for name in counted or changed
     ]
-    return f"{new.id}: {'; '.join(changes) or 'the same numbers'}"
+    return f"{new.id}: {'; '.join(told) or SAME}"
 
 
 def _facts(entry: Accelerator | Offer | Tariff) -> dict[str, object]:
@@ -61,6 +65,11 @@ def _facts(entry: Accelerator | Offer | Tariff) -> dict[str, object]:
         f.name: getattr(entry, f.name) for f in fields(entry) if f.name not in _QUIET
     }
     return said | (dict(entry.peak_flops_per_s) if isinstance(entry, Accelerator) else {})
+
+
+def _plain(name: str) -> str:
+    """A column's name in words: 'list price USD'."""
+    return name.replace("_", " ").replace("usd", "USD").replace("kwh", "kWh")
 
 
 def _said(value: object) -> str:

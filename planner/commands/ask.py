@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from planner import asked
@@ -75,14 +75,18 @@ def run_compare(arguments: argparse.Namespace) -> int:
     if told is None:
         return words.REFUSED
     if arguments.json:
-        words.print_json(compare_body(told, found.display, found.query))
+        words.print_json(compare_body(told, found.display, found.query, found.by))
     else:
-        _print_compare(told, found.display)
+        _print_compare(told, found)
     return words.ANSWERED if told.answered else words.REFUSED
 
 
-def compare_answer(arguments: argparse.Namespace) -> CompareAnswer | int:
+def compare_answer(
+    arguments: argparse.Namespace, begins: datetime | None = None
+) -> CompareAnswer | int:
     """The comparison that is asked for; an exit code where something was listed instead.
+
+    Work begins at `begins`, or now.
 
     Raises:
         WrongWordsError: names all that is wrong with the question.
@@ -91,7 +95,8 @@ def compare_answer(arguments: argparse.Namespace) -> CompareAnswer | int:
     given = words.given_of(arguments, [p.name for p in COMPARE])
     if getattr(arguments, "list", None):
         return listed.run(arguments.list, store, catalog, given)
-    told = compare_answered(store, catalog, given, datetime.now(UTC).date())
+    begins = begins or words.now()
+    told = compare_answered(store, catalog, given, begins.date(), begins)
     if arguments.anyway and told.answered.comparison is not None:
         for problem in told.problems:
             words.tell(f"Note: {problem}")
@@ -140,8 +145,9 @@ def _print_batches(rows: list[Record]) -> None:
     print_table(head, lines, ["Batch"])
 
 
-def _print_compare(told: Comparison, display: Display) -> None:
-    print_answer(answers(told, display))
+def _print_compare(told: Comparison, found: CompareAnswer) -> None:
+    display = found.display
+    print_answer(answers(told, display, by=found.by))
     head = ["Rank", "Option", "Time", "90 %", f"Cost of a run ({display.currency})", "Cheapest",
             "Basis"]  # fmt: skip
     print_table(head, [_line(r, display) for r in told.rows], ["Time", "Cheapest"])

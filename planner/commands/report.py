@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
@@ -39,15 +40,16 @@ def run_report(arguments: argparse.Namespace) -> int:
     """Write the report and say what was written."""
     out: Path = arguments.out
     _check(arguments)
-    found = compare_answer(arguments)
+    begins = words.now()
+    found = compare_answer(arguments, begins)
     if isinstance(found, int):
         return found
     if found.answered.comparison is None:
         return words.REFUSED
     try:
-        page = _page(found, arguments)
+        page = _page(found, arguments, begins)
         write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
-        written = [out, *(_data(found, out) if arguments.with_data else [])]
+        written = [out, *(_data(found, out, begins) if arguments.with_data else [])]
     except PdfError as error:
         words.tell(f"No PDF was made. {error}")
         return words.REFUSED
@@ -72,14 +74,15 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _page(found: CompareAnswer, arguments: argparse.Namespace) -> str:
-    logo, now = None if arguments.logo is None else _logo(arguments.logo), datetime.now(UTC)
+def _page(found: CompareAnswer, arguments: argparse.Namespace, begins: datetime) -> str:
+    logo = None if arguments.logo is None else _logo(arguments.logo)
     try:
         return compare_page(
-            found.answered,
+            replace(found.answered, problems=tuple(map(str, found.problems))),
             link=_live(arguments.link, found.query),
-            made=f"{now:%Y-%m-%d %H:%M} UTC",
-            begins=now,
+            made=f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}",
+            begins=begins,
+            by=found.by,
             display=found.display,
             company=arguments.company,
             logo=logo,
@@ -104,11 +107,11 @@ def _live(link: str | None, query: str) -> str:
     return urlunsplit((known.scheme, known.netloc, known.path or "/compare", query, ""))
 
 
-def _data(found: CompareAnswer, out: Path) -> list[Path]:
+def _data(found: CompareAnswer, out: Path, begins: datetime) -> list[Path]:
     told = found.answered.comparison
     if told is None:
         return []
-    rows = option_rows(told, found.display)
+    rows = option_rows(told, found.display, begins)
     table, parquet = out.with_suffix(".csv"), out.with_suffix(".parquet")
     write_whole(table, csv_text(rows))
     write_whole(parquet, records_file(rows))

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,6 +126,11 @@ def open_catalog(arguments: argparse.Namespace) -> Catalog:
     for problem in found.problems:
         tell(f"Catalogue: {problem}")
     return found.catalog
+
+
+def now() -> datetime:
+    """When the work of a question would begin, to the minute."""
+    return datetime.now(UTC).replace(second=0, microsecond=0)
 
 
 def print_json(body: Mapping[str, Any]) -> None:

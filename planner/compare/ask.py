@@ -15,7 +15,7 @@ from planner.catalog import Catalog, tariff_of
 from planner.compare.assumptions import Assumptions, problems_of
 from planner.compare.candidates import Shop, candidates_of, usual
 from planner.compare.electricity import Electricity, doubted, with_electricity
-from planner.compare.entries import Entry, entry_of
+from planner.compare.entries import Entry, entry_of, quoted
 from planner.compare.left_out import left_out
 from planner.compare.naming import with_names
 from planner.compare.reckon import Comparison, Question, Wanted, compare
@@ -54,7 +54,8 @@ class Asked:
     """What a person chose; empty `options` are the usual ones.
 
     `epochs` None asks for the target of the facts. `entries` are hand-made options in the words of
-    `planner.compare.entries`. `country` (code or name) sets the price and carbon of electricity.
+    `planner.compare.entries`. `country` (code or name) sets the price and carbon of electricity;
+    `tariff_typed` says that the assumed price was typed, so that it counts, be it the usual one.
     `usd_per` are US dollars for one unit of another currency, for offers in it.
     """
 
@@ -64,6 +65,7 @@ class Asked:
     wanted: Wanted = field(default_factory=Wanted)
     assumed: Assumptions = field(default_factory=Assumptions)
     country: str = ""
+    tariff_typed: bool = False
     usd_per: tuple[tuple[str, float], ...] = ()
 
 
@@ -86,10 +88,11 @@ def answered(asked: Asked, facts: Facts, today: date) -> Answered:
         today: to tell old prices from fresh ones.
     """
     assumed, electricity, problems = assumptions_of(asked, facts.catalog, today)
-    entries, wrong = _entries(asked.entries, facts.catalog)
     rates = dict(asked.usd_per)
+    entries, wrong = _entries(asked.entries, facts.catalog, rates)
     shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=rates)
-    every = doubted(candidates_of(facts.job, shop, entries), assumed, electricity)
+    every = quoted(candidates_of(facts.job, shop, entries), entries)
+    every = doubted(every, assumed, electricity)
     chosen, gone = _chosen(asked.options, every, facts.job)
     found = [c for c in every if c.id in chosen]
     told = (*problems, *wrong, *gone)
@@ -139,11 +142,14 @@ def assumptions_of(
     tariff = tariff_of(catalog, asked.country)
     if tariff is None:
         return assumed, None, [*problems, f"No electricity of {asked.country[:60]!r} is known."]
-    return (*with_electricity(assumed, tariff, today), problems)
+    used, electricity = with_electricity(assumed, tariff, today, typed=asked.tariff_typed)
+    return used, electricity, problems
 
 
-def _entries(texts: Sequence[str], catalog: Catalog) -> tuple[list[Entry], list[str]]:
-    found = [entry_of(text, catalog) for text in texts[:MOST_OPTIONS]]
+def _entries(
+    texts: Sequence[str], catalog: Catalog, usd_per: Mapping[str, float]
+) -> tuple[list[Entry], list[str]]:
+    found = [entry_of(text, catalog, usd_per) for text in texts[:MOST_OPTIONS]]
     wrong = [e for e in found if isinstance(e, str)]
     if len(texts) > MOST_OPTIONS:
         wrong.append(f"{len(texts)} own entries; the first {MOST_OPTIONS} are used.")

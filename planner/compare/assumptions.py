@@ -86,14 +86,14 @@ TOLD: Final[Mapping[str, Told]] = MappingProxyType(
             unit="USD/kWh",
             least=0.0,
             most=5.0,
-            why="the country's tariff in the catalogue, where one is chosen",
+            why="where no country is chosen; each has its own in the catalogue",
         ),
         "kg_co2_per_kwh": Told(
             words="Carbon of the electricity",
             unit="kg CO2e/kWh",
             least=0.0,
             most=5.0,
-            why="the country's in the catalogue, where one is chosen",
+            why="known once a country is chosen, or a number is typed",
         ),
         "pue": Told(
             words="Power usage effectiveness",

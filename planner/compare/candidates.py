@@ -110,9 +110,12 @@ def usual(candidates: Iterable[Candidate], job: Job, most: int = BEGIN_WITH) -> 
 
 
 def _begin_with(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
-    """Those it fits on, the cheapest peak first; where it fits on none, the most memory first."""
-    reckoned = [c for c in rest if _price_of_peak(c, job.precision) < math.inf]
-    reckoned = reckoned or [c for c in rest if not _processor(c)]
+    """Those it fits on, the cheapest peak first; where it fits on none, the most memory first.
+
+    Processors are there for who asks for them: no catalogue knows the memory beside one.
+    """
+    others = [c for c in rest if not _processor(c)]
+    reckoned = [c for c in others if _price_of_peak(c, job.precision) < math.inf] or others
     fitting = [c for c in reckoned if _fits(c, job)]
     price = {c.id: _price_of_peak(c, job.precision) for c in reckoned}
     if fitting:

@@ -1,31 +1,37 @@
 """What of a time is shared with other options, and what is the option's own?
 
-    time = value * (doubt of one accelerator) * (doubt of scaling)
+    time = value * (doubt of one accelerator) * (doubt of scaling) * (doubt of the samples)
 
 The first doubt is the same for every number of an accelerator, whoever rents it out: one draw by
 the accelerator, or by the system the job was measured on. The second is how well several work
-together: one draw for all, z, that moves a time by z*sd*log2(count), so that it decides little
-between 2 and 4 of one kind and nothing between two offers of the same machine. Several nodes have
-a draw of their own. Kinds of accelerators that are known the same way share a part of the first
+together: a small part is one draw for all, the rest one for each accelerator, whose link and host
+it is (`planner.compare.efficiency`). Either moves a time by z*sd*log2(n/m), from m that were
+measured or from one, so that it decides little between 2 and 4 of one kind and nothing between two
+offers of the same machine. Several nodes have a draw of their own. The third is one draw for all
+options: a target takes so many samples wherever they are worked off.
+
+Kinds of accelerators that are known the same way share a part of the first
 (`planner.compare.rates.Rate.shared_sd`).
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from planner.compare.efficiency import per_accelerator
-from planner.compare.records import Candidate, Job, Timed
+from planner.compare.efficiency import parts_of_scaling
+from planner.compare.nearest import nearest_measured
+from planner.compare.records import Candidate, Job, Scaling, Timed
 from planner.cost import Doubt, draw_time
 from planner.estimate import Estimate, Floats
 
 TIME_DOF: Final = 5.0
 """Degrees of freedom of drawn times: what is behind their intervals is rarely more."""
 SCALING: Final = "Scaling over several accelerators"
-SCALING_NODES: Final = "Scaling over several nodes"
+SAMPLES: Final = "Samples to the target"
 
 
 def parts_of(job: Job, candidate: Candidate, found: Timed, total: Estimate) -> dict[str, Floats]:
@@ -41,12 +47,14 @@ def parts_of(job: Job, candidate: Candidate, found: Timed, total: Estimate) -> d
         total: the time itself [s]: an estimate with both ends.
     """
     alone = total if found.alone is None else found.alone
+    card = candidate.hardware.accelerator
     name = f"Time on {_where(job, candidate)}"
     doubt = _doubt(alone, found.shared_sd, found.shared)
     parts = {name: draw_time(alone, name, doubt) / float(alone.value)}
     if found.scaling is not None:
-        several = SCALING_NODES if candidate.hardware.nodes > 1 else SCALING
-        parts[several] = draw_time(found.scaling, several, _doubt(found.scaling))
+        parts |= _scaling(found.scaling, candidate.hardware.label if card is None else card.name)
+    if found.samples is not None:
+        parts[SAMPLES] = draw_time(found.samples, SAMPLES, _doubt(found.samples))
     return parts
 
 
@@ -55,18 +63,37 @@ def work_draws(total: Estimate, parts: dict[str, Floats]) -> Floats:
     return np.asarray(float(total.value) * np.prod(list(parts.values()), axis=0))
 
 
+def own_scaling(card: str, *, across_nodes: bool) -> str:
+    """What the doubt of an accelerator's own scaling is called."""
+    return f"Scaling of {card} over several {'nodes' if across_nodes else 'accelerators'}"
+
+
+def _scaling(told: Scaling, card: str) -> dict[str, Floats]:
+    """What all accelerators share of it, and what is the accelerator's own."""
+    common, own = parts_of_scaling(told)
+    name = own_scaling(card, across_nodes=told.across_nodes)
+    parts = {name: _drawn(own, name, fewer=told.fewer)}
+    return (
+        parts if common is None else {SCALING: _drawn(common, SCALING, fewer=told.fewer), **parts}
+    )
+
+
+def _drawn(factor: Estimate, name: str, *, fewer: bool) -> Floats:
+    """Draws of a factor around 1; of fewer than were measured by the same draws the other way."""
+    if not fewer:
+        return draw_time(factor, name, _doubt(factor))
+    mirrored = replace(factor, low=1.0 / float(factor.high), high=1.0 / float(factor.low))
+    return np.asarray(1.0 / draw_time(mirrored, name, _doubt(mirrored)))
+
+
 def _where(job: Job, candidate: Candidate) -> str:
     """Where it was measured, else one of the accelerators: all numbers of them are one doubt."""
     if candidate.run is not None:
         return candidate.run.run.system
+    nearest = nearest_measured(job, candidate.hardware)
+    if nearest is not None:
+        return nearest[1].run.system
     card = candidate.hardware.accelerator
-    there = [
-        (per_accelerator(m.run.samples_per_s or 0.0, job.hardware[m.run.run_id]), m.run.system)
-        for m in job.measured
-        if card is not None and job.hardware[m.run.run_id].accelerator == card
-    ]
-    if there:
-        return max(there)[1]
     return f"1 x {card.name}" if card is not None else candidate.hardware.label
 
 

@@ -37,14 +37,17 @@ class Electricity:
 
 
 def with_electricity(
-    assumed: Assumptions, tariff: Tariff, today: date
+    assumed: Assumptions, tariff: Tariff, today: date, *, typed: bool = False
 ) -> tuple[Assumptions, Electricity]:
     """The assumptions with what of the country's row counts; a typed number is kept.
 
-    A number that is not the usual one was typed: a question does not say more.
+    Args:
+        assumed: with what was typed, the usual numbers elsewhere.
+        tariff: the country's row.
+        today: to tell an old price from a fresh one.
+        typed: the price was typed, be it the usual one; one that is not the usual always was.
     """
-    usual = Assumptions()
-    typed = assumed.tariff_usd_per_kwh != usual.tariff_usd_per_kwh
+    typed = typed or assumed.tariff_usd_per_kwh != Assumptions().tariff_usd_per_kwh
     price, carbon = tariff.price_usd_per_kwh, tariff.carbon_kg_per_kwh
     priced = price is not None and not typed
     greener = carbon is not None and assumed.kg_co2_per_kwh is None

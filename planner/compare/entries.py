@@ -1,57 +1,143 @@
 """Why this file exists: an option somebody wrote by hand, as it stands in a link.
 
     way|accelerator|count|price        rent|h100-sxm|8|19.90, buy|rtx-4090|2|1800, own|t4|4
+    ...|currency|units for one USD     rent|h100-sxm|8|19.90|EUR|0.86
 
-The price is per hour for all of them where they are rented, for each where they are bought.
+The price is per hour for all of them where they are rented, for each where they are bought, always
+without tax. One in another currency keeps the rate it was written at, so that it means the same
+wherever the link is opened; where the comparison is shown in that currency, its rate counts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, cast
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
-from planner.compare.records import Way
+from planner.compare.records import Candidate, Way
+from planner.slugs import slug
 
 MOST_COUNT: Final = 1024
 MOST_PRICE: Final = 1e12
+MOST_RATE: Final = 1e9
 SEPARATOR: Final = "|"
-FORM: Final = "way|accelerator|count|price, as in rent|h100-sxm|8|19.90"
+DOLLARS: Final = "USD"
+FORM: Final = (
+    "way|accelerator|count|price, as in rent|h100-sxm|8|19.90, or a price in another currency with "
+    "its units for one USD: rent|h100-sxm|8|19.90|EUR|0.86"
+)
+_PARTS: Final = (3, 4, 5, 6)
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+_WAYS: Final = ("rent", "buy", "own")
+_NO_RATES: Final[Mapping[str, float]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """A price as somebody wrote it, without tax: so much of a currency.
+
+    `per_usd` is how much of it one USD was then; None where nobody said.
+    """
+
+    amount: float
+    currency: str
+    per_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """`accelerator` is an id of the catalogue; `price` None is its list price, or none at all."""
+    """`accelerator` is an id of the catalogue; `price` None is its list price, or none at all.
+
+    `price` is in USD; `quote` is what was written where that was another currency.
+    """
 
     way: Way
     accelerator: str
     count: int
     price: float | None = None
+    quote: Quote | None = None
 
 
-def entry_of(text: str, catalog: Catalog) -> Entry | str:
-    """A hand-made line as an `Entry`, or all that is wrong with it in one sentence."""
+def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RATES) -> Entry | str:
+    """A hand-made line as an `Entry`, or all that is wrong with it in one sentence.
+
+    Args:
+        text: as above.
+        catalog: where the accelerator is looked up.
+        usd_per: US dollars for one unit of the currency that is shown; it counts before the rate
+            in the text.
+    """
     parts = [p.strip() for p in text.split(SEPARATOR)]
-    if len(parts) not in (3, 4) or parts[0] not in ("rent", "buy", "own"):
+    if len(parts) not in _PARTS or parts[0] not in _WAYS:
         return f"{text[:80]!r} is no option. Write {FORM}."
     found = accelerator_named(catalog, parts[1])
-    count, price = _whole(parts[2]), _money(parts[3]) if len(parts) == 4 and parts[3] else None
+    count, price, quote = _whole(parts[2]), None, None
     wrong = [] if isinstance(found, Accelerator) else [f"{found.reason} {found.measure_next}"]
     if count is None:
         wrong.append(f"{parts[2][:20]!r} is no whole number from 1 to {MOST_COUNT:,}.")
-    if len(parts) == 4 and parts[3] and price is None:
-        wrong.append(f"{parts[3][:20]!r} is no price in US dollars.")
-    elif price is None and isinstance(found, Accelerator):
+    if len(parts) > 3 and parts[3]:
+        price, quote, why = _price(parts[3:], usd_per)
+        wrong += [why] if why else []
+    elif isinstance(found, Accelerator):
         wrong += _no_price(parts[0], found)
     if wrong or not isinstance(found, Accelerator) or count is None:
         return f"{text[:80]!r}: {' '.join(wrong)}"
-    return Entry(way=cast("Way", parts[0]), accelerator=found.id, count=count, price=price)
+    way = cast("Way", parts[0])
+    return Entry(way=way, accelerator=found.id, count=count, price=price, quote=quote)
 
 
 def entry_text(entry: Entry) -> str:
     """An entry as it stands in a link."""
     parts = [entry.way, entry.accelerator, str(entry.count)]
-    return SEPARATOR.join(parts if entry.price is None else [*parts, f"{entry.price:.10g}"])
+    if entry.quote is None:
+        return SEPARATOR.join(parts if entry.price is None else [*parts, _number(entry.price)])
+    rate = [] if entry.quote.per_usd is None else [_number(entry.quote.per_usd)]
+    return SEPARATOR.join([*parts, _number(entry.quote.amount), entry.quote.currency, *rate])
+
+
+def entry_words(entry: Entry, catalog: Catalog) -> str:
+    """An entry as people say it: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h without tax'."""
+    known = accelerator_named(catalog, entry.accelerator)
+    name = known.name if isinstance(known, Accelerator) else entry.accelerator
+    what = f"{entry.way.capitalize()} {entry.count} x {name}"
+    return what if entry.price is None else f"{what} at {_as_written(entry)}"
+
+
+def quoted(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> list[Candidate]:
+    """The candidates; those that were quoted in another currency tell the price as written."""
+    written = {f"mine-{slug(entry_text(e))}": e for e in entries if e.quote is not None}
+    return [
+        replace(c, price=f"{_as_written(written[c.id])}, {c.source}") if c.id in written else c
+        for c in candidates
+    ]
+
+
+def _as_written(entry: Entry) -> str:
+    """'19.90 EUR/h without tax', '1,800.00 USD each without tax'."""
+    currency = DOLLARS if entry.quote is None else entry.quote.currency
+    amount = (entry.price or 0.0) if entry.quote is None else entry.quote.amount
+    return f"{amount:,.2f} {currency}{'/h' if entry.way == 'rent' else ' each'} without tax"
+
+
+def _price(
+    parts: Sequence[str], usd_per: Mapping[str, float]
+) -> tuple[float | None, Quote | None, str]:
+    """Price [USD], the quote where it is in another currency, and what is wrong."""
+    amount, currency = _money(parts[0]), parts[1].upper() if len(parts) > 1 else DOLLARS
+    if amount is None:
+        return None, None, f"{parts[0][:20]!r} is no price."
+    if currency == DOLLARS and len(parts) < 3:
+        return amount, None, ""
+    if currency == DOLLARS or not _CURRENCY.fullmatch(currency):
+        return None, None, f"{SEPARATOR.join(parts[1:])[:20]!r} is no other currency and its rate."
+    per_usd = _rate(parts[2]) if len(parts) > 2 else None
+    if per_usd is None and (len(parts) > 2 or currency not in usd_per):
+        return None, None, f"Write how much {currency} one USD is behind it: {currency}|0.86."
+    usd = amount * usd_per[currency] if currency in usd_per else amount / (per_usd or 1.0)
+    return usd, Quote(amount=amount, currency=currency, per_usd=per_usd), ""
 
 
 def _no_price(way: str, accelerator: Accelerator) -> list[str]:
@@ -60,6 +146,10 @@ def _no_price(way: str, accelerator: Accelerator) -> list[str]:
     if way == "buy" and accelerator.list_price_usd is None:
         return [f"No list price of the {accelerator.name} is known: write one behind the count."]
     return []
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}"
 
 
 def _whole(text: str) -> int | None:
@@ -73,3 +163,8 @@ def _money(text: str) -> float | None:
     except ValueError:
         return None
     return value if 0.0 <= value < MOST_PRICE else None
+
+
+def _rate(text: str) -> float | None:
+    value = _money(text)
+    return value if value is not None and 1.0 / MOST_RATE <= value <= MOST_RATE else None

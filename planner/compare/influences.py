@@ -43,8 +43,10 @@ def tornado(told: Comparison) -> Tornado | None:
     if not inputs:
         return None
 
+    ends = {r.candidate.id: _parts(r, inputs) for r in pair}
+
     def answer(drawn: Mapping[str, Floats]) -> Floats:
-        costs = [_cost_with(r, drawn, told) for r in pair]
+        costs = [_cost_with(r, drawn, told, ends[r.candidate.id]) for r in pair]
         return costs[0] if second is None else costs[1] - costs[0]
 
     found = sensitivity(answer, inputs)
@@ -64,7 +66,9 @@ def _inputs(pair: Sequence[Row]) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     for row in pair:
         parts = {} if row.drawn is None else row.drawn.parts
-        found |= {name: draws for name, draws in parts.items() if np.ptp(draws) > 0.0}
+        for name, draws in parts.items():
+            if np.ptp(draws) > np.ptp(found.get(name, np.ones(1))):
+                found[name] = draws
         record = _record(row.candidate)
         for name, amount in ({} if record is None else ranges_of(record)).items():
             key = f"{row.candidate.id}.{name}"
@@ -74,10 +78,35 @@ def _inputs(pair: Sequence[Row]) -> dict[str, Floats]:
     return found
 
 
-def _cost_with(row: Row, drawn: Mapping[str, Floats], told: Comparison) -> Floats:
+Ends = Mapping[str, tuple[Floats, Floats]]
+"""By what is doubted: what it is drawn as, rising, and what it then is of one option."""
+
+
+def _parts(row: Row, inputs: Mapping[str, Floats]) -> Ends:
+    """How the doubts of a time follow from the inputs of the same names.
+
+    One doubt may move two options by different factors: scaling moves eight of a card more than
+    two, and fewer than were measured the other way. Equal quantiles belong together.
+    """
+    parts = {} if row.drawn is None else row.drawn.parts
+    return {
+        name: (np.sort(inputs[name]), _alike(draws, inputs[name]))
+        for name, draws in parts.items()
+        if name in inputs
+    }
+
+
+def _alike(draws: Floats, drawn: Floats) -> Floats:
+    """Draws in the order in which those of the input rise: rising too, or falling."""
+    rising = np.sort(draws)
+    least, most = int(drawn.argmin()), int(drawn.argmax())
+    return rising if draws[least] <= draws[most] else rising[::-1]
+
+
+def _cost_with(row: Row, drawn: Mapping[str, Floats], told: Comparison, ends: Ends) -> Floats:
     """Cost of a run with what is uncertain taken from `drawn`, other draws at their middle."""
     record, one = _record(row.candidate), row.candidate
-    work = _work_with(row, drawn)
+    work = _work_with(row, drawn, ends)
     ranges = {} if record is None else ranges_of(record)
     known: dict[str, Any] = {
         name: drawn[key]
@@ -98,14 +127,14 @@ def _record(one: Candidate) -> Rental | Owned | None:
     return one.rental if one.rental is not None else one.owned
 
 
-def _work_with(row: Row, drawn: Mapping[str, Floats]) -> Floats:
+def _work_with(row: Row, drawn: Mapping[str, Floats], ends: Ends) -> Floats:
     """The work [s] with its doubts taken from `drawn`, each a factor around 1."""
     total = row.timed.total
     if row.drawn is None or isinstance(total, Refusal):
         return np.full(1, np.nan)
     work = np.full(1, float(total.value))
-    for name in row.drawn.parts:
-        work = work * drawn.get(name, np.ones(1))
+    for name, (there, here) in ends.items():
+        work = work * np.interp(drawn[name], there, here)
     return work
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
 from planner.compare.sentences import ALMOST_SURE
-from planner.cost import Display, money
+from planner.cost import Display, price
 from planner.cost.display import DOLLARS
 
 SURE: Final = 0.9
@@ -54,13 +54,18 @@ def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLA
     return f"{limits}: {sure} of {len(told.rows)} do {_SURELY}, best first {named}."
 
 
+def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
+    """A budget as it was typed, in the currency that is shown: '500 EUR with tax'."""
+    return f"{price(budget_usd, display)}{' with tax' if display.tax_share else ''}"
+
+
 def _limits(told: Comparison, until: str, display: Display) -> str:
     wanted = told.question.wanted
     parts = []
     if wanted.deadline_s is not None:
         parts.append(f"by {until}" if until else f"within {wanted.deadline_s / 3600.0:,.4g} h")
     if wanted.budget_usd is not None:
-        parts.append(f"for at most {money(wanted.budget_usd, display)}")
+        parts.append(f"for at most {budget_words(wanted.budget_usd, display)}")
     return f"Finish {' '.join(parts)}" if parts else ""
 
 

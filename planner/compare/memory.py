@@ -33,6 +33,8 @@ _UNKNOWN_MOMENTS: Final = 1
 def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     """Whether the job at a global batch [samples] fits on each device of the hardware."""
     have = usable_bytes(hardware)
+    if have is None and hardware.accelerator is not None and hardware.accelerator.kind == "cpu":
+        return _of_the_machine(job, hardware, batch)
     if have is None:
         return Fit(
             fits=None,
@@ -45,6 +47,27 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     if line is not None and batch is not None:
         return _by_line(line, batch, have, hardware)
     return _by_parameters(job, have, hardware)
+
+
+def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
+    """A processor uses the machine's memory, of which the catalogue knows nothing."""
+    line = _line(job) if batch is not None else None
+    need = None if job.params is None else job.params * _each_parameter(job)
+    if line is not None and batch is not None:
+        need = line[0] + line[1] * batch / hardware.nodes
+    more = "" if line is not None else " and room for activations"
+    each = "" if hardware.nodes == 1 else f" in each of {hardware.nodes:,} machines"
+    way_out = "Check that there is enough of it."
+    if need is not None:
+        way_out = f"Check that {gigabytes(need)}{more} are there{each}."
+    return Fit(
+        fits=None, need_bytes=need, have_bytes=None, at_least=line is None,
+        sentence="It uses the machine's memory, which is not in the catalogue.", way_out=way_out,
+    )  # fmt: skip
+
+
+def _each_parameter(job: Job) -> float:
+    return bytes_per_parameter(job.optimizer, job.precision)
 
 
 def largest_batch(job: Job, hardware: Hardware) -> float | None:
@@ -120,7 +143,7 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             sentence="What the job needs of memory was not measured.",
             way_out="Measure its peak memory at two batch sizes.",
         )
-    need = job.params * bytes_per_parameter(job.optimizer, job.precision)
+    need = job.params * _each_parameter(job)
     shards = math.ceil(need / (have * SHARD_ROOM))
     told = f"weights, gradients and optimiser state take {gigabytes(need)}"
     fits, way_out = None, "Measure its peak memory at two batch sizes."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from planner.catalog import Catalog
-from planner.compare.reckon import Comparison, Row
+from planner.compare.comparison import Comparison, Row
 from planner.estimate import Estimate, Refusal
 
 

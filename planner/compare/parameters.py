@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from planner.compare.ask import EPOCHS, MOST_EPOCHS, MOST_OPTIONS, Asked
 from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.job import Described
 from planner.compare.reckon import Wanted
-from planner.cost import Display
+from planner.cost import Display, in_usd
 from planner.parameters import Given, Parameter, Problem, query_of, read
 
 DESCRIBED: Final = "described"
@@ -38,23 +38,23 @@ QUESTION: Final = (
               kind="number", least=-1e9, most=1e9),
     Parameter(name="optimizer", words="optimiser that gets to the target, as its slug"),
     Parameter(name="options", words="ids of options; without them the usual", many=MOST_OPTIONS),
-    Parameter(name="own", words="options of your own, way|accelerator|count|price",
-              many=MOST_OPTIONS),
+    Parameter(name="own", words="options of your own, way|accelerator|count|price, the price "
+              "without tax in USD, or |currency|units for one USD behind it", many=MOST_OPTIONS),
     Parameter(name="order", words="what the options are ranked by", kind="choice",
               choices=("cost", "time"), default="cost"),
     Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
               least=1e-3, most=MOST_HOURS),
     Parameter(name="by", words="day and time to be done by, with its zone, as "
               "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
-    Parameter(name="budget", words="money for one run", kind="number", unit="USD", least=0.0,
-              most=1e12),
+    Parameter(name="budget", words="money for one run, in the currency that is shown, its tax in "
+              "it", kind="number", least=0.0, most=1e12),
     Parameter(name="country", words="whose electricity is paid, by code or name"),
 )  # fmt: skip
 DISPLAY: Final = (
     Parameter(name="currency", words="in which money is shown, three letters", default="USD"),
     Parameter(name="rate", words="units of the currency for one USD", kind="number", least=1e-6,
               most=1e9),
-    Parameter(name="rate_as_of", words="day of that rate", kind="date"),
+    Parameter(name="rate_as_of", words="day on which that rate was read", kind="date"),
     Parameter(name="tax", words="tax that is added to what is shown", kind="number", unit="%",
               default=0.0, least=0.0, most=100.0),
 )  # fmt: skip
@@ -74,18 +74,25 @@ DESCRIPTION: Final = (
     Parameter(name="batch", words="global batch size", kind="number", unit="samples", least=1.0,
               most=1e12),
 )  # fmt: skip
-ASSUMED: Final = tuple(
-    Parameter(
-        name=one.name,
-        words=f"{TOLD[one.name].words.lower()} ({TOLD[one.name].why})",
+TARIFF: Final = "tariff_usd_per_kwh"
+"""The one assumption of which it counts whether somebody typed it: a country has its own."""
+
+
+def _assumption(name: str) -> Parameter:
+    told, usual = TOLD[name], getattr(Assumptions(), name)
+    typed = name == TARIFF
+    return Parameter(
+        name=name,
+        words=f"{told.words.lower()} ({told.why}{f'; else {usual:g}' if typed else ''})",
         kind="number",
-        unit="" if TOLD[one.name].unit == "1" else TOLD[one.name].unit,
-        default=getattr(Assumptions(), one.name),
-        least=TOLD[one.name].least,
-        most=TOLD[one.name].most,
+        unit="" if told.unit == "1" else told.unit,
+        default=None if typed else usual,
+        least=told.least,
+        most=told.most,
     )
-    for one in fields(Assumptions)
-)
+
+
+ASSUMED: Final = tuple(_assumption(one.name) for one in fields(Assumptions))
 COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
 """Everything a comparison can be asked."""
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
@@ -130,9 +137,9 @@ def compare_parameters(
     """
     found = read(COMPARE, given, ignored)
     told, problems = found.values, list(found.problems)
-    display = _display(told, problems)
-    described = _described(told, problems) if told["workload"] == DESCRIBED else None
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
+    display = _display(told, begins.date(), problems)
+    described = _described(told, problems) if told["workload"] == DESCRIBED else None
     by = _by(told, begins, problems)
     asked = Asked(
         epochs=told["epochs"] if told["goal"] == "epochs" else None,
@@ -141,9 +148,10 @@ def compare_parameters(
         wanted=Wanted(
             order=told["order"],
             deadline_s=_deadline_s(told, by, begins),
-            budget_usd=told["budget"],
+            budget_usd=_budget_usd(told["budget"], display),
         ),
-        assumed=Assumptions(**{f.name: told[f.name] for f in fields(Assumptions)}),
+        assumed=_assumed(told),
+        tariff_typed=told[TARIFF] is not None,
         country=told["country"] or "",
         usd_per=() if display.currency == "USD" else ((display.currency, 1.0 / display.per_usd),),
     )
@@ -181,6 +189,24 @@ def moment_text(moment: datetime) -> str:
     return moment.isoformat(timespec="minutes")
 
 
+def moment_words(moment: datetime) -> str:
+    """A moment as people say it, with its zone: 'Fri 27 Nov 2026, 09:00 UTC+09:00'."""
+    return f"{moment:%a %-d %b %Y, %H:%M} {moment.tzname() or ''}".strip()
+
+
+def _assumed(told: Mapping[str, Any]) -> Assumptions:
+    """The assumptions; a price of electricity that nobody typed is the usual one."""
+    values = {f.name: told[f.name] for f in fields(Assumptions)}
+    if values[TARIFF] is None:
+        del values[TARIFF]
+    return Assumptions(**values)
+
+
+def _budget_usd(budget: float | None, display: Display) -> float | None:
+    """What is left of a budget for what is reckoned: in USD, without the tax that is shown."""
+    return None if budget is None else in_usd(budget, display) / (1.0 + display.tax_share)
+
+
 def _by(told: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> datetime | None:
     """The date to be done by; one that has passed is told and not asked for."""
     if not told["by"]:
@@ -189,8 +215,7 @@ def _by(told: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> d
     if by is None:
         wrong = f"{told['by'][:40]!r} is no time with its zone. Write 2026-11-27T09:00+09:00."
     elif by <= begins:
-        there = f"{by:%a %-d %b %Y, %H:%M} {by.tzname()}"
-        wrong = f"{there} has passed, so no deadline is kept to. Choose a later date."
+        wrong = f"{moment_words(by)} has passed, so no deadline is kept to. Choose a later date."
     elif (by - begins).total_seconds() > MOST_HOURS * HOUR_S:
         wrong = f"{by:%Y} is more than {MOST_HOURS:,.0f} hours ahead. Choose an earlier date."
     elif told["deadline"] is not None:
@@ -206,9 +231,13 @@ def _deadline_s(told: Mapping[str, Any], by: datetime | None, begins: datetime) 
     return None if told["deadline"] is None or told["by"] else float(told["deadline"]) * HOUR_S
 
 
-def _display(told: Mapping[str, Any], problems: list[Problem]) -> Display:
+def _display(told: Mapping[str, Any], today: date, problems: list[Problem]) -> Display:
     currency = told["currency"].upper()
-    rate = told["rate"]
+    rate, read_on = told["rate"], told["rate_as_of"]
+    if read_on is not None and read_on > today + timedelta(days=1):  # a day for time zones
+        message = f"{read_on} is after today, {today}. Give the day on which the rate was read."
+        problems.append(Problem(parameter="rate_as_of", message=message))
+        return Display(tax_share=told["tax"] / 100.0)
     if rate is None and currency != "USD":
         message = f"How much {currency[:3]} is one USD? Give it as rate, and its day as rate_as_of."
         problems.append(Problem(parameter="currency", message=message))
@@ -217,7 +246,7 @@ def _display(told: Mapping[str, Any], problems: list[Problem]) -> Display:
         return Display(
             currency=currency,
             per_usd=1.0 if rate is None else rate,
-            as_of=told["rate_as_of"],
+            as_of=read_on,
             tax_share=told["tax"] / 100.0,
         )
     except ValueError as error:

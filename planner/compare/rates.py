@@ -3,14 +3,15 @@
     samples/s = (samples/s of one accelerator) * count * e(devices, nodes)
 
 The first factor comes from `planner.transfer` where the job was timed on an accelerator of the
-catalogue (all runs that are at hand form the library), else from its operations:
+catalogue (all runs that are at hand form the library), else from its operations. Where m of the
+accelerator were timed, it is what they did together, and count*e is that over theirs:
 
     samples/s = MFU * peak FLOP/s in its precision / FLOPs per sample
 
     step    = batch/(samples/s) + overhead,  so a small network is as slow as its host is
 
 with the model FLOPs utilisation MFU that public measurements show: 23 % (90 %: 7 to 79 %). The
-efficiency e is that of `planner.compare.efficiency`.
+efficiency e, and its doubt between m and n, are those of `planner.compare.efficiency`.
 
     constant  value  meaning
     MFU       0.23   geometric mean of one device over 111 public runs (convolutional networks and
@@ -32,8 +33,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.catalog import Accelerator
-from planner.compare.efficiency import SPREAD_DOF, efficiency
-from planner.compare.records import Hardware, Job
+from planner.compare.efficiency import SPREAD_DOF, efficiency, per_accelerator, scaling_from
+from planner.compare.nearest import nearest_measured
+from planner.compare.records import Hardware, Job, Scaling
 from planner.compare.sheets import effective_precision, no_peak, peak_of, peak_told
 from planner.estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
 from planner.transfer import Cell, Library, Transferred, transfer
@@ -57,10 +59,10 @@ OPERATIONS: Final = "the operations of the workload"
 class Rate:
     """Samples/s, the run that would narrow it most ("" if none), and the doubt others share.
 
-    `alone` is the same speed with the doubt of one accelerator only, `scaling` the efficiency of
-    several with its own; both None for one accelerator. `shared_sd` is the part of the doubt of
-    one [sd in the logarithm] that all answers about this job have in common where they are known
-    the same way, which is `shared`: it decides nothing between two of them.
+    `alone` is the same speed without the doubt of another number of them, `scaling` their
+    efficiency over what was measured with that doubt; both None where there is none. `shared_sd`
+    is the part of the doubt of one [sd in the logarithm] that all answers about this job have in
+    common where they are known the same way, which is `shared`: it decides nothing between two.
     """
 
     samples_per_s: Estimate | Refusal
@@ -68,7 +70,7 @@ class Rate:
     shared_sd: float = 0.0
     shared: str = ""
     alone: Estimate | None = None
-    scaling: Estimate | None = None
+    scaling: Scaling | None = None
 
 
 def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float = LEVEL) -> Rate:
@@ -88,19 +90,22 @@ def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float 
             measure_next=f"Measure {job.workload} there, or add its data sheet.",
         )
         return Rate(samples_per_s=refused, measure_next=refused.measure_next)
-    one = _one(job, accelerator, library, level)
+    one, there = _one(job, hardware, accelerator, library, level)
     if isinstance(one.samples_per_s, Refusal):
         return one
-    if hardware.devices == 1:
-        return one
-    spread = efficiency(hardware.devices, hardware.nodes, level)
-    exact = replace(spread, low=spread.value, high=spread.value)
+    scaling = scaling_from(hardware, there, level)
+    together = _together(one.samples_per_s, hardware)
+    if scaling.factor.low == scaling.factor.high:
+        return replace(one, samples_per_s=together)
+    told = not_measured(hardware, there, scaling.factor)
+    alone = replace(together, basis=_weaker(one.samples_per_s.basis), reasons=(
+        *one.samples_per_s.reasons, told))  # fmt: skip
     return replace(
         one,
-        samples_per_s=_times(one.samples_per_s, spread, hardware),
+        samples_per_s=_widened(alone, scaling.factor),
         measure_next=one.measure_next or f"Measure {job.workload} on {hardware.label}.",
-        alone=_times(one.samples_per_s, exact, hardware),
-        scaling=spread,
+        alone=alone,
+        scaling=scaling,
     )
 
 
@@ -149,8 +154,13 @@ def _overhead(job: Job) -> tuple[float, float]:
     return job.overhead_s, HOST_FACTOR
 
 
-def _one(job: Job, accelerator: Accelerator, library: Library | None, level: float) -> Rate:
-    """One accelerator: the ladder where it has a rung, else the operations."""
+def _one(
+    job: Job, hardware: Hardware, accelerator: Accelerator, library: Library | None, level: float
+) -> tuple[Rate, Hardware | None]:
+    """One accelerator: the ladder where it has a rung, else the operations; and where it was timed.
+
+    Of one that was measured it is its part of what the nearest number of them did together.
+    """
     measure = f"Measure {job.workload} on one {accelerator.name}."
     if library is not None:
         precision = effective_precision(job.precision)
@@ -158,16 +168,29 @@ def _one(job: Job, accelerator: Accelerator, library: Library | None, level: flo
         found = transfer(library, wanted, level=level)
         if isinstance(found, Transferred):
             if found.rung == "measured":
-                return Rate(samples_per_s=found.estimate)
+                return _measured(job, hardware, found.estimate)
             shared = _of_the_sources(library, wanted, found.estimate)
             return Rate(
                 samples_per_s=found.estimate,
                 measure_next=measure,
                 shared_sd=shared,
                 shared=MEASURED,
-            )
+            ), None
     rate = from_operations(job, accelerator, level)
-    return Rate(samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED, shared=OPERATIONS)
+    shared_by = OPERATIONS
+    return Rate(
+        samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED, shared=shared_by
+    ), None
+
+
+def _measured(job: Job, hardware: Hardware, told: Estimate) -> tuple[Rate, Hardware | None]:
+    """One accelerator's part at the nearest number that was timed, as doubtful as told."""
+    nearest = nearest_measured(job, hardware)
+    if nearest is None:
+        return Rate(samples_per_s=told), None
+    there, option = nearest
+    speed = per_accelerator(option.run.samples_per_s or 0.0, there)
+    return Rate(samples_per_s=_by(told, speed / float(told.value))), there
 
 
 def _of_the_sources(library: Library, wanted: Cell, told: Estimate) -> float:
@@ -182,26 +205,41 @@ def _of_the_sources(library: Library, wanted: Cell, told: Estimate) -> float:
     return half / float(t_quantile(told.level, SPREAD_DOF)) / math.sqrt(1.0 + sources)
 
 
-def _times(one: Estimate, spread: Estimate, hardware: Hardware) -> Estimate:
+def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -> str:
+    """That so many were not timed, and what public runs say of so many, as a sentence."""
+    several = hardware.devices > hardware.count
+    what = "devices" if several else "accelerators"
+    asked = f"{hardware.devices} {what} were" if hardware.devices > 1 else "One accelerator was"
+    if there is None or there.devices == 1:
+        most = min(float(factor.high), 1.0)
+        said = f"public runs reach {float(factor.value):.0%} of perfect scaling"
+        return f"{asked} not measured: {said} ({float(factor.low):.0%} to {most:.0%}).".replace(
+            "%", " %"
+        )
+    return (
+        f"{asked} not measured, {there.devices} were: in public runs each does "
+        f"{float(factor.value):.0%} ({float(factor.low):.0%} to {float(factor.high):.0%}) of what "
+        "each did there."
+    ).replace("%", " %")
+
+
+def _together(one: Estimate, hardware: Hardware) -> Estimate:
     """One accelerator's rate times count and efficiency."""
-    factor = hardware.count * float(spread.value)
-    down = math.hypot(_log(one.value, one.low), _log(spread.value, spread.low))
-    up = math.hypot(_log(one.high, one.value), _log(spread.high, spread.value))
-    value = float(one.value) * factor
-    told = (
-        f"{hardware.devices} {'devices' if hardware.devices > hardware.count else 'accelerators'} "
-        "were not measured: public runs reach "
-        f"{float(spread.value):.0%} of perfect scaling "
-        f"({float(spread.low):.0%} to {min(float(spread.high), 1.0):.0%}).".replace("%", " %")
-    )
-    return replace(
-        one,
-        value=value,
-        low=value * math.exp(-down),
-        high=value * math.exp(up),
-        basis=_weaker(one.basis),
-        reasons=(*one.reasons, told),
-    )
+    reached = float(efficiency(hardware.devices, hardware.nodes).value)
+    return _by(one, hardware.count * reached)
+
+
+def _by(rate: Estimate, factor: float) -> Estimate:
+    value, low, high = (float(x) * factor for x in (rate.value, rate.low, rate.high))
+    return replace(rate, value=value, low=low, high=high)
+
+
+def _widened(rate: Estimate, factor: Estimate) -> Estimate:
+    """With the doubt of a factor, half-widths in quadrature."""
+    down = math.hypot(_log(rate.value, rate.low), _log(factor.value, factor.low))
+    up = math.hypot(_log(rate.high, rate.value), _log(factor.high, factor.value))
+    value = float(rate.value)
+    return replace(rate, low=value * math.exp(-down), high=value * math.exp(up))
 
 
 def _weaker(basis: Basis) -> Basis:

@@ -137,14 +137,27 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """What another number of accelerators does to a speed, or to a time: a factor with its doubt.
+
+    `across_nodes` says that several machines are in it. `fewer` than were measured: what makes many
+    slower makes these faster, so their doubt runs the other way.
+    """
+
+    factor: Estimate
+    across_nodes: bool = False
+    fewer: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
     """How long the job takes on a candidate's hardware [s], and how that is known.
 
     `rate` [samples/s] is None where a measured run answers. `measure_next` is the run that would
     narrow it most, "" where it was measured. `batch` [samples] is None where each accelerator takes
-    its own. `alone` is the total with the doubt of one accelerator only, `scaling` a factor around
-    1 with the doubt of several; both None where the total's interval is one doubt. `shared_sd` and
-    `shared` see `planner.compare.rates.Rate`.
+    its own. `alone` is the total without the doubts that are told apart, None where none is: of
+    another number of accelerators, `scaling`, and of the samples to the target, `samples`, both as
+    factors of the time around 1. `shared_sd` and `shared` see `planner.compare.rates.Rate`.
     """
 
     total: Estimate | Refusal
@@ -155,4 +168,5 @@ class Timed:
     shared_sd: float = 0.0
     shared: str = ""
     alone: Estimate | None = None
-    scaling: Estimate | None = None
+    scaling: Scaling | None = None
+    samples: Estimate | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 from planner.compare.electricity import electricity_lines
-from planner.compare.reckon import DECIDED, LIKELY_IN_TIME, Comparison, Row, better
+from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better, standing
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
 from planner.cost.display import DOLLARS
@@ -87,40 +88,56 @@ def assumed_lines(told: Comparison) -> list[str]:
     return [*lines, *electricity_lines(a, told.question.electricity), *told.question.notes]
 
 
+def limits_of(wanted: Wanted, rows: Sequence[Row]) -> str:
+    """Where the limits decide: 'in time', 'within the budget', both; "" where they do not.
+
+    They do not where none is asked, where not even the first is likely to keep them, and where all
+    of these surely do.
+    """
+    surely = all((r.in_time or 0.0) > ALMOST_SURE for r in rows)
+    return "" if surely or standing(rows[0], wanted) != "keeps" else _kept(wanted)
+
+
 def _against(told: Comparison, leader: Row) -> str:
     """How likely it is better than the next one that is something else."""
-    order = told.question.wanted.order
-    rest = [r for r in told.answered if r is not leader and _keeps(r) == _keeps(leader)]
+    wanted, place = told.question.wanted, standing(leader, told.question.wanted)
+    rest = [r for r in told.answered if r is not leader and standing(r, wanted) == place]
     if not rest:
         return ""
-    chance, other = better(leader, rest[0], order), _lower(rest[0].candidate.label)
+    limits = limits_of(wanted, (leader, rest[0]))
+    return _how(better(leader, rest[0], wanted), wanted, limits, _lower(rest[0].candidate.label))
+
+
+def _how(chance: float, wanted: Wanted, limits: str, other: str) -> str:
+    """', 82 % likely cheaper than X', ', surely a cheaper way to finish in time than X'."""
+    what = "cheaper" if wanted.order == "cost" else "faster"
+    way = f"{what} way to finish {limits}"
     if chance < DECIDED:
-        return f", as good as tied with {other}"
-    what = "cheaper" if order == "cost" else "faster"
+        return f", as good as tied with {other}{f' as the {way}' if limits else ''}"
     sure = "surely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
-    return f", {sure} {what} than {other}"
-
-
-def _keeps(row: Row) -> bool:
-    """Whether it more likely keeps to deadline and budget than not; only equals are compared."""
-    return row.in_time is None or row.in_time >= LIKELY_IN_TIME
+    return f", {sure} {f'a {way}' if limits else what} than {other}"
 
 
 def _in_time(told: Comparison, leader: Row) -> str:
-    wanted = told.question.wanted
+    """'; in time with 92 % probability', '; surely in time'; "" where nothing is to be kept."""
+    kept = _kept(told.question.wanted)
     if leader.in_time is None:
         return ""
-    limits = []
-    if wanted.deadline_s is not None:
-        limits.append("in time")
-    if wanted.budget_usd is not None:
-        limits.append("within the budget")
-    kept = " and ".join(limits)
     if leader.in_time > ALMOST_SURE:
         return f"; surely {kept}"
     if leader.in_time < 1.0 - ALMOST_SURE:
         return f"; hardly ever {kept}"
     return f"; {kept} with {leader.in_time:.0%} probability".replace("%", " %")
+
+
+def _kept(wanted: Wanted) -> str:
+    """'in time', 'within the budget', 'in time and within the budget'; "" where none is asked."""
+    limits = []
+    if wanted.deadline_s is not None:
+        limits.append("in time")
+    if wanted.budget_usd is not None:
+        limits.append("within the budget")
+    return " and ".join(limits)
 
 
 def _does(told: Comparison) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from planner.compare.candidates import THERE
 from planner.compare.memory import gigabytes
 from planner.compare.reckon import Comparison, Row
 from planner.cost import Display, shown
@@ -87,7 +88,7 @@ def _source(row: Row) -> Record:
         "Run": run.source or run.result_set if run else None,
         "Licence": run.licence if run else None,
         "Price": one.price,
-        "Price from": one.source or None,
+        "Price from": None if one.source in ("", THERE) else one.source,
         "Price as of": f"{one.offer.as_of:%Y-%m-%d}" if one.offer else None,
         "Data sheet": sheet.source_url if sheet else None,
         "Data sheet as of": f"{sheet.as_of:%Y-%m-%d}" if sheet else None,
@@ -96,7 +97,8 @@ def _source(row: Row) -> Record:
 
 def _time_from(row: Row) -> str:
     if row.candidate.run is not None:
-        return f"{row.candidate.run.run.basis} there"
+        basis = row.candidate.run.run.basis
+        return "a published figure of that system" if basis == "published" else f"{basis} there"
     return "not known" if isinstance(row.time, Refusal) else row.time.basis
 
 

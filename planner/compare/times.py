@@ -5,7 +5,8 @@
     anywhere else             pre-train + samples/rate               `planner.compare.rates`
 
 A measured time is asked for another machine of the same kind, since that is what is rented or
-bought: it carries the spread between sessions.
+bought: it carries the spread between sessions. How many samples a target takes is one number for
+all of them: its doubt is told apart (`Timed.samples`), so that it decides nothing between two.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 
 from planner.compare.memory import fit_of
 from planner.compare.rates import rate_on
-from planner.compare.records import Candidate, Fit, Goal, Job, Timed
+from planner.compare.records import Candidate, Fit, Goal, Job, Scaling, Timed
 from planner.estimate import LEVEL, Estimate, Refusal
 from planner.how_long import Option as MeasuredRun
 from planner.how_long import total_time
@@ -59,17 +60,21 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
     if isinstance(speed, Refusal):
         return Timed(total=speed, batch=batch, fit=fit, measure_next=speed.measure_next)
     total = _elsewhere(job, goal, speed)
-    alone = None if rate.alone is None else _elsewhere(job, goal, rate.alone)
+    alone = _elsewhere(job, _without_doubt(goal), rate.alone or speed)
+    share = _work_share(job, total)
+    samples = _samples(goal, share)
+    apart = rate.scaling is not None or samples is not None
     return Timed(
         total=total,
         rate=speed,
         batch=batch if job.described or goal.epochs is None else None,
         fit=fit,
         measure_next=rate.measure_next,
-        shared_sd=rate.shared_sd * _work_share(job, total),
+        shared_sd=rate.shared_sd * share,
         shared=rate.shared,
-        alone=alone if isinstance(alone, Estimate) else None,
-        scaling=_scaling(job, total, rate.scaling),
+        alone=alone if apart and isinstance(alone, Estimate) else None,
+        scaling=_scaling(share, rate.scaling),
+        samples=samples,
     )
 
 
@@ -77,8 +82,11 @@ def _measured(goal: Goal, run: MeasuredRun, known: Known, fit: Fit, batch: float
     """It ran there, so it fits; the time is that of another session."""
     ran = fit if fit.fits else replace(fit, fits=True, sentence="It ran there.", way_out="")
     total = _measured_total(goal, run, known)
-    measure = total.measure_next if isinstance(total, Refusal) else ""
-    return Timed(total=total, batch=batch, fit=ran, measure_next=measure)
+    if isinstance(total, Refusal):
+        return Timed(total=total, batch=batch, fit=ran, measure_next=total.measure_next)
+    samples = _samples_within(total, _samples(goal))
+    alone = None if samples is None else _without(total, samples)
+    return Timed(total=total, batch=batch, fit=ran, alone=alone, samples=samples)
 
 
 def _measured_total(goal: Goal, run: MeasuredRun, known: Known) -> Estimate | Refusal:
@@ -114,15 +122,57 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
     )
 
 
-def _scaling(job: Job, total: Estimate | Refusal, spread: Estimate | None) -> Estimate | None:
-    """How much longer or shorter it takes for the doubt of several accelerators, around 1."""
-    if spread is None or isinstance(total, Refusal):
+def _scaling(share: float, told: Scaling | None) -> Scaling | None:
+    """How much longer or shorter it takes for the doubt of another number, around 1."""
+    if told is None:
         return None
-    work = _work_share(job, total)
-    best, least = (float(spread.value) / float(end) for end in (spread.high, spread.low))
-    return replace(
-        spread, value=1.0, low=1.0 + work * (best - 1.0), high=1.0 + work * (least - 1.0)
-    )
+    speed = told.factor
+    best, least = (float(speed.value) / float(end) for end in (speed.high, speed.low))
+    return replace(told, factor=_around_one(speed, share, best, least))
+
+
+def _samples(goal: Goal, share: float = 1.0) -> Estimate | None:
+    """How much longer or shorter it takes for the doubt of the samples to the target, around 1."""
+    told = goal.samples if goal.epochs is None else None
+    if told is None or not float(told.low) < float(told.high):
+        return None
+    fewest, most = (float(end) / float(told.value) for end in (told.low, told.high))
+    return _around_one(told, share, fewest, most)
+
+
+def _around_one(told: Estimate, share: float, low: float, high: float) -> Estimate:
+    """A factor of the work as one of the total, of which the work is a share."""
+    ends = (1.0 + share * (end - 1.0) for end in (low, high))
+    return replace(told, value=1.0, low=next(ends), high=next(ends))
+
+
+def _without_doubt(goal: Goal) -> Goal:
+    """The same goal, as if its samples were known."""
+    told = goal.samples
+    return goal if told is None else replace(
+        goal, samples=replace(told, low=told.value, high=told.value)
+    )  # fmt: skip
+
+
+def _samples_within(total: Estimate, samples: Estimate | None) -> Estimate | None:
+    """A measured total has the samples' doubt in it: never more of it than its own interval."""
+    if samples is None:
+        return None
+    low, high = (float(end) / float(total.value) for end in (total.low, total.high))
+    return replace(samples, low=max(float(samples.low), low), high=min(float(samples.high), high))
+
+
+def _without(total: Estimate, samples: Estimate) -> Estimate:
+    """A total without the doubt of the samples, which is in it in quadrature."""
+    value = float(total.value)
+    down = _less(_log(value, total.low), _log(1.0, samples.low))
+    up = _less(_log(total.high, value), _log(samples.high, 1.0))
+    return replace(total, low=value * math.exp(-down), high=value * math.exp(up))
+
+
+def _less(whole: float, part: float) -> float:
+    """The other leg of a right triangle, no less than 0; endless where the long side is."""
+    return math.sqrt(max(whole**2 - part**2, 0.0)) if math.isfinite(whole) else whole
 
 
 def _work_share(job: Job, total: Estimate | Refusal) -> float:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from planner.compare.reckon import DECIDED, Comparison, Row, better
-from planner.compare.sentences import counted
+from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better
+from planner.compare.sentences import counted, limits_of
 from planner.estimate import Estimate, Refusal
 
 EPOCHS_TO_MEASURE: Final = 3
@@ -21,22 +21,32 @@ def undecided(told: Comparison) -> tuple[str, str]:
     leader = told.leader
     if leader is None:
         return "", ""
-    order = told.question.wanted.order
+    wanted = told.question.wanted
     tied = [
         r for r in told.answered if r is not leader and r.rank == leader.rank
-        and better(leader, r, order) < DECIDED
+        and better(leader, r, wanted) < DECIDED
     ]  # fmt: skip
     if not tied:
         return "", ""
-    return _cannot_be_told_apart([leader, *tied]), measure_next(told, leader, tied[0])
+    said = _cannot_be_told_apart([leader, *tied], wanted)
+    return said, measure_next(told, leader, tied[0])
 
 
-def _cannot_be_told_apart(rows: Sequence[Row]) -> str:
-    """Which ones, as a sentence: 'A, B and three more cannot be told apart yet.'."""
-    names = [r.candidate.label for r in rows]
+def _cannot_be_told_apart(rows: Sequence[Row], wanted: Wanted) -> str:
+    """Which ones, as a sentence: 'A, B and three more cannot be told apart yet.'.
+
+    Of limits: 'A and B cannot be told apart yet: either may be the cheaper way to finish in time.'.
+    """
+    names, several = [r.candidate.label for r in rows], len(rows) > 2
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{counted(len(names) - NAMED + 1)} more"]
-    return f"{', '.join(names[:-1])} and {names[-1]} cannot be told apart yet."
+    said = f"{', '.join(names[:-1])} and {names[-1]} cannot be told apart yet"
+    limits = limits_of(wanted, rows)
+    if not limits:
+        return f"{said}."
+    what = "cheap" if wanted.order == "cost" else "fast"
+    best = f"any may be the {what}est" if several else f"either may be the {what}er"
+    return f"{said}: {best} way to finish {limits}."
 
 
 def measure_next(told: Comparison, first: Row, second: Row) -> str:
@@ -95,7 +105,7 @@ def _width(row: Row) -> float:
 
 
 def _scaling_width(row: Row) -> float:
-    return _log_width(row.timed.scaling)
+    return 0.0 if row.timed.scaling is None else _log_width(row.timed.scaling.factor)
 
 
 def _alone_width(row: Row) -> float:

@@ -12,12 +12,13 @@ from typing import Final
 
 from planner.compare.ask import Answered
 from planner.compare.electricity import electricity_lines
-from planner.compare.keeping import keeping_sentence
+from planner.compare.keeping import budget_words, keeping_sentence
+from planner.compare.parameters import HOUR_S, moment_words
 from planner.compare.reckon import Comparison
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
 from planner.compare.sentences import buying, sentence
 from planner.compare.undecided import undecided
-from planner.cost import Display, money
+from planner.cost import Display
 from planner.cost.display import DOLLARS
 from planner.report import compare_tables
 from planner.report.compare_charts import charts
@@ -55,6 +56,7 @@ def compare_page(
     company: str = "",
     logo: bytes | None = None,
     begins: datetime | None = None,
+    by: datetime | None = None,
 ) -> str:
     """The comparison as one HTML file: it needs no network, no script and no other file.
 
@@ -66,6 +68,7 @@ def compare_page(
         company: whose name stands above, at most `MOST_NAME` letters of it.
         logo: PNG, JPEG or plain SVG.
         begins: when the work starts, with its zone; None tells no dates.
+        by: the deadline where it was asked for as a date, with its zone.
 
     Raises:
         ValueError: the logo is none, or is not harmless; says what to do.
@@ -77,11 +80,11 @@ def compare_page(
     if told is None:
         body = "<h1>No option to compare</h1>" + _problems(answered.problems)
         return document("No option to compare", head, body, foot)
-    title = question(told, display)
+    title = question(told, display, by)
     parts = [
         f"<h1>{escaped(title)}</h1>",
         f'<p class="answer">{escaped(sentence(told, display))}</p>',
-        paragraphs(answers(told, display, begins)[1:]),
+        paragraphs(answers(told, display, begins, by)[1:]),
         _problems(answered.problems),
         described_job(told),
         charts(told, display),
@@ -95,41 +98,47 @@ def compare_page(
     return document(f"{title} · Epochwise", head, "".join(parts), foot)
 
 
-def question(told: Comparison, display: Display = DOLLARS) -> str:
-    """What was asked, as a heading."""
+def question(told: Comparison, display: Display = DOLLARS, by: datetime | None = None) -> str:
+    """What was asked, as a heading; a deadline that was a date is told as one."""
     goal, job, wanted = told.question.goal, told.question.job, told.question.wanted
-    by = f" with {goal.optimizer}" if goal.optimizer else ""
+    using = f" with {goal.optimizer}" if goal.optimizer else ""
     what = "finishes" if goal.epochs is not None else "reaches"
-    asked = f"Which hardware {what} {goal.words} of {job.name}{by}"
+    asked = f"Which hardware {what} {goal.words} of {job.name}{using}"
     limits = []
     if wanted.deadline_s is not None:
-        limits.append(f"within {wanted.deadline_s / 3600:g} h")
+        hours = f"{wanted.deadline_s / HOUR_S:,.4g} h"
+        limits.append(f"by {moment_words(by)} ({hours})" if by else f"within {hours}")
     if wanted.budget_usd is not None:
-        limits.append(f"for at most {money(wanted.budget_usd, display)}")
+        limits.append(f"for at most {budget_words(wanted.budget_usd, display)}")
     best = "cheapest" if wanted.order == "cost" else "soonest"
     return f"{' '.join([asked, *limits])}, {best}?"
 
 
 def answers(
-    told: Comparison, display: Display = DOLLARS, begins: datetime | None = None
+    told: Comparison,
+    display: Display = DOLLARS,
+    begins: datetime | None = None,
+    by: datetime | None = None,
 ) -> list[str]:
     """All sentences of the answer: the best, what keeps to the limits, rent or buy, what is open.
 
-    `begins` tells the deadline as a date.
+    `begins` tells a deadline in hours as a date, `by` is one that was asked for as a date.
     """
     bought: RentOrBuy | None = rent_or_buy(told, display)
-    texts = [sentence(told, display), keeping_sentence(told, _until(told, begins), display),
+    texts = [sentence(told, display), keeping_sentence(told, _until(told, begins, by), display),
              buying(bought) if bought else "", *undecided(told), *told.question.notes]  # fmt: skip
     return [t for t in (*texts, f"{display.note[:1].upper()}{display.note[1:]}.") if t]
 
 
-def _until(told: Comparison, begins: datetime | None) -> str:
+def _until(told: Comparison, begins: datetime | None, by: datetime | None) -> str:
     """The deadline as a date; "" where there is none, or none that a calendar knows."""
+    if by is not None:
+        return moment_words(by)
     seconds = told.question.wanted.deadline_s
     if seconds is None or begins is None:
         return ""
     try:
-        return f"{begins + timedelta(seconds=seconds):%a %-d %b %Y, %H:%M %Z}".strip()
+        return moment_words(begins + timedelta(seconds=seconds))
     except OverflowError:
         return ""
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.electricity import Electricity
+from planner.compare.parameters import TARIFF
 from planner.compare.reckon import Comparison, Row
 from planner.compare.tables import source_rows
 from planner.cost import Display, money
@@ -17,11 +18,13 @@ from planner.estimate import Basis, Estimate, Refusal
 from planner.report.page import escaped, linked, section, table
 
 NOT_KNOWN: Final = "–"
+_EMPTY: Final = (TARIFF, "kg_co2_per_kwh")
+"""Assumptions that may be left empty."""
 BASES: Final = MappingProxyType[Basis, str](
     {
         "measured": "timed on that very system; more epochs than were timed are projected",
         "interpolated": "a fitted curve between points that were measured there",
-        "extrapolated": "a fitted curve beyond the points that were measured there",
+        "extrapolated": "measured there and projected: to more epochs, or beyond those batch sizes",
         "similar workload": "from how workloads like this one ran there and elsewhere",
         "data sheet": "from the makers' peak figures and what share of them is usually reached",
         "published": "somebody else's figure, as printed",
@@ -39,10 +42,11 @@ def ranked(told: Comparison, display: Display, begins: datetime | None = None) -
     head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})", "Cheapest",
             "Fastest", *(["Kept to"] if timely else []), "Basis"]  # fmt: skip
     rows = [_ranked(n, r, display, begins, timely=timely) for n, r in enumerate(told.rows, 1)]
+    ends = f" Ends: if work begins {begins:%-d %b %Y, %H:%M} {begins.tzname()}." if begins else ""
     caption = (
         "In brackets: 90 % intervals. Cheapest, Fastest"
         + (", Kept to (deadline and budget)" if timely else "")
-        + ": probabilities. Equal ranks are tied: their order is not decided."
+        + f": probabilities. Equal ranks are tied: their order is not decided.{ends}"
     )
     return section("The options, ranked", table(head, rows, caption))
 
@@ -61,14 +65,27 @@ def assumed(told: Comparison) -> str:
     rows = []
     for one in fields(used):
         words, value = TOLD[one.name], getattr(used, one.name)
-        own = value != getattr(usual, one.name)
-        why = f"set for this question; {words.why}" if own else words.why
+        own = value != getattr(usual, one.name) or _typed(used_country, one.name)
+        why = words.why
+        if own:  # why a number stands where none is given says nothing about one that is
+            told_why = "" if one.name in _EMPTY else f"; {words.why}"
+            why = f"set for this question{told_why}"
         if used_country is not None and one.name in _of_country(used_country):
             why = f"of {used_country.tariff.country}, see Electricity"
         shown = NOT_KNOWN if value is None else f"{value:g}"
-        rows.append([escaped(words.words), shown, escaped(words.unit), escaped(why)])
+        rows.append([escaped(words.words), shown, _unit(words.unit), escaped(why)])
     head = ["Assumption", "Value", "Unit", "Why"]
     return section("What is assumed", table(head, rows, "Change any of them in the live view."))
+
+
+def _unit(unit: str) -> str:
+    """A ratio has none."""
+    return "" if unit == "1" else escaped(unit)
+
+
+def _typed(used: Electricity | None, name: str) -> bool:
+    """Whether a number counts because it was typed, be it the usual one."""
+    return used is not None and used.typed and name == TARIFF
 
 
 def _of_country(used: Electricity) -> list[str]:
@@ -170,7 +187,9 @@ def _to_know(row: Row) -> str:
     """Remarks on the time, and the one run that would narrow it."""
     if isinstance(row.time, Refusal):
         return row.time.measure_next
-    told = [*row.time.reasons, row.timed.measure_next]
+    reasons, run = " ".join(row.time.reasons), row.timed.measure_next
+    known = run.removeprefix("Measure ").rstrip(".").replace(" on one ", " on ")
+    told = [*row.time.reasons, "" if known in reasons else run]
     return " ".join(x if x.endswith(".") else f"{x}." for x in told if x)
 
 

@@ -108,7 +108,7 @@ svg{width:100%;height:auto;display:block}
 table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-nums}
 th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid #dde3e8;vertical-align:top;
 overflow-wrap:break-word}
-.name{overflow-wrap:anywhere}
+.name{overflow-wrap:anywhere;display:block;min-width:9em}
 .option{margin:.6rem 0;font-size:.9rem}
 ol,ul{padding-left:1.4rem;font-size:.875rem}
 th{border-bottom:2px solid #9fb0bc}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final, TypeVar
 
 from planner import asked
@@ -66,12 +66,16 @@ class CurveAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareAnswer:
-    """A comparison, how its money is shown, and what could not be used of the question."""
+    """A comparison, how its money is shown, and what could not be used of the question.
+
+    `by` is the deadline where it was asked for as a date.
+    """
 
     answered: Answered
     display: Display
     query: str
     problems: tuple[Problem, ...]
+    by: datetime | None = None
 
 
 def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
@@ -122,9 +126,14 @@ def curve_answered(store: Store, given: Given) -> CurveAnswer:
     )
 
 
-def compare_answered(store: Store, catalog: Catalog, given: Given, today: date) -> CompareAnswer:
-    """Which hardware, rented or bought, as the page Compare hardware answers."""
-    asking, wrong = compare_parameters(given)
+def compare_answered(
+    store: Store, catalog: Catalog, given: Given, today: date, begins: datetime | None = None
+) -> CompareAnswer:
+    """Which hardware, rented or bought, as the page Compare hardware answers.
+
+    Work begins at `begins`, which has a zone, or now.
+    """
+    asking, wrong = compare_parameters(given, begins=begins)
     problems = list(wrong)
     facts = compare_facts(store, catalog, asking, problems)
     if facts is None:
@@ -134,7 +143,11 @@ def compare_answered(store: Store, catalog: Catalog, given: Given, today: date) 
     told = answered(asking.asked, facts, today)
     problems += [Problem(parameter="", message=text) for text in told.problems]
     return CompareAnswer(
-        answered=told, display=asking.display, query=asking.query, problems=tuple(problems)
+        answered=told,
+        display=asking.display,
+        query=asking.query,
+        problems=tuple(problems),
+        by=asking.by,
     )
 
 

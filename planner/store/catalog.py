@@ -57,16 +57,21 @@ def own_folder(root: Path, environment: Mapping[str, str]) -> Path:
     return Path(os.path.abspath(root / Path(told).expanduser()))  # noqa: PTH100 - keep links
 
 
-def read_catalog(shipped: Path, further: Sequence[Path] = ()) -> CatalogRead:
+def read_catalog(
+    shipped: Path, further: Sequence[Path] = (), *, today: date | None = None
+) -> CatalogRead:
     """The shipped catalogue with the rows of further folders in it, the last word last.
 
     A folder or a file that is not there has no rows. Sound rows are kept whatever is wrong with
-    others; an offer of an accelerator that nobody knows is a problem and is left out.
+    others; an offer of an accelerator that nobody knows is a problem and is left out. So is a row
+    of a further folder that is dated after `today` (that of the clock where it is None).
     """
     read = CatalogRead(catalog=Catalog())
+    day = _today() if today is None else today
     for number, place in enumerate((shipped, *further)):
         origin: Origin = "yours" if number else "shipped"
-        read = _with(read, {t: _parsed(place, t, origin) for t in TABLE_NAMES})
+        until = day if number else None
+        read = _with(read, {t: _parsed(place, t, origin, until) for t in TABLE_NAMES})
     return read
 
 
@@ -84,7 +89,7 @@ def import_csv(
     rows and the problems first, then `add_rows`. Dates after `today` (that of the clock where it
     is None) are problems.
     """
-    day = datetime.now(UTC).date() if today is None else today
+    day = _today() if today is None else today
     parsed = parse_csv(table, content, file=file, origin="yours", today=day)
     if table == "prices":
         parsed = with_known_accelerators(parsed, catalog)
@@ -125,7 +130,11 @@ def remove_rows(folder: Path, table: TableName, ids: Sequence[str]) -> int:
 # -- reading -------------------------------------------------------------------------------------
 
 
-def _parsed(folder: Path, table: TableName, origin: Origin) -> Parsed:
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _parsed(folder: Path, table: TableName, origin: Origin, today: date | None = None) -> Parsed:
     path = folder / f"{table}.csv"
     try:
         content = _content(path)
@@ -135,7 +144,7 @@ def _parsed(folder: Path, table: TableName, origin: Origin) -> Parsed:
         told = f"cannot be read ({error.strerror or error})."
         problem = Problem(file=path.name, row=None, column="", message=told)
         return Parsed(table=table, file=path.name, problems=(problem,))
-    return parse_csv(table, content, origin=origin)
+    return parse_csv(table, content, origin=origin, today=today)
 
 
 def _content(path: Path) -> bytes:

@@ -127,7 +127,11 @@ def _whole_runs(store: Store, runs: Iterable[Run]) -> Iterator[EpochRun]:
             epoch_s = queries.epoch_times(store, run.run_id)
             if epoch_s.size >= LEAST_EPOCHS and (np.isfinite(epoch_s) & (epoch_s > 0.0)).all():
                 yield EpochRun(
-                    group=run.system, pre_train_s=run.pre_train_s or 0.0, epoch_s=epoch_s
+                    group=run.system,
+                    pre_train_s=run.pre_train_s or 0.0,
+                    epoch_s=epoch_s,
+                    system=run.system,
+                    prior=run.epoch_prior,
                 )
 
 

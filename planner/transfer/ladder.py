@@ -10,7 +10,15 @@ from planner.estimate import LEVEL, Estimate, Refusal
 from planner.transfer import sentences
 from planner.transfer.next_runs import runs_that_narrow
 from planner.transfer.prediction import known_about
-from planner.transfer.records import BASIS_OF, Cell, Library, Neighbour, Rung, Transferred
+from planner.transfer.records import (
+    BASIS_OF,
+    Cell,
+    Library,
+    Neighbour,
+    Rung,
+    Transferred,
+    named,
+)
 from planner.transfer.rungs import Answer, best_answer, measured_half_width
 
 NEAREST: Final = 3
@@ -56,12 +64,12 @@ def transfer(
 def _place(library: Library, wanted: Cell) -> tuple[int, int] | Refusal:
     """Row and column of the table, or why there is none."""
     workload = (wanted.workload, wanted.precision)
-    name = f"{wanted.workload} {wanted.precision}"
+    name = named(*workload)
     if workload not in library.workloads:
         best = library.cards[int(library.measured.sum(axis=0).argmax())]
         return Refusal(
             reason=f"{name} was measured on no card, so nothing says how heavy it is.",
-            measure_next=f"Measure {name} on any card of the library, best on {best}.",
+            measure_next=f"Measure {name} on any card others were measured on, best on {best}.",
         )
     if wanted.card not in library.cards:
         return Refusal(

@@ -30,7 +30,7 @@ def of_measurement(wanted: Cell, runs: int, half_width: float) -> tuple[str, ...
 
 
 def of_rung(library: Library, answer: Answer) -> str:
-    """Which rung it is and what it rests on."""
+    """How the answer was reached and what it rests on."""
     row, column = answer.cell
     card, sheet = library.cards[column], answer.rung == "data sheet of the card"
     used = answer.known.cards & (np.isfinite(library.sheets[row]).all(axis=-1) | (not sheet))
@@ -38,21 +38,22 @@ def of_rung(library: Library, answer: Answer) -> str:
     there = listing([_name(library.workloads[i]) for i in answer.known.benchmarks])
     if sheet:
         return (
-            f"Nobody measured it on {card}: scaled from {own} by {', '.join(SPECS)} of the "
-            "data sheets, as they go with throughput in the library."
+            f"Nobody measured it on {card}: scaled from {own} by what the data sheets say of "
+            f"{listing(SPECS, last=' and ')}, as throughput goes with them in the measurements at "
+            "hand."
         )
     if answer.rung == "benchmarks of the card":
-        return f"Scaled by benchmarks of {card} ({there}), as it goes with them on {own}."
+        return f"Scaled by what was measured on {card} ({there}), as it goes with that on {own}."
     return f"Scaled from {own} by the ratio to {card} of similar workloads ({there})."
 
 
 def of_neighbours(neighbours: Sequence[Neighbour]) -> tuple[str, ...]:
     """The nearest library workloads with their ratios."""
     told = ", ".join(
-        f"{named(n.workload, n.precision)} {n.ratio:.2f} times (share {percent(n.share)})"
+        f"{named(n.workload, n.precision)} {n.ratio:.2f} times (weight {percent(n.share)})"
         for n in neighbours
     )
-    return (f"Most similar, and what they gain on this card: {told}.",) if told else ()
+    return (f"Most similar, with how much faster this card trains them: {told}.",) if told else ()
 
 
 def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
@@ -69,23 +70,32 @@ def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
     far += [
         f"{name} is {percent(x)} of the smallest" for name, x in with_smallest if x < 1 / OUTSIDE
     ]
-    return (f"Outside what the library has seen: its {', its '.join(far)}.",) if far else ()
+    return (
+        (f"Outside the range of the cards that were measured: its {', its '.join(far)}.",)
+        if far
+        else ()
+    )
 
 
 def of_interval(answer: Answer, level: float) -> str:
-    """Where the interval comes from, with the number of errors behind it."""
+    """Where the interval comes from, with the number of tries behind it."""
     learnt = answer.calibration
     n, groups = learnt.residuals, _groups(learnt)
     if not learnt.checked:
+        known = f"only {counted(n, 'known case')} ({groups}) can" if n else "no known case can"
         return (
-            f"The library has {counted(n, 'leave-out error')} of this rung ({groups}), too few for "
-            f"an interval at {percent(level)} ({counted(_least(level), 'error')} of {GROUPS} "
-            f"workloads and {GROUPS} cards at least): a wide one is assumed instead."
+            f"How far off this way of reckoning is cannot be told: {known} be tried, and an "
+            f"interval at {percent(level)} takes {_least(level)} of them, of {GROUPS} workloads "
+            f"and {GROUPS} cards at least. A wide interval is assumed instead."
         )
-    held = f"{rank_of(level, n)} of {counted(n, 'leave-out error')} of this rung on the library"
+    tried = f"Tried on {counted(n, 'known case')} ({groups}), each left out in turn,"
+    held = rank_of(level, n)
     if answer.surer_than_measured:
-        return f"{held} ({groups}) are smaller than what sessions differ by: the interval is that."
-    return f"The interval holds {held} ({groups})."
+        return (
+            f"{tried} this way was off by less than two sessions differ in {held}: the interval "
+            "is what sessions differ by."
+        )
+    return f"{tried} this way was off by no more than the interval in {held}."
 
 
 def _groups(learnt: Calibration) -> str:
@@ -96,7 +106,7 @@ def of_next_runs(runs: Sequence[NextRun]) -> tuple[str, ...]:
     """The run that would narrow it most, and the best of those that need not be it."""
     if not runs:
         return ()
-    told = [f"It would narrow most by measuring {_expected(runs[0])}."]
+    told = [f"What would narrow it most: measuring {_expected(runs[0])}."]
     other = next((run for run in runs if run.rung != runs[0].rung), None)
     if other is not None:
         told.append(f"Where that cannot be run: {_expected(other)}.")
@@ -120,8 +130,8 @@ def refusal(wanted: Cell, known: Known, rung: Rung | None) -> Refusal:
         )
     return Refusal(
         reason=" ".join(lacks),
-        measure_next=f"Measure {wanted}; or on {card} any workload of the library; or add the "
-        "data sheets.",
+        measure_next=f"Measure {wanted}; or on {card} any workload that was measured elsewhere; or "
+        "add the data sheets.",
     )
 
 
@@ -135,16 +145,16 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def listing(names: Sequence[str]) -> str:
-    """The names, or the first of them and how many more."""
+def listing(names: Sequence[str], last: str = ", ") -> str:
+    """The names, or the first of them and how many more; `last` stands before the last one."""
     if len(names) <= NAMED:
-        return ", ".join(names)
+        return last.join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
     return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
 
 
 def _expected(run: NextRun) -> str:
     down, up = percent(1.0 - 1.0 / run.factor), percent(run.factor - 1.0)
-    return f"{run.run} (then about -{down} to +{up})"
+    return f"{run.run} (then -{down} to +{up} or so)"
 
 
 def _name(workload: tuple[str, str]) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.cases import Case, from_json
+from runners.child.ending import leave
 from runners.events import Teller
 
 BEGAN_S = time.perf_counter()
@@ -163,4 +164,4 @@ def _gemm(case: Case, _model: Any, _data: Any) -> Answer:  # noqa: ANN401
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

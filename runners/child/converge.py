@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from runners.child.ending import leave
 from runners.converge.curves import NEVER, Curve, Draw, Point, best_median, columns
 from runners.events import Teller
 
@@ -211,4 +212,4 @@ class _Feed:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

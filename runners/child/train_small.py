@@ -20,6 +20,7 @@ SEEN: Final = 25_600
 SEEN_AGAIN: Final = SEEN // 4
 """Samples a pruned network sees to recover."""
 BATCH: Final = 32
+STEPS_A_CALL: Final = 20
 LEARNING_RATE: Final = 0.001
 TEMPERATURE: Final = 4.0
 """Softens the teacher's outputs, so that the student also learns which classes are alike."""
@@ -55,7 +56,9 @@ def _distillation(targets: Any, logits: Any) -> Any:  # noqa: ANN401 - tensors o
 
 
 def _fit(model: keras.Model, x: np.ndarray, y: np.ndarray, loss: Loss, seen: int) -> None:
-    model.compile(optimizers.make("adam", LEARNING_RATE), loss)
+    # One call of the framework for many steps: each is far shorter than the call around it.
+    steps = 1 if keras.backend.backend() == "torch" else STEPS_A_CALL  # Keras allows torch one
+    model.compile(optimizers.make("adam", LEARNING_RATE), loss, steps_per_execution=steps)
     epochs = max(1, seen // len(x))
     model.fit(x[:seen], y[:seen], batch_size=BATCH, epochs=epochs, verbose=0)
 

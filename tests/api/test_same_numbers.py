@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,7 +17,7 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
-from pages.parts import compare_state, state, widgets
+from pages.parts import compare_deadline, compare_state, state, widgets
 from planner.__main__ import main
 from planner.commands import words
 from planner.export import csv_text
@@ -110,6 +113,9 @@ def test_curves(question: dict[str, str], files: Files, capsys: pytest.CaptureFi
         {"deadline": "72", "budget": "120", "country": "DE", "runs_per_month": "9.5"},
         {"order": "time", "currency": "JPY", "rate": "151.5", "rate_as_of": "2026-11-01",
          "tax": "10", "own": "rent|h100-sxm|1|2.49"},
+        {"deadline": "72", "budget": "120", "currency": "EUR", "rate": "0.86",
+         "rate_as_of": "2026-11-01", "tax": "20", "country": "DE", "tariff_usd_per_kwh": "0.15",
+         "own": "rent|h100-sxm|1|2.49|EUR|0.86"},
         {"workload": "mlp-64-64-digits-sgd-nesterov-0.9-float32", "goal": "target"},
         LLM,
     ],
@@ -122,11 +128,54 @@ def test_comparisons(
     page = _without_finish(files["compare.csv"]())
     assert page == _without_finish(csv_text(told["rows"]))
     assert _command("compare", question, capsys) == told
+    report = _text(files["compare.report"]())
+    keeps = (told["keeps"] or "").split(": ", 1)[-1]  # hours are a date where one knows the time
+    for text in (told["sentence"], keeps, told["undecided"] or "", told["money"][1:]):
+        assert " ".join(text.split()) in report
+
+
+NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"by": "2026-11-27T09:00+09:00", "budget": "120", "currency": "EUR", "rate": "0.86",
+         "rate_as_of": "2026-11-01", "tax": "20"},
+        LLM | {"deadline": "72"},
+    ],
+)  # fmt: skip
+def test_the_report_of_the_page_is_that_of_the_command(
+    question: dict[str, str], files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare_deadline, "now", lambda: NOW)
+    monkeypatch.setattr(words, "now", lambda: NOW)
+    _page("compare", question)
+    out = tmp_path / "offer.html"
+    link = f"http://127.0.0.1:8501/compare?{urlencode(question)}"
+    assert main(["report", "--out", str(out), "--with-data", "--link", link]) == 0
+    page, command = _text(files["compare.report"]()), _text(out.read_text())
+    assert page == command
+    assert "ends 2" in page
+    rows = _text_of(files["compare.csv"]())
+    assert out.with_suffix(".csv").read_bytes().decode() == rows
+    with_date = "by Fri 27 Nov 2026, 09:00 UTC+09:00 (111 h) for at most 120 EUR with tax"
+    assert (with_date if "by" in question else "within 72 h, cheapest?") in page
+
+
+def _text_of(file: bytes | str) -> str:
+    return file.decode() if isinstance(file, bytes) else file
+
+
+def _text(page: bytes | str) -> str:
+    """What a report says, without its style and its link to the live view."""
+    seen = r"<style>.*?</style>|<p>This question, live:.*?</p>"
+    body = re.sub(seen, "", _text_of(page), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
 def _without_finish(text: bytes | str) -> list[dict[str, str]]:
     """Rows of a CSV file; when work would be done depends on when one asks."""
-    told = text.decode() if isinstance(text, bytes) else text
-    rows = list(csv.DictReader(io.StringIO(told)))
+    rows = list(csv.DictReader(io.StringIO(_text_of(text))))
     assert rows
     return [{n: v for n, v in r.items() if n != "finishes"} for r in rows]

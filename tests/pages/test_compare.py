@@ -128,17 +128,36 @@ def test_table_and_charts_call_an_option_the_same() -> None:
     assert short <= notes
 
 
-def test_a_budget_is_asked_in_the_currency_that_is_shown() -> None:
-    euro = {"currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20"}
-    shown = show("compare", **LINK, **euro)
-    field = shown.number_input(key="compare.budget.shown")
-    assert (field.value, field.label) == (250.0, "Budget (EUR a run, no tax)")
-    field.set_value(30.0)
+EURO: dict[str, str | list[str]] = {
+    "currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20",
+}  # fmt: skip
+
+
+def test_a_budget_is_asked_kept_and_echoed_as_it_was_typed() -> None:
+    shown = show("compare", **LINK, **EURO)
+    field = shown.number_input(key="compare.budget")
+    assert (field.value, field.label) == (500.0, "Budget (EUR, 20 % tax)")
+    assert "for at most 500 EUR with tax" in texts(shown)
+    field.set_value(1234.56)
     sound(shown.run())
-    assert address_of(shown)["budget"] == ["60"]
-    assert shown.number_input(key="compare.budget.shown").value == 30.0
-    shown.number_input(key="compare.budget.shown").set_value(None)
+    assert address_of(shown)["budget"] == ["1234.56"]
+    assert "for at most 1,234.56 EUR with tax" in texts(shown)
+    shown.number_input(key="compare.budget").set_value(None)
     assert "budget" not in address_of(sound(shown.run()))
+
+
+def test_another_currency_or_tax_keeps_what_the_budget_is_worth(store: Store) -> None:
+    shown = unfold(show("compare", **LINK, **EURO), "compare.box")
+    shown.number_input(key="compare.tax").set_value(0.0)
+    sound(shown.run())
+    assert float(address_of(shown)["budget"][0]) == pytest.approx(500.0 / 1.2)
+    shown.text_input(key="compare.currency").set_value("USD")
+    shown.number_input(key="compare.rate").set_value(None)
+    sound(shown.run())
+    assert float(address_of(shown)["budget"][0]) == pytest.approx(500.0 / 1.2 / 0.5)
+    assert shown.number_input(key="compare.budget").label == "Budget (USD, no tax)"
+    usd = comparison(store, **LINK, **EURO)
+    assert usd.question.wanted.budget_usd == pytest.approx(500.0 / 1.2 / 0.5)
 
 
 def test_what_to_measure_next_is_said_with_the_right_article() -> None:
@@ -195,10 +214,24 @@ def test_a_target_is_asked_where_trials_are_known(store: Store) -> None:
 
 def test_the_country_sets_the_electricity_and_says_so() -> None:
     shown = unfold(show("compare", **LINK), "compare.box")
-    field = next(t for t in shown.text_input if (t.key or "").startswith("compare.of.tariff"))
-    assert field.disabled
-    assert float(str(field.value)) > 0.1
-    assert not [n for n in shown.number_input if n.key == "compare.tariff_usd_per_kwh"]
+    field = shown.number_input(key="compare.tariff_usd_per_kwh")
+    assert field.value is None
+    assert field.placeholder.endswith(", Germany")
+    assert "Used here: the price of Germany; type your own to use that" in texts(shown)
+
+
+def test_ones_own_tariff_wins_over_the_country_be_it_the_usual_one(store: Store) -> None:
+    shown = unfold(show("compare", **LINK), "compare.box")
+    shown.number_input(key="compare.tariff_usd_per_kwh").set_value(0.15)
+    sound(shown.run())
+    assert address_of(shown)["tariff_usd_per_kwh"] == ["0.15"]
+    said = texts(shown)
+    assert "Used here: your own price, as typed; carbon is that of Germany." in said
+    assert "is the one that was typed, 0.15 USD/kWh, not that of Germany" in said
+    assumed = comparison(store, **LINK, tariff_usd_per_kwh="0.15").question.assumed
+    assert assumed.tariff_usd_per_kwh == 0.15
+    assert assumed.kg_co2_per_kwh == comparison(store, **LINK).question.assumed.kg_co2_per_kwh
+    assert sentence(comparison(store, **LINK, tariff_usd_per_kwh="0.15")) in said
 
 
 def test_every_assumption_has_a_field_and_travels_in_the_link() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,22 @@ def test_an_import_shows_rows_and_problems_before_anything_is_kept(folder: Path)
     shown.button(key="compare.rows.import").click()
     assert "2 rows are kept." in _said(sound(shown.run()))
     assert (folder / "prices.csv").exists()
+
+
+def test_an_import_says_what_it_replaces_before_and_after(folder: Path) -> None:
+    first, second = compare_state.catalog().catalog.offers[:2]
+    mine = replace(first, price_per_hour=1.5, currency="EUR")
+    line = f"price per hour {first.price_per_hour:g} -> 1.5; currency {first.currency} -> EUR"
+    shown = _box("import")
+    _upload(shown, "mine.csv", csv_of("prices", [mine, second]).encode())
+    said = _said(sound(shown.run()))
+    assert "It replaces 1 row that is there already, before -> after:" in said.replace("\\", "")
+    assert line in said
+    assert second.id not in said
+    shown.button(key="compare.rows.import").click()
+    said = _said(sound(shown.run()))
+    assert "2 rows are kept." in said
+    assert line in said
 
 
 def test_a_file_of_no_table_says_what_every_row_needs() -> None:

@@ -82,6 +82,20 @@ def test_a_price_that_has_changed_since_is_told_old_and_new(folder: Path) -> Non
     assert "999 USD ->" in said
 
 
+def test_what_has_changed_is_told_in_the_currency_that_is_shown(folder: Path) -> None:
+    shown = unfold(
+        show("compare", options=["buy-1x-rtx-5090"], currency="EUR", rate="0.5",
+             rate_as_of="2026-11-20", tax="20"), "compare.save",
+    )  # fmt: skip
+    shown.text_input(key="compare.save.name").set_value("Tanaka, autumn")
+    shown.button(key="compare.save.now").click()
+    sound(shown.run())
+    _change(folder, cost_per_run=1000.0)
+    said = "\n".join(i.value for i in show("compare", saved="tanaka-autumn").info)
+    assert "600 EUR ->" in said.replace("\\", "").replace("\u2060", "")
+    assert "USD" not in said
+
+
 def test_another_question_is_not_compared_but_can_be_set_back() -> None:
     _saved()
     shown = show("compare", saved="tanaka-autumn")

@@ -123,6 +123,27 @@ def test_an_option_by_hand_is_added_chosen_and_travels(store: Store) -> None:
     assert table(again) == table(shown) or len(table(again)) == len(table(shown))
 
 
+def test_a_price_by_hand_is_asked_in_the_currency_shown_and_stays_as_typed() -> None:
+    euro = {"currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20"}
+    shown = _by_hand(show("compare", options=OPTIONS[:1], **euro))
+    field = shown.number_input(key="compare.own.price")
+    assert field.label == "Price (EUR an hour for all, without tax)"
+    shown.selectbox(key="compare.own.accelerator").set_value("h100-sxm")
+    shown.number_input(key="compare.own.count").set_value(8)
+    field.set_value(19.9)
+    shown.button(key="compare.own.add").click()
+    sound(shown.run())
+    address = address_of(shown)
+    assert address["own"] == ["rent|h100-sxm|8|19.9|EUR|0.5"]
+    prices = {r["price"] for r in table(shown)}
+    assert "19.90 EUR/h without tax, own entry" in prices
+    assert "Rent 8 x H100 SXM5 80GB at 19.90 EUR/h without tax" in texts(shown)
+    again = show("compare", **{n: list(v) for n, v in address.items()})
+    assert table(again) == table(shown)
+    dollars = {n: v for n, v in address.items() if n in ("own", "options")}
+    assert prices == {r["price"] for r in table(show("compare", **dollars))}
+
+
 def test_an_entry_without_a_price_is_told_and_nothing_is_added() -> None:
     shown = _by_hand(show("compare"))
     shown.button(key="compare.own.add").click()

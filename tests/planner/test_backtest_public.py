@@ -18,6 +18,7 @@ from planner.backtest.choice import NOTHING
 from planner.backtest.chosen import choices
 from planner.backtest.columns import COLUMNS
 from planner.backtest.devices import QUESTION as DEVICES
+from planner.backtest.epochs import STEADY
 from planner.backtest.methods import OURS, PLAIN
 from planner.backtest.origin import Origin
 from planner.backtest.rows import MEAN, NUMBERS, Row, columns_of
@@ -36,6 +37,7 @@ DATASETS: Final = ROOT.parent / "shared" / "datasets"
 WHOLE: Final = Origin(folder="../shared/datasets")
 OPTIONAL: Final = ("mode", "suspect", *NUMBERS_OF_SHEETS)
 """Columns that a file may lack."""
+BOTH: Final = ("ours: prior, neighbours, drift", "same total, one prior for all")
 FAST: Final = tuple(name for name in QUESTIONS if name != DEVICES)
 pytestmark = pytest.mark.skipif(
     not DATASETS.is_dir(), reason="the public data sets are not in ../shared/datasets"
@@ -121,6 +123,17 @@ def test_textbook_intervals_hold_less_outside_than_they_say(rows: list[Row]) -> 
               "Colab TPU and GPU").coverage < 0.75  # fmt: skip
 
 
+def test_other_runs_widen_no_interval_of_a_quiet_set_and_hold_more_of_the_others(
+    rows: list[Row],
+) -> None:
+    for k in (2, 3, 5):
+        quiet, one = (of(rows, f"after {k} epochs", m, "Colab TPU and GPU") for m in BOTH)
+        assert (quiet.median_width, quiet.coverage) == (one.median_width, one.coverage)
+        steady, one = (of(rows, f"after {k} epochs", m, STEADY) for m in BOTH)
+        assert steady.coverage > one.coverage + 0.04
+        assert steady.median_width < 1.2 * one.median_width
+
+
 def test_what_is_refused_would_have_been_further_off_than_what_is_answered(
     rows: list[Row],
 ) -> None:
@@ -150,6 +163,8 @@ def test_constants_chosen_without_each_data_set_are_near_those_that_ship() -> No
     assert {c.chosen for c in found if c.use.startswith("when")} == {"always"}
     assert told["fading of doublings", NOTHING] == f"{FADING:g}"
     assert told["drift of epochs", NOTHING] == f"wanders for {SETTLED:g} epochs"
+    other_runs = [c.chosen == c.ships for c in found if c.use == "scatter of other runs"]
+    assert sum(other_runs) == len(other_runs) - 1 == 5  # only the runs with neighbours matter
 
 
 def test_every_column_that_a_question_reads_is_declared(rows: list[Row]) -> None:

@@ -123,13 +123,23 @@ def test_a_row_with_an_id_that_is_there_replaces_it_in_its_place_and_says_so() -
     mine = replace(PCIE, list_price_usd=25_000.0, origin="yours")
     answer = merged(CATALOG, Catalog(accelerators=(mine,)))
     assert answer.catalog.accelerators == (SXM, mine, TI, A40, V3, V5E, V5P)
-    assert answer.overridden == ("h100-pcie: list_price_usd not known -> 25000",)
+    assert answer.overridden == ("h100-pcie: list price USD not known -> 25000",)
 
 
 def test_a_changed_peak_is_told_by_its_precision() -> None:
     mine = replace(SXM, peak_flops_per_s={"float32": 6e13, "bfloat16": 9e14})
     answer = merged(CATALOG, Catalog(accelerators=(mine,)))
     assert answer.overridden == ("h100-sxm5: float32 5e+13 -> 6e+13",)
+
+
+def test_a_row_in_another_currency_says_so_and_its_note_is_not_what_changed() -> None:
+    old = CATALOG.offers[0]
+    mine = replace(old, price_per_hour=2.0, currency="EUR", note="asked by phone", origin="yours")
+    (line,) = merged(CATALOG, Catalog(offers=(mine,))).overridden
+    assert line == f"{old.id}: price per hour {old.price_per_hour:g} -> 2; currency USD -> EUR"
+    noted = replace(old, note="asked by phone")
+    (line,) = merged(CATALOG, Catalog(offers=(noted,))).overridden
+    assert line.endswith(": note not known -> asked by phone")
 
 
 def test_a_new_row_is_added_at_the_end_and_replaces_nothing() -> None:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from planner.convergence import ConvergenceCurve, fit_convergence
-from planner.estimate import Estimate
-from planner.goodput import best_batch, goodput, minimum_time, product, time_to_target
+from planner.goodput import best_batch, goodput, minimum_time, time_to_target
 from planner.throughput import ThroughputCurve, fit_throughput, published_curve
 from tests.planner.asking import answer, ends, refusal
 
@@ -299,10 +298,3 @@ def test_without_perfect_scaling_nothing_of_the_throughput_is_useful_yet_some_ma
     told = answer(goodput(system(), law, 128))
     assert (told.value, told.low) == (0.0, 0.0)
     assert 0.0 < float(told.high) < np.inf
-
-
-def test_a_product_of_arrays_and_scalars_broadcasts() -> None:
-    many = Estimate(value=np.array([1.0, 2.0]), low=np.array([0.5, 1.0]), high=np.array([2.0, 4.0]))
-    one = Estimate(value=3.0, low=2.0, high=4.0)
-    assert_allclose(answer(product(many, one)).value, [3.0, 6.0])
-    assert answer(product(one, one)).value == 9.0

@@ -20,6 +20,7 @@ from planner.how_long import (
     total_time,
 )
 from planner.how_long_tables import answer_rows, epochs_rows, source_rows
+from planner.later_epochs import EpochPrior
 from planner.ratio_tables import ratio_rows
 from planner.runs import Run
 
@@ -42,6 +43,16 @@ def _options(*runs: Run) -> list[Option]:
 
 def test_a_label_is_system_and_batch_where_that_is_enough() -> None:
     assert [o.label for o in _options(RUN, FAST)] == ["GPU · batch 64", "TPU · batch 64"]
+
+
+def test_what_other_runs_of_its_set_showed_is_part_of_the_interval() -> None:
+    noisy = replace(RUN, epoch_prior=EpochPrior().scattering(0.08))
+    for kept in ({}, {RUN.run_id: (12.0, 10.0, 10.1, 9.9)}):
+        here, there = (total_time(options_of([r], kept)[0], 100) for r in (RUN, noisy))
+        assert isinstance(here, Estimate)
+        assert isinstance(there, Estimate)
+        assert there.high - there.low > 2 * (here.high - here.low)
+        assert "scatter by 8 %" in there.reasons[0]
 
 
 def test_labels_grow_only_where_two_would_be_equal() -> None:
@@ -163,6 +174,14 @@ def test_the_ratio_report_gives_every_comparison_its_name() -> None:
     assert [r["Comparison"] for r in rows][:2] == ["same batch, 64", "best against best"]
     assert rows[0]["Decided"] == "yes"
     assert ratio_rows(_options(RUN), "TPU", "GPU", 20) == []
+
+
+def test_a_ratio_is_as_wide_as_the_scatter_of_other_runs_makes_its_times() -> None:
+    noisy = [replace(r, epochs_measured=2, epoch_prior=EpochPrior(sd=0.1)) for r in (RUN, FAST)]
+    quiet = [replace(r, epochs_measured=2) for r in (RUN, FAST)]
+    usual, wide = (ratio_rows(_options(*runs), "TPU", "GPU", 20)[0] for runs in (quiet, noisy))
+    assert usual["Decided"] == "yes"
+    assert wide["90 % interval"] != usual["90 % interval"]
 
 
 # -- epochs of several kinds, suspect runs -----------------------------------------------------

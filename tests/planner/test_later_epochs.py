@@ -39,6 +39,12 @@ def test_a_prior_that_settles_at_once_drifts_the_same_for_ever() -> None:
     assert_allclose(EpochPrior(settled=0.0).wandered([5.0, 1e6]), DRIFT)
 
 
+def test_epochs_that_scatter_twice_as_much_drift_twice_as_much() -> None:
+    told = EpochPrior().scattering(2 * SD0)
+    assert (told.sd, told.drift) == (2 * SD0, 2 * DRIFT)
+    assert replace(told, sd=SD0, drift=DRIFT) == EpochPrior()
+
+
 def test_one_epoch_in_the_long_run_is_the_limit_of_many() -> None:
     many = np.array([1e9])
     assert_allclose(LATER.half_width(many, 0.9) / many, LATER.half_width_of_one(0.9), rtol=1e-6)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from planner.estimate import Estimate, Refusal
+from planner.later_epochs import EpochPrior
 from planner.projection import SESSION_SD, later_epoch, project, project_summary
 
 if TYPE_CHECKING:
@@ -148,6 +149,39 @@ def test_with_one_later_epoch_the_prior_speaks_too() -> None:
     told = total(20, EPOCHS[:2])
     assert "what other runs showed" in told.reasons[0]
     assert 0.03 < width(told) < 0.06
+
+
+NOISY = EpochPrior().scattering(0.08)
+
+
+def test_a_noisy_machine_widens_the_interval_and_says_so() -> None:
+    for quiet, noisy in (
+        (total(2000), total(2000, prior=NOISY)),
+        (total(2000, EPOCHS[:2]), total(2000, EPOCHS[:2], prior=NOISY)),
+        (tpu_4096(), tpu_4096(prior=NOISY)),
+    ):
+        assert noisy.value == quiet.value
+        assert width(noisy) > 2 * width(quiet)
+    assert total(2000, prior=NOISY).reasons == (
+        "Epochs of other runs on this machine scatter by 8 %; the interval allows it.",
+    )
+    assert "showed (8 %)" in total(2000, EPOCHS[:2], prior=NOISY).reasons[0]
+    assert "showed (0.6 %)" in total(2000, EPOCHS[:2]).reasons[0]
+
+
+def test_epochs_their_summary_and_the_long_run_take_the_same_prior() -> None:
+    facts = {
+        "later_epoch_mean_s": float(np.mean(EPOCHS[1:])),
+        "later_epoch_sd_s": float(np.std(EPOCHS[1:])),
+        "later_epochs": 3,
+        "prior": NOISY,
+    }
+    summary = project_summary(epochs=500, pre_train_s=0.7, first_epoch_s=145.5, **facts)  # type: ignore[arg-type]
+    told = later_epoch(**facts)  # type: ignore[arg-type]
+    assert isinstance(summary, Estimate)
+    assert isinstance(told, Estimate)
+    assert_allclose(ends(summary), ends(total(500, prior=NOISY)))
+    assert_allclose(width(told), width(total(1_000_000, prior=NOISY)), rtol=1e-3)
 
 
 def test_in_the_long_run_an_epoch_costs_its_mean() -> None:

@@ -53,16 +53,30 @@ def test_a_row_of_yours_replaces_the_shipped_one_until_it_is_removed(tmp_path: P
     add_rows(tmp_path, Catalog(offers=(replace(first, price_per_hour=0.5, origin="yours"),)))
     read = read_catalog(SHIPPED, [tmp_path])
     assert read.catalog.offers[0].price_per_hour == 0.5
-    assert read.overridden == (f"{first.id}: price_per_hour {first.price_per_hour:g} -> 0.5",)
+    assert read.overridden == (f"{first.id}: price per hour {first.price_per_hour:g} -> 0.5",)
     assert remove_rows(tmp_path, "prices", [first.id, "no such row"]) == 1
     assert remove_rows(tmp_path, "prices", [first.id]) == 0
     assert read_catalog(SHIPPED, [tmp_path]).catalog.offers[0] == first
 
 
+def test_a_row_of_yours_that_is_dated_ahead_is_told_and_the_others_stay(tmp_path: Path) -> None:
+    ahead = replace(MINE, region="attic", as_of=date(2026, 11, 24))
+    add_rows(tmp_path, Catalog(offers=(MINE, ahead)))
+    read = read_catalog(SHIPPED, [tmp_path], today=date(2026, 11, 22))
+    assert read.catalog.offers[-1] == MINE
+    assert [str(p) for p in read.problems] == [
+        "Row 3 of prices.csv: as_of is 2026-11-24, after today, 2026-11-22. Say the day on which "
+        "it was read."
+    ]
+    assert read_catalog(SHIPPED, [tmp_path], today=date(2026, 11, 23)).problems == ()
+    remove_rows(tmp_path, "prices", [MINE.id])  # what is not read is not dropped either
+    assert read_catalog(SHIPPED, [tmp_path], today=date(2026, 11, 24)).catalog.offers[-1] == ahead
+
+
 def test_adding_says_which_of_your_own_rows_it_replaces(tmp_path: Path) -> None:
     add_rows(tmp_path, Catalog(offers=(MINE,)))
     told = add_rows(tmp_path, Catalog(offers=(replace(MINE, price_per_hour=15.0),)))
-    assert told == ("Me / cellar / rack / on demand: price_per_hour 16 -> 15",)
+    assert told == ("Me / cellar / rack / on demand: price per hour 16 -> 15",)
 
 
 def test_every_table_can_have_rows_of_yours(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from planner.compare.candidates import candidates_of, usual
 from planner.compare.entries import Entry
 from planner.compare.records import Job
@@ -116,9 +118,12 @@ def test_all_own_entries_are_among_the_usual() -> None:
     assert "rent-cloud-eu-1x-plain-on-demand" in chosen
 
 
-def test_a_processor_without_a_peak_is_never_usual() -> None:
+@pytest.mark.parametrize("peaks", [{}, {"float32": 5e12, "float16": 1e13}])
+def test_a_processor_is_usual_for_nothing_whether_its_peak_is_known_or_not(
+    peaks: dict[str, float],
+) -> None:
     bare = replace(
-        CATALOG.accelerators[0], id="bare", name="Bare", kind="cpu", peak_flops_per_s={},
+        CATALOG.accelerators[0], id="bare", name="Bare", kind="cpu", peak_flops_per_s=peaks,
         memory_bytes=None, list_price_usd=1.0,
     )  # fmt: skip
     shop = replace(SHOP, catalog=replace(CATALOG, accelerators=(*CATALOG.accelerators, bare)))

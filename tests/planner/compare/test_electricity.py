@@ -75,6 +75,16 @@ def test_a_price_that_was_typed_wins_over_the_country() -> None:
     assert "a firm pays less" not in lines
 
 
+def test_a_price_that_was_typed_wins_be_it_the_usual_one() -> None:
+    facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(ROW,)))
+    asked = Asked(options=("own-plain",), country="XX", tariff_typed=True)
+    told = answered(asked, facts, TODAY).comparison
+    assert told is not None
+    assert told.question.assumed.tariff_usd_per_kwh == 0.15
+    assert told.question.assumed.kg_co2_per_kwh == 0.25
+    assert "typed, 0.15 USD/kWh, not that of Nowhere" in " ".join(assumed_lines(told))
+
+
 def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> None:
     euro = replace(CATALOG.offers[0], currency="EUR", instance="euro")
     facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))

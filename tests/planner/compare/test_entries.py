@@ -6,13 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.compare.entries import Entry, entry_of, entry_text
-from tests.planner.compare.made import CATALOG
+from planner.compare.ask import Asked, Facts, answered
+from planner.compare.entries import Entry, entry_of, entry_text, entry_words
+from tests.planner.compare.made import CATALOG, TODAY, job
 
 
 @pytest.mark.parametrize(
-    "text", ["rent|plain|8|19.9", "buy|twice|2|1800", "own|huge|4", "buy|plain|1"]
-)
+    "text",
+    [
+        "rent|plain|8|19.9", "buy|twice|2|1800", "own|huge|4", "buy|plain|1",
+        "rent|plain|8|19.9|EUR|0.86",
+    ],
+)  # fmt: skip
 def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
     entry = entry_of(text, CATALOG)
     assert isinstance(entry, Entry)
@@ -30,6 +35,10 @@ def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
         ("rent|plain|1|cheap", "no price"),
         ("rent|plain|1|-2", "no price"),
         ("rent|plain|1|inf", "no price"),
+        ("rent|plain|1|2|EUR", "how much EUR one USD is"),
+        ("rent|plain|1|2|EUR|0", "how much EUR one USD is"),
+        ("rent|plain|1|2|euro|1", "no other currency"),
+        ("rent|plain|1|2|USD|1", "no other currency"),
         ("buy|huge|1", "No list price"),
         ("rent|unheard|zero|much", "no whole number"),
     ],
@@ -38,6 +47,29 @@ def test_what_is_wrong_is_said_all_at_once(text: str, said: str) -> None:
     told = entry_of(text, CATALOG)
     assert isinstance(told, str)
     assert said in told
+
+
+def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_which_is_shown() -> (
+    None
+):
+    alone = entry_of("rent|plain|8|19.9|EUR|0.5", CATALOG)
+    shown = entry_of("rent|plain|8|19.9|EUR|0.5", CATALOG, {"EUR": 1.25})
+    only = entry_of("rent|plain|8|19.9|eur", CATALOG, {"EUR": 1.25})
+    assert isinstance(alone, Entry)
+    assert isinstance(shown, Entry)
+    assert isinstance(only, Entry)
+    assert alone.price == pytest.approx(39.8)
+    assert shown.price == only.price == pytest.approx(24.875)
+    assert entry_text(shown) == entry_text(alone)
+    assert entry_words(shown, CATALOG) == "Rent 8 x Plain at 19.90 EUR/h without tax"
+
+
+def test_an_option_tells_its_price_as_it_was_quoted() -> None:
+    texts = ("rent|plain|8|19.9|EUR|0.5", "buy|plain|1|5")
+    told = answered(Asked(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
+    assert prices["mine-rent-plain-8-19.9-eur-0.5"] == "19.90 EUR/h without tax, own entry"
+    assert prices["mine-buy-plain-1-5"] == "5 USD, own entry"
 
 
 @given(st.text(max_size=60))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
-from planner.compare.keeping import keeping, keeping_sentence
+from planner.compare.keeping import budget_words, keeping, keeping_sentence
 from planner.compare.reckon import Comparison, Row, Wanted
+from planner.cost import Display
 from tests.planner.compare.answers import compared
 
 DEADLINE = Wanted(deadline_s=72 * 3600.0)
@@ -62,6 +64,12 @@ def test_deadline_and_budget_are_both_told() -> None:
     assert keeping_sentence(told) == (
         "Finish within 1 h for at most 500 USD: Rent card 1 does (surely)."
     )
+
+
+def test_a_budget_is_told_to_the_cent_and_with_its_tax() -> None:
+    euro = Display(currency="EUR", per_usd=0.5, as_of=date(2026, 11, 1), tax_share=0.2)
+    assert budget_words(1234.56 / 0.6, euro) == "1,234.56 EUR with tax"
+    assert budget_words(500.0) == "500 USD"
 
 
 def test_nothing_is_said_where_nothing_is_asked() -> None:

@@ -88,6 +88,28 @@ def test_devices_of_a_module_share_the_batch() -> None:
     assert "2 accelerators" in told.way_out
 
 
+CPU = replace(PLAIN, name="Chip", kind="cpu", memory_bytes=None)
+TWO_CHIPS = Hardware(label="2 x Chip", accelerator=CPU, count=2)
+
+
+def test_a_processor_uses_the_memory_of_its_machine_and_says_how_much_it_needs() -> None:
+    told = fit_of(replace(JOB, params=7e9, optimizer="AdamW", precision="bfloat16"), TWO_CHIPS, 8.0)
+    assert (told.fits, told.have_bytes, told.headroom) == (None, None, None)
+    assert told.need_bytes == 112e9
+    assert told.sentence == "It uses the machine's memory, which is not in the catalogue."
+    assert told.way_out == "Check that 112 GB and room for activations are there."
+    apart = replace(TWO_CHIPS, nodes=2)
+    assert fit_of(JOB, apart, 8.0).way_out.endswith("are there in each of 2 machines.")
+
+
+def test_of_a_measured_job_a_processor_needs_what_its_batch_took() -> None:
+    told = fit_of(MEASURED, TWO_CHIPS, 10.0)
+    assert told.way_out == "Check that 12.0 GB are there."
+    assert not told.at_least
+    unknown = fit_of(replace(JOB, params=None), TWO_CHIPS, 10.0)
+    assert unknown.way_out == "Check that there is enough of it."
+
+
 def test_what_nobody_knows_is_not_answered() -> None:
     assert fit_of(replace(JOB, params=None), ONE, 10.0).fits is None
     assert fit_of(JOB, Hardware(label="GPU"), 10.0).have_bytes is None

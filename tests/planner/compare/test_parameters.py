@@ -11,6 +11,7 @@ import pytest
 from planner.compare.assumptions import Assumptions
 from planner.compare.parameters import (
     COMPARE,
+    TARIFF,
     VIEW_ONLY,
     compare_parameters,
     moment_of,
@@ -44,7 +45,10 @@ def test_a_whole_question_is_read() -> None:
     }  # fmt: skip
     asking, problems = compare_parameters(given)
     assert problems == ()
-    assert asking.asked.wanted == Wanted(order="time", deadline_s=72 * 3600.0, budget_usd=500.0)
+    budget_usd = 500.0 / 0.9 / (1.0 + 19.0 / 100.0)
+    assert asking.asked.wanted == Wanted(
+        order="time", deadline_s=72 * 3600.0, budget_usd=budget_usd
+    )
     assert asking.asked.options == ("a", "b")
     assert asking.asked.assumed.pue == 1.1
     assert asking.display.as_of == date(2026, 11, 1)
@@ -68,6 +72,29 @@ def test_another_currency_needs_its_rate_and_the_day_of_it() -> None:
     assert "no date" in str(dateless[0])
     _, wrong = compare_parameters({"currency": ["EURO"], "rate": ["0.9"]})
     assert wrong
+
+
+def test_a_rate_of_a_day_that_has_not_come_is_refused() -> None:
+    begins = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+    given = {"currency": ["EUR"], "rate": ["0.9"], "rate_as_of": ["2026-11-24"]}
+    asking, (problem,) = compare_parameters(given, begins=begins)
+    assert str(problem) == (
+        "rate_as_of: 2026-11-24 is after today, 2026-11-22. Give the day on which the rate was "
+        "read."
+    )
+    assert asking.display.currency == "USD"
+    tomorrow, problems = compare_parameters(given | {"rate_as_of": ["2026-11-23"]}, begins=begins)
+    assert problems == ()  # it may be tomorrow where the rate was read
+    assert tomorrow.display.currency == "EUR"
+
+
+def test_a_tariff_that_is_typed_is_known_as_typed_be_it_the_usual_one() -> None:
+    plain, _ = compare_parameters({"country": ["DE"]})
+    typed, _ = compare_parameters({"country": ["DE"], TARIFF: ["0.15"]})
+    assert plain.asked.assumed == typed.asked.assumed == Assumptions()
+    assert not plain.asked.tariff_typed
+    assert typed.asked.tariff_typed
+    assert parse_qs(typed.query) == {"country": ["DE"], TARIFF: ["0.15"]}
 
 
 def test_a_workload_nobody_measured_is_described() -> None:

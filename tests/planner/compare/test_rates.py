@@ -7,12 +7,24 @@ from dataclasses import replace
 
 import pytest
 
-from planner.compare.efficiency import NODE_LOSS, efficiency, per_accelerator
+from planner.compare.efficiency import (
+    NODE_LOSS,
+    NODE_SD,
+    NODES_SD,
+    SPREAD_DOF,
+    efficiency,
+    per_accelerator,
+    scaling_from,
+)
+from planner.compare.job import job_measured
+from planner.compare.nearest import nearest_measured
 from planner.compare.rates import MFU, MFU_SD, from_operations, rate_on
 from planner.compare.records import Hardware, Job
 from planner.compare.sheets import effective_precision, library_of, peak_of, sheet_of
-from planner.estimate import Estimate, Refusal
-from tests.planner.compare.made import CATALOG, HUGE, PLAIN, RUN, TWICE, job, row
+from planner.estimate import Estimate, Refusal, t_quantile
+from planner.how_long import options_of
+from planner.transfer import Library
+from tests.planner.compare.made import CATALOG, HUGE, PLAIN, RUN, TWICE, job, other, row
 
 DESCRIBED = Job(
     workload="Net", precision="float32", samples_per_epoch=1e6, train_flops_per_sample=1e10
@@ -143,3 +155,84 @@ def test_a_module_of_two_devices_loses_what_two_cards_lose() -> None:
 def test_a_sheet_without_bandwidth_is_no_sheet() -> None:
     assert sheet_of(replace(PLAIN, memory_bandwidth_bytes_per_s=None)) is None
     assert library_of(CATALOG, []) is None
+
+
+# -- from several that were measured -------------------------------------------------------------
+
+
+def _on(count: int, nodes: int = 1) -> Hardware:
+    return Hardware(label=f"{count} x Plain", accelerator=PLAIN, count=count, nodes=nodes)
+
+
+def _measured(*told: tuple[int, float]) -> tuple[Job, Library | None]:
+    """So many of the plain card together did so many samples/s, each on a system of its own."""
+    runs = [
+        other(f"Plain x{n}", name, samples_per_s=speed)
+        for (n, speed), name in zip(told, "bcd", strict=False)
+    ]
+    rows = [row(r, accelerator_model_name="Plain", accelerators_per_node=n)
+            for r, (n, _) in zip(runs, told, strict=True)]  # fmt: skip
+    return job_measured("Net · Data", rows, options_of(runs), CATALOG), library_of(CATALOG, rows)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 8])
+def test_another_count_is_what_was_measured_over_both_efficiencies(count: int) -> None:
+    of, library = _measured((4, 320.0))
+    factor = count * float(efficiency(count, 1).value) / (4 * float(efficiency(4, 1).value))
+    assert _value(rate_on(of, _on(count), library).samples_per_s) == pytest.approx(320.0 * factor)
+
+
+def test_its_doubt_is_that_of_the_doublings_between_them() -> None:
+    of, library = _measured((4, 320.0))
+    half = float(t_quantile(0.9, SPREAD_DOF)) * NODE_SD
+    for count, octaves in ((1, 2.0), (2, 1.0), (8, 1.0)):
+        told = rate_on(of, _on(count), library).scaling
+        assert told is not None
+        assert told.fewer is (count < 4)
+        width = math.log(float(told.factor.high) / float(told.factor.low))
+        assert width == pytest.approx(2.0 * octaves * half)
+    assert rate_on(of, _on(4), library).scaling is None
+
+
+def test_the_nearest_of_several_measured_numbers_counts() -> None:
+    of, library = _measured((1, 100.0), (4, 250.0))  # four scale far worse than the rule
+    told = rate_on(of, _on(8), library)
+    step = 2.0 * math.exp(-NODE_LOSS)
+    assert _value(told.samples_per_s) == pytest.approx(250.0 * step)
+    found = nearest_measured(of, _on(8))
+    assert found is not None
+    assert found[0].count == 4
+    assert nearest_measured(of, _on(1)) is not None
+    assert nearest_measured(of, Hardware(label="1 x Twice", accelerator=TWICE)) is None
+
+
+def test_where_four_were_measured_one_says_so_and_asks_for_its_run() -> None:
+    of, library = _measured((4, 320.0))
+    told = rate_on(of, _on(1), library)
+    assert isinstance(told.samples_per_s, Estimate)
+    assert told.samples_per_s.basis == "similar workload"
+    assert told.samples_per_s.reasons[-1].startswith(
+        "One accelerator was not measured, 4 were: in public runs each does 122 %"
+    )
+    assert told.measure_next == "Measure Net · Data on 1 x Plain."
+
+
+def test_from_one_node_to_several_the_link_between_them_is_in_doubt() -> None:
+    of, library = _measured((8, 640.0))
+    two, one = (rate_on(of, _on(16, nodes), library).scaling for nodes in (2, 1))
+    assert two is not None
+    assert one is not None
+    half = float(t_quantile(0.9, SPREAD_DOF)) * NODES_SD
+    assert math.log(float(two.factor.high) / float(two.factor.value)) == pytest.approx(half)
+    assert two.across_nodes
+    assert not two.fewer
+    back = scaling_from(_on(8), _on(16, 2))
+    assert back.fewer
+    assert back.across_nodes
+
+
+def test_a_module_that_was_measured_has_no_doubt_of_the_two_devices_in_it() -> None:
+    module = replace(PLAIN, devices=2)
+    there = Hardware(label="1 x Plain", accelerator=module)
+    told = scaling_from(there, there)
+    assert told.factor.low == told.factor.value == told.factor.high == 1.0

@@ -100,7 +100,7 @@ def test_the_same_hardware_takes_the_same_time_so_price_alone_decides() -> None:
     told = _ask(only=(RENT, OWN))
     first, second = told.answered
     assert first.candidate.id == OWN
-    assert better(first, second, "cost") == 1.0
+    assert better(first, second, Wanted()) == 1.0
     assert not first.tied
 
 

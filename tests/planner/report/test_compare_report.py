@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from html.parser import HTMLParser
 
 import pytest
@@ -142,8 +142,25 @@ def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
     asked = Asked(epochs=10, wanted=Wanted(budget_usd=500.0))
     display = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
     text = _Read(_page(_told(asked), display=display)).text
-    assert "for at most 300 EUR, cheapest?" in text
+    assert "for at most 300 EUR with tax, cheapest?" in text
     assert "500 USD" not in text
+
+
+def test_a_deadline_that_was_asked_for_as_a_date_is_told_as_that_date_and_in_hours() -> None:
+    by = datetime(2026, 11, 27, 9, 0, tzinfo=timezone(timedelta(hours=9)))
+    begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
+    asked = Asked(epochs=10, wanted=Wanted(deadline_s=(by - begins).total_seconds()))
+    text = _seen(_Read(_page(_told(asked), begins=begins, by=by)).text)
+    assert "by Fri 27 Nov 2026, 09:00 UTC+09:00 (63 h), cheapest?" in text
+    assert "Finish by Fri 27 Nov 2026, 09:00 UTC+09:00: " in text
+    assert "Ends: if work begins 24 Nov 2026, 09:00 UTC." in text
+
+
+def test_what_was_typed_is_told_as_set_be_it_the_usual_number() -> None:
+    asked = Asked(epochs=10, country="XX", tariff_typed=True)
+    text = _seen(_Read(_page(_told(asked))).text)
+    assert "set for this question" in text
+    assert "is the one that was typed, 0.15 USD/kWh, not that of Nowhere" in text
 
 
 def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
@@ -276,4 +293,4 @@ def test_a_name_without_end_or_blanks_is_cut_and_does_not_widen_a_table() -> Non
     facts = replace(FACTS, job=replace(job(), workload="x" * 100_000))
     page = _page(_told(facts=facts), company="y" * 100_000)
     assert len(page) < 200_000
-    assert ".name{overflow-wrap:anywhere}" in page
+    assert ".name{overflow-wrap:anywhere;" in page

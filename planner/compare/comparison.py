@@ -1,0 +1,119 @@
+"""Why this file exists: a question about hardware and its answer, as records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.compare.assumptions import Assumptions
+from planner.compare.electricity import Electricity
+from planner.compare.records import Candidate, Goal, Job, Order, Timed
+from planner.compare.times import Known
+from planner.estimate import Estimate, Floats, Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What an answer has to keep to, and what it is ranked by.
+
+    `deadline_s` counts from the start of the work [s], `budget_usd` is for one run [USD].
+    """
+
+    order: Order = "cost"
+    deadline_s: float | None = None
+    budget_usd: float | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a deadline or a budget to keep."""
+        return self.deadline_s is not None or self.budget_usd is not None
+
+
+CHEAPEST: Final = Wanted()
+USUAL: Final = Assumptions()
+NOTHING: Final = Known()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """Draws of one candidate: work on the hardware [s], from start to end [s], cost of a run [USD].
+
+    Shape (DRAWS,) each; `cost` is None where nobody knows it. `machines` are bought or used,
+    `other_hours_per_month` is the other work of those that are bought [h].
+    `parts` are the doubts of the work by name, see `planner.compare.drawn_times`.
+    """
+
+    work_s: Floats
+    wall_s: Floats
+    cost: Floats | None
+    machines: int = 1
+    other_hours_per_month: float = 0.0
+    parts: Mapping[str, Floats] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What one candidate would take; `time` or `cost` is a refusal where it is not known.
+
+    `time` [s] is from the first rented second to the last; `cost` and `cost_per_month` in USD;
+    `rank` is shared by those whose order is not decided. Probabilities are shares [0..1], None
+    where the question does not arise. `in_time` is for deadline and budget together; `cheapest`
+    and `fastest` are among those that keep to them: the rest of 1 is that none does.
+    """
+
+    candidate: Candidate
+    timed: Timed
+    time: Estimate | Refusal
+    cost: Estimate | Refusal
+    cost_per_month: Estimate | None = None
+    energy_kwh: Estimate | None = None
+    co2_kg: Estimate | None = None
+    cheapest: float | None = None
+    fastest: float | None = None
+    in_time: float | None = None
+    rank: int | None = None
+    tied: bool = False
+    on_frontier: bool = False
+    machines: int = 1
+    drawn: Drawn | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked: which job, how much of it, what is known and assumed, what is wanted.
+
+    `electricity` is the country's where one is chosen; `notes` are further sentences on what was
+    assumed or left out.
+    """
+
+    job: Job
+    goal: Goal
+    known: Known = NOTHING
+    assumed: Assumptions = USUAL
+    wanted: Wanted = CHEAPEST
+    electricity: Electricity | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All candidates, the best first, those without an answer last."""
+
+    question: Question
+    rows: tuple[Row, ...]
+
+    @property
+    def answered(self) -> tuple[Row, ...]:
+        """Rows that have a rank."""
+        return tuple(r for r in self.rows if r.rank is not None)
+
+    @property
+    def leader(self) -> Row | None:
+        """The first in rank, whether decided or not."""
+        return next(iter(self.answered), None)
+
+
+def by_id(rows: Sequence[Row]) -> Mapping[str, Row]:
+    """Rows by their candidate's id."""
+    return {r.candidate.id: r for r in rows}

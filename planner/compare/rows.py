@@ -1,0 +1,142 @@
+"""Why this file exists: what one candidate would take and cost, drawn, without looking at others.
+
+rent   wall time = start-up + work + interruptions; billed by the hour
+buy    a month of the machine's price, capital and upkeep, shared by the runs of a month, and
+       electricity; so many machines as the runs of a month keep busy
+own    electricity
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from planner.compare.assumptions import Assumptions
+from planner.compare.comparison import Drawn, Question, Row
+from planner.compare.drawn_times import parts_of, work_draws
+from planner.compare.priced import machine_of
+from planner.compare.records import Candidate, Job, Timed
+from planner.compare.times import timed
+from planner.cost import (
+    HOURS_PER_MONTH,
+    co2_kg,
+    draw_record,
+    energy_kwh,
+    energy_only_per_run,
+    own_per_run,
+    quantiles,
+    rent_per_run,
+    utilisation_of,
+    wall_s,
+)
+from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
+
+
+def row_of(question: Question, candidate: Candidate) -> Row:
+    """What a candidate takes and costs; a refusal where it is not known or never ends."""
+    found, assumed = timed(question.job, question.goal, candidate, question.known), question.assumed
+    if isinstance(found.total, Refusal):
+        return Row(candidate=candidate, timed=found, time=found.total, cost=found.total)
+    if not math.isfinite(float(found.total.high)):
+        refused = Refusal(
+            reason="Nothing says how long it takes at most.", measure_next=found.measure_next
+        )
+        return Row(candidate=candidate, timed=found, time=refused, cost=refused)
+    drawn = _drawn(question.job, candidate, found, found.total, assumed)
+    basis, reasons = found.total.basis, found.total.reasons
+    time = quantiles(drawn.wall_s, level=LEVEL, basis=basis, reasons=reasons)
+    if not math.isfinite(float(time.value)):
+        refused = Refusal(
+            reason="At so many interruptions an hour a run never ends.",
+            measure_next="Save checkpoints more often, or rent what is not interrupted.",
+        )
+        return Row(candidate=candidate, timed=found, time=refused, cost=refused)
+    machine = draw_record(machine_of(candidate.hardware, 0.0, assumed), candidate.id)
+    powered = candidate.hardware.power_watts is not None
+    carbon = powered and assumed.kg_co2_per_kwh is not None
+    cost = _cost(candidate, drawn, basis)
+    return Row(
+        candidate=candidate,
+        timed=found,
+        time=time,
+        cost=cost,
+        cost_per_month=_monthly(cost, assumed),
+        energy_kwh=quantiles(energy_kwh(machine, drawn.wall_s), basis=basis) if powered else None,
+        co2_kg=quantiles(co2_kg(machine, drawn.wall_s), basis=basis) if carbon else None,
+        machines=drawn.machines,
+        drawn=drawn,
+    )
+
+
+def cost_draws(
+    candidate: Candidate, work_s: Floats, assumed: Assumptions, machines: int = 1
+) -> Floats | None:
+    """Draws of the cost of a run [USD]; None where it is not known.
+
+    Args:
+        candidate: with ranges for what is uncertain, or arrays of draws in their place.
+        work_s: draws of the time on its hardware [s].
+        assumed: how often such a run is wanted.
+        machines: that share the work.
+    """
+    if candidate.rental is not None:
+        drawn = draw_record(candidate.rental, candidate.id)
+        return rent_per_run(drawn, work_s, assumed.runs_per_month)
+    if candidate.owned is None or (candidate.way == "own" and not candidate.hardware.power_watts):
+        return None
+    owned = draw_record(candidate.owned, candidate.id)
+    if candidate.way == "own":
+        return energy_only_per_run(owned, work_s)
+    share = np.clip(busy_share(work_s, assumed) / machines, 0.0, 1.0)
+    return own_per_run(owned, work_s, share)
+
+
+def busy_share(work_s: Floats, assumed: Assumptions) -> Floats:
+    """Machines kept busy by the runs of a month and the other work [1]; above 1 it takes more."""
+    other = assumed.other_hours_per_month / HOURS_PER_MONTH
+    return np.asarray(utilisation_of(work_s, assumed.runs_per_month) + other)
+
+
+def _drawn(
+    job: Job, candidate: Candidate, found: Timed, total: Estimate, assumed: Assumptions
+) -> Drawn:
+    """The same hardware takes the same time, whoever pays."""
+    parts = parts_of(job, candidate, found, total)
+    work = work_draws(total, parts)
+    if candidate.rental is not None:
+        wall = wall_s(draw_record(candidate.rental, candidate.id), work)
+        cost = cost_draws(candidate, work, assumed)
+        return Drawn(work_s=work, wall_s=wall, cost=cost, parts=parts)
+    busy = float(np.median(busy_share(work, assumed)))
+    machines = max(math.ceil(busy - 1e-9), 1) if candidate.way == "buy" else 1
+    cost = cost_draws(candidate, work, assumed, machines)
+    return Drawn(
+        work_s=work,
+        wall_s=work,
+        cost=cost,
+        machines=machines,
+        other_hours_per_month=assumed.other_hours_per_month,
+        parts=parts,
+    )
+
+
+def _cost(candidate: Candidate, drawn: Drawn, basis: Basis) -> Estimate | Refusal:
+    if drawn.cost is None:
+        return Refusal(
+            reason=f"The power of {candidate.hardware.label} is not known, so neither is the "
+            "electricity it takes.",
+            measure_next="Measure its power at the plug, or add its data sheet.",
+        )
+    return quantiles(drawn.cost, basis=basis)
+
+
+def _monthly(cost: Estimate | Refusal, assumed: Assumptions) -> Estimate | None:
+    """So many runs of a month."""
+    if isinstance(cost, Refusal):
+        return None
+    value, low, high = (
+        float(x) * assumed.runs_per_month for x in (cost.value, cost.low, cost.high)
+    )
+    return replace(cost, value=value, low=low, high=high)

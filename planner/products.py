@@ -1,0 +1,96 @@
+"""Two estimates that were measured apart, multiplied.
+
+Their errors are independent, so half-widths of their logarithms add in quadrature. At a border,
+where a logarithm has no width, the ends multiply.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from planner.answers import BASES, estimate_of
+from planner.estimate import Basis, Estimate, Floats, Refusal
+
+NAMES: Final = ("Step time", "Steps to target")
+"""Whose reason it is, where two curves have an answer together."""
+
+
+def product(
+    first: Estimate | Refusal, second: Estimate | Refusal, names: tuple[str, str] = NAMES
+) -> Estimate | Refusal:
+    """Product of two independent estimates: half-widths of the logarithms add in quadrature.
+
+    Args:
+        first: floats or arrays, at least 0; or a refusal.
+        second: the same in a shape that broadcasts against it.
+        names: whose reason is whose.
+
+    Returns:
+        The product with the weaker basis and both reasons; the first refusal where there is one.
+
+    Raises:
+        ValueError: the two have different levels.
+    """
+    if isinstance(first, Refusal):
+        return first
+    if isinstance(second, Refusal):
+        return second
+    level = one_level(first, second)
+    value = np.asarray(first.value) * np.asarray(second.value)
+    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
+    with np.errstate(over="ignore", invalid="ignore"):  # 0*inf is replaced below
+        low, high = value * np.exp(-np.hypot(down, below)), value * np.exp(np.hypot(up, above))
+    # A logarithm knows no 0: there the upper ends multiply.
+    high = np.where(value == 0.0, np.asarray(first.high) * np.asarray(second.high), high)
+    low = np.where(value == 0.0, 0.0, low)
+    basis = weakest(first.basis, second.basis)
+    return estimate_of((value, low, high), level, basis, named(first, second, names))
+
+
+def root_of_product(first: Estimate, second: Estimate) -> tuple[float, float, float]:
+    """sqrt(first*second) and its ends; NaN where one is 0 and the other infinite."""
+    value, low, high = (
+        float(np.sqrt(one)) * float(np.sqrt(other))
+        for one, other in (
+            (first.value, second.value),
+            (first.low, second.low),
+            (first.high, second.high),
+        )
+    )
+    if not 0.0 < value < np.inf:  # at a border logarithms have no width: the ends multiply
+        return value, low, high
+    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
+    q_low, q_high = 0.5 * np.hypot(down, below), 0.5 * np.hypot(up, above)
+    return value, value * float(np.exp(-q_low)), value * float(np.exp(q_high))
+
+
+def _log_half_widths(estimate: Estimate) -> tuple[Floats, Floats]:
+    """How far the logarithms of both ends lie from that of the value; infinite at a border."""
+    low, value, high = (np.asarray(v) for v in (estimate.low, estimate.value, estimate.high))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(np.log(value / low)), np.asarray(np.log(high / value))
+
+
+def one_level(first: Estimate, second: Estimate) -> float:
+    """The level that both have; published values have none, `ValueError` where they differ."""
+    if first.basis == "published":  # which has no interval
+        return second.level
+    if first.level != second.level:
+        raise ValueError(
+            f"The intervals have levels {first.level:g} and {second.level:g}. Fit both curves "
+            "with one level."
+        )
+    return first.level
+
+
+def weakest(*bases: Basis) -> Basis:
+    """How an answer made of several is known: as the weakest of them."""
+    return max(bases, key=BASES.index)
+
+
+def named(first: Estimate, second: Estimate, names: tuple[str, str]) -> tuple[str, ...]:
+    """The reasons of both, each with whose it is."""
+    pairs = zip(names, (first, second), strict=True)
+    return tuple(f"{name}: {told}" for name, one in pairs for told in one.reasons)

@@ -1,0 +1,87 @@
+"""What a scaling curve says in words: what to read beside an answer, and why there is none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from planner.answers import TWICE, Limited, answered_range
+from planner.estimate import Refusal
+from planner.scaling_terms import LINKS, WHERE, Places
+
+if TYPE_CHECKING:
+    from planner.scaling_curve import ScalingCurve
+
+TANGLED: Final = Refusal(
+    reason="These runs do not determine it: batch, devices and launch mode changed together.",
+    measure_next="Measure a second batch per device at a device count that was measured.",
+)
+NO_SHARES: Final = Refusal(
+    reason="These runs cannot tell what the link costs from the overhead of a step.",
+    measure_next="Measure a single device.",
+)
+
+
+def reasons_at(curve: ScalingCurve, at: Places) -> list[str]:
+    """What to read beside these answers; the farthest one speaks for all."""
+    told = [reason for link in (1, 2) for reason in _link_reasons(curve, link, at)]
+    smallest, largest = curve.runs.batch.min(), curve.runs.batch.max()
+    if (at.batch > largest).any():
+        told.append(f"Beyond what was measured: the largest batch per device was {largest:g}.")
+    if (at.batch < smallest).any():
+        told.append(f"Below what was measured: the smallest batch per device was {smallest:g}.")
+    return told
+
+
+def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
+    counts, place = at.devices[at.link == link], WHERE[link]
+    fewest, most = curve.fewest_devices[link], curve.most_devices[link]
+    if not counts.size:
+        return []
+    told = []
+    if counts.max() > TWICE * most:
+        told.append(
+            f"A guess: {counts.max():g} devices {place} are more than twice the {most:g} measured. "
+            "On one public cluster in four every form known to us was 22 % off or more there; "
+            "one run at that count is worth more than any form."
+        )
+    elif counts.max() > most:
+        told.append(f"Beyond what was measured: at most {most:g} devices {place}.")
+    if counts.min() < fewest:
+        told.append(f"Below what was measured: at least {fewest:g} devices {place}.")
+    if fewest == most and (counts != most).any():
+        told.append(
+            f"Only {most:g} devices were measured {place}: how far that cost grows with their "
+            "number is assumed."
+        )
+    return told
+
+
+def refuse_launch(modes: tuple[str, ...], launch: str | None) -> Refusal:
+    """Why nothing is told of a launch mode, or of none, where these were measured."""
+    told = "No launch mode was named" if launch is None else f"Launch {launch} was not measured"
+    named = ", ".join(mode or "(without a name)" for mode in modes)
+    return Refusal(
+        reason=f"{told}; each has its own cost per step. Measured: {named}.",
+        measure_next=f"Choose one of these, or measure one run with {launch or 'another'}.",
+    )
+
+
+def refuse_link(link: int) -> Refusal:
+    """Why nothing is told of a link class that no run crossed, by its number."""
+    return Refusal(
+        reason=f"Nothing was measured on {LINKS[link]}, and no other link tells what that costs.",
+        measure_next=(
+            "Measure a single device.",
+            "Measure two devices of one node.",
+            "Measure two nodes, with one device each and with as many as they have.",
+        )[link],
+    )
+
+
+def refuse_batch(curve: Limited, batch: float) -> Refusal:
+    """Why a curve does not answer about `batch` [samples per device]."""
+    return Refusal(
+        reason=f"Batch {batch:g} per device is outside {answered_range(curve)}, where this curve "
+        f"answers: {curve.limit}",
+        measure_next=f"Measure batch {batch:g} per device, or the nearest one that fits.",
+    )

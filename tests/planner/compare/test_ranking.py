@@ -1,0 +1,206 @@
+"""With a deadline or a budget: rank, tie and probabilities tell one story."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.compare.ranking import better, ranked, standing
+from planner.compare.reckon import DECIDED, LIKELY_IN_TIME, Comparison, Drawn, Row, Wanted, by_id
+from planner.compare.sentences import sentence
+from planner.compare.undecided import undecided
+from planner.cost import DRAWS, quantiles
+from planner.estimate import Floats
+from tests.planner.compare.answers import compared
+
+HALVES = np.arange(DRAWS) % 2 == 0
+DEADLINES = st.one_of(st.none(), st.floats(10.0, 1e5))
+BUDGETS = st.one_of(st.none(), st.floats(0.1, 500.0))
+WANTED = st.builds(
+    Wanted, order=st.sampled_from(["cost", "time"]), deadline_s=DEADLINES, budget_usd=BUDGETS
+)
+
+
+@cache
+def _plain() -> Comparison:
+    return compared()
+
+
+def _row(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
+    """A made option that takes and costs this much in each draw."""
+    times, costs = (np.broadcast_to(x, DRAWS).astype(np.float64) for x in (time_s, cost))
+    first = _plain().rows[0]
+    drawn = Drawn(work_s=times, wall_s=times, cost=costs)
+    one = replace(first.candidate, id=name, label=f"Rent {name}")
+    return replace(
+        first, candidate=one, drawn=drawn, time=quantiles(times), cost=quantiles(costs), rank=None
+    )
+
+
+def _told(rows: Sequence[Row], wanted: Wanted) -> Comparison:
+    question = replace(_plain().question, wanted=wanted)
+    return Comparison(question=question, rows=ranked(rows, wanted))
+
+
+def _ranks(rows: Sequence[Row], wanted: Wanted) -> dict[str, int | None]:
+    return {r.candidate.id: r.rank for r in ranked(rows, wanted)}
+
+
+LATE_HALF = _row("late half", np.where(HALVES, 5.0, 15.0), 1.0)
+SURE = _row("sure", 5.0, 2.0)
+NEVER = _row("never", 50.0, 0.1)
+SHORT = Wanted(deadline_s=10.0)
+
+
+def test_a_draw_that_misses_the_deadline_counts_as_infinitely_costly() -> None:
+    assert better(LATE_HALF, SURE, Wanted()) == 1.0
+    assert better(LATE_HALF, SURE, SHORT) == pytest.approx(0.5)
+    assert better(SURE, NEVER, SHORT) == 1.0
+    assert better(SURE, NEVER, Wanted()) == 0.0
+
+
+def test_what_is_cheaper_but_late_half_of_the_time_is_tied_with_what_is_sure() -> None:
+    told = _ranks([LATE_HALF, SURE, NEVER], SHORT)
+    assert told["late half"] == told["sure"] == 1
+    assert told["never"] == 3
+    assert _ranks([LATE_HALF, SURE, NEVER], Wanted()) == {"never": 1, "late half": 2, "sure": 3}
+
+
+def test_of_two_offers_of_one_machine_the_cheaper_one_is_better_whatever_the_deadline() -> None:
+    times = np.where(np.arange(DRAWS) % 5 < 3, 5.0, 15.0)  # in time in three fifths of the draws
+    cheap, dear = _row("cheap", times, times), _row("dear", times, 1.01 * times)
+    assert better(cheap, dear, SHORT) == 1.0
+    assert _ranks([dear, cheap], SHORT) == {"cheap": 1, "dear": 2}
+
+
+def test_where_none_keeps_the_limits_the_plain_order_holds_and_nothing_is_tied_for_it() -> None:
+    soon = Wanted(deadline_s=1.0)
+    assert better(NEVER, SURE, soon) == better(NEVER, SURE, Wanted()) == 1.0
+    assert _ranks([LATE_HALF, SURE, NEVER], soon) == _ranks([LATE_HALF, SURE, NEVER], Wanted())
+
+
+def test_of_two_the_probabilities_to_be_cheapest_stand_as_better_does() -> None:
+    rows = by_id(ranked([LATE_HALF, SURE], SHORT))
+    shares = [rows[n].cheapest or 0.0 for n in ("late half", "sure")]
+    assert better(LATE_HALF, SURE, SHORT) == pytest.approx(shares[0] / sum(shares))
+
+
+def test_of_unknown_cost_an_option_stands_between_those_in_the_budget_and_those_above() -> None:
+    unknown = replace(NEVER, drawn=Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None))
+    wanted = Wanted(order="time", budget_usd=1.5)
+    rows = [SURE, unknown, LATE_HALF]
+    assert [standing(r, wanted) for r in rows] == ["misses", "not known", "keeps"]
+    assert list(_ranks(rows, wanted)) == ["late half", "never", "sure"]
+    assert better(unknown, LATE_HALF, wanted) == 0.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(WANTED, st.randoms(use_true_random=False))
+def test_what_is_better_and_worse_share_all_probability_in_any_order(
+    wanted: Wanted, random: object
+) -> None:
+    rows = list(_plain().rows)
+    random.shuffle(rows)  # type: ignore[attr-defined]
+    found = ranked(rows, wanted)
+    assert _told_of(found) == _told_of(ranked(_plain().rows, wanted))
+    for a, b in pairwise(found):
+        assert better(a, b, wanted) + better(b, a, wanted) == pytest.approx(1.0)
+
+
+def _told_of(rows: Sequence[Row]) -> list[tuple[object, ...]]:
+    """What is told of each, in order; arrays of draws cannot be compared as a whole."""
+    return [(r.candidate.id, r.rank, r.tied, r.in_time, r.cheapest, r.fastest) for r in rows]
+
+
+@settings(max_examples=30, deadline=None)
+@given(WANTED)
+def test_what_surely_misses_is_never_better_than_what_surely_keeps(wanted: Wanted) -> None:
+    rows = ranked(_plain().rows, wanted)
+    keeps = [r for r in rows if r.in_time == 1.0]
+    misses = [r for r in rows if r.in_time == 0.0]
+    for a in misses:
+        for b in keeps:
+            assert better(a, b, wanted) == 0.0
+            assert (a.rank or 0) > (b.rank or 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(WANTED)
+def test_those_that_keep_the_limits_come_first_and_ranks_never_fall(wanted: Wanted) -> None:
+    rows = [r for r in ranked(_plain().rows, wanted) if r.rank is not None]
+    ranks = [r.rank or 0 for r in rows]
+    assert ranks == sorted(ranks)
+    kept = [r.in_time is None or r.in_time >= LIKELY_IN_TIME for r in rows]
+    assert kept == sorted(kept, reverse=True)
+    for a, b in pairwise(rows):
+        if a.rank == b.rank:
+            first = next(r for r in rows if r.rank == a.rank)
+            assert better(first, b, wanted) < DECIDED
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.floats(100.0, 1e5), st.floats(100.0, 1e5), BUDGETS)
+def test_a_tighter_deadline_never_raises_the_chance_to_keep_it(
+    a: float, b: float, budget: float | None
+) -> None:
+    tight, loose = (
+        by_id(ranked(_plain().rows, Wanted(deadline_s=d, budget_usd=budget)))
+        for d in sorted((a, b))
+    )
+    for name, row in tight.items():
+        assert (row.in_time or 0.0) <= (loose[name].in_time or 0.0)
+
+
+@pytest.mark.parametrize("order", ["cost", "time"])
+def test_limits_that_everybody_keeps_change_no_rank(order: str) -> None:
+    plain = Wanted(order=order)  # type: ignore[arg-type]
+    wide = replace(plain, deadline_s=1e12, budget_usd=1e12)
+    found = ranked(_plain().rows, wide)
+    assert {r.in_time for r in found} == {1.0}
+    nothing_asked = [replace(r, in_time=None) for r in found]
+    assert _told_of(nothing_asked) == _told_of(ranked(_plain().rows, plain))
+
+
+# -- in words ------------------------------------------------------------------------------------
+
+DEAR = _row("dear", np.where(np.arange(DRAWS) % 4 == 0, 15.0, 5.0), 3.0)
+
+
+def test_the_sentence_says_that_cheaper_means_cheaper_in_time() -> None:
+    assert sentence(_told([SURE, DEAR], SHORT)).endswith(
+        ", surely a cheaper way to finish in time than renting dear; surely in time."
+    )
+    both = replace(SHORT, order="time", budget_usd=100.0)
+    assert sentence(_told([SURE, DEAR], both)).endswith(
+        ", as good as tied with renting sure as the faster way to finish in time and within the "
+        "budget; in time and within the budget with 75 % probability."
+    )
+
+
+def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_comparison() -> None:
+    wide = Wanted(deadline_s=1e6)
+    assert sentence(_told([SURE, DEAR], wide)).endswith(
+        ", surely cheaper than renting dear; surely in time."
+    )
+    late = Wanted(deadline_s=1.0)
+    assert sentence(_told([SURE, DEAR], late)).endswith(
+        ", surely cheaper than renting dear; hardly ever in time."
+    )
+
+
+def test_what_cannot_be_told_apart_says_for_what() -> None:
+    told = _told([LATE_HALF, SURE], SHORT)
+    assert undecided(told)[0] == (
+        "Rent late half and Rent sure cannot be told apart yet: either may be the cheaper way to "
+        "finish in time."
+    )
+    assert " as the cheaper way to finish in time; in time with 50 % probability." in sentence(told)
+    three = _told([LATE_HALF, SURE, _row("third", np.where(HALVES, 15.0, 5.0), 1.5)], SHORT)
+    assert undecided(three)[0].endswith(": any may be the cheapest way to finish in time.")
