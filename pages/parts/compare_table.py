@@ -17,6 +17,7 @@ from pages.parts.links import Link, as_text
 from planner.compare.against import times_better
 from planner.compare.reckon import Comparison, Row
 from planner.compare.records import Order
+from planner.compare.sentences import kept_to
 from planner.compare.tables import option_rows, source_rows
 from planner.cost import shown
 from planner.estimate import Estimate, Refusal
@@ -187,9 +188,10 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
     money, what = told.display.currency, {"run": "a run", "month": "a month", "epoch": "an epoch"}
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     wanted = comparison.question.wanted
-    limits = wanted.deadline_s is not None or wanted.budget_usd is not None
+    limits = kept_to(wanted)
+    odds, among = "How likely it is", f" of those that finish {limits}" if limits else ""
     by_time = wanted.order == "time"
-    optional = {"month": view == "run", "finishes": view == "run", "in_time": limits}
+    optional = {"month": view == "run", "finishes": view == "run", "in_time": bool(limits)}
     order = [
         "rank", "short", "cost", "time", "cost_range", "finishes", "in_time", "basis", "price",
         *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "cheaper", "faster",
@@ -218,9 +220,9 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "energy": number(f"kWh {what[view]}", format="localized", width=90),
             "cheaper": number("Times cheaper", format="%.2fx", width=100),
             "faster": number("Times faster", format="%.2fx", width=100),
-            "cheapest": _share("Cheapest"),
-            "fastest": _share("Fastest"),
-            "in_time": _share("Keeps to it"),
+            "cheapest": _share("Cheapest", f"{odds} the cheapest{among}"),
+            "fastest": _share("Fastest", f"{odds} the fastest{among}"),
+            "in_time": _share("Keeps to it", f"How likely the work is done {limits}"),
             "basis": text("Basis", width=82),
             "memory": number("Memory free", format="%.0f %%", width=90),
             "batch": number("Best batch", format="localized", width=80),
@@ -230,10 +232,10 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
     )
 
 
-def _share(title: str) -> Any:  # noqa: ANN401 - Streamlit's own type has no name
-    """A column of probabilities."""
+def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own type has no name
+    """A column of probabilities, told in words on hover."""
     return st.column_config.ProgressColumn(
-        title, min_value=0.0, max_value=100.0, format="%.0f %%", width=100
+        title, min_value=0.0, max_value=100.0, format="%.0f %%", width=100, help=words
     )
 
 

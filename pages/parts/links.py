@@ -35,6 +35,10 @@ class Link:
         self.problems: list[str] = []
         self._defaults: dict[str, Any] = {}
         self._carried: Parameters = {}
+        memory = _memory(page)
+        self._cut_short = bool(memory.get("drawing"))
+        memory["drawing"] = True
+        self._told_again: set[str] = set()
         self._given = self._read()
 
     @property
@@ -194,6 +198,9 @@ class Link:
         memory["written"] = now
         st.session_state[_LAST] = self.page
         memory["values"] = {n: st.session_state.get(self.key(n)) for n in self._defaults}
+        memory["drawing"] = False
+        memory.pop("adopted", None)
+        memory.pop("reset", None)
         if {k: st.query_params.get_all(k) for k in st.query_params} != now:
             st.query_params.from_dict(now)
 
@@ -234,10 +241,10 @@ class Link:
         memory = _memory(self.page)
         given = {k: st.query_params.get_all(k)[:_MOST] for k in st.query_params}
         written, values = memory.get("written"), memory.get("values", {})
-        adopted: Parameters | None = memory.pop("adopted", None)
+        adopted: Parameters | None = memory.get("adopted")
         if adopted is not None:
             return adopted
-        if memory.pop("reset", False):
+        if memory.get("reset", False):
             return {}
         if not given and st.session_state.get(_LAST) != self.page:
             return written or {}
@@ -268,6 +275,11 @@ class Link:
         key = self.key(name)
         if key not in st.session_state:
             st.session_state[key] = asked[0] if asked else default
+        elif self._cut_short and name not in self._told_again:
+            # A click ended the last run early. Where the browser was not yet told this value, the
+            # widget would come without it and show its least number or its first option.
+            self._told_again.add(name)
+            st.session_state[key] = st.session_state[key]
 
     def _problem(self, name: str, text: str, wanted: str | None) -> None:
         if self.key(name) in st.session_state:

@@ -152,7 +152,7 @@ def _print_compare(told: Comparison, found: CompareAnswer) -> None:
             "Basis"]  # fmt: skip
     print_table(head, [_line(r, display) for r in told.rows], ["Time", "Cheapest"])
     refused = [r for r in told.rows if isinstance(r.time, Refusal)]
-    print_answer([f"{r.candidate.label}: {_why(r)}" for r in refused])
+    print_answer([*(f"{r.candidate.label}: {_why(r)}" for r in refused), *told.question.notes])
 
 
 def _line(row: Row, display: Display) -> list[str]:

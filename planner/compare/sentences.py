@@ -95,7 +95,7 @@ def limits_of(wanted: Wanted, rows: Sequence[Row]) -> str:
     of these surely do.
     """
     surely = all((r.in_time or 0.0) > ALMOST_SURE for r in rows)
-    return "" if surely or standing(rows[0], wanted) != "keeps" else _kept(wanted)
+    return "" if surely or standing(rows[0], wanted) != "keeps" else kept_to(wanted)
 
 
 def _against(told: Comparison, leader: Row) -> str:
@@ -120,7 +120,7 @@ def _how(chance: float, wanted: Wanted, limits: str, other: str) -> str:
 
 def _in_time(told: Comparison, leader: Row) -> str:
     """'; in time with 92 % probability', '; surely in time'; "" where nothing is to be kept."""
-    kept = _kept(told.question.wanted)
+    kept = kept_to(told.question.wanted)
     if leader.in_time is None:
         return ""
     if leader.in_time > ALMOST_SURE:
@@ -130,7 +130,7 @@ def _in_time(told: Comparison, leader: Row) -> str:
     return f"; {kept} with {leader.in_time:.0%} probability".replace("%", " %")
 
 
-def _kept(wanted: Wanted) -> str:
+def kept_to(wanted: Wanted) -> str:
     """'in time', 'within the budget', 'in time and within the budget'; "" where none is asked."""
     limits = []
     if wanted.deadline_s is not None:

@@ -126,7 +126,7 @@ def answers(
     """
     bought: RentOrBuy | None = rent_or_buy(told, display)
     texts = [sentence(told, display), keeping_sentence(told, _until(told, begins, by), display),
-             buying(bought) if bought else "", *undecided(told), *told.question.notes]  # fmt: skip
+             buying(bought) if bought else "", *undecided(told)]  # fmt: skip
     return [t for t in (*texts, f"{display.note[:1].upper()}{display.note[1:]}.") if t]
 
 

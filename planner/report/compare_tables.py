@@ -11,6 +11,7 @@ from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.electricity import Electricity
 from planner.compare.parameters import TARIFF
 from planner.compare.reckon import Comparison, Row
+from planner.compare.sentences import kept_to
 from planner.compare.tables import source_rows
 from planner.cost import Display, money
 from planner.durations import hms
@@ -43,10 +44,12 @@ def ranked(told: Comparison, display: Display, begins: datetime | None = None) -
             "Fastest", *(["Kept to"] if timely else []), "Basis"]  # fmt: skip
     rows = [_ranked(n, r, display, begins, timely=timely) for n, r in enumerate(told.rows, 1)]
     ends = f" Ends: if work begins {begins:%-d %b %Y, %H:%M} {begins.tzname()}." if begins else ""
+    limits = kept_to(told.question.wanted)
+    among = f", the first two among those that finish {limits}" if limits else ""
     caption = (
         "In brackets: 90 % intervals. Cheapest, Fastest"
         + (", Kept to (deadline and budget)" if timely else "")
-        + f": probabilities. Equal ranks are tied: their order is not decided.{ends}"
+        + f": probabilities{among}. Equal ranks are tied: their order is not decided.{ends}"
     )
     return section("The options, ranked", table(head, rows, caption))
 

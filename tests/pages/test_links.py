@@ -266,3 +266,44 @@ def test_a_page_is_as_it_was_left_when_one_comes_back_by_the_menu() -> None:
     sound(shown.switch_page("how_long.py").run())
     assert "500 epochs" in texts(shown)
     assert _address(shown) == {"epochs": ["500"], "scale": ["linear"]}
+
+
+# -- clicks that come too early ----------------------------------------------------------------
+
+
+def _interrupted() -> None:
+    import streamlit as st
+
+    from pages.parts.links import Link
+
+    link = Link("try")
+    link.number("number", 1, 100, 7)
+    st.number_input("Number", 1, 100, key=link.key("number"))
+    if st.session_state.pop("cut short", False):
+        st.stop()
+    link.number("later", 1, 100, 7)
+    st.number_input("Later", 1, 100, key=link.key("later"))
+    st.button("Adopt", on_click=lambda: link.adopt({"number": ["5"], "later": ["6"]}))
+    link.write()
+
+
+def _fields(page: AppTest) -> list[tuple[int, bool]]:
+    """What each field shows, and whether the browser is told to show it."""
+    return [(int(n.value or 0), bool(n.proto.set_value)) for n in page.number_input]
+
+
+def test_after_a_run_that_a_click_cut_short_every_field_is_told_again_once() -> None:
+    page = AppTest.from_function(_interrupted)
+    page.query_params["number"], page.query_params["later"] = "90", "80"
+    page.session_state["cut short"] = True
+    assert _fields(page.run()) == [(90, True)]
+    assert _fields(page.run()) == [(90, True), (80, True)]
+    assert _fields(page.run()) == [(90, False), (80, False)]
+
+
+def test_what_is_adopted_arrives_whole_though_a_click_cuts_its_first_run_short() -> None:
+    page = AppTest.from_function(_interrupted).run()
+    page.session_state["cut short"] = True
+    page.button[0].click().run()
+    assert [value for value, _ in _fields(page.run())] == [5, 6]
+    assert _address(page) == {"number": ["5"], "later": ["6"]}

@@ -138,6 +138,12 @@ def test_deadline_and_budget_are_asked_and_answered() -> None:
     assert "Kept to" not in _Read(_page()).text
 
 
+def test_probabilities_say_among_which_options_they_are_told() -> None:
+    limited = _told(Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0)))
+    assert "probabilities, the first two among those that finish in time." in _seen(_page(limited))
+    assert "Cheapest, Fastest: probabilities." in _seen(_page())
+
+
 def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
     asked = Asked(epochs=10, wanted=Wanted(budget_usd=500.0))
     display = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
