@@ -62,7 +62,8 @@ on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
         catalog.records:HOUR_S compare.memory:GIGA compare.parameters:HOUR_S
-        compare.sentences:HOUR_S compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
+        compare.sentences:HOUR_S
+        compare.sentences:YEAR_S compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost.quantities:HOURS_PER_YEAR
         cost.quantities:HOURS_PER_MONTH cost.quantities:SECONDS_PER_HOUR durations:DAY_S
         frontier:SECONDS_PER_HOUR utilization:TERA steadiness:NORMAL cost.times:NORMAL
@@ -79,7 +80,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
         rivals:ENDLESS_S""",
     "how it is told or drawn": """
-        checking:SHOWN compare.sentences:IN_HOURS_S compare.undecided:LONG_MINUTES
+        checking:SHOWN compare.sentences:IN_HOURS_S
+        compare.sentences:IN_YEARS_S compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY cost.display:DIGITS curves:GRID
         how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
         trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED

@@ -17,6 +17,8 @@ from planner.estimate import Estimate, Refusal
 _VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using the"}
 HOUR_S: Final = 3600.0
 IN_HOURS_S: Final = 10.0 * HOUR_S
+YEAR_S: Final = 8760.0 * HOUR_S
+IN_YEARS_S: Final = 2.0 * YEAR_S
 ALMOST_SURE: Final = 0.995
 """Above it a probability is told as certainty: 4,096 draws say no more."""
 _TINY: Final = 0.005
@@ -160,6 +162,8 @@ def _money(cost: Estimate, display: Display) -> str:
 
 
 def _duration(seconds: float) -> str:
+    if seconds >= IN_YEARS_S:
+        return f"{_number(seconds / YEAR_S)} years"
     return f"{seconds / HOUR_S:,.0f} h" if seconds >= IN_HOURS_S else in_words(seconds)
 
 

@@ -10,7 +10,7 @@ import pytest
 from planner.compare.assumptions import Assumptions
 from planner.compare.memory import gigabytes
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
-from planner.compare.sentences import buying, subject
+from planner.compare.sentences import buying, subject, time_with_interval
 from planner.compare.undecided import undecided
 from planner.cost import BreakEven, Display
 from planner.estimate import Estimate, Refusal
@@ -82,3 +82,12 @@ def test_a_refused_break_even_is_told_in_the_currency_that_is_shown() -> None:
 )
 def test_small_memory_is_told_in_megabytes(size: float, told: str) -> None:
     assert gigabytes(size) == told
+
+
+@pytest.mark.parametrize(
+    ("hours", "told"),
+    [(9.0, "9 h 0 min"), (48.0, "48 h"), (17_000.0, "17,000 h"), (157_524.0, "18 years")],
+)
+def test_a_time_is_told_in_the_unit_that_a_person_would_use(hours: float, told: str) -> None:
+    exact = 3600.0 * hours
+    assert time_with_interval(Estimate(value=exact, low=exact, high=exact)) == told
