@@ -21,9 +21,10 @@ SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
-# Three workers for two cores: pages that are looked at in a browser mostly wait.
+# Three workers for two cores: one trains, one looks at pages in a browser and mostly waits, and one
+# does the rest (tests/conftest.py).
 test: $(DEV) $(JAX) browser
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
 
 lint: $(DEV)
 	$(BIN)/ruff check .
