@@ -33,11 +33,11 @@ def show() -> None:
     link = Link("how-long")
     shared = store()
     st.title("How long?")
-    chosen = option_choice.draw(link, shared)
+    left_out = suspect_switch.left_out(link, shared)
+    chosen = option_choice.draw(link, shared, left_out)
     link.one("scale", ["log", "linear"], "log")
     another = link.flag("session", default=False)
     like_last = link.flag("rest_like_last", default=False)
-    left_out = suspect_switch.left_out(link, shared)
     link.write()
     if chosen is None:
         return

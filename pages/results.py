@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import pyarrow as pa
 import streamlit as st
 
@@ -15,7 +16,35 @@ from pages.parts.state import store
 from planner.export import csv_text
 from planner.store import Store, queries
 
+if TYPE_CHECKING:
+    from planner.estimate import Floats
+
 RUN_ID = r"[0-9a-f]{32}"
+MEASURED: Final = {
+    "later_epoch_mean_s": "Later epochs (s)",
+    "first_epoch_s": "Epoch 1 (s)",
+    "later_epoch_sd_s": "sd (s)",
+    "samples_per_s": "Samples/s",
+}
+"""Columns shown with three digits that count; the downloads hold all of them."""
+COLUMN_ORDER: Final = (
+    "system",
+    "workload",
+    "global_batch_size",
+    "suspect",
+    *MEASURED,
+    "total_s",
+    "pattern",
+    "status",
+    "basis",
+    "epochs_measured",
+    "software",
+    "result_set",
+    "folder",
+)
+"""What a run is, then its numbers: all in view on a wide screen."""
+SMALL: Final = 0.1
+"""Below this the thousands-apart format, which knows three decimals, loses digits that count."""
 
 
 def show() -> None:
@@ -121,49 +150,46 @@ def _table(link: Link, table: pa.Table) -> None:
         if rows:
             st.session_state[link.key("run")] = ids[rows[0]]
 
+    shown = table.drop_columns(["run_id", "recorded_at"]).to_pandas()
+    shown = shown.assign(**{name: three_digits(shown[name].to_numpy(float)) for name in MEASURED})
+    formats = {name: number_format(shown[name].to_numpy()) for name in MEASURED}
     st.dataframe(
-        table.drop_columns(["run_id", "recorded_at"]).to_pandas(),
+        shown,
         hide_index=True,
         placeholder="–",
         key="results.table",
         on_select=opened,
         selection_mode="single-row",
         alt="Runs under the chosen filters",
-        column_config=_columns(),
-        column_order=[
-            "system",
-            "global_batch_size",
-            "suspect",
-            "pattern",
-            "later_epoch_mean_s",
-            "first_epoch_s",
-            "later_epoch_sd_s",
-            "samples_per_s",
-            "total_s",
-            "workload",
-            "status",
-            "basis",
-            "epochs_measured",
-            "software",
-            "result_set",
-            "folder",
-        ],
+        column_config=_columns(formats),
+        column_order=COLUMN_ORDER,
     )
 
 
-def _columns() -> dict[str, Any]:
+def three_digits(values: Floats) -> Floats:
+    """Values of any shape rounded to three digits that count; 0 and NaN stay what they are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = 2.0 - np.floor(np.log10(np.abs(values)))
+        rounded = np.round(values * 10.0**places) / 10.0**places
+    return np.where(np.isfinite(rounded), rounded, values)
+
+
+def number_format(values: Floats) -> str:
+    """Thousands apart, unless a value is too small for three decimals: then digits that count."""
+    known = np.abs(values[np.isfinite(values) & (values != 0.0)])
+    return "%.3g" if (known < SMALL).any() else "localized"
+
+
+def _columns(formats: dict[str, str]) -> dict[str, Any]:
     number = st.column_config.NumberColumn
     return {
         "system": st.column_config.TextColumn("System", pinned=True),
+        "workload": st.column_config.TextColumn("Workload", width=220),
         "global_batch_size": number("Batch", format="localized"),
         "pattern": st.column_config.TextColumn("Input pattern", width="medium"),
-        "later_epoch_mean_s": number("Mean of later epochs (s)", format="%.1f"),
-        "first_epoch_s": number("Epoch 1 (s)", format="%.1f"),
-        "later_epoch_sd_s": number("sd (s)", format="%.1f"),
-        "samples_per_s": number("Samples/s", format="%.1f"),
+        **{name: number(title, format=formats[name]) for name, title in MEASURED.items()},
         "total_s": number("Total (s)", format="localized"),
-        "suspect": st.column_config.TextColumn("Suspect", width=140),
-        "workload": "Workload",
+        "suspect": st.column_config.TextColumn("Suspect", width=120),
         "status": "Status",
         "basis": "Basis",
         "epochs_measured": number("Epochs"),

@@ -43,7 +43,8 @@ What a curve refuses or warns of, and how wrong the answer would have been on th
     more than 4x the largest measured        refused               not known
     relative scatter above 30 %              refused               healthy: at most 19 %
     one batch 1.5 times off the law          warned                healthy: at most 1.44 times
-    target not reached at larger batches     refused from there on
+    target not reached at a batch            that one refused, between its neighbours warned
+    ... at all larger (smaller) batches      refused beyond the last one that reached it
     target at the first evaluation           left out              the grid of the evaluations
 """
 
@@ -104,7 +105,7 @@ def fit_convergence(
 
     Each batch counts once, with the median over its seeds, in which a seed that did not reach the
     target is infinite: no number of steps that was tried was enough. A batch whose median is
-    infinite is left out, and a warning says so. What is minimised is
+    infinite is left out and refused, and a warning says so. What is minimised is
     sum(((Emin + Smin*B - E)/E)^2) with both at least 0, see `planner.lines`.
 
     Args:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from planner.answers import answer, basis_of, predict
+from planner.answers import basis_of, predict
+from planner.convergence_missed import answer_but_missed
 from planner.convergence_terms import critical_interval
 from planner.estimate import Basis, Estimate, Floats, Refusal
 from planner.lines import Lines
@@ -46,8 +47,8 @@ class ConvergenceCurve:
     and the borders in `regimes` carry confidence intervals; `steps` and `samples` carry
     predictive intervals of one more measured median. `batch` [samples], `samples_to_target`
     (medians over seeds [samples]), `seeds` (entries behind each) and `residuals` (fit/median - 1)
-    have shape (n,), in rising batch; `not_reached` has the batches [samples] left out because
-    their median seed did not reach the target (`warnings` name those left out because no
+    have shape (n,), in rising batch; `not_reached` has the batches [samples] left out, and refused,
+    because their median seed did not reach the target (`warnings` name those left out because no
     evaluation came before it). `scatter` is the relative standard deviation of
     the residuals, NaN below 3 batches. A search for the best batch stops at
     `trusted_up_to_batch`; questions are answered from `answers_from_batch` to
@@ -96,7 +97,7 @@ class ConvergenceCurve:
         """Steps to target at `batch` [samples]: Smin*(1 + Bcrit/B); otherwise as `samples`."""
         sizes = np.asarray(batch, dtype=np.float64)
         mid, low, high = predict(self, sizes)
-        return answer(self, sizes, (mid / sizes, low / sizes, high / sizes), FAR_ERROR)
+        return answer_but_missed(self, sizes, (mid / sizes, low / sizes, high / sizes), FAR_ERROR)
 
     def samples(self, batch: ArrayLike) -> Estimate | Refusal:
         """Samples to target at `batch` [samples]: Emin + Smin*B, with a predictive interval.
@@ -112,7 +113,7 @@ class ConvergenceCurve:
             ValueError: a batch is not finite or not above 0.
         """
         sizes = np.asarray(batch, dtype=np.float64)
-        return answer(self, sizes, predict(self, sizes), FAR_ERROR)
+        return answer_but_missed(self, sizes, predict(self, sizes), FAR_ERROR)
 
     def efficiency(self, batch: ArrayLike) -> Estimate | Refusal:
         """Share of the samples at `batch` [samples] that count: Emin/E(B) = 1/(1 + B/Bcrit).
@@ -124,7 +125,7 @@ class ConvergenceCurve:
         mid, _, _ = predict(self, sizes)
         low, high = critical_interval(self.lines, self.level)
         parts = self.lines.intercept[0] / mid, _share(low, sizes), _share(high, sizes)
-        return answer(self, sizes, parts, FAR_ERROR)
+        return answer_but_missed(self, sizes, parts, FAR_ERROR)
 
     def basis(self, batch: ArrayLike) -> Basis:
         """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""

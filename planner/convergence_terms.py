@@ -24,12 +24,17 @@ def critical_batch_size(lines: Lines, level: float, factor: float = 1.0) -> Esti
 
 
 def critical_interval(lines: Lines, level: float) -> tuple[float, float]:
-    """Interval of Bcrit, open on a side where the points do not exclude that there is no Bcrit."""
-    low, high = ratio_interval(lines, level)
-    return (
-        0.0 if _no_perfect_scaling(lines, level) else float(low[0]),
-        np.inf if _no_limit(lines, level) else float(high[0]),
-    )
+    """Interval of Bcrit, open on a side where the points do not exclude that there is no Bcrit.
+
+    Where no limit was seen the low end is that of Emin over the high end of Smin: the logarithm of
+    a slope that may be 0 has no width that means anything.
+    """
+    low, high = (float(end[0]) for end in ratio_interval(lines, level))
+    if _no_limit(lines, level):
+        with np.errstate(divide="ignore", invalid="ignore"):  # a slope too small to square
+            least = intercept_interval(lines, level)[0] / slope_interval(lines, level)[1]
+        low, high = float(least[0]), np.inf
+    return 0.0 if _no_perfect_scaling(lines, level) else low, high
 
 
 def min_steps(lines: Lines, level: float) -> Estimate:

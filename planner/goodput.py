@@ -28,6 +28,7 @@ import numpy as np
 from planner.answers import Limited, refusal_outside
 from planner.checking import numbers
 from planner.convergence import ConvergenceCurve
+from planner.convergence_missed import missed_around, refusal_missed
 from planner.estimate import Estimate, Refusal
 from planner.products import NAMES, named, one_level, product, root_of_product, weakest
 from planner.scaling import ScalingCurve
@@ -67,7 +68,8 @@ def best_batch(
 
     Returns:
         The batch, or a `Refusal`: the one given, where no batch lies within both curves, where
-        `max_batch` is one that a curve does not answer for, where neither curve turns (then all
+        the best one did not reach the target, where `max_batch` is one that a curve does not
+        answer for, where neither curve turns (then all
         batches take the same time), or where a scaling curve does not answer: a link class or
         launch mode that was not measured, or no mode named where several were. The batch is the
         optimum of the two laws, not rounded to whole samples.
@@ -100,7 +102,10 @@ def best_batch(
         high=high,
         level=level,
         basis=weakest("interpolated", throughput.basis(batch), convergence.basis(batch)),
-        reasons=told + named(hardware, optimiser, NAMES) + convergence.warnings,
+        reasons=told
+        + named(hardware, optimiser, NAMES)
+        + missed_around(convergence, np.array(batch))
+        + convergence.warnings,
     )
 
 
@@ -224,7 +229,7 @@ def _unanswered(
         refusal_outside(curve, batch, f"the curve of {name.lower()}")
         for curve, name in zip(curves, NAMES, strict=True)
     )
-    return next((refusal for refusal in told if refusal), None)
+    return next((refusal for refusal in told if refusal), refusal_missed(convergence, batch))
 
 
 def _clipped(

@@ -286,8 +286,13 @@ def _reasons(later: LaterEpochs) -> tuple[str, ...]:
 def _estimate(
     value: Floats, half: Floats, level: float, basis: Basis, reasons: tuple[str, ...]
 ) -> Estimate:
-    """Symmetric interval in the shape of `value`: floats for a scalar."""
-    parts = value, value - half, value + half
+    """Interval in the shape of `value`: floats for a scalar.
+
+    Symmetric, but below half of the value the lower end falls like an exponential of the same
+    slope: no run takes less than nothing, however little is known of it.
+    """
+    far = 0.5 * value * np.exp(1.0 - 2.0 * half / value)
+    parts = value, np.where(half > 0.5 * value, far, value - half), value + half
     mid, low, high = parts if value.ndim else (float(part) for part in parts)
     return Estimate(value=mid, low=low, high=high, level=level, basis=basis, reasons=reasons)
 

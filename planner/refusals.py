@@ -138,7 +138,9 @@ RULES: Final = (
     ),
     Rule(
         when="the target is not reached by half of the seeds at a batch",
-        then="that batch is left out of the curve and named; refused from there on",
+        then="that batch is left out of the curve, named and refused; answers between it and the "
+        "nearest batches that reached the target carry a warning; where every larger batch, or "
+        "every smaller one, fell short too, all beyond the last that reached it is refused",
         why="steps that nobody counted are no number",
         measure_next="more steps, another learning rate, or an easier target",
     ),

@@ -61,8 +61,8 @@ ROOMS_WITHOUT: Final = {"store", "figures", "report", "commands", "backtest"}
 on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
-        catalog.records:HOUR_S compare.memory:GIGA compare.parameters:HOUR_S
-        compare.sentences:HOUR_S
+        catalog.records:HOUR_S compare.begin_with:HOUR_S compare.memory:GIGA
+        compare.parameters:HOUR_S compare.sentences:HOUR_S
         compare.sentences:YEAR_S compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost.quantities:HOURS_PER_YEAR
         cost.quantities:HOURS_PER_MONTH cost.quantities:SECONDS_PER_HOUR durations:DAY_S
@@ -71,8 +71,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
     "how much is read, kept or offered": """
         asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
         compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
-        compare.candidates:BEGIN_WITH compare.entries:MOST_COUNT compare.entries:MOST_PRICE
-        compare.entries:MOST_RATE
+        compare.begin_with:BEGIN_WITH compare.clusters:CLUSTERS compare.entries:MOST_COUNT
+        compare.entries:MOST_PRICE compare.entries:MOST_RATE
         compare.influences:MOST_BARS compare.keeping:MOST compare.parameters:_LARGE
         compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
         parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
@@ -82,7 +82,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
     "how it is told or drawn": """
         checking:SHOWN compare.sentences:IN_HOURS_S
         compare.sentences:IN_YEARS_S compare.undecided:LONG_MINUTES
-        compare.undecided:NAMED compare.sentences:_TINY cost.display:DIGITS curves:GRID
+        compare.undecided:NAMED compare.sentences:_TINY
+        compare.snapshot:LIKELIER cost.display:DIGITS curves:GRID
         how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
         trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
         transfer.sentences:NAMED""",

@@ -20,6 +20,7 @@ from planner.runs import Run
 from planner.scaling_runs import Placement
 from planner.store import Store, facts, queries
 from planner.store.queries import TimedSystem
+from planner.store.scatter import with_priors
 from planner.suspects import Flag, by_run, left_out, named
 from planner.suspects import suspects as all_flags
 from planner.trials import Trials, TrialSet, targets_of, usual_target
@@ -59,6 +60,15 @@ def runs_of(shared: Store, workload: str, pattern: str) -> list[Run]:
     """As `planner.store.queries.runs_of`."""
     question = ("runs", workload, pattern)
     return _once(shared, question, lambda: queries.runs_of(shared, workload, pattern))
+
+
+def runs_with_priors(
+    shared: Store, workload: str, pattern: str, without: frozenset[str]
+) -> list[Run]:
+    """As `runs_of`, with what other runs say of the scatter of their epochs."""
+    runs = runs_of(shared, workload, pattern)
+    question = ("runs with priors", workload, pattern, without)
+    return _once(shared, question, lambda: with_priors(shared, runs, without))
 
 
 def curves(shared: Store, workload: str) -> list[SystemCurve]:

@@ -50,7 +50,9 @@ def time_and_cost(told: Told, comparison: Comparison, alt: str) -> None:
         figure = figures.time_cost(spots, bounds, told.display.currency, theme.current(), what)
         widgets.chart(figure, "compare.time_cost", alt)
         dashed = "; dashed: nothing is both faster and cheaper" if _front(spots) else ""
-        st.caption(f"Bars: 90\u00a0%{dashed}. Names without room are under the pointer.")
+        grey = figures.grey_words(bounds)
+        regions = f"; grey: {grey}" if grey else ""
+        st.caption(f"Bars: 90\u00a0%{dashed}{regions}. Names without room are under the pointer.")
 
 
 def _front(spots: Sequence[figures.Spot]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import streamlit as st
@@ -9,12 +11,27 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.links import Link
 from planner.catalog import PRECISIONS
-from planner.compare.parameters import DESCRIPTION
+from planner.compare.parameters import DESCRIPTION, compare_parameters
 from planner.parameters import Parameter
 
 NAMES: Final = tuple(p.name for p in DESCRIPTION)
 _KNOWN: Final = {p.name: p for p in DESCRIPTION}
 _OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "LAMB", "LARS")
+EXAMPLES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
+    {
+        "7 billion parameters": {
+            "name": "7B language model", "samples": 1e5, "params": 7e9, "tokens": 2048.0,
+            "flops": None, "precision": "bfloat16", "network_optimizer": "AdamW", "epochs": 1,
+        },
+        "ResNet-50, 224 px": {
+            "name": "ResNet-50, 224 px", "samples": 1.28e6, "params": 25.6e6, "tokens": None,
+            "flops": 25e9, "precision": "bfloat16", "network_optimizer": "SGD momentum 0.9",
+            "epochs": 90,
+        },
+    }
+)  # fmt: skip
+"""100,000 sequences of a language model, and ImageNet: 3 x 2 x 4.1e9 multiply-adds an image (He et
+al. 2015, table 1), as the backward pass takes twice the forward one."""
 _MOST_WRITTEN: Final = 9.9e17
 """A field of the browser holds whole numbers exactly up to about here."""
 
@@ -38,9 +55,21 @@ def draw(link: Link) -> None:
     )
     below = st.columns(4, vertical_alignment="bottom")
     _number(link, below[0], "params", "Parameters", "7e9")
-    _number(link, below[1], "tokens", "Tokens a sample", "1")
-    _number(link, below[2], "flops", "or FLOPs a sample", "forward and backward")
+    _number(link, below[1], "tokens", "Tokens a sample", "2048 in a sequence")
+    _number(link, below[2], "flops", "or FLOPs a sample", "25e9: ResNet-50")
     _number(link, below[3], "batch", "Global batch size", "not known")
+
+
+def fill_in(link: Link, example: str) -> None:
+    """Put an example's values into the fields (from a button's callback)."""
+    for name, value in EXAMPLES[example].items():
+        link.put(name, value)
+
+
+def problems(link: Link) -> list[str]:
+    """What is still asked of somebody who has begun to describe."""
+    found = compare_parameters(link.parameters())[1]
+    return [p.message for p in found if p.parameter == "tokens"]
 
 
 def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:

@@ -13,13 +13,15 @@ from planner.compare.records import Candidate
 from planner.palette import LIGHT
 
 _LONG: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) |( SXM\d?| PCIe| NVL)?( \d+GB)$")
+_MAKER: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) | \d+GB$")
+_MOST_PROVIDER: Final = 7
 _KEY: Final = "compare-colours"
 
 
 def short_names(every: Sequence[Candidate]) -> dict[str, str]:
     """Id -> name for a chart, with as much behind it as tells it from the others."""
     found = {c.id: _short(c) for c in every}
-    for more in (_with_model, _with_all):
+    for more in (_with_provider, _with_model, _with_terms, _with_all):
         shared = {name for name, n in Counter(found.values()).items() if n > 1}
         found |= {c.id: more(c) for c in every if found[c.id] in shared}
     return found
@@ -35,9 +37,30 @@ def _short(one: Candidate) -> str:
     return f"{one.way.capitalize()} {count}{_LONG.sub('', name)}"
 
 
+def _with_provider(one: Candidate) -> str:
+    """'8 x H100, Lambda': where it is rented goes without saying, so that the name is not cut."""
+    if one.offer is None or one.hardware.accelerator is None:
+        return _short(one)
+    name = _LONG.sub("", one.hardware.accelerator.name)
+    return f"{one.hardware.count} x {name}, {_abbreviated(one.offer.provider)}"
+
+
 def _with_model(one: Candidate) -> str:
-    provider = f" ({one.offer.provider})" if one.offer else ""
-    return f"{one.way.capitalize()} {one.hardware.label}{provider}"
+    """As `_with_provider`, with the form of the card: '8 x H100 PCIe, Lambda'."""
+    if one.offer is None or one.hardware.accelerator is None:
+        return f"{one.way.capitalize()} {one.hardware.label}"
+    name = _MAKER.sub("", one.hardware.accelerator.name)
+    return f"{one.hardware.count} x {name}, {_abbreviated(one.offer.provider)}"
+
+
+def _with_terms(one: Candidate) -> str:
+    return f"{_with_model(one)} {one.offer.terms}" if one.offer else one.label
+
+
+def _abbreviated(provider: str) -> str:
+    """The first word of a provider, at most so many letters."""
+    word = provider.split(maxsplit=1)[0] if provider.strip() else provider
+    return word if len(word) <= _MOST_PROVIDER else f"{word[: _MOST_PROVIDER - 1]}."
 
 
 def _with_all(one: Candidate) -> str:

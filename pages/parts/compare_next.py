@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
 
-from pages.parts import asked, compare_state, widgets
+from pages.parts import asked, compare_described, compare_state, widgets
 from pages.parts.links import Link, as_text
 from planner.compare.parameters import DESCRIBED
 from planner.compare.reckon import Comparison, Row
@@ -16,7 +18,8 @@ from planner.estimate import Estimate
 from planner.store import Store
 
 MOST: Final = 6
-_NARROW: Final = 1.1
+_NARROW: Final = 1.05
+"""Factor either way that is worth a word."""
 _ARTICLE: Final = re.compile(r"an? (\S+)")
 _AN: Final = re.compile(r"[AEIO]|[FHLMNRSX](?=[A-Z]*[0-9]|TX)")
 """Names whose first sound is a vowel's: EPYC, A100, Instinct; letter by letter H100, L4, MI300X."""
@@ -33,7 +36,7 @@ def draw(comparison: Comparison) -> None:
             st.markdown("The first is decided; no run is needed for that.")
         rows = [r for r in comparison.rows if _measurable(r)]
         begins = f"Measure {comparison.question.job.workload} on "
-        lines = dict.fromkeys(_line(r, begins) for r in rows[:MOST])
+        lines = _lines(rows, begins)[:MOST]
         if lines:
             st.markdown("A run of this workload narrows what was not measured:")
             st.markdown("\n".join(f"- {line}" for line in lines))
@@ -46,15 +49,25 @@ def _measurable(row: Row) -> bool:
     return bool(row.timed.measure_next) and row.timed.fit.fits is not False
 
 
-def _line(row: Row, begins: str) -> str:
-    """What to measure, without the workload that every line would name."""
+def _lines(rows: Sequence[Row], begins: str) -> list[str]:
+    """What to measure, each once with the widest doubt that it would narrow."""
+    widest: dict[str, float] = {}
+    for row in rows:
+        what = row.timed.measure_next.rstrip(".").removeprefix(begins)
+        widest[what] = max(widest.get(what, 1.0), _factor(row))
+    return [widgets.answer_text(f"{_with_article(w)}{_known(f)}") for w, f in widest.items()]
+
+
+def _factor(row: Row) -> float:
+    """How many times more or less the time may be: the interval's half width as a ratio."""
     time = row.time
-    width = ""
-    factor = float(time.high) / float(time.low) if isinstance(time, Estimate) else 1.0
-    if factor > _NARROW:
-        width = f" (now within a factor of {factor:.2g})"
-    what = row.timed.measure_next.rstrip(".").removeprefix(begins)
-    return widgets.answer_text(f"{_with_article(what)}{width}")
+    if not isinstance(time, Estimate) or not float(time.low) > 0.0:
+        return 1.0
+    return math.sqrt(float(time.high) / float(time.low))
+
+
+def _known(factor: float) -> str:
+    return f" (known within a factor of {factor:.2g} either way)" if factor > _NARROW else ""
 
 
 def _with_article(what: str) -> str:
@@ -84,13 +97,21 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
                 as_text(
                     "Give the samples of an epoch, and how heavy a sample is: parameters and "
                     "tokens, or FLOPs of forward and backward pass. For a language model: its "
-                    "parameters, the tokens in a sequence, and the sequences in an epoch."
+                    "parameters, the tokens in a sequence, and the sequences in an epoch. For "
+                    "images: the FLOPs of one, and the images in an epoch."
                 )
             )
-            st.button(
-                "Fill in an example: 7 billion parameters", key="compare.example",
-                icon=":material/edit:", on_click=lambda: _example(link),
-            )  # fmt: skip
+            for problem in compare_described.problems(link):
+                st.warning(as_text(problem), icon=":material/help:")
+            with widgets.actions():
+                for number, name in enumerate(compare_described.EXAMPLES):
+                    st.button(
+                        f"Fill in an example: {name}",
+                        key=f"compare.example{number or ''}",
+                        icon=":material/edit:",
+                        on_click=compare_described.fill_in,
+                        args=(link, name),
+                    )
             if not asked.workloads(shared):
                 st.caption("No run has been measured yet, so times rest on data sheets alone.")
     else:
@@ -101,12 +122,3 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
             lambda: None,
             key="compare.again",
         )
-
-
-def _example(link: Link) -> None:
-    """One epoch over 100,000 sequences of a language model of 7 billion parameters."""
-    for name, value in (
-        ("name", "7B language model"), ("samples", 1e5), ("params", 7e9), ("tokens", 2048.0),
-        ("precision", "bfloat16"), ("network_optimizer", "AdamW"), ("epochs", 1),
-    ):  # fmt: skip
-        link.put(name, value)

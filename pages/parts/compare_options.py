@@ -17,6 +17,7 @@ from planner.compare.entries import (
     MOST_PRICE,
     Entry,
     Quote,
+    entry_id,
     entry_of,
     entry_text,
     entry_words,
@@ -27,7 +28,9 @@ from planner.slugs import slug
 from planner.store import Store
 
 _WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "There already"}
-_PRICES: Final = {"rent": "an hour for all", "buy": "each"}
+_USUAL: Final = "compare-usual-options"
+"""What one began with when the page was drawn last."""
+_PRICES: Final = {"rent": "an hour for all together", "buy": "for each one"}
 
 
 def draw(link: Link, shared: Store) -> list[str] | None:
@@ -38,7 +41,9 @@ def draw(link: Link, shared: Store) -> list[str] | None:
         link.keep("options", "baseline")
         return None
     known = {c.id: c for c in sorted(every, key=_place)}
+    _follow(link, list(usual))
     link.many("options", list(known), list(usual), MOST_OPTIONS)
+    _with_own(link, [c.id for c in every if c.source == OWN_ENTRY])
     chosen: list[str] = st.multiselect(
         "Options",
         list(known),
@@ -46,9 +51,44 @@ def draw(link: Link, shared: Store) -> list[str] | None:
         key=link.key("options"),
         max_selections=MOST_OPTIONS,
         placeholder="Type a card, a provider, rent or buy",
+        on_change=lambda: _taken_out(link),
         help=f"{len(known):,} ways to get it done: type to search. At most {MOST_OPTIONS}.",
     )
     return chosen
+
+
+def _follow(link: Link, usual: list[str]) -> None:
+    """Options that nobody chose change with the question: another deadline, another workload."""
+    key = link.key("options")
+    if st.session_state.get(key) == st.session_state.get(_USUAL) is not None:
+        st.session_state[key] = usual
+    st.session_state[_USUAL] = usual
+
+
+def _with_own(link: Link, own: Sequence[str]) -> None:
+    """A link's own options are compared, whatever else it names."""
+    chosen = list(st.session_state[link.key("options")])
+    lacking = [o for o in own if o not in chosen]
+    if not chosen or not lacking:
+        return
+    if len(chosen) + len(lacking) > MOST_OPTIONS:
+        link.problems.append(f"options: with your own there are more than {MOST_OPTIONS}.")
+    st.session_state[link.key("options")] = [*lacking, *chosen][:MOST_OPTIONS]
+
+
+def _taken_out(link: Link) -> None:
+    """An option of one's own that is taken out of the list goes for good."""
+    chosen = st.session_state[link.key("options")]
+    kept = [t for t in st.session_state[link.key("own")] if _id(link, t) in ("", *chosen)]
+    link.put("own", kept)
+
+
+def _id(link: Link, text: str) -> str:
+    """The id of an entry's option; "" of what is none, which is told elsewhere."""
+    found = entry_of(
+        text, compare_state.catalog().catalog, compare_state.usd_per(link.parameters())
+    )
+    return entry_id(found) if isinstance(found, Entry) else ""
 
 
 def _place(one: Candidate) -> tuple[int, str, str]:
@@ -181,5 +221,5 @@ def _entry(link: Link, text: str) -> None:
 def _remove(link: Link, text: str) -> None:
     left = [t for t in st.session_state[link.key("own")] if t != text]
     link.put("own", left)
-    name = f"mine-{slug(text)}"
+    name = _id(link, text)
     link.put("options", [o for o in st.session_state[link.key("options")] if o != name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Final
 
 import streamlit as st
@@ -192,7 +192,7 @@ def import_file(catalog: Catalog) -> None:
         return
     found, problems = rows_on_disk.import_csv(table, content, catalog, file=given.name[:80])
     records = listed(found)
-    st.caption(f"{len(records):,} sound rows of {table}, {len(problems):,} problems.")
+    st.caption(f"{_several(records, 'sound row')} of {table}, {_several(problems, 'problem')}.")
     if records:
         st.dataframe(
             records[:_MOST_SHOWN], hide_index=True, placeholder="–", key="compare.rows.preview",
@@ -206,7 +206,7 @@ def import_file(catalog: Catalog) -> None:
     if len(problems) > 20:
         st.caption(f"and {len(problems) - 20:,} more problems.")
     st.button(
-        f"Add {len(records):,} {'row' if len(records) == 1 else 'rows'}",
+        f"Add {_several(records, 'row')}",
         key="compare.rows.import", disabled=not records, icon=":material/add:",
         on_click=lambda: _add(found),
     )  # fmt: skip
@@ -271,3 +271,8 @@ def _remove() -> None:
         return
     st.session_state["compare.rows.gone"] = []
     st.session_state[_SAID] = f"{count:,} {'row is' if count == 1 else 'rows are'} taken out."
+
+
+def _several(found: Sized, what: str) -> str:
+    """'1 sound row', '2 sound rows'."""
+    return f"{len(found):,} {what}{'' if len(found) == 1 else 's'}"

@@ -19,12 +19,13 @@ from typing import Any, Final, TypeVar
 from pages.parts.links import Parameters
 from pages.parts.state import ROOT
 from planner.catalog import TABLE_NAMES
-from planner.compare.ask import Answered, Asked, Facts, answered
+from planner.compare.ask import Answered, Asked, Facts, goal_of
 from planner.compare.assumptions import Assumptions
 from planner.compare.candidates import Shop, candidates_of, usual
 from planner.compare.entries import Entry, entry_of
 from planner.compare.parameters import CompareParameters, compare_parameters
 from planner.compare.records import Candidate
+from planner.compare.whole_question import answered_whole
 from planner.cost import Display
 from planner.parameters import Problem
 from planner.store import Store
@@ -128,9 +129,14 @@ def _job_key(asking: CompareParameters) -> Hashable:
 def offered(
     shared: Store, given: Parameters, entries: Sequence[str]
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """All options of the job, own entries first, and the ids of those to begin with."""
+    """All options of the job, own entries first, and the ids of those to begin with.
+
+    With a deadline or a budget one begins with those that are likely to keep them.
+    """
     asking, _ = compare_parameters(given)
-    key = ("offered", of_state(shared), _job_key(asking), tuple(entries), asking.asked.usd_per)
+    asked = asking.asked
+    limits = (asked.epochs, asked.wanted) if asked.wanted.limited else None
+    key = ("offered", of_state(shared), _job_key(asking), tuple(entries), asked.usd_per, limits)
     return once(key, lambda: _offered(shared, given, entries))
 
 
@@ -144,7 +150,9 @@ def _offered(
     found = [e for t in entries if isinstance(e := entry_of(t, known.catalog, rates), Entry)]
     shop = Shop(catalog=known.catalog, assumed=Assumptions(), today=today(), usd_per=rates)
     every = candidates_of(known.job, shop, found)
-    return tuple(every), tuple(usual(every, known.job))
+    asked = compare_parameters(given)[0].asked
+    goal = goal_of(asked, known)
+    return tuple(every), tuple(usual(every, known.job, goal=goal, wanted=asked.wanted))
 
 
 def usd_per(given: Parameters) -> dict[str, float]:
@@ -159,7 +167,7 @@ def told(shared: Store, given: Parameters, begins: datetime | None = None) -> To
     if known is None:
         return None
     key = ("answer", of_state(shared), _job_key(asking), asking.asked)
-    found = once(key, lambda: answered(asking.asked, known, today()))
+    found = once(key, lambda: answered_whole(asking.asked, known, today()))
     return Told(
         key=key,
         answered=found,

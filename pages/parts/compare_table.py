@@ -193,9 +193,9 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
     by_time = wanted.order == "time"
     optional = {"month": view == "run", "finishes": view == "run", "in_time": bool(limits)}
     order = [
-        "rank", "short", "cost", "time", "cost_range", "finishes", "in_time", "basis", "price",
-        *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "cheaper", "faster",
-        "month", "energy", "memory", "batch", "option", "why",
+        "rank", "short", "cost", "time", "cost_range", "in_time",
+        *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "finishes", "basis",
+        "price", "cheaper", "faster", "month", "energy", "memory", "batch", "option", "why",
     ]  # fmt: skip
     kept = [
         name for name in order

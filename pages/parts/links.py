@@ -169,6 +169,7 @@ class Link:
         for name in names:
             st.session_state.pop(self.key(name), None)
         _memory(self.page)["reset"] = True
+        _memory(self.page)["address"] = _parameters_now()
 
     def forget_now(self, name: str) -> None:
         """Drop one parameter, in the middle of a run or from a callback."""
@@ -181,6 +182,7 @@ class Link:
         kept = {name: list(values) for name, values in parameters.items()}
         self._given = kept
         _memory(self.page)["adopted"] = kept
+        _memory(self.page)["address"] = _parameters_now()
 
     def keep(self, *names: str) -> None:
         """Carry parameters along whose widgets this view does not draw."""
@@ -199,8 +201,8 @@ class Link:
         st.session_state[_LAST] = self.page
         memory["values"] = {n: st.session_state.get(self.key(n)) for n in self._defaults}
         memory["drawing"] = False
-        memory.pop("adopted", None)
-        memory.pop("reset", None)
+        for name in ("adopted", "reset", "address"):
+            memory.pop(name, None)
         if {k: st.query_params.get_all(k) for k in st.query_params} != now:
             st.query_params.from_dict(now)
 
@@ -239,8 +241,14 @@ class Link:
         it was left.
         """
         memory = _memory(self.page)
-        given = {k: st.query_params.get_all(k)[:_MOST] for k in st.query_params}
+        given = _parameters_now()
         written, values = memory.get("written"), memory.get("values", {})
+        if given and given != memory.get("address", given):  # a link was followed since
+            for name in ("adopted", "reset", "address"):
+                memory.pop(name, None)
+            for name in values:
+                st.session_state.pop(self.key(name), None)
+            return given
         adopted: Parameters | None = memory.get("adopted")
         if adopted is not None:
             return adopted
@@ -292,6 +300,11 @@ class Link:
 def page_url(path: str, parameters: Mapping[str, str]) -> str:
     """The address of another page with these parameters."""
     return f"{_root()}/{path}?{urlencode(parameters)}".rstrip("?")
+
+
+def _parameters_now() -> Parameters:
+    """What stands in the address at this moment."""
+    return {k: st.query_params.get_all(k)[:_MOST] for k in st.query_params}
 
 
 def _memory(page: str) -> dict[str, Any]:

@@ -27,8 +27,11 @@ class Chosen:
     epochs: int
 
 
-def draw(link: Link, shared: Store) -> Chosen | None:
-    """The controls, in two rows; None where there is nothing to choose from."""
+def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
+    """The controls, in two rows; None where there is nothing to choose from.
+
+    Runs that are left out say nothing of how much the epochs of others scatter.
+    """
     workloads = slugs(asked.workloads(shared))
     if not workloads:
         widgets.no_run("how-long")
@@ -53,7 +56,7 @@ def draw(link: Link, shared: Store) -> Chosen | None:
         epochs = _epochs(link)
     with second:
         _quick(link, epochs)
-    options = _options(shared, workloads[workload], patterns[pattern])
+    options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
     by_slug = dict(zip(slugs([o.label for o in options]), options, strict=True))
     usual = usual_options(by_slug)
     link.many("systems", list(by_slug), usual, MOST_CHOSEN)
@@ -104,8 +107,8 @@ def _quick(link: Link, epochs: int) -> None:
     st.pills("Quick picks", QUICK, key=key, on_change=pick, wrap=True, label_visibility="collapsed")
 
 
-def _options(shared: Store, workload: str, pattern: str) -> list[Option]:
+def _options(shared: Store, place: tuple[str, str], left_out: frozenset[str]) -> list[Option]:
     """The workload's runs; single epochs are fetched only where the summary does not hold them."""
-    runs = asked.runs_of(shared, workload, pattern)
+    runs = asked.runs_with_priors(shared, *place, left_out)
     widgets.cut_short(runs)
     return offered(runs, partial(asked.epoch_times, shared))

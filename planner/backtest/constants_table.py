@@ -151,6 +151,8 @@ compare.rates:USUAL_BATCH | samples | batch of a described workload that names n
 compare.rates:OVERHEAD_MATTERS | share | of a step: a larger overhead is told | round | none
 compare.rates:HOST_FACTOR | factor | a measured overhead may be so much more on another host
     | none: a round number | none
+compare.times:PRE_TRAIN_FACTOR | factor | a start may take so much less or more on another machine
+    | round | none
 compare.efficiency:NODE_LOSS | share | lost for every doubling of devices on one node | devices
     | described
 compare.efficiency:NODE_SD | relative sd | of that, for every doubling | devices | described

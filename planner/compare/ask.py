@@ -15,7 +15,7 @@ from planner.catalog import Catalog, tariff_of
 from planner.compare.assumptions import Assumptions, problems_of
 from planner.compare.candidates import Shop, candidates_of, usual
 from planner.compare.electricity import Electricity, doubted, with_electricity
-from planner.compare.entries import Entry, entry_of, quoted
+from planner.compare.entries import Entry, entry_of
 from planner.compare.left_out import left_out
 from planner.compare.naming import with_names
 from planner.compare.reckon import Comparison, Question, Wanted, compare
@@ -91,9 +91,9 @@ def answered(asked: Asked, facts: Facts, today: date) -> Answered:
     rates = dict(asked.usd_per)
     entries, wrong = _entries(asked.entries, facts.catalog, rates)
     shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=rates)
-    every = quoted(candidates_of(facts.job, shop, entries), entries)
-    every = doubted(every, assumed, electricity)
-    chosen, gone = _chosen(asked.options, every, facts.job)
+    every = doubted(candidates_of(facts.job, shop, entries), assumed, electricity)
+    goal = goal_of(asked, facts)
+    chosen, gone = _chosen(asked, every, facts.job, goal)
     found = [c for c in every if c.id in chosen]
     told = (*problems, *wrong, *gone)
     if not found:
@@ -102,7 +102,7 @@ def answered(asked: Asked, facts: Facts, today: date) -> Answered:
         )
     question = Question(
         job=facts.job,
-        goal=goal_of(asked, facts),
+        goal=goal,
         known=Known(library=facts.library, own_targets=_own_targets(facts)),
         assumed=assumed,
         wanted=asked.wanted,
@@ -157,11 +157,12 @@ def _entries(
 
 
 def _chosen(
-    options: Sequence[str], every: Sequence[Candidate], job: Job
+    asked: Asked, every: Sequence[Candidate], job: Job, goal: Goal
 ) -> tuple[list[str], list[str]]:
     """Ids that exist, at most so many; the usual ones where none is asked for."""
+    options = asked.options
     if not options:
-        return usual(every, job), []
+        return usual(every, job, goal=goal, wanted=asked.wanted), []
     known = {c.id for c in every}
     gone = [f"There is no option {o[:80]!r} (any more)." for o in options if o not in known]
     kept = [o for o in dict.fromkeys(options) if o in known]

@@ -5,29 +5,27 @@ A candidate's `id` stands in links: the way, then what is rented or bought, in s
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
 from planner.catalog import Accelerator, Catalog, Offer, is_stale
 from planner.compare.assumptions import Assumptions
-from planner.compare.entries import Entry, entry_text
-from planner.compare.memory import fit_of
+from planner.compare.begin_with import usual
+from planner.compare.clusters import too_large
+from planner.compare.entries import Entry, entry_text, quoted
+from planner.compare.naming import told_by_price
 from planner.compare.placing import machines_for
 from planner.compare.priced import committed_for, machine_of, rental_of
-from planner.compare.records import Candidate, Hardware, Job
-from planner.compare.sheets import peak_of
-from planner.cost import likely
+from planner.compare.records import OWN_ENTRY, Candidate, Hardware, Job
 from planner.how_long import Option as MeasuredRun
 from planner.slugs import slug
 
+__all__ = ["OWN_ENTRY", "THERE", "Shop", "best_runs", "candidates_of", "usual"]
 Best = Mapping[str, tuple[Hardware, MeasuredRun]]
-OWN_ENTRY: Final = "own entry"
 THERE: Final = "there already"
-BEGIN_WITH: Final = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +43,28 @@ class Shop:
 
 
 def candidates_of(job: Job, shop: Shop, entries: Sequence[Entry] = ()) -> list[Candidate]:
-    """All ways there are: own entries, measured systems, offers, purchases; ids are unique."""
+    """All ways there are: own entries, measured systems, offers, purchases; ids are unique.
+
+    Where the job fits on no offer, several machines of some (`planner.compare.clusters`) too.
+    """
     best = best_runs(job)
     known = {a.id: a for a in shop.catalog.accelerators}
     kept: dict[str, Candidate] = {}
     for one in _all(best, known, shop, entries):
         kept.setdefault(one.id, one)
-    return _told_apart(list(kept.values()))
+    every = [*kept.values(), *_clusters(job, list(kept.values()), known, shop, best)]
+    return told_by_price(_told_apart(quoted(every, entries)))
+
+
+def _clusters(
+    job: Job, every: Sequence[Candidate], known: Mapping[str, Accelerator], shop: Shop, best: Best
+) -> Iterator[Candidate]:
+    for one, machines in too_large(job, every):
+        if one.offer is not None:
+            rate = _usd(one.offer, shop) or 1.0
+            yield _rented(
+                one.offer, known[one.offer.accelerator], rate, shop, best, machines=machines
+            )
 
 
 def _told_apart(every: Sequence[Candidate]) -> list[Candidate]:
@@ -85,54 +98,6 @@ def best_runs(job: Job) -> dict[str, tuple[Hardware, MeasuredRun]]:
     return found
 
 
-def usual(candidates: Iterable[Candidate], job: Job, most: int = BEGIN_WITH) -> list[str]:
-    """Ids to begin with: own entries, where it was measured, then most peak FLOP/s for the money.
-
-    All own entries come, further ones up to `most` in all. What can be rented stands for what is
-    there already; of several prices for one accelerator the lowest fresh one counts, none that may
-    be taken away, and no more of them than it takes for the job to fit; where it fits on none,
-    those with the most memory. One it fits on is bought, so that the question arises.
-    """
-    every = list(candidates)
-    entered = [c for c in every if c.source == OWN_ENTRY]
-    mine = [c for c in every if c.run is not None and c.source != OWN_ENTRY]
-    there = {c.run.run.system for c in entered if c.run}
-    measured = [c for c in _one_per_system(mine) if c.run and c.run.run.system not in there]
-    paid = [c for c in measured if c.way != "own"]
-    chosen = entered + (paid or measured)[: max(most // 2 - len(entered), 0)]
-    ids = {c.id for c in (*entered, *mine)}
-    rest = _begin_with([c for c in every if c.id not in ids and not _spot(c)], job)
-    room = max(most - len(chosen), 0)
-    bought = [c for c in rest if c.way == "buy" and _fits(c, job)][: min(room, 1)]
-    rented = _distinct([c for c in rest if c.way == "rent"])
-    chosen += rented[: room - len(bought)] + bought
-    return [c.id for c in chosen]
-
-
-def _begin_with(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
-    """Those it fits on, the cheapest peak first; where it fits on none, the most memory first.
-
-    Processors are there for who asks for them: no catalogue knows the memory beside one.
-    """
-    others = [c for c in rest if not _processor(c)]
-    reckoned = [c for c in others if _price_of_peak(c, job.precision) < math.inf] or others
-    fitting = [c for c in reckoned if _fits(c, job)]
-    price = {c.id: _price_of_peak(c, job.precision) for c in reckoned}
-    if fitting:
-        return sorted(fitting, key=lambda c: (c.stale, c.hardware.count, price[c.id]))
-    return sorted(reckoned, key=lambda c: (-_memory(c), price[c.id]))
-
-
-def _processor(one: Candidate) -> bool:
-    return one.hardware.accelerator is not None and one.hardware.accelerator.kind == "cpu"
-
-
-def _memory(one: Candidate) -> float:
-    """Memory of all its accelerators [bytes], 0 where not known."""
-    card = one.hardware.accelerator
-    return (card.memory_bytes or 0.0) * one.hardware.count if card else 0.0
-
-
 def _all(
     best: Best, known: Mapping[str, Accelerator], shop: Shop, entries: Sequence[Entry]
 ) -> Iterator[Candidate]:
@@ -143,12 +108,17 @@ def _all(
     for hardware, run in best.values():
         yield _there(hardware, run, shop.assumed)
     for offer in shop.catalog.offers:
-        rate = 1.0 if offer.currency == "USD" else shop.usd_per.get(offer.currency)
+        rate = _usd(offer, shop)
         if offer.accelerator in known and rate is not None:
             yield _rented(offer, known[offer.accelerator], rate, shop, best)
     for accelerator in shop.catalog.accelerators:
         if accelerator.list_price_usd is not None:
             yield _bought(accelerator, 1, shop, best)
+
+
+def _usd(offer: Offer, shop: Shop) -> float | None:
+    """US dollars for one unit of its currency; None where nobody says."""
+    return 1.0 if offer.currency == "USD" else shop.usd_per.get(offer.currency)
 
 
 def _there(hardware: Hardware, run: MeasuredRun, assumed: Assumptions) -> Candidate:
@@ -165,18 +135,25 @@ def _there(hardware: Hardware, run: MeasuredRun, assumed: Assumptions) -> Candid
 
 
 def _rented(
-    offer: Offer, accelerator: Accelerator, rate: float, shop: Shop, best: Best
+    offer: Offer,
+    accelerator: Accelerator,
+    rate: float,
+    shop: Shop,
+    best: Best,
+    *,
+    machines: int = 1,
 ) -> Candidate:
-    hardware = _hardware(accelerator, offer.accelerators)
+    hardware = _hardware(accelerator, offer.accelerators * machines, machines)
     stale = is_stale(offer.as_of, shop.today)
     doubt = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
-    price = offer.price_per_hour * rate
+    price = offer.price_per_hour * rate * machines
+    several = f", {machines} machines" if machines > 1 else ""
     terms = "" if offer.terms == "on demand" else f", {offer.terms}"
     years = committed_for(offer)
     paid = f", paid all month for {years}" if years else ""
     return Candidate(
-        id=f"rent-{slug(offer.id)}",
-        label=f"Rent {hardware.label} ({offer.provider}{terms})",
+        id=f"rent-{slug(offer.id)}{f'-x{machines}' if machines > 1 else ''}",
+        label=f"Rent {hardware.label} ({offer.provider}{terms}{several})",
         way="rent",
         hardware=hardware,
         run=_measured_there(hardware, best),
@@ -244,40 +221,6 @@ def _measured_there(hardware: Hardware, best: Best) -> MeasuredRun | None:
         if same and there.count == hardware.count and there.nodes == hardware.nodes:
             return run
     return None
-
-
-def _one_per_system(mine: Iterable[Candidate]) -> list[Candidate]:
-    """At most one for each measured system: own entries, then rented, bought, there already."""
-    best: dict[str, Candidate] = {}
-    order = ("rent", "buy", "own")
-    known = sorted(mine, key=lambda c: (c.source != OWN_ENTRY, order.index(c.way), c.stale))
-    for one in known:
-        best.setdefault(one.run.run.system if one.run else one.id, one)
-    return list(best.values())
-
-
-def _fits(one: Candidate, job: Job) -> bool:
-    return fit_of(job, one.hardware, job.batch).fits is not False
-
-
-def _spot(one: Candidate) -> bool:
-    return one.offer is not None and one.offer.terms == "spot"
-
-
-def _distinct(every: Iterable[Candidate]) -> list[Candidate]:
-    """The first for each hardware."""
-    best: dict[str, Candidate] = {}
-    for one in every:
-        best.setdefault(one.hardware.label, one)
-    return list(best.values())
-
-
-def _price_of_peak(one: Candidate, precision: str) -> float:
-    """Money for peak FLOP/s [USD per hour or USD, over FLOP/s]: only compared within one way."""
-    accelerator = one.hardware.accelerator
-    peak = peak_of(accelerator, precision) if accelerator else None
-    paid = one.rental.price_per_hour if one.rental else one.owned.price_usd if one.owned else 0.0
-    return float(likely(paid)) / peak if peak else math.inf
 
 
 def _speed(option: MeasuredRun) -> float:

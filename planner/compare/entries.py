@@ -3,9 +3,10 @@
     way|accelerator|count|price        rent|h100-sxm|8|19.90, buy|rtx-4090|2|1800, own|t4|4
     ...|currency|units for one USD     rent|h100-sxm|8|19.90|EUR|0.86
 
-The price is per hour for all of them where they are rented, for each where they are bought, always
-without tax. One in another currency keeps the rate it was written at, so that it means the same
-wherever the link is opened; where the comparison is shown in that currency, its rate counts.
+The price is per hour for all of them together where they are rented, for each one where they are
+bought, always without tax. One in another currency keeps the rate it was written at, so that it
+means the same wherever the link is opened; where the comparison is shown in that currency, its rate
+counts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Final, cast
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.compare.records import Candidate, Way
+from planner.estimate import Refusal
 from planner.slugs import slug
 
 MOST_COUNT: Final = 1024
@@ -26,8 +28,9 @@ MOST_RATE: Final = 1e9
 SEPARATOR: Final = "|"
 DOLLARS: Final = "USD"
 FORM: Final = (
-    "way|accelerator|count|price, as in rent|h100-sxm|8|19.90, or a price in another currency with "
-    "its units for one USD: rent|h100-sxm|8|19.90|EUR|0.86"
+    "way|accelerator|count|price, the price an hour for all where they are rented and for each "
+    "where they are bought, as in rent|h100-sxm|8|19.90, or a price in another currency with its "
+    "units for one USD: rent|h100-sxm|8|19.90|EUR|0.86"
 )
 _PARTS: Final = (3, 4, 5, 6)
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
@@ -75,7 +78,7 @@ def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RAT
         return f"{text[:80]!r} is no option. Write {FORM}."
     found = accelerator_named(catalog, parts[1])
     count, price, quote = _whole(parts[2]), None, None
-    wrong = [] if isinstance(found, Accelerator) else [f"{found.reason} {found.measure_next}"]
+    wrong = [] if isinstance(found, Accelerator) else [_unknown(found)]
     if count is None:
         wrong.append(f"{parts[2][:20]!r} is no whole number from 1 to {MOST_COUNT:,}.")
     if len(parts) > 3 and parts[3]:
@@ -98,8 +101,13 @@ def entry_text(entry: Entry) -> str:
     return SEPARATOR.join([*parts, _number(entry.quote.amount), entry.quote.currency, *rate])
 
 
+def entry_id(entry: Entry) -> str:
+    """The id of the option that an entry is: 'mine-rent-h100-sxm-8-19.9'."""
+    return f"mine-{slug(entry_text(entry))}"
+
+
 def entry_words(entry: Entry, catalog: Catalog) -> str:
-    """An entry as people say it: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h without tax'."""
+    """An entry as people say it: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h for all 8 without tax'."""
     known = accelerator_named(catalog, entry.accelerator)
     name = known.name if isinstance(known, Accelerator) else entry.accelerator
     what = f"{entry.way.capitalize()} {entry.count} x {name}"
@@ -107,8 +115,12 @@ def entry_words(entry: Entry, catalog: Catalog) -> str:
 
 
 def quoted(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> list[Candidate]:
-    """The candidates; those that were quoted in another currency tell the price as written."""
-    written = {f"mine-{slug(entry_text(e))}": e for e in entries if e.quote is not None}
+    """The candidates; of several, or in another currency, the price is told as it was written."""
+    written = {
+        entry_id(e): e
+        for e in entries
+        if e.quote is not None or (e.price is not None and e.count > 1 and e.way != "own")
+    }
     return [
         replace(c, price=f"{_as_written(written[c.id])}, {c.source}") if c.id in written else c
         for c in candidates
@@ -116,10 +128,14 @@ def quoted(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> list[Ca
 
 
 def _as_written(entry: Entry) -> str:
-    """'19.90 EUR/h without tax', '1,800.00 USD each without tax'."""
+    """'19.90 EUR/h for all 8 without tax', '2 x 1,800.00 USD each without tax'."""
     currency = DOLLARS if entry.quote is None else entry.quote.currency
     amount = (entry.price or 0.0) if entry.quote is None else entry.quote.amount
-    return f"{amount:,.2f} {currency}{'/h' if entry.way == 'rent' else ' each'} without tax"
+    several = entry.count > 1
+    if entry.way == "rent":
+        whole = f" for all {entry.count}" if several else ""
+        return f"{amount:,.2f} {currency}/h{whole} without tax"
+    return f"{f'{entry.count} x ' if several else ''}{amount:,.2f} {currency} each without tax"
 
 
 def _price(
@@ -146,6 +162,12 @@ def _no_price(way: str, accelerator: Accelerator) -> list[str]:
     if way == "buy" and accelerator.list_price_usd is None:
         return [f"No list price of the {accelerator.name} is known: write one behind the count."]
     return []
+
+
+def _unknown(found: Refusal) -> str:
+    """That there is no such accelerator and what to do, as sentences."""
+    parts = (found.reason, found.measure_next)
+    return " ".join(part if part.endswith((".", "?")) else f"{part}." for part in parts if part)
 
 
 def _number(value: float) -> str:

@@ -22,14 +22,15 @@ class Described:
     """A workload nobody measured, as a person describes it.
 
     Either `flops_per_sample` (forward and backward) or `params` and `tokens_per_sample` say how
-    heavy a sample is. `samples_per_epoch` and `precision` are always needed.
+    heavy a sample is; a position of an image is no token, so there is no usual number of them.
+    `samples_per_epoch` and `precision` are always needed.
     """
 
     name: str
     samples_per_epoch: float
     precision: str = "float32"
     params: float | None = None
-    tokens_per_sample: float = 1.0
+    tokens_per_sample: float | None = None
     flops_per_sample: float | None = None
     optimizer: str = ""
     batch: float | None = None
@@ -44,6 +45,8 @@ def job_described(told: Described) -> Job:
     wrong = [f"{name} is {value:g}" for name, value in _numbers(told) if not value > 0.0]
     if told.flops_per_sample is None and told.params is None:
         wrong.append("neither FLOPs per sample nor parameters are given")
+    elif told.flops_per_sample is None and told.tokens_per_sample is None:
+        wrong.append("parameters are given without the tokens of a sample")
     if wrong:
         raise ValueError(
             f"{told.name or 'The workload'}: {', '.join(wrong)}. Numbers must be above 0; give the "
@@ -51,14 +54,15 @@ def job_described(told: Described) -> Job:
         )
     flops = told.flops_per_sample
     if flops is None:
-        flops = FLOPS_PER_PARAMETER * float(told.params or 0.0) * told.tokens_per_sample
+        tokens = float(told.tokens_per_sample or 0.0)
+        flops = FLOPS_PER_PARAMETER * float(told.params or 0.0) * tokens
     return Job(
         workload=told.name or "described workload",
         precision=told.precision,
         samples_per_epoch=told.samples_per_epoch,
         params=told.params,
         train_flops_per_sample=flops,
-        tokens_per_sample=told.tokens_per_sample if told.tokens_per_sample > 1.0 else None,
+        tokens_per_sample=told.tokens_per_sample if (told.tokens_per_sample or 0.0) > 1.0 else None,
         optimizer=told.optimizer,
         batch=told.batch,
     )

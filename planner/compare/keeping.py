@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
 from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
-from planner.compare.sentences import ALMOST_SURE
-from planner.cost import Display, price
+from planner.compare.sentences import ALMOST_SURE, time_with_interval
+from planner.compare.words import budget_words, counted
+from planner.cost import Display, money_with_interval
 from planner.cost.display import DOLLARS
+from planner.estimate import Refusal
+
+__all__ = ["budget_words", "keeping", "keeping_sentence"]
 
 SURE: Final = 0.9
 MOST: Final = 3
-_SURELY: Final = f"with {SURE:.0%} or more".replace("%", " %")
+_SURELY: Final = f"with at least {SURE:.0%} probability".replace("%", " %")
 
 
 def keeping(told: Comparison) -> tuple[Row, ...]:
@@ -28,7 +34,9 @@ def keeping(told: Comparison) -> tuple[Row, ...]:
 
 
 def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLARS) -> str:
-    """'Finish by Fri 27 Nov for at most 500 USD: 2 of 6 do, best first ...'; "" if not asked.
+    """'Finish within 72 h for at most 500 USD: two of six do ..., best first: ...'.
+
+    "" where nothing is to be kept.
 
     Args:
         told: the comparison.
@@ -41,22 +49,43 @@ def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLA
         return ""
     kept = keeping(told)
     if not kept:
-        best = max(known, key=lambda r: r.in_time or 0.0)
-        return f"{limits}: none of these. {best.candidate.label} comes closest, {_chance(best)}."
-    sure = sum((r.in_time or 0.0) >= SURE for r in known)
-    named = ", ".join(f"{r.candidate.label} ({_chance(r)})" for r in kept)
+        return f"{limits}: none of these does. {_closest(told, known, display)}."
+    sure, every = sum((r.in_time or 0.0) >= SURE for r in known), len(told.rows)
+    named = ", ".join(f"{r.candidate.label} {_chance(r)}" for r in kept)
     if not sure:
         return f"{limits}: none for sure; more likely than not: {named}."
-    if len(told.rows) == 1:
-        return f"{limits}: {kept[0].candidate.label} does ({_chance(kept[0])})."
+    if every == 1:
+        return f"{limits}: {kept[0].candidate.label} does, {_chance(kept[0])}."
     if sure == 1:
-        return f"{limits}: of {len(told.rows)} only one does {_SURELY}: {named}."
-    return f"{limits}: {sure} of {len(told.rows)} do {_SURELY}, best first {named}."
+        return f"{limits}: of {counted(every)} only one does {_SURELY}: {named}."
+    return f"{limits}: {_so_many(sure, every)} {_SURELY}, best first: {named}."
 
 
-def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
-    """A budget as it was typed, in the currency that is shown: '500 EUR with tax'."""
-    return f"{price(budget_usd, display)}{' with tax' if display.tax_share else ''}"
+def _so_many(sure: int, every: int) -> str:
+    """'both do', 'all six do', 'five of six do'."""
+    if sure == every:
+        return "both do" if every == 2 else f"all {counted(every)} do"
+    return f"{counted(sure)} of {counted(every)} do"
+
+
+def _closest(told: Comparison, known: Sequence[Row], display: Display) -> str:
+    """The likeliest, or where none ever does the fastest (the cheapest, of a budget alone)."""
+    by_cost = told.question.wanted.deadline_s is None
+    best = min(known, key=lambda r: (-(r.in_time or 0.0), _size(r, by_cost=by_cost)))
+    said = f"{best.candidate.label} comes closest"
+    if (best.in_time or 0.0) >= 1.0 - ALMOST_SURE:
+        return f"{said}, {_chance(best)}"
+    answer = best.cost if by_cost else best.time
+    if isinstance(answer, Refusal):
+        return said
+    return (
+        f"{said}: {money_with_interval(answer, display) if by_cost else time_with_interval(answer)}"
+    )
+
+
+def _size(row: Row, *, by_cost: bool) -> float:
+    answer = row.cost if by_cost else row.time
+    return math.inf if isinstance(answer, Refusal) else float(answer.value)
 
 
 def _limits(told: Comparison, until: str, display: Display) -> str:
@@ -73,4 +102,4 @@ def _chance(row: Row) -> str:
     share = row.in_time or 0.0
     if share > ALMOST_SURE:
         return "surely"
-    return f"{share:.0%}".replace("%", " %") if share >= 1.0 - ALMOST_SURE else "hardly ever"
+    return f"with {share:.0%}".replace("%", " %")

@@ -19,12 +19,14 @@ from typing import Final
 
 import numpy as np
 
+from planner.catalog import Accelerator
 from planner.compare.records import Fit, Hardware, Job
 
 USABLE: Final = 0.94
 """Share of the memory a framework gets: driver, context and fragments take the rest."""
 SHARD_ROOM: Final = 0.7
-"""Share of it that shards may fill: activations and gathered layers need the rest."""
+"""Share of it that shards may fill: activations and gathered layers need the rest. What fills more
+of one device fits barely: it is offered with a warning, since nobody knows its activations."""
 GIGA: Final = 1e9
 _MOMENTS: Final = (("adam", 2), ("lamb", 2), ("lars", 1), ("momentum", 1), ("nesterov", 1))
 _UNKNOWN_MOMENTS: Final = 1
@@ -78,6 +80,19 @@ def largest_batch(job: Job, hardware: Hardware) -> float | None:
     intercept, slope = line
     room = (have - intercept) / slope
     return math.floor(room) * hardware.devices if room >= 1.0 else 0.0
+
+
+def least_count(job: Job, accelerator: Accelerator, batch: float | None) -> int | None:
+    """Fewest of an accelerator that the job fits on; 1 where not known, None where on no number."""
+    one = Hardware(label=f"1 x {accelerator.name}", accelerator=accelerator)
+    have = usable_bytes(one)
+    if have is None or fit_of(job, one, batch).fits is not False:
+        return 1
+    line = _line(job)
+    if line is None or batch is None:
+        return _accelerators(_shards(job, have), one)
+    room = math.floor((have - line[0]) / line[1])
+    return None if room < 1 else _accelerators(math.ceil(batch / room), one)
 
 
 def usable_bytes(hardware: Hardware) -> float | None:
@@ -144,12 +159,16 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             way_out="Measure its peak memory at two batch sizes.",
         )
     need = job.params * _each_parameter(job)
-    shards = math.ceil(need / (have * SHARD_ROOM))
+    shards = _shards(job, have)
     told = f"weights, gradients and optimiser state take {gigabytes(need)}"
     fits, way_out = None, "Measure its peak memory at two batch sizes."
     if need <= have:
         where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
         sentence = f"W{told[1:]} of {gigabytes(have)}{where}; activations were not measured."
+        if need > SHARD_ROOM * have:
+            left = f"only {gigabytes(have - need)} are left for activations"
+            sentence = f"Barely fits: {left}; {told} of {gigabytes(have)}{where}."
+            way_out = _MORE_ROOM
     elif hardware.devices >= shards:
         each = gigabytes(need / hardware.devices)
         sentence = f"Only sharded: {told}, {each} on each of {_devices(hardware)}."
@@ -165,6 +184,15 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     )  # fmt: skip
 
 
+def _shards(job: Job, have: float) -> int:
+    """Devices that hold weights, gradients and optimiser state between them, with room left."""
+    return math.ceil((job.params or 0.0) * _each_parameter(job) / (have * SHARD_ROOM))
+
+
+_MORE_ROOM: Final = (
+    "Take a smaller batch, recompute activations (gradient checkpointing), or shard over 2 or more "
+    "(FSDP, ZeRO)."
+)
 _SPLIT: Final = (
     "Or cut the network into stages (model parallelism), or take an accelerator with more memory."
 )

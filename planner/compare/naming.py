@@ -1,14 +1,30 @@
-"""Why this file exists: sentences name accelerators as people do, not by their ids in links."""
+"""Why this file exists: options and accelerators are named as people do, no two options alike."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from planner.catalog import Catalog
 from planner.compare.comparison import Comparison, Row
+from planner.compare.records import Candidate
 from planner.estimate import Estimate, Refusal
+
+
+def told_by_price(every: Sequence[Candidate]) -> list[Candidate]:
+    """The same options; of those that would be called alike each label tells its price."""
+    shared = {label for label, n in Counter(c.label for c in every).items() if n > 1}
+    return [_with_price(c) if c.label in shared else c for c in every]
+
+
+def _with_price(one: Candidate) -> Candidate:
+    """'Rent 8 x H100 (own entry, 20.00 USD/h)'."""
+    price = one.price.removesuffix(f", {one.source}")
+    label = one.label
+    within = f"{label[:-1]}, {price})" if label.endswith(")") else f"{label} ({price})"
+    return replace(one, label=within)
 
 
 def with_names(told: Comparison, catalog: Catalog) -> Comparison:

@@ -17,6 +17,11 @@ from planner.compare.reckon import Wanted
 from planner.cost import Display, in_usd
 from planner.parameters import Given, Parameter, Problem, query_of, read
 
+HOW_MANY_TOKENS: Final = (
+    "How many tokens has a sample? 1 for a fully connected network, the length of the sequence for "
+    "a language model. For images give FLOPs per sample instead: ResNet-50 at 224 px takes about "
+    "25e9 for training."
+)
 DESCRIBED: Final = "described"
 """The workload that nobody measured."""
 HOUR_S: Final = 3600.0
@@ -37,9 +42,13 @@ QUESTION: Final = (
     Parameter(name="target", words="value of the metric to reach; without it the usual one",
               kind="number", least=-1e9, most=1e9),
     Parameter(name="optimizer", words="optimiser that gets to the target, as its slug"),
-    Parameter(name="options", words="ids of options; without them the usual", many=MOST_OPTIONS),
-    Parameter(name="own", words="options of your own, way|accelerator|count|price, the price "
-              "without tax in USD, or |currency|units for one USD behind it", many=MOST_OPTIONS),
+    Parameter(name="options", words="ids of options, as `--list options` or `/api/v1/options` name "
+              "them: rent-..., buy-..., own-... for what is there, mine-... for one of `own`; "
+              "without them the usual", many=MOST_OPTIONS),
+    Parameter(name="own", words="options of your own, way|accelerator|count|price, compared beside "
+              "`options`. The way is rent, buy or own, the price without tax in USD: an hour for "
+              "all of them together where rented (rent|h100-sxm|8|30), for EACH one where bought "
+              "(buy|h100-sxm|8|31250); behind it |currency|units for one USD", many=MOST_OPTIONS),
     Parameter(name="order", words="what the options are ranked by", kind="choice",
               choices=("cost", "time"), default="cost"),
     Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
@@ -64,10 +73,12 @@ DESCRIPTION: Final = (
               least=1.0, most=_LARGE),
     Parameter(name="params", words="parameters of the network", kind="number", least=1.0,
               most=_LARGE),
-    Parameter(name="tokens", words="tokens (or positions) in a sample", kind="number",
-              default=1.0, least=1.0, most=1e12),
-    Parameter(name="flops", words="operations of forward and backward pass", kind="number",
-              unit="FLOP/sample", least=1.0, most=1e30),
+    Parameter(name="tokens", words="tokens in a sample, needed beside params where flops is not "
+              "given: the length of a sequence, 1 for a fully connected network; for images give "
+              "flops instead", kind="number", least=1.0, most=1e12),
+    Parameter(name="flops", words="operations of forward and backward pass of one sample, 6 for "
+              "each multiply-add of the forward pass: ResNet-50 at 224 px takes about 25e9",
+              kind="number", unit="FLOP/sample", least=1.0, most=1e30),
     Parameter(name="precision", words="number format it is trained in", kind="choice",
               choices=PRECISIONS, default="float32"),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ..."),
@@ -256,14 +267,19 @@ def _display(told: Mapping[str, Any], today: date, problems: list[Problem]) -> D
 
 def _described(told: Mapping[str, Any], problems: list[Problem]) -> Described | None:
     wrong = []
+    heavy = told["flops"] is not None or None not in (told["params"], told["tokens"])
     if told["samples"] is None:
         wrong.append(("samples", "How many samples has an epoch? A described workload needs it."))
     if told["flops"] is None and told["params"] is None:
         wrong.append(("flops", "How heavy is a sample? Give flops, or params and tokens."))
+    elif not heavy:
+        wrong.append(("tokens", HOW_MANY_TOKENS))
     if told["goal"] == "target":
         wrong.append(("goal", "Nobody measured steps to a target of it. Ask for epochs."))
+    if told["batch"] and told["samples"] and told["batch"] > told["samples"]:
+        wrong.append(("batch", _too_large(told["batch"], told["samples"])))
     problems += [Problem(parameter=name, message=message) for name, message in wrong]
-    if told["samples"] is None or (told["flops"] is None and told["params"] is None):
+    if told["samples"] is None or not heavy:
         return None
     return Described(
         name=told["name"],
@@ -274,4 +290,11 @@ def _described(told: Mapping[str, Any], problems: list[Problem]) -> Described | 
         flops_per_sample=told["flops"],
         optimizer=told["network_optimizer"] or "",
         batch=told["batch"],
+    )
+
+
+def _too_large(batch: float, samples: float) -> str:
+    return (
+        f"A batch of {batch:,.15g} is more than the {samples:,.15g} samples of an epoch. Give one "
+        "of at most an epoch."
     )

@@ -13,8 +13,8 @@ to keep the limits, they are compared as if there were none: what is left is the
 
     rank       those that more likely keep the limits than not (`LIKELY_IN_TIME`), then those of
                which it is not known, then the others; within them by the median, a miss infinite
-    tied       the one before is not better in `DECIDED` of those draws, which is where the 90 %
-               interval of their ratio leaves 1 out
+    tied       none before it in the group is better in `DECIDED` of those draws, which is where the
+               90 % interval of their ratio leaves 1 out; one that is begins the next group
 """
 
 from __future__ import annotations
@@ -69,23 +69,40 @@ def ranked(rows: Sequence[Row], wanted: Wanted) -> tuple[Row, ...]:
     known.sort(key=lambda j: _place(j, wanted))
     rest = [j.row for j in judged if _value(j.row, wanted.order) is None]
     rest.sort(key=lambda r: (isinstance(r.time, Refusal), r.candidate.id))
-    found, head, rank = [], None, 0
-    for place, one in enumerate(known, start=1):
-        apart = head is None or one.standing != head.standing
-        if apart or _better(head or one, one, wanted) >= DECIDED:
-            head, rank = one, place
-        found.append(replace(one.row, rank=rank))
+    found = [replace(j.row, rank=n) for j, n in zip(known, _ranks(known, wanted), strict=True)]
     shared = {r.rank for r in found if sum(o.rank == r.rank for o in found) > 1}
     return tuple(replace(r, tied=r.rank in shared) for r in found) + tuple(rest)
+
+
+def chance_to_keep(row: Row, wanted: Wanted) -> float | None:
+    """Share of the draws that keep to deadline and budget [0..1].
+
+    None where neither is asked, or where nobody knows: a budget and no cost.
+    """
+    kept = _kept(row, wanted)
+    return None if kept is None else float(np.count_nonzero(kept) / kept.size)
+
+
+def _ranks(ordered: Sequence[_Judged], wanted: Wanted) -> list[int]:
+    """Ranks of those that are in order already; a group ends where one of it surely is better."""
+    ranks: list[int] = []
+    group: list[_Judged] = []
+    for place, one in enumerate(ordered, start=1):
+        joins = bool(group) and one.standing == group[0].standing
+        if joins and all(_better(before, one, wanted) < DECIDED for before in group):
+            group.append(one)
+        else:
+            group = [one]
+        ranks.append(place - len(group) + 1)
+    return ranks
 
 
 def _judged(row: Row, wanted: Wanted) -> _Judged:
     if not wanted.limited:
         return _Judged(row=row, kept=None, in_time=None, standing="keeps")
-    kept = _kept(row, wanted)
-    if kept is None:
+    kept, share = _kept(row, wanted), chance_to_keep(row, wanted)
+    if kept is None or share is None:
         return _Judged(row=row, kept=None, in_time=None, standing="not known")
-    share = float(np.count_nonzero(kept) / kept.size)
     place: Standing = "keeps" if share >= LIKELY_IN_TIME else "misses"
     return _Judged(row=row, kept=kept, in_time=share, standing=place)
 
@@ -146,7 +163,7 @@ def _frontier(rows: Sequence[Row]) -> frozenset[str]:
 
 
 def _kept(row: Row, wanted: Wanted) -> NDArray[np.bool_] | None:
-    """Draws that keep to deadline and budget, shape (DRAWS,); None as in `_in_time`."""
+    """Draws that keep to deadline and budget, shape (DRAWS,); None as in `chance_to_keep`."""
     if (wanted.deadline_s is None and wanted.budget_usd is None) or row.drawn is None:
         return None
     kept: NDArray[np.bool_] = np.ones(DRAWS, dtype=bool)

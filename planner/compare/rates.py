@@ -34,7 +34,9 @@ from typing import Final
 
 from planner.catalog import Accelerator
 from planner.compare.efficiency import SPREAD_DOF, efficiency, per_accelerator, scaling_from
+from planner.compare.memory import least_count
 from planner.compare.nearest import nearest_measured
+from planner.compare.placing import PER_NODE
 from planner.compare.records import Hardware, Job, Scaling
 from planner.compare.sheets import effective_precision, no_peak, peak_of, peak_told
 from planner.estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
@@ -122,7 +124,7 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     if peak is None:
         return Refusal(
             reason=no_peak(accelerator, job.precision),
-            measure_next=f"Measure {job.workload} on one {accelerator.name}.",
+            measure_next=measure_on(job, accelerator),
         )
     per_sample = job.train_flops_per_sample / (MFU * peak)
     far = math.exp(float(t_quantile(level, MFU_DOF)) * MFU_SD)
@@ -147,6 +149,17 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     return Estimate(value=value, low=low, high=high, level=level, basis="data sheet", reasons=told)
 
 
+def measure_on(job: Job, accelerator: Accelerator) -> str:
+    """The run to make: on one, or on as many as the job needs, in numbers that are for rent."""
+    count = least_count(job, accelerator, job.batch) or 1
+    if count == 1:
+        return f"Measure {job.workload} on one {accelerator.name}."
+    sold = (
+        2 ** math.ceil(math.log2(count)) if count <= PER_NODE else PER_NODE * -(-count // PER_NODE)
+    )
+    return f"Measure {job.workload} on {sold} x {accelerator.name}."
+
+
 def _overhead(job: Job) -> tuple[float, float]:
     """Overhead of a step [s] and how many times smaller or larger it may be."""
     if job.overhead_s is None:
@@ -161,7 +174,7 @@ def _one(
 
     Of one that was measured it is its part of what the nearest number of them did together.
     """
-    measure = f"Measure {job.workload} on one {accelerator.name}."
+    measure = measure_on(job, accelerator)
     if library is not None:
         precision = effective_precision(job.precision)
         wanted = Cell(workload=job.workload, precision=precision, card=accelerator.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from planner.catalog import Accelerator, Offer
 from planner.cost import Owned, Rental
@@ -14,6 +14,8 @@ from planner.how_long import Option as MeasuredRun
 Way = Literal["rent", "buy", "own"]
 """Rented by the hour, bought for this, or there already."""
 Order = Literal["cost", "time"]
+OWN_ENTRY: Final = "own entry"
+"""The source of what a person wrote by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,7 @@ class Candidate:
     `id` stands in links. `run` is the measured run it rests on, None where the time has to be
     estimated. `rental` belongs to "rent", `owned` to the other two (of "own" only the electricity
     is paid). `price` tells the price with its date, `stale` that it is old, `source` where it is
-    from. `machines` are paid for, each with `hardware` in it.
+    from. `hardware` is all of it, be it several machines of one offer.
     """
 
     id: str

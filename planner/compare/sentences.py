@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
+from planner.compare.against import times_better
 from planner.compare.electricity import electricity_lines
+from planner.compare.ranking import chance_to_keep
 from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better, standing
+from planner.compare.records import Order
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
+from planner.compare.words import budget_words, comparative, lower, machines, number
 from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
 from planner.cost.display import DOLLARS
 from planner.durations import in_words
@@ -19,13 +24,15 @@ HOUR_S: Final = 3600.0
 IN_HOURS_S: Final = 10.0 * HOUR_S
 YEAR_S: Final = 8760.0 * HOUR_S
 IN_YEARS_S: Final = 2.0 * YEAR_S
+TIED: Final = (0.4, 0.6)
+"""Between these probabilities to be the better one two options are as good as tied."""
+RISKY_AND_SURE: Final = (0.9, 0.99)
+"""An answer that keeps the limits less often than the first is told with one that does as often as
+the second."""
 ALMOST_SURE: Final = 0.995
 """Above it a probability is told as certainty: 4,096 draws say no more."""
 _TINY: Final = 0.005
 """A share that would be told as 0 %."""
-_COUNTED: Final = (
-    "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
-)  # fmt: skip
 
 
 def sentence(told: Comparison, display: Display = DOLLARS) -> str:
@@ -35,7 +42,9 @@ def sentence(told: Comparison, display: Display = DOLLARS) -> str:
         return _nothing(told)
     finishes = f"{subject(leader, display)} {_does(told)} in {time_with_interval(leader.time)}"
     cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
-    return f"{finishes}{cost}{_against(told, leader)}{_in_time(told, leader)}."
+    kept = _in_time(told.question.wanted, leader, display)
+    first = f"{finishes}{cost}{_against(told, leader, display)}{kept}."
+    return f"{first}{_surer(told, leader, display)}"
 
 
 def subject(row: Row, display: Display = DOLLARS) -> str:
@@ -43,7 +52,7 @@ def subject(row: Row, display: Display = DOLLARS) -> str:
     one = row.candidate
     what, verb = one.label.split(" ", 1)[1], _VERBS[one.way]
     if row.machines > 1:
-        verb, what = verb.removesuffix(" the"), f"{_machines(row.machines)} with {what}"
+        verb, what = verb.removesuffix(" the"), f"{machines(row.machines)} with {what}"
     if one.rental is not None:
         each = " each" if row.machines > 1 else ""
         hour = price(float(likely(one.rental.price_per_hour)), display)
@@ -54,11 +63,11 @@ def subject(row: Row, display: Display = DOLLARS) -> str:
 def buying(found: RentOrBuy) -> str:
     """From which use on buying pays off, as a sentence."""
     names = (found.buy.candidate.label, found.rent.candidate.label)
-    what = f"{names[0]} instead of {_lower(names[1])}"
+    what = f"{names[0]} instead of {lower(names[1])}"
     if isinstance(found.use, Refusal) or not isinstance(found.use, BreakEven):
         why = found.use.reason if isinstance(found.use, Refusal) else ""
         return f"{what}: {why}"
-    return f"{what}: {_pays_off(found.use.utilisation, found.runs_per_month)}. {pays_back(found)}"
+    return f"{what}: {_pays_off(found.use.utilisation, found.runs_per_month)}. {_paid_back(found)}"
 
 
 def time_with_interval(time: Estimate) -> str:
@@ -100,36 +109,105 @@ def limits_of(wanted: Wanted, rows: Sequence[Row]) -> str:
     return "" if surely or standing(rows[0], wanted) != "keeps" else kept_to(wanted)
 
 
-def _against(told: Comparison, leader: Row) -> str:
+def _against(told: Comparison, leader: Row, display: Display) -> str:
     """How likely it is better than the next one that is something else."""
     wanted, place = told.question.wanted, standing(leader, told.question.wanted)
     rest = [r for r in told.answered if r is not leader and standing(r, wanted) == place]
     if not rest:
         return ""
+    chance, other = better(leader, rest[0], wanted), lower(rest[0].candidate.label)
     limits = limits_of(wanted, (leader, rest[0]))
-    return _how(better(leader, rest[0], wanted), wanted, limits, _lower(rest[0].candidate.label))
+    if not _as_good_as_tied(chance):
+        return _how(chance, wanted, limits, other)
+    differs = _differs(leader, rest[0], wanted, display)
+    said = f", as good as tied{differs and f' in {wanted.order}'} with {other}{differs}"
+    alone = _as_good_as_tied(better(leader, rest[0], Wanted(order=wanted.order)))
+    if not limits or (differs and alone):
+        return said
+    tied = f", as good as tied with {other}{differs}{differs and ','}"
+    return f"{tied} as the {comparative(wanted)} way to finish {limits}"
+
+
+def _as_good_as_tied(chance: float) -> bool:
+    return TIED[0] <= chance < TIED[1]
 
 
 def _how(chance: float, wanted: Wanted, limits: str, other: str) -> str:
-    """', 82 % likely cheaper than X', ', surely a cheaper way to finish in time than X'."""
-    what = "cheaper" if wanted.order == "cost" else "faster"
+    """', 82 % likely cheaper than X, not decided', ', surely a cheaper way to finish in time ...'.
+
+    Below one half, where the median is less and the chance is not: ', though X is 70 % likely ...'.
+    """
+    what = comparative(wanted)
     way = f"{what} way to finish {limits}"
-    if chance < DECIDED:
-        return f", as good as tied with {other}{f' as the {way}' if limits else ''}"
-    sure = "surely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
-    return f", {sure} {f'a {way}' if limits else what} than {other}"
+    if chance < TIED[0]:
+        return f", though {other} is {_sure(1.0 - chance)} {f'the {way}' if limits else what}"
+    open_still = ", not decided" if chance < DECIDED else ""
+    return f", {_sure(chance)} {f'a {way}' if limits else what} than {other}{open_still}"
 
 
-def _in_time(told: Comparison, leader: Row) -> str:
-    """'; in time with 92 % probability', '; surely in time'; "" where nothing is to be kept."""
-    kept = kept_to(told.question.wanted)
-    if leader.in_time is None:
+def _sure(chance: float) -> str:
+    """'surely', '82 % likely'."""
+    return "surely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
+
+
+def _differs(first: Row, other: Row, wanted: Wanted, display: Display) -> str:
+    """', which takes 7 h 28 min' of two tied in cost, ', which costs 15 USD' of two tied in time.
+
+    Told where the other is more than 1.5 times better in what was not asked first; else "".
+    """
+    asked: Order = "time" if wanted.order == "cost" else "cost"
+    ratio = times_better(other, first, asked)
+    if ratio is None or float(ratio.value) <= 1.5:
         return ""
-    if leader.in_time > ALMOST_SURE:
+    return f", which {'takes' if asked == 'time' else 'costs'} {_answer(other, asked, display)}"
+
+
+def _answer(row: Row, asked: Order, display: Display) -> str:
+    """Its time or cost without the interval; "" where nobody knows."""
+    told = row.time if asked == "time" else row.cost
+    if isinstance(told, Refusal):
+        return ""
+    value = float(told.value)
+    return _duration(value) if asked == "time" else money(value, display)
+
+
+def _surer(told: Comparison, leader: Row, display: Display) -> str:
+    """' Rent 1 x MI300X: 15 USD, surely in time.' where the first may be late and this is tied."""
+    wanted = told.question.wanted
+    if leader.in_time is None or leader.in_time >= RISKY_AND_SURE[0]:
+        return ""
+    sure = (
+        r for r in told.answered
+        if (r.in_time or 0.0) >= RISKY_AND_SURE[1] and better(leader, r, wanted) < DECIDED
+    )  # fmt: skip
+    found = next(sure, None)
+    if found is None:
+        return ""
+    size = _answer(found, wanted.order, display)
+    return f" {found.candidate.label}: {size}, surely {kept_to(wanted)}."
+
+
+def _in_time(wanted: Wanted, leader: Row, display: Display) -> str:
+    """'; in time with 92 % probability', '; surely in time'; "" where nothing is to be kept.
+
+    Of unknown cost '; surely in time, nobody knows whether 10 USD suffice'.
+    """
+    if leader.in_time is not None or wanted.budget_usd is None:
+        return _kept_with(leader.in_time, kept_to(wanted))
+    timely = replace(wanted, budget_usd=None)
+    kept = _kept_with(chance_to_keep(leader, timely), kept_to(timely))
+    known = f"{kept}, " if kept else "; "
+    return f"{known}nobody knows whether {budget_words(wanted.budget_usd, display)} suffice"
+
+
+def _kept_with(share: float | None, kept: str) -> str:
+    if share is None:
+        return ""
+    if share > ALMOST_SURE:
         return f"; surely {kept}"
-    if leader.in_time < 1.0 - ALMOST_SURE:
+    if share < 1.0 - ALMOST_SURE:
         return f"; hardly ever {kept}"
-    return f"; {kept} with {leader.in_time:.0%} probability".replace("%", " %")
+    return f"; {kept} with {share:.0%} probability".replace("%", " %")
 
 
 def kept_to(wanted: Wanted) -> str:
@@ -163,7 +241,7 @@ def _money(cost: Estimate, display: Display) -> str:
 
 def _duration(seconds: float) -> str:
     if seconds >= IN_YEARS_S:
-        return f"{_number(seconds / YEAR_S)} years"
+        return f"{number(seconds / YEAR_S)} years"
     return f"{seconds / HOUR_S:,.0f} h" if seconds >= IN_HOURS_S else in_words(seconds)
 
 
@@ -172,18 +250,38 @@ def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
     share = _share(use.value)
     above = f"even {share}" if float(use.value) < _TINY else f"above {share}"
     never = float(use.high) > 1.0 or (isinstance(runs, Estimate) and float(runs.high) == math.inf)
+    least = "" if float(use.low) < _TINY else f"at least {_share(use.low)}"
     if isinstance(runs, Estimate) and never:
-        least = f"at least {_share(use.low)} or {_number(float(runs.low))} runs, perhaps never"
-        count = _number(float(runs.value))
-        return f"pays off {above} utilisation, or from {count} such runs a month on ({least})"
+        count, low = number(float(runs.value)), number(float(runs.low))
+        least = f"{least} or {low} runs, " if least else f"at least {low} runs, "
+        least = "" if float(runs.low) == 0.0 else least
+        runs_from = f"from {count} such runs a month on"
+        return f"pays off {above} utilisation, or {runs_from} ({least}perhaps never)"
     if never:
-        return f"pays off {above} utilisation (at least {_share(use.low)}, perhaps never)"
-    narrow = _share(use.low) == _share(use.high)
-    between = "" if narrow else f" ({_share(use.low)} to {_share(use.high)})"
-    more = ""
-    if isinstance(runs, Estimate):
-        more = f", or from {_count(runs)} such runs a month on"
-    return f"pays off {above} utilisation{between}{more}"
+        return f"pays off {above} utilisation ({least}{least and ', '}perhaps never)"
+    more = f", or from {_count(runs)} such runs a month on" if isinstance(runs, Estimate) else ""
+    return f"pays off {above} utilisation{_between(use)}{more}"
+
+
+def _between(use: Estimate) -> str:
+    """' (40 % to 60 %)', ' (at most 2 %)' of what may be next to nothing; "" where it is narrow."""
+    low, high = _share(use.low), _share(use.high)
+    if low == high:
+        return ""
+    return f" (at most {high})" if float(use.low) < _TINY else f" ({low} to {high})"
+
+
+def _paid_back(found: RentOrBuy) -> str:
+    """After how many months it has paid for itself; nobody says 'after 0 months'."""
+    months = found.payback
+    if isinstance(months, Refusal) or float(months.value) > 0.5 or months.reasons:
+        return pays_back(found)
+    runs, high = found.asked_per_month, float(months.high)
+    level = f"{months.level:.0%}".replace("%", " %")
+    most = f" ({level}: at most {high:,.0f} months)" if 1.5 <= high < math.inf else ""
+    most = " (or never)" if high == math.inf else most
+    often = f"At {runs:g} run{'' if runs == 1.0 else 's'} a month"
+    return f"{often} it has paid for itself in less than a month{most}."
 
 
 def _share(value: object) -> str:
@@ -194,26 +292,5 @@ def _share(value: object) -> str:
 
 
 def _count(runs: Estimate) -> str:
-    value, low, high = (_number(float(end)) for end in (runs.value, runs.low, runs.high))
+    value, low, high = (number(float(end)) for end in (runs.value, runs.low, runs.high))
     return value if low == high else f"{value} ({low} to {high})"
-
-
-def _machines(count: int) -> str:
-    """'two machines', '12 machines'."""
-    return f"{counted(count)} machines"
-
-
-def counted(count: int) -> str:
-    """A small number as a word: 'two', '12'."""
-    return _COUNTED[count] if 0 <= count < len(_COUNTED) else f"{count:,}"
-
-
-def _number(count: float) -> str:
-    """Three digits at most: 6.2, 4,370."""
-    return f"{count:.2g}" if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
-
-
-def _lower(label: str) -> str:
-    """A label inside a sentence: 'renting 1 x H100'."""
-    way, rest = label.split(" ", 1)
-    return f"{ {'Rent': 'renting', 'Buy': 'buying', 'Own': 'the own'}.get(way, way) } {rest}"

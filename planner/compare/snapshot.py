@@ -18,6 +18,8 @@ from planner.export import Record
 Words = Callable[[float], str]
 MOVED: Final = 0.005
 """Relative change of a number that is told [share]; less is rounding."""
+LIKELIER: Final = 0.05
+"""Change of the probability of keeping the limits that is told [share]."""
 KEPT: Final = (
     "option_id", "option", "rank", "tied", "time_s", "time_s_low", "time_s_high", "cost_per_run",
     "cost_per_run_low", "cost_per_run_high", "probability_cheapest", "probability_in_time", "basis",
@@ -52,6 +54,9 @@ def snapshot_of(told: Comparison | None, job: Job) -> Snapshot:
 
 def changes(before: Snapshot, now: Snapshot, display: Display = DOLLARS) -> list[str]:
     """What differs, in sentences: prices, options, runs, numbers; none where nothing does.
+
+    Numbers are cost, time, the probability of keeping deadline and budget, and the place among the
+    options that both have: an answer may turn round where cost and time of its first stay.
 
     `display` is the currency and tax of the amounts.
     """
@@ -88,16 +93,47 @@ def _runs(before: Snapshot, now: Snapshot) -> list[str]:
 
 
 def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
-    found = []
+    found, places = [], _places(before, now)
     for old, new in _pairs(before, now):
         parts = [
             _moved(old, new, "cost_per_run", "a run", lambda usd: money(usd, display)),
             _moved(old, new, "time_s", "", in_words),
+            _kept(old, new),
+            _placed(*places.get(str(old["option_id"]), (0, 0))),
+            _tied(old, new),
         ]
         told = "; ".join(p for p in parts if p)
         if told:
             found.append(f"{old['option']}: {told}.")
     return found
+
+
+def _places(before: Snapshot, now: Snapshot) -> dict[str, tuple[int, int]]:
+    """Place among the options that both rank, then and now, by their ids."""
+    pairs = [(o, n) for o, n in _pairs(before, now) if o.get("rank") and n.get("rank")]
+    then = sorted(pairs, key=lambda p: _number(p[0], "rank") or 0.0)
+    today = sorted(pairs, key=lambda p: _number(p[1], "rank") or 0.0)
+    first = {str(o["option_id"]): k for k, (o, _) in enumerate(then, 1)}
+    placed = ((str(o["option_id"]), k) for k, (o, _) in enumerate(today, 1))
+    return {name: (first[name], k) for name, k in placed}
+
+
+def _placed(then: int, now: int) -> str:
+    return f"place {then} -> {now}" if then != now else ""
+
+
+def _kept(old: Record, new: Record) -> str:
+    """How likely it keeps deadline and budget, where that moved."""
+    first, second = (_number(r, "probability_in_time") for r in (old, new))
+    if first is None or second is None or abs(second - first) <= LIKELIER:
+        return ""
+    return f"{100.0 * first:.0f}\u00a0% -> {100.0 * second:.0f}\u00a0% likely to keep the limits"
+
+
+def _tied(old: Record, new: Record) -> str:
+    if old.get("tied") is None or bool(old["tied"]) == bool(new["tied"]):
+        return ""
+    return "as good as tied with the first now" if new["tied"] else "no longer tied with the first"
 
 
 def _moved(old: Record, new: Record, name: str, what: str, words: Words) -> str:

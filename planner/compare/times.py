@@ -1,8 +1,13 @@
 """How long does the job take on this hardware?
 
     epochs, measured there    pre-train + epoch 1 + mean*(N - 1)     `planner.projection`
-    target, measured there    S(B*)*T(B*) at the best batch          `planner.goodput`
+    target, measured there    pre-train + S(B*)*T(B*), best batch    `planner.goodput`
     anywhere else             pre-train + samples/rate               `planner.compare.rates`
+
+All totals have the same parts: what comes before the first step is in each of them. Where it was
+measured on another machine it is the job's median, `PRE_TRAIN_FACTOR` less or more at 90 %: nobody
+knows how it scales, since disk, host and compiler decide it, not the accelerator. The doubts of
+both parts add in quadrature.
 
 A measured time is asked for another machine of the same kind, since that is what is rented or
 bought: it carries the spread between sessions. How many samples a target takes is one number for
@@ -17,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planner.compare.memory import fit_of
-from planner.compare.rates import rate_on
+from planner.compare.rates import OVERHEAD_MATTERS, rate_on
 from planner.compare.records import Candidate, Fit, Goal, Job, Scaling, Timed
 from planner.estimate import LEVEL, Estimate, Refusal
 from planner.how_long import Option as MeasuredRun
@@ -25,6 +30,8 @@ from planner.how_long import total_time
 from planner.projection import session_half_width
 from planner.transfer import Library
 
+PRE_TRAIN_FACTOR: Final = 2.0
+"""What comes before the first step may be so many times shorter or longer elsewhere: assumed."""
 NOT_MEASURED_BATCH: Final = (
     "At whatever batch is fastest on each accelerator; a larger batch needs more epochs for the "
     "same target."
@@ -33,7 +40,7 @@ NOT_MEASURED_BATCH: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTarget:
-    """Time to the target [s] on a measured system at its best batch [samples]."""
+    """From the first step to the target [s] on a measured system at its best batch [samples]."""
 
     total: Estimate | Refusal
     batch: float | None = None
@@ -52,7 +59,7 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
     batch = _batch(job, goal, candidate, known)
     fit = fit_of(job, candidate.hardware, batch)
     if candidate.run is not None:
-        return _measured(goal, candidate.run, known, fit, batch)
+        return _measured(job, goal, candidate.run, known, fit=fit, batch=batch)
     if fit.fits is False:
         return _too_large(fit, batch)
     rate = rate_on(job, candidate.hardware, known.library, level)
@@ -78,27 +85,54 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
     )
 
 
-def _measured(goal: Goal, run: MeasuredRun, known: Known, fit: Fit, batch: float | None) -> Timed:
+def _measured(
+    job: Job, goal: Goal, run: MeasuredRun, known: Known, *, fit: Fit, batch: float | None
+) -> Timed:
     """It ran there, so it fits; the time is that of another session."""
     ran = fit if fit.fits else replace(fit, fits=True, sentence="It ran there.", way_out="")
-    total = _measured_total(goal, run, known)
+    total = _measured_total(job, goal, run, known)
     if isinstance(total, Refusal):
         return Timed(total=total, batch=batch, fit=ran, measure_next=total.measure_next)
-    samples = _samples_within(total, _samples(goal))
+    share = 1.0 - float(_start_there(job, run, total.level).value) / float(total.value)
+    samples = _samples_within(total, _samples(goal, share))
     alone = None if samples is None else _without(total, samples)
     return Timed(total=total, batch=batch, fit=ran, alone=alone, samples=samples)
 
 
-def _measured_total(goal: Goal, run: MeasuredRun, known: Known) -> Estimate | Refusal:
+def _measured_total(job: Job, goal: Goal, run: MeasuredRun, known: Known) -> Estimate | Refusal:
     if goal.epochs is not None:
         return total_time(run, goal.epochs, another_session=True)
     own = known.own_targets.get(run.run.system)
     total = own.total if own else _no_curve(run.run.system)
-    return total if isinstance(total, Refusal) else _another_session(total)
+    if isinstance(total, Refusal):
+        return total
+    return _after(_start_there(job, run, total.level), _another_session(total))
+
+
+def _start_there(job: Job, run: MeasuredRun, level: float) -> Estimate:
+    """What comes before the first step where it was measured [s], in another session."""
+    told = run.run.pre_train_s
+    if told is None:
+        return _start(job, level)
+    return _another_session(Estimate(value=told, low=told, high=told, level=level))
+
+
+def _start(job: Job, level: float) -> Estimate:
+    """What comes before the first step [s], as measured on another machine."""
+    told, far = job.pre_train_s, PRE_TRAIN_FACTOR
+    return Estimate(value=told, low=told / far, high=told * far, level=level)
+
+
+def _after(start: Estimate, work: Estimate) -> Estimate:
+    """Start and work one after the other [s], their half-widths in quadrature."""
+    value = float(start.value) + float(work.value)
+    down = math.hypot(*(float(x.value) - float(x.low) for x in (start, work)))
+    up = math.hypot(*(float(x.high) - float(x.value) for x in (start, work)))
+    return replace(work, value=value, low=value - down, high=value + up)
 
 
 def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
-    """Pre-train time and the samples of the goal at a rate, both doubts in quadrature."""
+    """Pre-train time and the samples of the goal at a rate, all doubts in quadrature."""
     samples = goal.samples
     if goal.epochs is not None:
         exact = goal.epochs * job.samples_per_epoch
@@ -108,18 +142,30 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
             reason="How many samples the target takes is not known.",
             measure_next="Measure steps to the target at three batch sizes.",
         )
-    work = float(samples.value) / float(rate.value)
+    value = float(samples.value) / float(rate.value)
     down = math.hypot(_log(samples.value, samples.low), _log(rate.high, rate.value))
     up = math.hypot(_log(samples.high, samples.value), _log(rate.value, rate.low))
-    told = (*rate.reasons, *samples.reasons)
-    return Estimate(
-        value=job.pre_train_s + work,
-        low=job.pre_train_s + work * math.exp(-down),
-        high=job.pre_train_s + work * math.exp(up),
-        level=rate.level,
-        basis=rate.basis,
-        reasons=told if goal.epochs is None else (*told, NOT_MEASURED_BATCH),
-    )
+    work = Estimate(
+        value=value, low=value * math.exp(-down), high=value * math.exp(up), level=rate.level,
+        basis=rate.basis, reasons=(*rate.reasons, *samples.reasons, *_remarks(job, goal, value)),
+    )  # fmt: skip
+    return _after(_start(job, rate.level), work)
+
+
+def _remarks(job: Job, goal: Goal, work_s: float) -> tuple[str, ...]:
+    """What a time elsewhere assumes of the start and of the batch."""
+    told: tuple[str, ...] = ()
+    if job.pre_train_s > OVERHEAD_MATTERS * (job.pre_train_s + work_s):
+        told = (
+            f"Before the first step it took {job.pre_train_s:.2g} s where it was measured; half to "
+            "twice as long is assumed here.",
+        )
+    return told if goal.epochs is None or _given_batch(job) else (*told, NOT_MEASURED_BATCH)
+
+
+def _given_batch(job: Job) -> bool:
+    """Whether a person named the batch, so that nothing else is meant."""
+    return job.described and job.batch is not None
 
 
 def _scaling(share: float, told: Scaling | None) -> Scaling | None:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better
-from planner.compare.sentences import counted, limits_of
+from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better, standing
+from planner.compare.sentences import limits_of
+from planner.compare.words import counted
 from planner.estimate import Estimate, Refusal
 
 EPOCHS_TO_MEASURE: Final = 3
@@ -22,14 +23,28 @@ def undecided(told: Comparison) -> tuple[str, str]:
     if leader is None:
         return "", ""
     wanted = told.question.wanted
-    tied = [
-        r for r in told.answered if r is not leader and r.rank == leader.rank
-        and better(leader, r, wanted) < DECIDED
-    ]  # fmt: skip
+    tied = _tied(told, leader)
     if not tied:
         return "", ""
     said = _cannot_be_told_apart([leader, *tied], wanted)
     return said, measure_next(told, leader, tied[0])
+
+
+def _tied(told: Comparison, leader: Row) -> list[Row]:
+    """Those tied with the first that have a chance, 1 % at least, to be the cheapest (fastest).
+
+    One that several may beat can be tied with each of them and never be the cheapest all the same.
+    All that are tied, where limits leave none a chance.
+    """
+    wanted = told.question.wanted
+    tied = [
+        r for r in told.answered if r is not leader and r.rank == leader.rank
+        and better(leader, r, wanted) < DECIDED
+    ]  # fmt: skip
+    if standing(leader, wanted) != "keeps":
+        return tied
+    chances = [r.cheapest if wanted.order == "cost" else r.fastest for r in tied]
+    return [r for r, p in zip(tied, chances, strict=True) if p is None or p >= 0.01] or tied
 
 
 def _cannot_be_told_apart(rows: Sequence[Row], wanted: Wanted) -> str:
@@ -94,9 +109,8 @@ def _takes(told: Comparison, row: Row) -> str:
     samples = EPOCHS_TO_MEASURE * told.question.job.samples_per_epoch
     minutes = (told.question.job.pre_train_s + samples / float(rate.value)) / 60.0
     shown = f"{minutes:.0f} min" if minutes >= 1.5 else "a minute"
-    if minutes > 120.0:
-        shown = "an hour is enough: a few hundred steps"
-        return f" ({shown})"
+    if minutes > LONG_MINUTES:
+        return " (an hour is enough: a few hundred steps)"
     return f" ({EPOCHS_TO_MEASURE} epochs, about {shown})"
 
 

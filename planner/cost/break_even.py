@@ -164,12 +164,12 @@ def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refu
         for amount in (busy_energy_per_hour(drawn), cost_per_busy_hour(drawn, 1.0), rent)
     )
     renting = f"Renting costs {price(hired, display)} per hour of work"
-    chance = f" Prices for which it pays have a probability of {100 * can_pay:.0f} %."
+    never = "Buying does not pay off."
+    if percent := round(100.0 * can_pay):
+        more = f"it does with {percent} % probability"
+        never = f"More likely than not buying does not pay off: {more}."
     if hired <= energy:
         why = f", no more than the electricity of owning ({price(energy, display)})."
     else:
         why = f", owning {price(full, display)} even where the machine works all hours of the year."
-    return Refusal(
-        reason=f"{renting}{why} Buying does not pay off.{chance if can_pay else ''}",
-        measure_next=NEGOTIATE,
-    )
+    return Refusal(reason=f"{renting}{why} {never}", measure_next=NEGOTIATE)

@@ -5,7 +5,7 @@ the measurements is dashed and grey. Labels stand at the line ends, pushed apart
 """
 
 from planner.figures.compare_rent_or_buy import UseAxes, UseLine, rent_or_buy
-from planner.figures.compare_time_cost import BASIS_SYMBOLS, Bounds, Spot, time_cost
+from planner.figures.compare_time_cost import BASIS_SYMBOLS, Bounds, Spot, grey_words, time_cost
 from planner.figures.compare_tornado import Bar, tornado
 from planner.figures.frame import CONFIG, html
 from planner.figures.method import Share, efficiency, interval_of_epochs, unlike_neighbours
@@ -41,6 +41,7 @@ __all__ = [
     "dots",
     "efficiency",
     "epoch_times",
+    "grey_words",
     "html",
     "interval_of_epochs",
     "rent_or_buy",

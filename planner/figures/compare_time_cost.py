@@ -119,11 +119,12 @@ def _bounds(drawing: Drawing, bounds: Bounds, size: float) -> None:
         _region(drawing, (max(bounds.deadline_s / size, ends[0]), ends[1]), (ends[2], ends[3]))
     if bounds.budget is not None:
         _region(drawing, (ends[0], ends[1]), (max(bounds.budget, ends[2]), ends[3]))
+
+
+def grey_words(bounds: Bounds) -> str:
+    """What grey means, for beside the chart: in it there is no room on a telephone."""
     late, dear = bounds.deadline_s is not None, bounds.budget is not None
-    if late or dear:
-        told = " or ".join(["too late"] * late + ["too dear"] * dear)
-        drawing.note(f"grey: {told}", x=1, xref="paper", xanchor="right", y=1, yref="paper",
-                     yanchor="bottom")  # fmt: skip
+    return " or ".join(["too late"] * late + ["too dear"] * dear)
 
 
 def _region(drawing: Drawing, x: tuple[float, float], y: tuple[float, float]) -> None:

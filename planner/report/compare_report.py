@@ -88,13 +88,14 @@ def compare_page(
         _problems(answered.problems),
         described_job(told),
         charts(told, display),
-        compare_tables.ranked(told, display, begins),
+        compare_tables.ranked(told, display, _in_zone_of(by, begins)),
         compare_tables.details(told, display),
         compare_tables.assumed(told),
         _electricity(told),
         compare_tables.bases(told),
-        section("Where these numbers come from", compare_tables.sources(told), items(CREDITS)),
+        section("Where these numbers come from", compare_tables.sources(told)),
     ]
+    foot = items(CREDITS) + foot  # together: a last page must not hold one line alone
     return document(f"{title} · Epochwise", head, "".join(parts), foot)
 
 
@@ -141,6 +142,11 @@ def _until(told: Comparison, begins: datetime | None, by: datetime | None) -> st
         return moment_words(begins + timedelta(seconds=seconds))
     except OverflowError:
         return ""
+
+
+def _in_zone_of(by: datetime | None, begins: datetime | None) -> datetime | None:
+    """When work begins, on the clock by which somebody asked to be done."""
+    return begins if begins is None or by is None else begins.astimezone(by.tzinfo)
 
 
 def _electricity(told: Comparison) -> str:

@@ -15,10 +15,11 @@ from typing import Any, Final, TypeVar
 
 from planner import asked
 from planner.catalog import Catalog
-from planner.compare.ask import Answered, Facts, answered
+from planner.compare.ask import Answered, Facts
 from planner.compare.job import job_described
 from planner.compare.parameters import DESCRIBED, CompareParameters, compare_parameters
 from planner.compare.records import Job
+from planner.compare.whole_question import answered_whole, problems_of
 from planner.cost import Display
 from planner.curves import SystemCurve, curves_of
 from planner.how_long import HowLong, Option, how_long
@@ -29,6 +30,7 @@ from planner.slugs import slugs
 from planner.store import queries
 from planner.store.facts import facts_of, measured_job, steps_of, trial_set_of
 from planner.store.reader import Store
+from planner.store.scatter import with_priors
 from planner.store.suspect_runs import suspects_of
 from planner.trials import Trials, targets_of
 from planner.usual import MOST_LINES, offered, usual_options, with_epochs
@@ -86,7 +88,9 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
     place = _place(store, told, problems)
     if place is None:
         return HowLongAnswer(result=None, suspect={}, query=query, problems=tuple(problems))
-    options = offered(queries.runs_of(store, *place), _epoch_times(store))
+    without = suspect.left_out if told["without_suspects"] else frozenset[str]()
+    runs = with_priors(store, queries.runs_of(store, *place), without)
+    options = offered(runs, _epoch_times(store))
     by_slug = dict(zip(slugs([o.label for o in options]), options, strict=True))
     chosen = _picked("systems", "system", told["systems"], by_slug, problems)
     base = _one("baseline", "system", told["baseline"], by_slug, problems)
@@ -97,7 +101,7 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
         by_slug[base].label,
         another_session=told["session"],
         rest_like_last=told["rest_like_last"],
-        left_out=suspect.left_out if told["without_suspects"] else (),
+        left_out=without,
     )
     return HowLongAnswer(
         result=result, suspect=suspect.names, query=query, problems=tuple(problems)
@@ -140,8 +144,8 @@ def compare_answered(
         nothing = Answered(comparison=None, candidates=(), chosen=())
         return CompareAnswer(answered=nothing, display=asking.display, query=asking.query,
                              problems=tuple(problems or [NO_RUN]))  # fmt: skip
-    told = answered(asking.asked, facts, today)
-    problems += [Problem(parameter="", message=text) for text in told.problems]
+    told = answered_whole(asking.asked, facts, today)
+    problems += problems_of(told.problems, asking.asked, catalog)
     return CompareAnswer(
         answered=told,
         display=asking.display,

@@ -16,6 +16,7 @@ from planner.how_long import options_of
 from planner.optimizer_curves import OptimizerCurve, compare
 from planner.store import queries
 from planner.store.reader import Store
+from planner.store.scatter import with_priors
 from planner.trials import Trials, TrialSet, goal_text, usual_target
 
 
@@ -25,7 +26,8 @@ def measured_job(store: Store, catalog: Catalog, workload: str, pattern: str) ->
     Raises:
         ValueError: there is no such workload.
     """
-    runs = [r for r in queries.runs_of(store, workload, pattern) if r.status == "ok"]
+    timed = with_priors(store, queries.runs_of(store, workload, pattern))
+    runs = [r for r in timed if r.status == "ok"]
     rows = queries.job_rows(store, workload)
     return job_measured(workload, rows, options_of(runs), catalog)
 

@@ -23,7 +23,6 @@ from planner.schema import ARROW_SCHEMA
 from planner.store import sql
 from planner.store.commit import write_parquet
 from planner.store.reader import Store
-from planner.store.scatter import with_priors
 from planner.store.seal import blank_seal, seal_bytes
 from planner.store.sets import ResultSet
 from planner.trials import Trials, TrialSet, no_trials, trials_of
@@ -94,7 +93,7 @@ def forms(store: Store, workload: str) -> list[FormRun]:
 def runs_of(store: Store, workload: str, pattern: str, most: int = MOST_RUNS) -> list[Run]:
     """The runs of one workload under one pattern, in order of system and batch."""
     rows = store.rows(sql.RUNS_OF, [workload, pattern, most])
-    return with_priors(store, [_run(row) for row in rows])
+    return [_run(row) for row in rows]
 
 
 def trial_sets(store: Store) -> list[TrialSet]:
@@ -131,7 +130,7 @@ def placements(store: Store, workload: str, pattern: str) -> dict[str, Placement
 def run(store: Store, run_id: str) -> Run | None:
     """One run, or None where there is no such run (any more)."""
     found = store.rows(sql.RUN, [run_id])
-    return with_priors(store, [_run(found[0])])[0] if found else None
+    return _run(found[0]) if found else None
 
 
 def set_of(store: Store, of: Run) -> ResultSet | None:

@@ -21,6 +21,7 @@ from planner.scaling_runs import Placement
 from planner.store import queries
 from planner.store.folders import Folder
 from planner.store.reader import Store
+from planner.store.scatter import with_priors
 from planner.store.sets import NAME
 from planner.trials import TrialSet, goal_text, usual_target
 
@@ -69,12 +70,13 @@ def result_sets(folder: Path) -> tuple[list[Measured], list[str]]:
 
 
 def _runs(store: Store) -> list[Run]:
-    return [
+    every = [
         run
         for workload in queries.workloads(store)
         for pattern in queries.patterns(store, workload)
         for run in queries.runs_of(store, workload, pattern)
     ]
+    return with_priors(store, every)
 
 
 def _placements(store: Store, runs: Iterable[Run]) -> Placed:

@@ -14,13 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from planner.compare.parameters import compare_parameters
 from planner.compare.snapshot import KEPT, Snapshot
+from planner.cost import shown
 from planner.export import Record
 from planner.slugs import slug
 from planner.store.files import write_whole
 
 SAVED: Final = "EPOCHWISE_SAVED"
-FORM: Final = "epochwise comparison 1"
+FORM: Final = "epochwise comparison 2"
+FORM_1: Final = "epochwise comparison 1"
+"""Its budget was in USD without tax, whatever was shown."""
 MOST_FILES: Final = 500
 MOST_BYTES: Final = 1_000_000
 MOST_NAME: Final = 60
@@ -142,15 +146,16 @@ def _content(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def _saved(body: object, which: str) -> Saved:
-    if not isinstance(body, dict) or body.get("form") != FORM:
+    if not isinstance(body, dict) or body.get("form") not in (FORM, FORM_1):
         raise _UnfitError("is of another form")
     name, saved_at = body.get("name"), body.get("saved_at")
     if not (_text(name, MOST_NAME) and _text(saved_at, 40)) or slug(str(name)) != which:
         raise _UnfitError("has no name or date that fits")
+    parameters = _parameters(body.get("parameters"))
     return Saved(
         name=str(name),
         saved_at=str(saved_at),
-        parameters=_parameters(body.get("parameters")),
+        parameters=parameters if body.get("form") == FORM else _as_shown(parameters),
         snapshot=Snapshot(rows=_rows(body.get("rows")), runs=_runs(body.get("runs"))),
     )
 
@@ -163,6 +168,15 @@ def _parameters(told: object) -> dict[str, list[str]]:
         if not _text(name, 60) or not few or not all(_text(v, _LONGEST) for v in values):
             raise _UnfitError("holds no question")
     return {str(name): [str(v) for v in values] for name, values in told.items()}
+
+
+def _as_shown(parameters: dict[str, list[str]]) -> dict[str, list[str]]:
+    """A question of form 1 with its budget as it is asked now: as shown, its tax in it."""
+    asking = compare_parameters(parameters)[0]
+    budget = asking.values["budget"]
+    if budget is None:
+        return parameters
+    return {**parameters, "budget": [f"{shown(budget, asking.display):.10g}"]}
 
 
 def _rows(told: object) -> tuple[Record, ...]:

@@ -1,10 +1,13 @@
-"""Why this file exists: what a run's set says of its epochs is asked of all runs of the set."""
+"""Why this file exists: what a run's set says of its epochs is asked of all runs of the store."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,30 +18,61 @@ from planner.runs import Run
 from planner.store import sql
 from planner.store.reader import Store
 
+_Known = Mapping[tuple[str, str, str], Scatter]
+_NOTHING: Final = Scatter()
+_KNOWN: Final[WeakKeyDictionary[Store, tuple[int, dict[frozenset[str], _Known]]]] = (
+    WeakKeyDictionary()
+)
+"""What was asked of a store at its generation: a hundred thousand runs take 25 ms each time."""
+_LOCK: Final = threading.Lock()
 
-def with_priors(store: Store, runs: Sequence[Run]) -> list[Run]:
-    """The runs, each with the prior that the others of its set on its system make for it."""
-    beside = _scatter(store, sorted({_place(r) for r in runs})) if runs else {}
-    nothing = Scatter()
-    own = zip(runs, _own(runs), strict=True)
-    priors = [(r, beside.get((_place(r), r.system), nothing).without(s).prior()) for r, s in own]
+
+def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()) -> list[Run]:
+    """The runs, each with the prior that the others of its set on its system make for it.
+
+    Args:
+        store: whose runs speak, of every workload; training and inference each for themselves.
+        runs: in any order, which is kept.
+        without: ids of runs that say nothing (suspect ones).
+    """
+    left_out = frozenset(without)
+    beside = _scatter(store, left_out) if runs else {}
+    own = zip(runs, _own(runs, left_out), strict=True)
+    priors = [(r, beside.get(_where(r), _NOTHING).without(s).prior()) for r, s in own]
     return [r if p is EPOCHS else replace(r, epoch_prior=p) for r, p in priors]
 
 
-def _scatter(store: Store, places: Sequence[str]) -> dict[tuple[str, str], Scatter]:
-    """What all runs of these folders say, by folder and system."""
-    found: dict[tuple[str, str], Scatter] = {}
-    asked = {"least": QUIETEST, "most": MAX_CV, "places": list(places)}
-    for place, system, later, runs, mean in store.rows(sql.SCATTER, asked):
-        told = scatter_of_many(later, runs, mean)
-        found[place, system] = found.get((place, system), Scatter()).and_(told)
+def _scatter(store: Store, without: frozenset[str]) -> _Known:
+    """What all runs but these say, by folder, system and mode; asked once a generation."""
+    now = store.generation
+    with _LOCK:
+        generation, known = _KNOWN.get(store, (now, {}))
+        if generation == now and without in known:
+            return known[without]
+    found = _asked(store, without)
+    with _LOCK:
+        generation, known = _KNOWN.get(store, (now, {}))
+        _KNOWN[store] = (now, {**known, without: found} if generation == now else {without: found})
     return found
 
 
-def _own(runs: Sequence[Run]) -> list[Scatter]:
+def _asked(store: Store, without: frozenset[str]) -> _Known:
+    found: dict[tuple[str, str, str], Scatter] = {}
+    asked = {"least": QUIETEST, "most": MAX_CV, "without": sorted(without)}
+    for place, system, mode, later, runs, mean in store.rows(sql.SCATTER, asked):
+        told, where = scatter_of_many(later, runs, mean), (place, system, mode)
+        found[where] = found.get(where, _NOTHING).and_(told)
+    return found
+
+
+def _own(runs: Sequence[Run], without: frozenset[str]) -> list[Scatter]:
     """What each of them says, as the query counts it."""
-    later = [(r.epochs_measured or 1) - 1 if r.status == "ok" else 0 for r in runs]
+    later = [0 if _says_nothing(r, without) else (r.epochs_measured or 1) - 1 for r in runs]
     return scatters(later, [_variation(r, n) for r, n in zip(runs, later, strict=True)])
+
+
+def _says_nothing(run: Run, without: frozenset[str]) -> bool:
+    return run.status != "ok" or run.run_id in without
 
 
 def _variation(run: Run, later: int) -> float:
@@ -47,5 +81,5 @@ def _variation(run: Run, later: int) -> float:
     return run.later_epoch_sd_s / run.later_epoch_mean_s * math.sqrt(later / (later - 1))
 
 
-def _place(run: Run) -> str:
-    return run.file.rpartition("/")[0]
+def _where(run: Run) -> tuple[str, str, str]:
+    return run.file.rpartition("/")[0], run.system, run.mode

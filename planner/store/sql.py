@@ -164,13 +164,17 @@ RUNS_OF: Final = f"""
     SELECT {_RUN} FROM runs WHERE workload = ? AND pattern = ?
     ORDER BY system, global_batch_size, repeat, recorded_at, run_id LIMIT ?"""
 SCATTER: Final = """
-    SELECT parse_dirpath(file), system, epochs_measured - 1, count(*),
-        avg(ln(greatest($least, least($most, later_epoch_sd_s / later_epoch_mean_s
-            * sqrt((epochs_measured - 1) / (epochs_measured - 2))))))
-    FROM runs WHERE status = 'ok' AND epochs_measured > 2 AND later_epoch_mean_s > 0
-        AND later_epoch_sd_s IS NOT NULL AND list_contains($places, parse_dirpath(file))
-    GROUP BY parse_dirpath(file), system, epochs_measured"""
-"""How much the epochs of runs scatter, by result set, system and number of later epochs."""
+    WITH told AS (
+        SELECT file, system, mode, epochs_measured, later_epoch_sd_s / later_epoch_mean_s
+            * sqrt((epochs_measured - 1) / (epochs_measured - 2)) AS variation
+        FROM runs WHERE status = 'ok' AND epochs_measured > 2
+            AND later_epoch_mean_s > 0 AND later_epoch_sd_s IS NOT NULL
+            AND NOT list_contains(CAST($without AS VARCHAR[]), run_id))
+    SELECT parse_dirpath(file), system, mode, epochs_measured - 1, count(*),
+        avg(ln(greatest($least, least($most, variation))))
+    FROM told
+    GROUP BY parse_dirpath(file), system, mode, epochs_measured"""
+"""How much epochs scatter, by result set, system, training or inference, and number of epochs."""
 ROW: Final = "SELECT * FROM runs WHERE run_id = ?"
 WORKLOADS: Final = """
     SELECT workload, count(*) FROM runs

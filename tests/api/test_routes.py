@@ -89,7 +89,9 @@ def test_what_is_not_there_is_a_problem_too(path: str) -> None:
 def test_all_problems_are_told_at_once_with_their_parameters() -> None:
     body = _problem(ask(APP, "/api/v1/compare?epochs=x&pue=99&nope=1&options=gone"), 400)
     assert body["type"] == "urn:epochwise:problem:parameters"
-    assert [e.get("parameter") for e in body["errors"]] == ["epochs", "pue", "nope", None]
+    assert [e.get("parameter") for e in body["errors"]] == [
+        "epochs", "pue", "nope", "options",
+    ]  # fmt: skip
     assert all(e["detail"] for e in body["errors"])
 
 
@@ -262,3 +264,29 @@ def test_new_runs_are_in_the_next_answer(tmp_path: Path) -> None:
     assert before.headers["etag"] != after.headers["etag"]
     assert json.loads(before.body)["rows"] == []
     assert store().generation  # the shipped one is not touched
+
+
+def test_country_own_and_options_are_named_as_the_parameters_that_are_wrong() -> None:
+    target = "/api/v1/compare?options=nope&own=rent%7Cnonsense%7C1%7C2&country=Atlantis"
+    told = ask(app(), target)
+    assert told.status == 400
+    errors = {e["parameter"]: e["detail"] for e in told.json["errors"]}
+    assert set(errors) == {"options", "own", "country"}
+    assert "catalogue. " in errors["own"]
+
+
+def test_an_own_option_is_compared_beside_those_that_are_named() -> None:
+    own = "own=rent%7Ch100-sxm%7C1%7C1.99"
+    told = ask(app(), f"/api/v1/compare?options=buy-1x-rtx-5090&{own}")
+    assert told.status == 200
+    ids = {r["option_id"] for r in told.json["rows"]}
+    assert ids == {"buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99"}
+
+
+def test_parameters_without_tokens_are_asked_for_them() -> None:
+    target = "/api/v1/compare?workload=described&samples=1.28e6&params=25.6e6"
+    told = ask(app(), target)
+    assert told.status == 400
+    (error,) = told.json["errors"]
+    assert error["parameter"] == "tokens"
+    assert "How many tokens has a sample?" in error["detail"]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts import asked, compare_next, compare_state
+from pages.parts.compare_names import short_names
+from planner.catalog.records import Terms
 from planner.compare.keeping import keeping_sentence
+from planner.compare.records import Candidate, Hardware
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.sentences import buying, sentence
 from planner.compare.tables import option_rows
@@ -115,8 +120,48 @@ def test_what_decides_is_in_the_first_columns_and_the_rest_follows() -> None:
     assert order[:4] == ["rank", "short", "cost", "time"]
     for name in ("cost_range", "finishes", "basis", "price"):
         assert order.index(name) < order.index("cheaper")
+    odds = order[: order.index("cheapest") + 1]
     columns = json.loads(shown.dataframe[0].proto.columns)
+    assert sum(columns[n]["width"] for n in odds) <= 700  # of 1,000 at 1,440 px
     assert sum(columns[n]["width"] for n in ("rank", "short", "cost")) <= 240  # of 335 at 400 px
+
+
+def _offered(accelerator: str, provider: str, terms: Terms = "on demand") -> Candidate:
+    every = compare_state.catalog().catalog
+    card = next(a for a in every.accelerators if a.id == accelerator)
+    offer = replace(every.offers[0], accelerator=accelerator, provider=provider, terms=terms)
+    return Candidate(id=f"{accelerator}-{provider}-{terms}", label=f"Rent {provider} {terms}",
+                     way="rent", hardware=Hardware(label=card.name, accelerator=card, count=1),
+                     offer=offer)  # fmt: skip
+
+
+def test_two_offers_of_one_card_differ_within_the_room_of_their_column() -> None:
+    every = [_offered("h100-sxm", p) for p in ("Lambda Labs", "CoreWeave", "RunPod")]
+    names = list(short_names(every).values())
+    assert names == ["1 x H100, Lambda", "1 x H100, CoreWe.", "1 x H100, RunPod"]
+    assert max(map(len, names)) <= 17
+    forms = short_names([*every, _offered("h100-pcie", "RunPod")])
+    assert list(forms.values())[2:] == ["1 x H100 SXM5, RunPod", "1 x H100 PCIe, RunPod"]
+    spot = short_names([every[2], _offered("h100-sxm", "RunPod", "spot")])
+    assert list(spot.values())[1] == "1 x H100 SXM5, RunPod spot"
+
+
+def test_what_grey_means_stands_below_the_chart_where_it_has_room() -> None:
+    shown = show("compare", **LINK)
+    assert "grey: too late or too dear" in texts(shown)
+    assert not [n for n in figure(shown)["layout"]["annotations"] if "grey" in n["text"]]
+
+
+def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) -> None:
+    told = comparison(store, **LINK)
+    row = next(r for r in told.rows if isinstance(r.time, Estimate) and r.timed.measure_next)
+    assert isinstance(row.time, Estimate)
+    either_way = math.sqrt(float(row.time.high) / float(row.time.low))
+    (line,) = compare_next._lines([row, row], "Measure nothing on ")
+    assert line.replace("\\", "").endswith(
+        f"(known within a factor of {either_way:.2g} either way)"
+    )
+    assert compare_next._known(1.01) == ""
 
 
 def test_table_and_charts_call_an_option_the_same() -> None:
@@ -279,14 +324,14 @@ def test_an_answer_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(compare_state, "answered", never)
+    monkeypatch.setattr(compare_state, "answered_whole", never)
     shown.segmented_control(key="compare.view").set_value("month")
     sound(shown.run())
 
 
 def test_no_markup_comes_in_by_a_description() -> None:
     evil = "<img src=x onerror=alert(1)> **b** [l](http://evil.example)"
-    shown = show("compare", workload="described", name=evil, samples="1e5", params="7e9")
+    shown = show("compare", workload="described", name=evil, samples="1e5", flops="1e13")
     body = json.dumps([str(m.value) for m in shown.markdown])
     assert "<img src=x" not in body
     assert "**b**" not in body

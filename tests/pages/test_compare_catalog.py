@@ -135,6 +135,15 @@ def _upload(shown: AppTest, name: str, content: bytes) -> None:
     field.set_value((name, content, "text/csv"))
 
 
+def test_one_row_of_an_import_is_told_as_one(folder: Path) -> None:
+    known = compare_state.catalog().catalog
+    shown = _box("import")
+    _upload(shown, "mine.csv", csv_of("prices", known.offers[:1]).encode())
+    sound(shown.run())
+    assert "1 sound row of prices, 0 problems." in _said(shown)
+    assert not folder.exists()
+
+
 def test_an_import_shows_rows_and_problems_before_anything_is_kept(folder: Path) -> None:
     known = compare_state.catalog().catalog
     good = csv_of("prices", known.offers[:2])

@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts import compare_state
+from planner.compare.parameters import HOW_MANY_TOKENS
 from planner.compare.sentences import sentence
 from planner.store import Store
 from tests.pages.comparing import LINK, OPTIONS, address_of, comparison, table
@@ -49,6 +50,29 @@ def test_a_described_workload_without_numbers_asks_for_them_and_gives_an_example
     assert "finishes 1 epoch of 7B language model" in texts(shown)
     assert not shown.warning
     assert address_of(shown)["params"] == ["7000000000"]
+
+
+def test_parameters_without_tokens_are_asked_for_them_and_never_taken_for_one_token() -> None:
+    shown = show("compare", workload="described", samples="1.28e6", params="25.6e6")
+    assert HOW_MANY_TOKENS in texts(shown)
+    assert "finishes" not in texts(shown)
+    shown.button(key="compare.example1").click()
+    sound(shown.run())
+    assert "finishes 90 epochs of ResNet-50, 224 px" in texts(shown)
+    address = address_of(shown)
+    assert float(address["flops"][0]) == 25e9
+    assert "tokens" not in address
+
+
+def test_an_own_option_of_a_link_is_compared_beside_those_it_names() -> None:
+    shown = show("compare", options="buy-1x-rtx-5090", own="rent|H100 SXM5 80GB|1|1.99")
+    named = "mine-rent-h100-sxm-1-1.99"
+    assert address_of(shown)["options"] == [named, "buy-1x-rtx-5090"]
+    assert len(table(shown)) == 2
+    shown.multiselect(key="compare.options").set_value(["buy-1x-rtx-5090"])
+    sound(shown.run())
+    assert "own" not in address_of(shown)
+    assert len(table(shown)) == 1
 
 
 def test_no_option_is_a_choice_with_a_way_back() -> None:
@@ -97,7 +121,7 @@ def test_without_runs_and_catalogue_the_page_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(compare_state, "SHIPPED", tmp_path / "nothing")
-    shown = show("compare", workload="described", samples="1e5", params="7e9")
+    shown = show("compare", workload="described", samples="1e5", flops="1e13")
     assert "There is nothing to compare." in texts(shown)
 
 
@@ -127,7 +151,7 @@ def test_a_price_by_hand_is_asked_in_the_currency_shown_and_stays_as_typed() -> 
     euro = {"currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20"}
     shown = _by_hand(show("compare", options=OPTIONS[:1], **euro))
     field = shown.number_input(key="compare.own.price")
-    assert field.label == "Price (EUR an hour for all, without tax)"
+    assert field.label == "Price (EUR an hour for all together, without tax)"
     shown.selectbox(key="compare.own.accelerator").set_value("h100-sxm")
     shown.number_input(key="compare.own.count").set_value(8)
     field.set_value(19.9)
@@ -136,8 +160,8 @@ def test_a_price_by_hand_is_asked_in_the_currency_shown_and_stays_as_typed() -> 
     address = address_of(shown)
     assert address["own"] == ["rent|h100-sxm|8|19.9|EUR|0.5"]
     prices = {r["price"] for r in table(shown)}
-    assert "19.90 EUR/h without tax, own entry" in prices
-    assert "Rent 8 x H100 SXM5 80GB at 19.90 EUR/h without tax" in texts(shown)
+    assert "19.90 EUR/h for all 8 without tax, own entry" in prices
+    assert "Rent 8 x H100 SXM5 80GB at 19.90 EUR/h for all 8 without tax" in texts(shown)
     again = show("compare", **{n: list(v) for n, v in address.items()})
     assert table(again) == table(shown)
     dollars = {n: v for n, v in address.items() if n in ("own", "options")}

@@ -307,3 +307,11 @@ def test_what_is_adopted_arrives_whole_though_a_click_cuts_its_first_run_short()
     page.button[0].click().run()
     assert [value for value, _ in _fields(page.run())] == [5, 6]
     assert _address(page) == {"number": ["5"], "later": ["6"]}
+
+
+def test_a_link_followed_after_that_counts_more_than_what_was_adopted_before() -> None:
+    page = AppTest.from_function(_interrupted).run()
+    page.session_state["cut short"] = True
+    page.button[0].click().run()
+    page.query_params["number"] = "50"
+    assert [value for value, _ in _fields(page.run())] == [50, 7]

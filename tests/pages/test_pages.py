@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from pages import results
 from pages.parts.links import slugs
 from pages.parts.option_choice import MOST_CHOSEN, usual_options
 from planner import how_long_tables
@@ -262,6 +265,28 @@ def test_all_runs_are_listed_and_counted(store: Store) -> None:
     total = queries.totals(store).runs
     assert f"{total:,} of {total:,} runs" in texts(shown)
     assert len(shown.dataframe[0].value) == total
+
+
+def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_count() -> None:
+    shown = show("results").dataframe[0]
+    assert list(shown.proto.column_order[:3]) == ["system", "workload", "global_batch_size"]
+    columns = json.loads(shown.proto.columns)
+    formats = {name: columns[name]["type_config"]["format"] for name in results.MEASURED}
+    assert formats == {"later_epoch_mean_s": "%.3g", "first_epoch_s": "%.3g",
+                       "later_epoch_sd_s": "%.3g", "samples_per_s": "localized"}  # fmt: skip
+    for name in results.MEASURED:
+        values = shown.value[name].dropna()
+        assert (values == [float(f"{v:.3g}") for v in values]).all()
+        assert (values > 0.0).all()
+
+
+def test_numbers_keep_three_digits_and_thousands_stand_apart_where_none_is_small() -> None:
+    values = np.array([423_101.6, 0.0012349, -41.26, 0.0, np.nan, 1139.5])
+    told = results.three_digits(values)
+    np.testing.assert_allclose(told, [423_000.0, 0.00123, -41.3, 0.0, np.nan, 1140.0])
+    assert results.number_format(told) == "%.3g"
+    assert results.number_format(told[[0, 2, 3, 4, 5]]) == "localized"
+    assert results.number_format(np.array([np.nan])) == "localized"
 
 
 def test_a_filter_leaves_the_runs_it_names_and_counts_stand_beside_options() -> None:

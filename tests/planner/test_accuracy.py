@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Final
@@ -88,7 +89,18 @@ def test_furthest_off_is_the_largest_median_of_ours_on_one_data_set() -> None:
         replace(ROW, data_set="C", median_error=0.9, method="power law"),
         replace(ROW, data_set=MEAN, median_error=0.8),
     ]
-    assert "(B): 40 % in the median." in " ".join(accuracy_of(rows).sentences)
+    assert ", 40 % in the median (data: B)." in " ".join(accuracy_of(rows).sentences)
+
+
+def test_furthest_off_is_said_as_a_person_would_say_it(shipped: list[Row]) -> None:
+    told = " ".join(accuracy_of(shipped).sentences)
+    assert re.search(
+        r"It was furthest off when it told several nodes from a single device, \d+ % in the "
+        r"median \(data: [^)]+\); its 90 % intervals held \d+ % of the measurements there\.",
+        told,
+    )
+    elsewhere = " ".join(accuracy_of([replace(ROW, data_set="B", median_error=0.4)]).sentences)
+    assert f"{INTERIOR}”), 40 % in the median (data: B)" in elsewhere
 
 
 # -- verdicts ------------------------------------------------------------------------------------
@@ -120,7 +132,8 @@ def test_every_part_is_said_of_what_ships(shipped: list[Row]) -> None:
     for words, *_ in (*accuracy.FIRST, *accuracy.THEN):
         assert words in told
     assert "longer, and used" in told
-    assert "Furthest off of all" in told
+    assert "It was furthest off" in told
+    assert "were nothing refused" not in told
     assert "nan" not in told
 
 
@@ -200,10 +213,24 @@ def test_what_is_told_of_refusals_beyond_twice_is_what_was_measured(shipped: lis
         assert per_cent(row.coverage) in rule.why
 
 
-def test_beside_an_error_stands_what_it_would_be_were_nothing_refused() -> None:
+def test_one_sentence_says_what_refusing_changes_and_the_headline_stays_plain() -> None:
     every = replace(ROW, method=UNREFUSED, median_error=0.09)
-    told = accuracy_of([ROW, every]).sentences[0]
-    assert "3.0 % off at a batch between measured ones (9.0 %, were nothing refused)" in told
+    far = replace(ROW, task=TWICE, median_error=0.07)
+    rows = [ROW, every, far, replace(far, method=UNREFUSED, median_error=0.08)]
+    headline, then, *_ = accuracy_of(rows).sentences
+    assert headline == (
+        "On public measurements hidden from it, Epochwise was 3.0 % off at a batch between "
+        "measured ones and 7.0 % at twice the largest (medians)."
+    )
+    assert then.endswith(
+        "Had it also answered what it refuses, it would be 9.0 % off at a batch between measured "
+        "ones and 8.0 % at twice the largest."
+    )
+
+
+def test_where_refusing_changes_nothing_nothing_is_said_of_it() -> None:
+    told = accuracy_of([ROW, replace(ROW, method=UNREFUSED)]).sentences
+    assert "refuses" not in " ".join(told)
 
 
 def test_where_nothing_is_answered_nothing_is_said(shipped: list[Row]) -> None:

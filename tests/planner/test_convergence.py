@@ -167,7 +167,47 @@ def test_a_batch_whose_median_seed_fell_short_is_left_out_and_named() -> None:
     assert list(curve.batch) == [8.0, 512.0, 4096.0]
     assert list(curve.not_reached) == [64.0]
     assert "did not reach the target: batch 64." in curve.warnings[0]
-    assert isinstance(curve.steps(64), Estimate)
+
+
+def test_a_batch_that_fell_short_between_others_is_refused_and_only_that_one() -> None:
+    curve = curve_of([64, 256, 1024, 4096], [1e5, 1.2e5, np.inf, 3e5])
+    for ask in (curve.steps, curve.samples, curve.efficiency):
+        refused = refusal(ask(1024))
+        assert refused.reason.startswith("Batch 1,024 did not reach the target")
+        assert "more steps, tune its learning rate" in refused.measure_next
+        for batch in (64, 128, 256, 1000, 1025, 4096, 16_384):
+            assert isinstance(ask(batch), Estimate)
+
+
+def test_between_a_batch_that_fell_short_and_its_neighbours_the_answer_says_so() -> None:
+    curve = curve_of([64, 256, 1024, 4096], [1e5, 1.2e5, np.inf, 3e5])
+    for batch in (257, 1000, 2048, 4095):
+        assert answer(curve.steps(batch)).reasons == (
+            "Batch 1,024 did not reach the target: an answer between batch 256 and 4,096, which "
+            "did, holds only where training gets there at all.",
+        )
+    for batch in (64, 100, 256, 4096):
+        assert answer(curve.steps(batch)).reasons == ()
+
+
+def test_every_gap_with_batches_that_fell_short_is_named_once() -> None:
+    curve = curve_of([16, 64, 128, 256, 1024, 4096], [1e5, np.inf, np.nan, 1.2e5, np.inf, 3e5])
+    told = answer(curve.steps([70.0, 90.0, 2000.0])).reasons
+    assert [reason.split(":")[0] for reason in told] == [
+        "Batches 64 and 128 did not reach the target", "Batch 1,024 did not reach the target",
+    ]  # fmt: skip
+    assert "between batch 16 and 256" in told[0]
+
+
+def test_in_an_array_only_the_batch_that_fell_short_is_missing() -> None:
+    curve = curve_of([64, 256, 1024, 4096], [1e5, 1.2e5, np.inf, 3e5])
+    told = answer(curve.steps([[64.0, 1024.0], [256.0, 4096.0]]))
+    for part in (told.value, told.low, told.high):
+        assert np.isnan(part).tolist() == [[False, True], [False, False]]
+    assert told.basis == "measured"
+    assert told.reasons == ("Batch 1,024 did not reach the target: not answered there.",)
+    for i, batch in enumerate((256, 4096)):
+        assert np.asarray(told.value)[1, i] == answer(curve.steps(batch)).value
 
 
 def test_nothing_is_answered_beyond_a_batch_that_fell_short() -> None:
@@ -217,6 +257,35 @@ def test_a_limit_that_is_not_excluded_leaves_the_critical_batch_size_open_above(
     assert curve.critical_batch_size.high == np.inf
     assert 0.0 < float(curve.critical_batch_size.low) < BCRIT
     assert "steps that go on falling in proportion are not excluded" in curve.min_steps.reasons[0]
+
+
+def test_without_a_limit_the_critical_batch_size_lies_above_the_quotient_of_both_ends() -> None:
+    """A slope of almost 0 has no logarithm worth a width: the low end must not follow it."""
+    for samples in ([100_000, 100_100, 99_900, 100_050], [100_000, 100_100, 99_900, 99_950]):
+        curve = curve_of([64, 256, 1024, 4096], samples)
+        assert not curve.limit_seen
+        told = curve.critical_batch_size
+        assert_allclose(told.low, float(curve.min_samples.low) / float(curve.min_steps.high))
+        assert 20_000.0 < float(told.low) < 30_000.0
+        assert told.high == np.inf
+        assert_allclose(float(curve.regimes.perfect_up_to.low) * NINE, told.low)
+        assert_allclose(float(curve.regimes.maximal_from.low) / NINE, told.low)
+        assert float(answer(curve.efficiency(1024)).low) > 0.95
+
+
+def test_a_low_end_moves_little_between_a_limit_hardly_seen_and_hardly_not() -> None:
+    """Where Smin = 0 is just excluded and just not, the two low ends meet within half."""
+    lows, seen = zip(
+        *(
+            (float(c.critical_batch_size.low), c.limit_seen)
+            for c in (curve_of([16, 64, 256], law(np.array([16.0, 64, 256]), bcrit=b))
+                      for b in np.geomspace(100, 3000, 80))
+        ),
+        strict=True,
+    )  # fmt: skip
+    turn = seen.index(False)
+    assert 0 < turn < 80
+    assert 0.6 < lows[turn] / lows[turn - 1] < 1.7
 
 
 def test_steps_that_do_not_fall_mean_no_perfect_scaling_seen() -> None:

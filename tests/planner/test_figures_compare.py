@@ -104,7 +104,9 @@ def test_deadline_and_budget_shade_what_misses_them_to_the_edges() -> None:
     assert min(late.x) == pytest.approx(72.0)
     assert max(late.x) == pytest.approx(10 ** figure.layout.xaxis.range[1])
     assert min(dear.y) == 100.0
-    assert "grey: too late or too dear" in _notes(figure)
+    assert not [note for note in _notes(figure) if "grey" in note]
+    assert figures.grey_words(BOTH) == "too late or too dear"
+    assert figures.grey_words(figures.Bounds()) == ""
     assert _markers(figure)["Rent TPU"].marker.color == LIGHT_THEME.quiet
 
 

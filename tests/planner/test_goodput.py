@@ -158,6 +158,33 @@ def test_a_search_stops_below_a_batch_that_did_not_reach_the_target() -> None:
     assert any("did not reach the target: batch 512, 2048." in reason for reason in told.reasons)
 
 
+def test_a_best_batch_beside_one_that_fell_short_says_so_and_that_one_is_none() -> None:
+    law = fit_convergence(SWEEP, np.where(SWEEP == 512, np.nan, SMIN * (SWEEP + BCRIT)))
+    told = answer(best_batch(system(), law))
+    assert 128.0 < float(told.value) < 512.0
+    assert any(r.startswith("Batch 512 did not reach the target: an") for r in told.reasons)
+    far = fit_convergence(SWEEP, np.where(SWEEP == 512, np.nan, SMIN * (SWEEP + 1e5)))
+    refused = refusal(best_batch(system(batch=SWEEP[:4]), far))
+    assert refused.reason.startswith("Batch 512 did not reach the target")
+
+
+def test_time_to_target_and_goodput_know_of_a_batch_that_fell_short() -> None:
+    law = fit_convergence(SWEEP, np.where(SWEEP == 512, np.nan, SMIN * (SWEEP + BCRIT)))
+    for ask in (time_to_target, goodput):
+        assert refusal(ask(system(), law, 512)).reason.startswith("Batch 512 did not reach")
+        told = answer(ask(system(), law, 300))
+        assert any("Batch 512 did not reach the target: an answer" in r for r in told.reasons)
+        assert list(np.isnan(answer(ask(system(), law, [128.0, 512.0])).value)) == [False, True]
+
+
+def test_without_a_limit_the_best_batch_has_no_end_far_below_what_was_measured() -> None:
+    batch = np.array([64.0, 256, 1024, 4096])
+    law = fit_convergence(batch, [100_000, 100_100, 99_900, 100_050])
+    told = answer(best_batch(system(batch=batch), law))
+    assert (told.value, told.high) == (4096.0, 4096.0)
+    assert float(told.low) > 1000.0
+
+
 def test_without_a_limit_the_largest_batch_is_best() -> None:
     endless = fit_convergence(SWEEP, np.full(SWEEP.size, 1e6))
     told = answer(best_batch(system(), endless))

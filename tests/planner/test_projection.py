@@ -273,3 +273,17 @@ def test_real_runs_stay_inside_the_band_after_k_epochs(k: int, published: float)
     assert len(inside) >= 50
     assert 0.88 <= np.mean(inside) <= 0.98
     assert abs(float(np.median(widths)) - published) < 0.4
+
+
+@pytest.mark.parametrize("sd", [0.005, 0.1, 0.2, 0.5])
+def test_no_interval_begins_below_nothing_and_more_scatter_never_narrows_it(sd: float) -> None:
+    told = [
+        project_summary(
+            epochs=1000, later_epochs=1, later_epoch_mean_s=10.0, until_first_epoch_end_s=12.0,
+            prior=EpochPrior().scattering(s),
+        )
+        for s in (sd, 1.1 * sd)
+    ]  # fmt: skip
+    usual, wider = (t for t in told if isinstance(t, Estimate))
+    assert 0.0 < float(wider.low) < float(usual.low) < float(usual.value)
+    assert float(wider.high) > float(usual.high)

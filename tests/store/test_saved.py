@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from planner.compare.parameters import compare_parameters
 from planner.compare.snapshot import KEPT, Snapshot
 from planner.store import saved
 from planner.store.saved import MOST_BYTES, MOST_FILES, Saved, SavedError, read, read_all, save
@@ -77,6 +78,35 @@ def test_what_is_not_there_is_told(tmp_path: Path) -> None:
     assert read(tmp_path / "none", "x") == "No comparison is saved as 'x'."
     assert read(tmp_path, "../../etc/passwd") == "No comparison is saved as '../../etc/passwd'."
     assert read_all(tmp_path / "none") == ([], [])
+
+
+def _of_form_1(folder: Path, parameters: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The question of a file that was written before budgets were asked as they are shown."""
+    save(folder, replace(ONE, parameters=parameters))
+    text = _path(folder).read_text()
+    _path(folder).write_text(text.replace(saved.FORM, saved.FORM_1))
+    found = read(folder, ONE.id)
+    assert isinstance(found, Saved)
+    return dict(found.parameters)
+
+
+def test_a_budget_of_the_first_form_keeps_what_it_asked(tmp_path: Path) -> None:
+    euro = {"currency": ["EUR"], "rate": ["0.5"], "rate_as_of": ["2026-11-20"], "tax": ["20"]}
+    told = _of_form_1(tmp_path, {"budget": ["500"], **euro})
+    assert told == {"budget": ["300"], **euro}
+    asking, problems = compare_parameters(told)
+    assert problems == ()
+    assert asking.asked.wanted.budget_usd == pytest.approx(500.0)
+    assert _of_form_1(tmp_path, {"budget": ["500"]}) == {"budget": ["500"]}
+    assert _of_form_1(tmp_path, {"tax": ["20"]}) == {"tax": ["20"]}
+
+
+def test_a_budget_of_this_form_is_read_as_it_was_written(tmp_path: Path) -> None:
+    save(tmp_path, replace(ONE, parameters={"budget": ["500"], "tax": ["20"]}))
+    assert json.loads(_path(tmp_path).read_text())["form"] == "epochwise comparison 2"
+    found = read(tmp_path, ONE.id)
+    assert isinstance(found, Saved)
+    assert found.parameters == {"budget": ["500"], "tax": ["20"]}
 
 
 BROKEN = {

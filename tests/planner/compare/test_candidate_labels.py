@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import Shop, candidates_of, usual
+from planner.compare.candidates import OWN_ENTRY, Shop, candidates_of, usual
+from planner.compare.clusters import CLUSTERS
+from planner.compare.entries import Entry, entry_of
 from planner.compare.job import Described, job_described
 from planner.compare.sheets import peak_of
 from planner.store.catalog import read_catalog
@@ -38,3 +40,28 @@ def test_what_one_begins_with_has_a_peak_for_the_jobs_number_format() -> None:
         c.hardware.accelerator is not None and peak_of(c.hardware.accelerator, "bfloat16")
         for c in begin
     )
+
+
+def test_two_prices_of_one_machine_are_told_apart_by_the_price() -> None:
+    texts = ("rent|h100-sxm|8|20", "rent|h100-sxm|8|24.5", "rent|h100-sxm|4|10")
+    catalog = SHOP.catalog
+    entries = [e for t in texts if isinstance(e := entry_of(t, catalog), Entry)]
+    labels = [c.label for c in candidates_of(LARGE, SHOP, entries) if c.source == OWN_ENTRY]
+    eight = "Rent 8 x H100 SXM5 80GB (own entry, "
+    assert labels[0].startswith(f"{eight}20.00 USD/h")
+    assert labels[1].startswith(f"{eight}24.50 USD/h")
+    assert labels[2] == "Rent 4 x H100 SXM5 80GB (own entry)"
+
+
+def test_seventy_billion_parameters_begin_with_machines_that_hold_them() -> None:
+    of = job_described(
+        Described(name="70B", samples_per_epoch=1e5, params=70e9, tokens_per_sample=2048.0,
+                  precision="bfloat16", optimizer="AdamW")
+    )  # fmt: skip
+    every = candidates_of(of, SHOP)
+    begin = [c for c in every if c.id in usual(every, of)]
+    assert len(begin) == CLUSTERS
+    assert all(c.hardware.nodes > 1 and c.label.endswith(" machines)") for c in begin)
+    assert len({c.hardware.accelerator.id for c in begin if c.hardware.accelerator}) == CLUSTERS
+    labels = [c.label for c in every]
+    assert len(labels) == len(set(labels))

@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from planner.compare.candidates import candidates_of, usual
+from planner.compare.candidates import Shop, candidates_of, usual
+from planner.compare.comparison import Wanted
 from planner.compare.entries import Entry
-from planner.compare.records import Job
-from tests.planner.compare.made import CATALOG, RUN, SHOP, job, other
+from planner.compare.memory import fit_of
+from planner.compare.records import Goal, Job
+from planner.cost import likely
+from tests.planner.compare.made import CATALOG, RUN, SHOP, TODAY, job, other
 
 
 def test_every_offer_purchase_and_measured_system_is_a_way() -> None:
@@ -137,9 +140,89 @@ def test_a_processor_is_usual_for_nothing_whether_its_peak_is_known_or_not(
         assert "buy-1x-bare" not in chosen
 
 
-def test_where_nothing_fits_one_begins_with_the_most_memory() -> None:
-    of = Job(
-        workload="LM", precision="float16", samples_per_epoch=1.0, params=1e12,
-        train_flops_per_sample=1e9, optimizer="AdamW",
+def _large(params: float) -> Job:
+    return Job(
+        workload="LM", precision="float16", samples_per_epoch=1.0, params=params,
+        train_flops_per_sample=6.0 * params, optimizer="AdamW",
     )  # fmt: skip
-    assert usual(candidates_of(of, SHOP), of)[0] == "rent-cloud-eu-8x-plain-on-demand"
+
+
+def test_where_nothing_fits_one_begins_with_several_machines_that_hold_it() -> None:
+    of = _large(1e11)  # 1,600 GB; a plain card has 26 for shards, a machine of eight 211
+    every = candidates_of(of, SHOP)
+    chosen = [c for c in every if c.id in usual(every, of)]
+    assert [c.id for c in chosen] == ["rent-cloud-eu-8x-plain-on-demand-x8"]
+    [found] = chosen
+    assert found.label == "Rent 64 x Plain (Cloud, 8 machines)"
+    assert (found.hardware.count, found.hardware.nodes) == (64, 8)
+    assert found.rental is not None
+    assert likely(found.rental.price_per_hour) == pytest.approx(8 * 7.0)
+    assert found.price == "56.00 USD/h, Oct 2026"
+    assert fit_of(of, found.hardware, None).fits is None
+
+
+def test_several_machines_are_told_only_where_no_offer_holds_it() -> None:
+    fits = candidates_of(_large(1e10), SHOP)  # 160 GB: eight of them hold it
+    assert not any("machines" in c.label for c in fits)
+
+
+def test_where_no_number_of_machines_holds_it_one_begins_with_the_most_memory() -> None:
+    of = _large(1e13)
+    every = candidates_of(of, SHOP)
+    assert not any("machines" in c.label for c in every)
+    assert usual(every, of)[0] == "rent-cloud-eu-8x-plain-on-demand"
+
+
+# -- with a deadline or a budget -----------------------------------------------------------------
+
+
+def _chosen(of: Job, goal: Goal, wanted: Wanted, shop: Shop = SHOP) -> list[str]:
+    return usual(candidates_of(of, shop), of, goal=goal, wanted=wanted)
+
+
+DESCRIBED = Job(
+    workload="Net", precision="float32", samples_per_epoch=1e6, train_flops_per_sample=1e10
+)
+EIGHT, ONE = "rent-cloud-eu-8x-plain-on-demand", "rent-cloud-eu-1x-plain-on-demand"
+GOAL = Goal(words="360 epochs", epochs=360)  # 43 h on one at 23 % of its peak, 7.5 on eight
+
+
+def test_a_deadline_calls_for_as_many_of_an_accelerator_as_keep_it() -> None:
+    few = replace(SHOP, catalog=replace(CATALOG, offers=CATALOG.offers[:3]))
+    cheap = _chosen(DESCRIBED, GOAL, Wanted(), few)
+    assert cheap.index(ONE) < cheap.index(EIGHT)
+    assert _chosen(DESCRIBED, GOAL, Wanted(deadline_s=12 * 3600.0), few)[0] == EIGHT
+    relaxed = _chosen(DESCRIBED, GOAL, Wanted(deadline_s=1e9), few)
+    assert relaxed.index(ONE) < relaxed.index(EIGHT)
+
+
+def test_a_budget_that_many_break_calls_for_few() -> None:
+    wanted = Wanted(order="time", budget_usd=50.0)  # one costs 43 USD, eight 52
+    few = replace(SHOP, catalog=replace(CATALOG, offers=CATALOG.offers[:3]))
+    assert _chosen(DESCRIBED, GOAL, wanted, few)[0] == ONE
+    rich = replace(wanted, budget_usd=1e6)
+    found = _chosen(DESCRIBED, GOAL, rich, few)
+    assert found.index(EIGHT) < found.index(ONE)
+
+
+def test_a_measured_speed_counts_before_the_operations() -> None:
+    """100 samples/s on one: 10 h for 360 epochs, where the operations would say 26 minutes."""
+    wanted = Wanted(order="time", deadline_s=3600.0)
+    huge = replace(CATALOG.offers[3], as_of=TODAY)
+    few = replace(SHOP, catalog=replace(CATALOG, offers=(*CATALOG.offers[:3], huge)))
+    found = _chosen(job(), GOAL, wanted, few)
+    assert found.index("rent-cloud-eu-1x-huge-on-demand") < found.index(EIGHT)
+
+
+@pytest.mark.parametrize("wanted", [Wanted(deadline_s=1.0), Wanted(budget_usd=0.001)])
+def test_what_nobody_keeps_still_has_options_to_begin_with(wanted: Wanted) -> None:
+    assert _chosen(DESCRIBED, GOAL, wanted)
+
+
+@pytest.mark.parametrize("goal", [None, GOAL, Goal(words="a target nobody knows")])
+def test_without_limits_or_a_known_goal_nothing_changes(goal: Goal | None) -> None:
+    every = candidates_of(DESCRIBED, SHOP)
+    assert usual(every, DESCRIBED, goal=goal) == usual(every, DESCRIBED)
+    if goal is None or goal.epochs is None:
+        limited = usual(every, DESCRIBED, goal=goal, wanted=Wanted(deadline_s=1.0))
+        assert limited == usual(every, DESCRIBED)

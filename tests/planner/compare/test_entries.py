@@ -61,15 +61,35 @@ def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_whic
     assert alone.price == pytest.approx(39.8)
     assert shown.price == only.price == pytest.approx(24.875)
     assert entry_text(shown) == entry_text(alone)
-    assert entry_words(shown, CATALOG) == "Rent 8 x Plain at 19.90 EUR/h without tax"
+    assert entry_words(shown, CATALOG) == ("Rent 8 x Plain at 19.90 EUR/h for all 8 without tax")
 
 
 def test_an_option_tells_its_price_as_it_was_quoted() -> None:
     texts = ("rent|plain|8|19.9|EUR|0.5", "buy|plain|1|5")
     told = answered(Asked(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
-    assert prices["mine-rent-plain-8-19.9-eur-0.5"] == "19.90 EUR/h without tax, own entry"
+    rented = prices["mine-rent-plain-8-19.9-eur-0.5"]
+    assert rented == "19.90 EUR/h for all 8 without tax, own entry"
     assert prices["mine-buy-plain-1-5"] == "5 USD, own entry"
+
+
+def test_the_price_of_several_says_whether_it_is_for_all_or_for_each() -> None:
+    texts = ("rent|plain|8|30", "buy|plain|8|31250", "own|plain|8")
+    told = answered(Asked(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
+    assert prices["mine-rent-plain-8-30"] == "30.00 USD/h for all 8 without tax, own entry"
+    assert prices["mine-buy-plain-8-31250"] == "8 x 31,250.00 USD each without tax, own entry"
+    assert prices["mine-own-plain-8"] == "electricity only"
+    bought = next(c for c in told.candidates if c.id == "mine-buy-plain-8-31250")
+    assert bought.owned is not None
+    assert bought.owned.price_usd == 8 * 31_250.0
+
+
+def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
+    told = entry_of("rent|nonsense|1|2", CATALOG)
+    assert isinstance(told, str)
+    assert "catalogue Choose" not in told
+    assert told.endswith(".")
 
 
 @given(st.text(max_size=60))

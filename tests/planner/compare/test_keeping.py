@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from itertools import permutations
+
+import pytest
 
 from planner.compare.keeping import budget_words, keeping, keeping_sentence
 from planner.compare.reckon import Comparison, Row, Wanted
 from planner.cost import Display
+from planner.estimate import Estimate
 from tests.planner.compare.answers import compared
 
 DEADLINE = Wanted(deadline_s=72 * 3600.0)
@@ -30,23 +34,24 @@ def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
     told = _with([0.97, 0.4, 0.95, 1.0, 0.99])
     assert [r.rank for r in keeping(told)] == [1, 3, 4]
     assert keeping_sentence(told, "Fri 27 Nov 2026, 09:00") == (
-        "Finish by Fri 27 Nov 2026, 09:00: 4 of 5 do with 90 % or more, best first "
-        "Rent card 1 (97 %), Rent card 3 (95 %), Rent card 4 (surely)."
+        "Finish by Fri 27 Nov 2026, 09:00: four of five do with at least 90 % probability, best "
+        "first: Rent card 1 with 97 %, Rent card 3 with 95 %, Rent card 4 surely."
     )
 
 
 def test_one_alone_is_told_as_the_only_one() -> None:
     told = _with([0.94, 0.2])
     assert keeping_sentence(told) == (
-        "Finish within 72 h: of 2 only one does with 90 % or more: Rent card 1 (94 %)."
+        "Finish within 72 h: of two only one does with at least 90 % probability: Rent card 1 with "
+        "94 %."
     )
 
 
 def test_where_none_is_sure_the_likely_ones_are_named_as_such() -> None:
     told = _with([0.6, 0.55, 0.1])
     assert keeping_sentence(told) == (
-        "Finish within 72 h: none for sure; more likely than not: Rent card 1 (60 %), "
-        "Rent card 2 (55 %)."
+        "Finish within 72 h: none for sure; more likely than not: Rent card 1 with 60 %, "
+        "Rent card 2 with 55 %."
     )
 
 
@@ -54,15 +59,54 @@ def test_where_none_keeps_to_it_the_closest_is_named() -> None:
     told = _with([0.1, 0.3, 0.0])
     assert keeping(told) == ()
     assert keeping_sentence(told) == (
-        "Finish within 72 h: none of these. Rent card 2 comes closest, 30 %."
+        "Finish within 72 h: none of these does. Rent card 2 comes closest, with 30 %."
     )
-    assert keeping_sentence(_with([0.0])).endswith("Rent card 1 comes closest, hardly ever.")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (Wanted(deadline_s=3600.0), "Rent card 2 comes closest: 2 h 0 min"),
+        (Wanted(deadline_s=3600.0, budget_usd=1.0), "Rent card 2 comes closest: 2 h 0 min"),
+        (Wanted(budget_usd=1.0), "Rent card 3 comes closest: 5 USD"),
+    ],
+)
+def test_where_none_ever_keeps_to_it_the_fastest_or_cheapest_comes_closest(
+    wanted: Wanted, told: str
+) -> None:
+    found = _with([0.0, 0.0, 0.0], wanted)
+    sizes = [(3.0, 7.0), (2.0, 6.0), (4.0, 5.0)]
+    rows = [
+        replace(r, time=_exactly(3600.0 * hours), cost=_exactly(usd))
+        for r, (hours, usd) in zip(found.rows, sizes, strict=True)
+    ]
+    for order in permutations(rows):
+        assert keeping_sentence(replace(found, rows=order)).endswith(f"none of these does. {told}.")
+
+
+def _exactly(value: float) -> Estimate:
+    return Estimate(value=value, low=value, high=value)
+
+
+@pytest.mark.parametrize(
+    ("shares", "told"),
+    [
+        (
+            [1.0] * 6,
+            ": all six do with at least 90 % probability, best first: Rent card 1 surely, ",
+        ),
+        ([1.0, 0.9], ": both do with at least 90 % probability, best first: "),
+        ([1.0] * 11 + [0.1], ": 11 of 12 do with at least 90 % probability, best first: "),
+    ],
+)
+def test_how_many_keep_to_it_is_told_as_one_would_say_it(shares: list[float], told: str) -> None:
+    assert told in keeping_sentence(_with(shares))
 
 
 def test_deadline_and_budget_are_both_told() -> None:
     told = _with([1.0], Wanted(deadline_s=3600.0, budget_usd=500.0))
     assert keeping_sentence(told) == (
-        "Finish within 1 h for at most 500 USD: Rent card 1 does (surely)."
+        "Finish within 1 h for at most 500 USD: Rent card 1 does, surely."
     )
 
 

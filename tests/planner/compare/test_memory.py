@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from planner.compare.memory import USABLE, bytes_per_parameter, fit_of, largest_batch
+from planner.compare.memory import (
+    SHARD_ROOM,
+    USABLE,
+    bytes_per_parameter,
+    fit_of,
+    largest_batch,
+    least_count,
+)
 from planner.compare.records import Hardware, Job
 from tests.planner.compare.made import PLAIN
 
@@ -67,8 +74,8 @@ def test_weights_that_fit_on_none_fit_sharded_over_enough() -> None:
 def test_a_module_of_two_devices_has_two_memories() -> None:
     module = replace(PLAIN, devices=2)  # 20 GB each
     one, two = (Hardware(label="x", accelerator=module, count=n) for n in (1, 2))
-    assert fit_of(replace(JOB, params=1.5e9), one, 10.0).sentence == (
-        "Weights, gradients and optimiser state take 18.0 GB of 18.8 GB on each of 2 devices; "
+    assert fit_of(replace(JOB, params=1e9), one, 10.0).sentence == (
+        "Weights, gradients and optimiser state take 12.0 GB of 18.8 GB on each of 2 devices; "
         "activations were not measured."
     )
     sharded = fit_of(replace(JOB, params=2e9), one, 10.0)  # 24 GB: more than one device has
@@ -113,3 +120,41 @@ def test_of_a_measured_job_a_processor_needs_what_its_batch_took() -> None:
 def test_what_nobody_knows_is_not_answered() -> None:
     assert fit_of(replace(JOB, params=None), ONE, 10.0).fits is None
     assert fit_of(JOB, Hardware(label="GPU"), 10.0).have_bytes is None
+
+
+# -- barely ---------------------------------------------------------------------------------------
+
+
+def test_what_leaves_little_for_activations_fits_barely_and_says_the_way_out() -> None:
+    room = 40e9 * USABLE
+    easy = replace(JOB, params=0.99 * SHARD_ROOM * room / 12.0)
+    tight = replace(JOB, params=0.95 * room / 12.0)
+    assert not fit_of(easy, ONE, 10.0).sentence.startswith("Barely")
+    told = fit_of(tight, ONE, 10.0)
+    assert told.fits is None
+    assert told.sentence.startswith("Barely fits: only 1.9 GB are left for activations; weights")
+    for way in ("smaller batch", "gradient checkpointing", "shard over 2"):
+        assert way in told.way_out
+
+
+def test_what_was_measured_with_its_activations_is_not_called_tight() -> None:
+    assert fit_of(MEASURED, ONE, 35.0).sentence.startswith("Fits:")
+
+
+@pytest.mark.parametrize("params", [1e9, 3e9, 4e9, 1e10, 1e11, 1e12])
+def test_the_fewest_it_fits_on_are_the_fewest(params: float) -> None:
+    of = replace(JOB, params=params)
+    count = least_count(of, PLAIN, 10.0)
+    assert count is not None
+    enough = Hardware(label="so many", accelerator=PLAIN, count=count)
+    assert fit_of(of, enough, 10.0).fits is None
+    fewer = Hardware(label="fewer", accelerator=PLAIN, count=count - 1)
+    assert count == 1 or fit_of(of, fewer, 10.0).fits is False
+
+
+def test_the_fewest_of_a_measured_job_hold_its_batch() -> None:
+    assert least_count(MEASURED, PLAIN, 36.0) == 2
+    assert least_count(MEASURED, PLAIN, 35.0) == 1
+    huge = replace(MEASURED, memory=((10.0, 60e9), (20.0, 70e9)))
+    assert least_count(huge, PLAIN, 36.0) is None
+    assert least_count(JOB, replace(PLAIN, memory_bytes=None), 36.0) == 1

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from planner.compare.assumptions import Assumptions
+from planner.compare.job import Described, job_described
 from planner.compare.parameters import (
     COMPARE,
     TARIFF,
@@ -111,6 +112,42 @@ def test_a_description_that_is_not_complete_says_all_that_is_missing() -> None:
     asking, problems = compare_parameters({"workload": ["described"], "goal": ["target"]})
     assert asking.described is None
     assert [p.parameter for p in problems] == ["samples", "flops", "goal"]
+
+
+def test_parameters_without_tokens_or_flops_are_a_question_and_no_answer() -> None:
+    given = {"workload": ["described"], "samples": ["1.28e6"], "params": ["25.6e6"]}
+    asking, (problem,) = compare_parameters(given)
+    assert asking.described is None
+    assert str(problem).startswith("tokens: How many tokens has a sample? 1 for a fully connected")
+    assert "ResNet-50 at 224 px takes about 25e9" in str(problem)
+    for told in ({"tokens": ["1"]}, {"flops": ["25e9"]}):
+        asking, problems = compare_parameters(given | told)
+        assert problems == ()
+        assert asking.described is not None
+
+
+def test_six_operations_a_parameter_and_token_unless_flops_are_told() -> None:
+    language = Described(name="LM", samples_per_epoch=10, params=7e9, tokens_per_sample=2048)
+    image = Described(name="R", samples_per_epoch=10, params=25.6e6, flops_per_sample=25e9)
+    assert job_described(language).train_flops_per_sample == 6 * 7e9 * 2048
+    assert job_described(image).train_flops_per_sample == 25e9
+    with pytest.raises(ValueError, match="without the tokens of a sample"):
+        job_described(Described(name="R", samples_per_epoch=10, params=25.6e6))
+
+
+def test_a_batch_larger_than_an_epoch_is_told() -> None:
+    given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"], "batch": ["1000"]}
+    _, (problem,) = compare_parameters(given)
+    assert str(problem).startswith("batch: A batch of 1,000 is more than the 100 samples")
+    assert compare_parameters(given | {"batch": ["100"]})[1] == ()
+
+
+def test_help_tells_ids_of_options_and_what_a_price_is_for() -> None:
+    words = {p.name: p.words for p in COMPARE}
+    assert "mine-..." in words["options"]
+    assert "an hour for all of them together" in words["own"]
+    assert "EACH" in words["own"]
+    assert "1 for a fully connected network" in words["tokens"]
 
 
 def test_what_is_only_for_the_eye_is_no_problem_and_a_typing_error_is() -> None:

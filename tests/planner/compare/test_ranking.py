@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare.ranking import better, ranked, standing
+from planner.compare.ranking import better, chance_to_keep, ranked, standing
 from planner.compare.reckon import DECIDED, LIKELY_IN_TIME, Comparison, Drawn, Row, Wanted, by_id
 from planner.compare.sentences import sentence
 from planner.compare.undecided import undecided
@@ -33,7 +33,7 @@ def _plain() -> Comparison:
     return compared()
 
 
-def _row(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
+def made(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
     """A made option that takes and costs this much in each draw."""
     times, costs = (np.broadcast_to(x, DRAWS).astype(np.float64) for x in (time_s, cost))
     first = _plain().rows[0]
@@ -44,7 +44,7 @@ def _row(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
     )
 
 
-def _told(rows: Sequence[Row], wanted: Wanted) -> Comparison:
+def asked_of(rows: Sequence[Row], wanted: Wanted) -> Comparison:
     question = replace(_plain().question, wanted=wanted)
     return Comparison(question=question, rows=ranked(rows, wanted))
 
@@ -53,9 +53,10 @@ def _ranks(rows: Sequence[Row], wanted: Wanted) -> dict[str, int | None]:
     return {r.candidate.id: r.rank for r in ranked(rows, wanted)}
 
 
-LATE_HALF = _row("late half", np.where(HALVES, 5.0, 15.0), 1.0)
-SURE = _row("sure", 5.0, 2.0)
-NEVER = _row("never", 50.0, 0.1)
+LUCKY = np.arange(DRAWS) % 20 < 11
+LATE_HALF = made("late half", np.where(HALVES, 5.0, 15.0), 1.0)
+SURE = made("sure", 5.0, 2.0)
+NEVER = made("never", 50.0, 0.1)
 SHORT = Wanted(deadline_s=10.0)
 
 
@@ -75,7 +76,7 @@ def test_what_is_cheaper_but_late_half_of_the_time_is_tied_with_what_is_sure() -
 
 def test_of_two_offers_of_one_machine_the_cheaper_one_is_better_whatever_the_deadline() -> None:
     times = np.where(np.arange(DRAWS) % 5 < 3, 5.0, 15.0)  # in time in three fifths of the draws
-    cheap, dear = _row("cheap", times, times), _row("dear", times, 1.01 * times)
+    cheap, dear = made("cheap", times, times), made("dear", times, 1.01 * times)
     assert better(cheap, dear, SHORT) == 1.0
     assert _ranks([dear, cheap], SHORT) == {"cheap": 1, "dear": 2}
 
@@ -84,6 +85,33 @@ def test_where_none_keeps_the_limits_the_plain_order_holds_and_nothing_is_tied_f
     soon = Wanted(deadline_s=1.0)
     assert better(NEVER, SURE, soon) == better(NEVER, SURE, Wanted()) == 1.0
     assert _ranks([LATE_HALF, SURE, NEVER], soon) == _ranks([LATE_HALF, SURE, NEVER], Wanted())
+
+
+MOSTLY = made("mostly", 5.0, np.where(LUCKY, 10.0, 100.0))
+SECOND, DEARER = made("second", 5.0, 20.0), made("dearer", 5.0, 30.0)
+
+
+def test_what_any_of_the_group_surely_beats_shares_no_rank_with_it() -> None:
+    assert better(MOSTLY, DEARER, Wanted()) == pytest.approx(0.55, abs=1e-3)
+    assert better(SECOND, DEARER, Wanted()) == 1.0
+    for rows in permutations([MOSTLY, SECOND, DEARER]):
+        assert _ranks(rows, Wanted()) == {"mostly": 1, "second": 1, "dearer": 3}
+    found = by_id(ranked([MOSTLY, SECOND, DEARER], Wanted()))
+    assert [found[n].tied for n in ("mostly", "second", "dearer")] == [True, True, False]
+
+
+def test_a_group_that_begins_anew_is_tied_in_itself() -> None:
+    rows = [MOSTLY, SECOND, DEARER, made("last", 5.0, np.where(LUCKY, 31.0, 29.0))]
+    assert list(_ranks(rows, Wanted()).values()) == [1, 1, 3, 3]
+
+
+def test_of_unknown_cost_nobody_knows_the_chance_to_keep_a_budget() -> None:
+    assert chance_to_keep(LATE_HALF, SHORT) == pytest.approx(0.5)
+    assert chance_to_keep(LATE_HALF, Wanted()) is None
+    drawn = Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None)
+    unknown = replace(SURE, drawn=drawn)
+    assert chance_to_keep(unknown, replace(SHORT, budget_usd=1.0)) is None
+    assert chance_to_keep(unknown, SHORT) == 1.0
 
 
 def test_of_two_the_probabilities_to_be_cheapest_stand_as_better_does() -> None:
@@ -139,10 +167,9 @@ def test_those_that_keep_the_limits_come_first_and_ranks_never_fall(wanted: Want
     assert ranks == sorted(ranks)
     kept = [r.in_time is None or r.in_time >= LIKELY_IN_TIME for r in rows]
     assert kept == sorted(kept, reverse=True)
-    for a, b in pairwise(rows):
+    for a, b in combinations(rows, 2):
         if a.rank == b.rank:
-            first = next(r for r in rows if r.rank == a.rank)
-            assert better(first, b, wanted) < DECIDED
+            assert better(a, b, wanted) < DECIDED
 
 
 @settings(max_examples=30, deadline=None)
@@ -170,37 +197,56 @@ def test_limits_that_everybody_keeps_change_no_rank(order: str) -> None:
 
 # -- in words ------------------------------------------------------------------------------------
 
-DEAR = _row("dear", np.where(np.arange(DRAWS) % 4 == 0, 15.0, 5.0), 3.0)
+DEAR = made("dear", np.where(np.arange(DRAWS) % 4 == 0, 15.0, 5.0), 3.0)
 
 
 def test_the_sentence_says_that_cheaper_means_cheaper_in_time() -> None:
-    assert sentence(_told([SURE, DEAR], SHORT)).endswith(
+    assert sentence(asked_of([SURE, DEAR], SHORT)).endswith(
         ", surely a cheaper way to finish in time than renting dear; surely in time."
     )
     both = replace(SHORT, order="time", budget_usd=100.0)
-    assert sentence(_told([SURE, DEAR], both)).endswith(
-        ", as good as tied with renting sure as the faster way to finish in time and within the "
-        "budget; in time and within the budget with 75 % probability."
+    assert sentence(asked_of([SURE, DEAR], both)).endswith(
+        ", though renting sure is 62 % likely the faster way to finish in time and within the "
+        "budget; in time and within the budget with 75 % probability. Rent sure: 5 s, surely in "
+        "time and within the budget."
     )
 
 
 def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_comparison() -> None:
     wide = Wanted(deadline_s=1e6)
-    assert sentence(_told([SURE, DEAR], wide)).endswith(
+    assert sentence(asked_of([SURE, DEAR], wide)).endswith(
         ", surely cheaper than renting dear; surely in time."
     )
     late = Wanted(deadline_s=1.0)
-    assert sentence(_told([SURE, DEAR], late)).endswith(
+    assert sentence(asked_of([SURE, DEAR], late)).endswith(
         ", surely cheaper than renting dear; hardly ever in time."
     )
 
 
 def test_what_cannot_be_told_apart_says_for_what() -> None:
-    told = _told([LATE_HALF, SURE], SHORT)
+    told = asked_of([LATE_HALF, SURE], SHORT)
     assert undecided(told)[0] == (
         "Rent late half and Rent sure cannot be told apart yet: either may be the cheaper way to "
         "finish in time."
     )
     assert " as the cheaper way to finish in time; in time with 50 % probability." in sentence(told)
-    three = _told([LATE_HALF, SURE, _row("third", np.where(HALVES, 15.0, 5.0), 1.5)], SHORT)
-    assert undecided(three)[0].endswith(": any may be the cheapest way to finish in time.")
+    quarters = np.arange(DRAWS) % 4
+    first, second = quarters < 2, (quarters == 1) | (quarters == 2)
+    rows = [
+        made("first", np.where(first, 5.0, 15.0), 1.0),
+        made("second", np.where(second, 5.0, 15.0), 1.5),
+        SURE,
+    ]
+    assert undecided(asked_of(rows, SHORT))[0].endswith(
+        ": any may be the cheapest way to finish in time."
+    )
+
+
+def test_what_may_never_be_the_cheapest_is_not_named_among_those_that_may() -> None:
+    other = made("other", 5.0, np.where(LUCKY, 30.0, 15.0))
+    told = asked_of([MOSTLY, SECOND, other], Wanted())
+    assert [(r.candidate.id, r.rank) for r in told.rows] == [
+        ("mostly", 1), ("second", 1), ("other", 1),
+    ]  # fmt: skip
+    assert by_id(told.rows)["second"].cheapest == 0.0
+    assert undecided(told)[0] == "Rent mostly and Rent other cannot be told apart yet."

@@ -236,3 +236,13 @@ def test_a_module_that_was_measured_has_no_doubt_of_the_two_devices_in_it() -> N
     there = Hardware(label="1 x Plain", accelerator=module)
     told = scaling_from(there, there)
     assert told.factor.low == told.factor.value == told.factor.high == 1.0
+
+
+@pytest.mark.parametrize(
+    ("params", "where"),
+    [(1e6, "one Plain"), (5e9, "4 x Plain"), (1e10, "8 x Plain"), (2e10, "16 x Plain")],
+)
+def test_what_to_measure_is_a_run_that_fits(params: float, where: str) -> None:
+    large = replace(DESCRIBED, params=params)
+    told = rate_on(large, Hardware(label="64 x Plain", accelerator=PLAIN, count=64, nodes=8), None)
+    assert told.measure_next == f"Measure {large.workload} on {where}."

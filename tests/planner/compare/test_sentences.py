@@ -9,13 +9,15 @@ import pytest
 
 from planner.compare.assumptions import Assumptions
 from planner.compare.memory import gigabytes
+from planner.compare.reckon import Wanted
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
-from planner.compare.sentences import buying, subject, time_with_interval
+from planner.compare.sentences import buying, sentence, subject, time_with_interval
 from planner.compare.undecided import undecided
-from planner.cost import BreakEven, Display
-from planner.estimate import Estimate, Refusal
+from planner.cost import DRAWS, BreakEven, Display
+from planner.estimate import Estimate, Floats, Refusal
 from tests.planner.compare.answers import compared
 from tests.planner.compare.made import TODAY
+from tests.planner.compare.test_ranking import asked_of, made
 
 EURO = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
 
@@ -36,6 +38,11 @@ def _pair(use: Estimate, runs: Estimate) -> RentOrBuy:
     [
         ((0.001, 0.0008, 0.002), (2710.0, 2150.0, 3380.0),
          "even below 1 % utilisation, or from 2,710 (2,150 to 3,380) such runs a month on."),
+        ((0.004, 0.001, 0.012), (27.0, 7.0, 81.0),
+         "even below 1 % utilisation (at most 1 %), or from 27 (7 to 81) such runs a month on."),
+        ((0.004, 0.001, np.inf), (27.0, 7.0, np.inf),
+         "even below 1 % utilisation, or from 27 such runs a month on (at least 7 runs, perhaps "
+         "never)."),
         ((0.32, 0.1, np.inf), (6.8, 2.1, np.inf),
          "above 32 % utilisation, or from 6.8 such runs a month on (at least 10 % or 2.1 runs, "
          "perhaps never)."),
@@ -48,6 +55,23 @@ def test_a_break_even_is_told_as_one_would_say_it(
 ) -> None:
     said = buying(_pair(_estimate(*use), _estimate(*runs)))
     assert f": pays off {told}" in said
+
+
+@pytest.mark.parametrize(
+    ("months", "told"),
+    [
+        ((0.3, 0.2, 0.4), "has paid for itself in less than a month."),
+        ((0.3, 0.2, 2.2), "has paid for itself in less than a month (90 %: at most 2 months)."),
+        ((0.3, 0.2, np.inf), "has paid for itself in less than a month (or never)."),
+        ((5.0, 4.0, 6.0), "has paid for itself after 5 months (90 %: 4 to 6)."),
+    ],
+)
+def test_nobody_has_paid_for_it_after_0_months(
+    months: tuple[float, float, float], told: str
+) -> None:
+    found = _pair(_estimate(0.5, 0.4, 0.6), _estimate(6.0, 5.0, 7.0))
+    said = buying(replace(found, payback=_estimate(*months), asked_per_month=4.0))
+    assert said.endswith(f". At 4 runs a month it {told}")
 
 
 def test_several_machines_are_counted_in_words() -> None:
@@ -91,3 +115,77 @@ def test_small_memory_is_told_in_megabytes(size: float, told: str) -> None:
 def test_a_time_is_told_in_the_unit_that_a_person_would_use(hours: float, told: str) -> None:
     exact = 3600.0 * hours
     assert time_with_interval(Estimate(value=exact, low=exact, high=exact)) == told
+
+
+# -- how sure ------------------------------------------------------------------------------------
+
+
+def _cheaper_in(share: float) -> Floats:
+    """Costs of which so many are below 10 and the median is."""
+    return np.where(np.arange(DRAWS) < share * DRAWS, 9.0, 11.0)
+
+
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [
+        (0.52, ", as good as tied with renting other."),
+        (0.59, ", as good as tied with renting other."),
+        (0.61, ", 61 % likely cheaper than renting other, not decided."),
+        (0.87, ", 87 % likely cheaper than renting other, not decided."),
+        (0.97, ", 97 % likely cheaper than renting other."),
+        (1.0, ", surely cheaper than renting other."),
+    ],
+)
+def test_from_60_percent_on_the_chance_is_told_and_whether_that_decides(
+    share: float, told: str
+) -> None:
+    rows = [made("first", 3600.0, _cheaper_in(share)), made("other", 3600.0, 10.0)]
+    assert sentence(asked_of(rows, Wanted())).endswith(told)
+
+
+def test_of_two_tied_in_cost_a_far_faster_one_is_told_with_its_time() -> None:
+    rows = [made("first", 36_000.0, _cheaper_in(0.55)), made("other", 18_000.0, 10.0)]
+    told = ", as good as tied in cost with renting other, which takes 5 h 0 min"
+    assert sentence(asked_of(rows, Wanted())).endswith(f"{told}.")
+    later = Wanted(deadline_s=48 * 3600.0)
+    assert sentence(asked_of(rows, later)).endswith(f"{told}; surely in time.")
+    rows[1] = made("other", 30_000.0, 10.0)
+    assert sentence(asked_of(rows, Wanted())).endswith(", as good as tied with renting other.")
+
+
+def test_of_two_tied_in_time_a_far_cheaper_one_is_told_with_its_cost() -> None:
+    rows = [made("first", 36_000.0, 30.0), made("other", 36_000.0, 15.0)]
+    assert sentence(asked_of(rows, Wanted(order="time"))).endswith(
+        ", as good as tied in time with renting other, which costs 15 USD."
+    )
+
+
+# -- deadline and budget -------------------------------------------------------------------------
+
+
+def _late_in(share: float) -> Floats:
+    return np.where(np.arange(DRAWS) < share * DRAWS, 90_000.0, 70_000.0)
+
+
+def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
+    day = Wanted(deadline_s=86_400.0)
+    sure = made("sure", 10_000.0, 15.0)
+    told = sentence(asked_of([made("first", _late_in(0.2), 14.0), sure], day))
+    assert told.endswith("; in time with 80 % probability. Rent sure: 15 USD, surely in time.")
+    for late in (0.05, 0.0):
+        one = made("first", _late_in(late), 14.0)
+        assert "Rent sure:" not in sentence(asked_of([one, sure], day))
+
+
+def test_of_unknown_cost_the_sentence_says_that_nobody_knows_of_the_budget() -> None:
+    row = made("first", _late_in(0.2), 14.0)
+    assert row.drawn is not None
+    nobody = Refusal(reason="No price.", measure_next="Ask for one.")
+    unknown = replace(row, drawn=replace(row.drawn, cost=None), cost=nobody)
+    budget = Wanted(order="time", budget_usd=10.0)
+    assert sentence(asked_of([unknown], budget)).endswith("; nobody knows whether 10 USD suffice.")
+    assert sentence(asked_of([unknown], budget), EURO).endswith(" whether 6 EUR with tax suffice.")
+    both = replace(budget, deadline_s=86_400.0)
+    assert sentence(asked_of([unknown], both)).endswith(
+        "; in time with 80 % probability, nobody knows whether 10 USD suffice."
+    )

@@ -76,3 +76,32 @@ def test_other_assumptions_move_numbers_and_leave_the_fingerprint() -> None:
 
 def test_without_a_comparison_there_are_no_rows() -> None:
     assert snapshot_of(None, job()).rows == ()
+
+
+def test_an_answer_that_turned_round_is_told_though_cost_and_time_stay() -> None:
+    first, second = ({**r} for r in NOW.rows[:2])
+    before = replace(NOW, rows=({**first, "rank": 2}, {**second, "rank": 1}, *NOW.rows[2:]))
+    assert changes(before, NOW) == [
+        f"{FIRST['option']}: place 2 -> 1.",
+        f"{second['option']}: place 1 -> 2.",
+    ]
+
+
+def test_a_place_is_counted_among_the_options_that_both_have() -> None:
+    without = replace(NOW, rows=NOW.rows[1:])
+    assert changes(without, NOW) == []
+
+
+def test_another_chance_of_keeping_the_limits_is_told_from_five_points_on() -> None:
+    now = _with(probability_in_time=0.31)
+    assert changes(_with(probability_in_time=0.35), now) == []
+    assert changes(_with(probability_in_time=0.95), now) == [
+        f"{FIRST['option']}: 95\u00a0% -> 31\u00a0% likely to keep the limits."
+    ]
+
+
+def test_a_tie_that_came_or_went_is_told() -> None:
+    (came,) = changes(_with(tied=False), _with(tied=True))
+    (went,) = changes(_with(tied=True), _with(tied=False))
+    assert came.endswith(": as good as tied with the first now.")
+    assert went.endswith(": no longer tied with the first.")

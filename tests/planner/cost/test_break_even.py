@@ -114,7 +114,15 @@ def test_draws_in_which_it_never_pays_are_counted_and_said() -> None:
 def test_a_refusal_by_the_middle_draw_still_says_how_likely_it_would_pay() -> None:
     told = break_even(OFF, Range(1.0, 1.2, 2.0))
     assert isinstance(told, Refusal)
-    assert told.reason.endswith("Prices for which it pays have a probability of 11 %.")
+    assert told.reason.endswith(
+        "year. More likely than not buying does not pay off: it does with 11 % probability."
+    )
+
+
+def test_a_chance_of_next_to_nothing_is_told_as_none() -> None:
+    told = break_even(OFF, Range(1.0, 1.2, 1.705))
+    assert isinstance(told, Refusal)
+    assert told.reason.endswith("all hours of the year. Buying does not pay off.")
 
 
 def test_one_bad_price_is_named() -> None:

@@ -159,7 +159,16 @@ def test_a_deadline_that_was_asked_for_as_a_date_is_told_as_that_date_and_in_hou
     text = _seen(_Read(_page(_told(asked), begins=begins, by=by)).text)
     assert "by Fri 27 Nov 2026, 09:00 UTC+09:00 (63 h), cheapest?" in text
     assert "Finish by Fri 27 Nov 2026, 09:00 UTC+09:00: " in text
-    assert "Ends: if work begins 24 Nov 2026, 09:00 UTC." in text
+    assert "Ends: if work begins 24 Nov 2026, 18:00 UTC+09:00." in text
+    assert "ends 24 Nov 2026, 18:" in text
+
+
+def test_the_last_list_and_the_foot_are_not_torn_apart_in_print() -> None:
+    page = _page()
+    foot = page[page.index("<footer>") : page.index("</footer>")]
+    assert "epoch.ai" in foot
+    assert "Made by Epochwise" in foot
+    assert "li,.whole,footer{break-inside:avoid}" in page
 
 
 def test_what_was_typed_is_told_as_set_be_it_the_usual_number() -> None:
@@ -224,7 +233,7 @@ def test_small_tables_are_not_cut_in_print_and_heads_stay_with_their_rows() -> N
 
 def test_a_way_out_is_told_once() -> None:
     large = job_described(Described(name="LM", samples_per_epoch=10, params=1e11, optimizer="Adam",
-                                    precision="float16"))  # fmt: skip
+                                    tokens_per_sample=1, precision="float16"))  # fmt: skip
     told = _told(Asked(epochs=1, options=_told().chosen[:1]), Facts(job=large, catalog=CATALOG))
     assert _Read(_page(told)).text.count("or more and shard over them") == 1
 

@@ -1,0 +1,238 @@
+"""Why this file exists: of all ways to get a job done, the few that an answer begins with.
+
+With a deadline or a budget, those that are likely to keep them: a quick estimate of the median,
+
+    time = pre-train + start-up + samples/(samples/s of one * count * efficiency)
+
+    samples/s of one    that of the fastest measured accelerator, by peak FLOP/s; else
+                        MFU * peak/FLOPs per sample, with the overhead of its steps
+
+and the probability to keep the limits with the spread of public runs around it, `MFU_SD`. It only
+chooses what is asked; every number of the answer is made by `planner.compare.times`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Final
+
+from planner.compare.comparison import CHEAPEST, Wanted
+from planner.compare.efficiency import efficiency, per_accelerator
+from planner.compare.memory import fit_of
+from planner.compare.ranking import LIKELY_IN_TIME
+from planner.compare.rates import MFU, MFU_SD, OVERHEAD_S, USUAL_BATCH
+from planner.compare.records import OWN_ENTRY, Candidate, Goal, Hardware, Job
+from planner.compare.sheets import peak_of
+from planner.cost import likely
+
+BEGIN_WITH: Final = 6
+HOUR_S: Final = 3600.0
+Rate = Callable[[Hardware], float | None]
+Place = tuple[bool, bool, float]
+"""Unlikely to keep the limits, an old price, price or time over the probability to keep them."""
+
+
+def usual(
+    candidates: Iterable[Candidate],
+    job: Job,
+    most: int = BEGIN_WITH,
+    goal: Goal | None = None,
+    wanted: Wanted = CHEAPEST,
+) -> list[str]:
+    """Ids to begin with: own entries, where it was measured, then most peak FLOP/s for the money.
+
+    All own entries come, further ones up to `most` in all. What can be rented stands for what is
+    there already; of several prices for one accelerator the lowest fresh one counts, none that may
+    be taken away, and no more of them than it takes for the job to fit; where it fits on none,
+    those with the most memory. One it fits on is bought, so that the question arises.
+
+    Args:
+        candidates: all there are.
+        job: what is trained.
+        most: so many, where own entries are not more.
+        goal: how much of it; only asked for with limits.
+        wanted: with a deadline or budget those come first that are likely to keep them, an
+            accelerator once, as many of it as that takes.
+    """
+    every = list(candidates)
+    entered = [c for c in every if c.source == OWN_ENTRY]
+    mine = [c for c in every if c.run is not None and c.source != OWN_ENTRY]
+    there = {c.run.run.system for c in entered if c.run}
+    place = _placer(every, job, goal, wanted)
+    measured = [c for c in _one_per_system(mine) if c.run and c.run.run.system not in there]
+    paid = _in_order([c for c in measured if c.way != "own"] or measured, place)
+    chosen = entered + paid[: max(most // 2 - len(entered), 0)]
+    ids = {c.id for c in (*entered, *mine)}
+    rest = _begin_with([c for c in every if c.id not in ids and not _spot(c)], job, place)
+    room = max(most - len(chosen), 0)
+    bought = [c for c in rest if c.way == "buy" and may_fit(c, job)][: min(room, 1)]
+    rented = _distinct([c for c in rest if c.way == "rent"])
+    chosen += rented[: room - len(bought)] + bought
+    return [c.id for c in chosen]
+
+
+def may_fit(one: Candidate, job: Job) -> bool:
+    """Whether nothing says that the job is too large for it."""
+    return fit_of(job, one.hardware, job.batch).fits is not False
+
+
+def price_of_peak(one: Candidate, precision: str) -> float:
+    """Money for peak FLOP/s [USD per hour or USD, over FLOP/s]: only compared within one way."""
+    accelerator = one.hardware.accelerator
+    peak = peak_of(accelerator, precision) if accelerator else None
+    paid = one.rental.price_per_hour if one.rental else one.owned.price_usd if one.owned else 0.0
+    return float(likely(paid)) / peak if peak else math.inf
+
+
+def _begin_with(
+    rest: Sequence[Candidate], job: Job, place: Callable[[Candidate], Place] | None
+) -> list[Candidate]:
+    """Those it fits on, the cheapest peak first; where it fits on none, the most memory first.
+
+    Processors are there for who asks for them: no catalogue knows the memory beside one.
+    """
+    others = [c for c in rest if not _processor(c)]
+    price = {c.id: price_of_peak(c, job.precision) for c in others}
+    reckoned = [c for c in others if price[c.id] < math.inf] or others
+    fitting = [c for c in reckoned if may_fit(c, job)]
+    if fitting and place is not None:
+        return _varied(_in_order(fitting, place), place)
+    if fitting:
+        return sorted(fitting, key=lambda c: (c.stale, c.hardware.count, price[c.id]))
+    return sorted(reckoned, key=lambda c: (-_memory(c), price[c.id]))
+
+
+# -- with a deadline or a budget -----------------------------------------------------------------
+
+
+def _placer(
+    every: Sequence[Candidate], job: Job, goal: Goal | None, wanted: Wanted
+) -> Callable[[Candidate], Place] | None:
+    """What to sort by; None where no limit is asked for or nobody knows how much is to be done."""
+    samples = _samples(job, goal)
+    if samples is None or not wanted.limited:
+        return None
+    rate = _rates(every, job)
+    return lambda one: _place(one, _seconds(one, job, samples, rate), wanted)
+
+
+def _samples(job: Job, goal: Goal | None) -> float | None:
+    if goal is None:
+        return None
+    if goal.epochs is not None:
+        return goal.epochs * job.samples_per_epoch
+    return None if goal.samples is None else float(goal.samples.value)
+
+
+def _place(one: Candidate, seconds: float, wanted: Wanted) -> Place:
+    cost = _cost(one, seconds)
+    limits = [(wanted.deadline_s, seconds), (wanted.budget_usd, cost)]
+    slack = min(math.log(most / taken) for most, taken in limits if most and taken > 0.0)
+    keeps = 0.5 * math.erfc(-slack / (MFU_SD * math.sqrt(2.0)))
+    asked = cost if wanted.order == "cost" else seconds
+    return keeps < LIKELY_IN_TIME, one.stale, asked / max(keeps, sys.float_info.min)
+
+
+def _cost(one: Candidate, seconds: float) -> float:
+    """What a run costs [USD], one a month; of what is bought its whole price, of the rest time."""
+    if one.rental is None:
+        return float(likely(one.owned.price_usd)) if one.owned and one.way == "buy" else seconds
+    hours = max(seconds / HOUR_S, float(likely(one.rental.committed_hours_per_month)))
+    return float(likely(one.rental.price_per_hour)) * hours
+
+
+def _seconds(one: Candidate, job: Job, samples: float, rate: Rate) -> float:
+    """Quick median of the time [s]; infinite where not known."""
+    known = one.run.run.samples_per_s if one.run else rate(one.hardware)
+    starts = float(likely(one.rental.startup_s)) if one.rental else 0.0
+    return job.pre_train_s + starts + samples / known if known else math.inf
+
+
+def _rates(every: Iterable[Candidate], job: Job) -> Rate:
+    """Samples/s of so many of an accelerator from its peak, quickly."""
+    used = _flops_used(every, job)
+    operations, batch = job.train_flops_per_sample, job.batch or USUAL_BATCH
+    overhead = (OVERHEAD_S if job.overhead_s is None else job.overhead_s) / batch
+
+    def rate(hardware: Hardware) -> float | None:
+        card = hardware.accelerator
+        peak = peak_of(card, job.precision) if card else None
+        if peak is None or (used is None and operations is None):
+            return None
+        one = peak / used if used else 1.0 / ((operations or 0.0) / (MFU * peak) + overhead)
+        return one * hardware.count * _reached(hardware.devices, hardware.nodes)
+
+    return rate
+
+
+def _flops_used(every: Iterable[Candidate], job: Job) -> float | None:
+    """Peak FLOPs a sample takes on the fastest measured accelerator; None where none is known."""
+    found = [
+        (per_accelerator(c.run.run.samples_per_s, c.hardware), peak)
+        for c in every
+        if c.run and c.run.run.samples_per_s and c.hardware.accelerator
+        if (peak := peak_of(c.hardware.accelerator, job.precision))
+    ]
+    best = max(found, default=None)
+    return None if best is None else best[1] / best[0]
+
+
+@cache
+def _reached(devices: int, nodes: int) -> float:
+    return float(efficiency(devices, nodes).value)
+
+
+def _in_order(
+    every: Sequence[Candidate], place: Callable[[Candidate], Place] | None
+) -> list[Candidate]:
+    return list(every) if place is None else sorted(every, key=place)
+
+
+def _varied(every: Sequence[Candidate], place: Callable[[Candidate], Place]) -> list[Candidate]:
+    """Of those that are likely to keep the limits, then of the others, one of each kind first."""
+    seen: set[tuple[str, object]] = set()
+    again = []
+    for one in every:
+        kind = (one.way, one.hardware.accelerator.id if one.hardware.accelerator else None)
+        again.append(kind in seen)
+        seen.add(kind)
+    order = sorted(zip(every, again, strict=True), key=lambda x: (place(x[0])[0], x[1]))
+    return [one for one, _ in order]
+
+
+# -- what is the same, and what fits -------------------------------------------------------------
+
+
+def _processor(one: Candidate) -> bool:
+    return one.hardware.accelerator is not None and one.hardware.accelerator.kind == "cpu"
+
+
+def _memory(one: Candidate) -> float:
+    """Memory of all its accelerators [bytes], 0 where not known."""
+    card = one.hardware.accelerator
+    return (card.memory_bytes or 0.0) * one.hardware.count if card else 0.0
+
+
+def _one_per_system(mine: Iterable[Candidate]) -> list[Candidate]:
+    """At most one for each measured system: own entries, then rented, bought, there already."""
+    best: dict[str, Candidate] = {}
+    order = ("rent", "buy", "own")
+    known = sorted(mine, key=lambda c: (c.source != OWN_ENTRY, order.index(c.way), c.stale))
+    for one in known:
+        best.setdefault(one.run.run.system if one.run else one.id, one)
+    return list(best.values())
+
+
+def _spot(one: Candidate) -> bool:
+    return one.offer is not None and one.offer.terms == "spot"
+
+
+def _distinct(every: Iterable[Candidate]) -> list[Candidate]:
+    """The first for each hardware."""
+    best: dict[str, Candidate] = {}
+    for one in every:
+        best.setdefault(one.hardware.label, one)
+    return list(best.values())
