@@ -22,7 +22,7 @@ that for a prior 87 and 80 instead of 93 % were held after 2 and 3 epochs.
     QUIETEST  0.001  share          a scatter below it is that of the clock's digits
 
 A scatter above MAX_CV (20 %) counts as that, though such runs are refused themselves: without them
-75 instead of 93 % of the totals of the shared machine were held after 2 epochs. So a single run in
+88 instead of 93 % of the totals of the shared machine were held after 2 epochs. So a single run in
 phases widens the intervals of the others. No prior lies above MAX_CV.
 
 Totals held by the 90 % interval / its median width [%], one prior for all against this one:
