@@ -21,10 +21,8 @@ SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
-# Three workers for two cores: one trains, one looks at pages in a browser and mostly waits, and one
-# does the rest (tests/conftest.py).
 test: $(DEV) $(JAX) browser
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
-from typing import Final
 
 import pytest
 
 from planner.store.folders import FURTHER, OWN
 from planner.store.sweeps import STATE
 
-FRAMEWORK: Final = ("runners/", "faults/test_runner_kills.py", "pages/test_measure.py")
-BROWSER: Final = ("browser/",)
-"""Where tests train real networks, on every core, or wait for a real browser.
-
-Each kind goes to one worker from beginning to end, so that two trainings never fight for the
-cores, and a browser waits while others work.
-"""
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Say which worker's work it is: the long kinds, else its file's."""
-    item.add_marker(pytest.mark.xdist_group(_kind(item) or _place(item)))
+SLOWEST = (
+    "browser/test_measure.py", "runners/test_converge_child.py", "runners/test_cli.py",
+    "faults/test_runner_kills.py", "runners/test_inference.py", "runners/test_workloads.py",
+    "pages/test_measure.py", "runners/test_flops.py", "runners/test_late_device.py",
+    "runners/test_jax.py", "runners/test_real.py", "runners/test_supervise.py",
+)  # fmt: skip
+"""Files of minutes. They come first, so that no worker is left alone with one at the end."""
 
 
 @pytest.hookimpl(trylast=True)  # after the shuffle: all else stays in its order
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the long kinds, so that no worker is left alone with one at the end."""
-    first = ["framework", "browser"]
-    items.sort(key=lambda item: first.index(kind) if (kind := _kind(item)) else len(first))
+    """Begin with the slowest files."""
 
+    def rank(item: pytest.Item) -> int:
+        places = (i for i, name in enumerate(SLOWEST) if str(item.path).endswith(name))
+        return next(places, len(SLOWEST))
 
-def _kind(item: pytest.Item) -> str | None:
-    place = _place(item)
-    if place.startswith(BROWSER):
-        return "browser"
-    return "framework" if place.startswith(FRAMEWORK) else None
-
-
-def _place(item: pytest.Item) -> str:
-    """The file in this folder."""
-    return item.path.relative_to(Path(__file__).parent).as_posix()
+    items.sort(key=rank)
 
 
 def pytest_configure() -> None:
