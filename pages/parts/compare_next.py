@@ -12,7 +12,7 @@ import streamlit as st
 from pages.parts import asked, compare_described, compare_state, widgets
 from pages.parts.links import Link, as_text
 from planner.compare.parameters import DESCRIBED
-from planner.compare.reckon import Comparison, Row
+from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
 from planner.compare.undecided import undecided
 from planner.estimate import Estimate
 from planner.store import Store
@@ -25,6 +25,14 @@ _AN: Final = re.compile(r"[AEIO]|[FHLMNRSX](?=[A-Z]*[0-9]|TX)")
 """Names whose first sound is a vowel's: EPYC, A100, Instinct; letter by letter H100, L4, MI300X."""
 
 
+def _why_alone(comparison: Comparison) -> str:
+    """Why the first shares its rank with none: it alone may keep to the limits, or it is better."""
+    likely = [r for r in comparison.answered if (r.in_time or 0.0) >= LIKELY_IN_TIME]
+    if likely == [comparison.leader]:
+        return "Of these only the first is more likely than not to keep to what is asked."
+    return "The first is decided; no run is needed for that."
+
+
 def draw(comparison: Comparison) -> None:
     """The run that would decide first, then what would narrow each option."""
     with st.container(border=True):
@@ -33,7 +41,7 @@ def draw(comparison: Comparison) -> None:
         if first:
             st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
         elif len(comparison.answered) > 1:
-            st.markdown("The first is decided; no run is needed for that.")
+            st.markdown(_why_alone(comparison))
         rows = [r for r in comparison.rows if _measurable(r)]
         begins = f"Measure {comparison.question.job.workload} on "
         lines = _lines(rows, begins)[:MOST]
