@@ -61,10 +61,13 @@ def middles(draws: int) -> Floats:
 def order(key: str, drawing: Drawing = ONCE) -> NDArray[np.unsignedinteger]:
     """In which order the strata of a quantity are drawn, shape (draws,), by seed and key alone.
 
-    Kept small for the next question (4 MB at most), which has mostly the same options; read-only.
+    Sorting 16 random bits a draw takes half the time of a shuffle, and Philox with a key need not
+    be seeded; of 4,096 draws some 120 pairs are alike and stay as they stood. Kept small for the
+    next question (4 MB at most), which has mostly the same options; read-only.
     """
     digest = hashlib.sha256(f"{drawing.seed}: {key}".encode()).digest()
-    places = np.random.default_rng(int.from_bytes(digest[:16])).permutation(drawing.draws)
+    words = np.random.Philox(key=int.from_bytes(digest[:16])).random_raw(-(-drawing.draws // 4))
+    places = words.view(np.uint16)[: drawing.draws].argsort(kind="stable")  # a radix sort
     found = places.astype(np.min_scalar_type(drawing.draws))
     found.setflags(write=False)
     return found

@@ -97,8 +97,10 @@ def draw_times(
     of the options permutes the rows and changes nothing else.
     """
     doubts = doubt if isinstance(doubt, Mapping) else dict.fromkeys(times, doubt)
-    rows = [draw_time(time, key, doubts[key], drawing) for key, time in times.items()]
-    return np.array(rows).reshape(len(times), drawing.draws)
+    drawn = np.empty((len(times), drawing.draws))
+    for row, (key, time) in zip(drawn, times.items(), strict=True):
+        row[:] = draw_time(time, key, doubts[key], drawing)
+    return drawn
 
 
 def standard(dof: float, share: Floats) -> Floats:
@@ -140,7 +142,11 @@ def _scaled(value: float, z: Floats, up: float, down: float) -> Floats:
     """value*exp(s*z) with a side of its own for each sign of z."""
     if np.isinf(up):
         return np.where(z > 0.0, np.inf, value * np.exp(np.minimum(z, 0.0) * down))
-    return np.asarray(value * np.exp(z * np.where(z > 0.0, up, down)))
+    power = np.where(z > 0.0, up, down)
+    power *= z
+    np.exp(power, out=power)
+    power *= value
+    return power
 
 
 def _checked(time: Estimate, key: str) -> tuple[float, float, float]:

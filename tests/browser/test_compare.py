@@ -16,7 +16,17 @@ from planner.compare.tables import option_rows
 from planner.store.asking import compare_answered
 from planner.store.catalog import read_catalog
 from tests.browser.conftest import Visit
-from tests.browser.look import answer, choose, dismissed, download, press, settled, widget
+from tests.browser.look import (
+    answer,
+    choose,
+    dismissed,
+    download,
+    enter,
+    press,
+    rerun,
+    settled,
+    widget,
+)
 from tests.shipped import ROOT, store
 
 pytestmark = pytest.mark.browser
@@ -65,8 +75,9 @@ def search(page: Page, key: str, text: str) -> Page:
     """Type into a list that is too long to look through, and take what is called so."""
     widget(page, key).get_by_role("combobox").click()
     page.keyboard.type(text)
-    page.get_by_role("option", name=text, exact=True).click()
-    return settled(page)
+    with rerun(page):
+        page.get_by_role("option", name=text, exact=True).click()
+    return page
 
 
 def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Visit) -> None:
@@ -74,16 +85,14 @@ def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Vi
     says(page)
     choose(page, "compare.workload", "ResNet-8 · synthetic CIFAR-10 · SGD momentum 0.9 · float32")
     says(page)
-    widget(page, "compare.options").get_by_label("Clear all").click()
-    expect(settled(page).get_by_text("No option is chosen.")).to_be_visible()
+    with rerun(page):
+        widget(page, "compare.options").get_by_label("Clear all").click()
+    expect(page.get_by_text("No option is chosen.")).to_be_visible()
     for text in THREE:
         search(page, "compare.options", text)
     dismissed(page)
     assert {r.candidate.label for r in says(page).rows} == set(THREE)
-    number = widget(page, "compare.deadline").locator("input")
-    number.fill("100")
-    number.press("Enter")
-    told = says(settled(page))
+    told = says(enter(page, "compare.deadline", "100"))
     expect(page.get_by_text(re.compile("Finish by "))).to_be_visible()
     agree(numbers(page), told)
     report = download(page, "compare.report").read_text(encoding="utf-8")
@@ -108,15 +117,12 @@ def test_from_opening_the_page_to_a_downloaded_report_takes_at_most_six_clicks(
     settled(page)
     widget(page, "compare.workload").get_by_role("combobox").click()
     click()
-    page.get_by_role("option", name=re.compile("ResNet-8 · synthetic CIFAR-10 · SGD")).click()
+    with rerun(page):
+        page.get_by_role("option", name=re.compile("ResNet-8 · synthetic CIFAR-10 · SGD")).click()
     click()
-    settled(page)
-    number = widget(page, "compare.deadline").locator("input")
-    number.click()
+    widget(page, "compare.deadline").locator("input").click()
     click()
-    number.fill("48")
-    number.press("Enter")
-    told = says(settled(page))
+    told = says(enter(page, "compare.deadline", "48"))
     report = download(page, "compare.report").read_text(encoding="utf-8")
     click()
     assert sentence(told) in report
@@ -158,12 +164,9 @@ def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
     widget(page, "compare.by_hand").get_by_role("button").first.click()
     settled(page)
     search(page, "compare.own.accelerator", "H100 SXM5 80GB")
-    price = widget(page, "compare.own.price").locator("input")
-    price.fill("0.99")
-    price.press("Enter")
-    settled(page)
-    widget(page, "compare.own.add").get_by_role("button").click()
-    settled(page)
+    enter(page, "compare.own.price", "0.99")
+    with rerun(page):
+        widget(page, "compare.own.add").get_by_role("button").click()
     assert "own=rent%7Ch100-sxm%7C1%7C0.99" in page.url
     told = says(page)
     assert "mine-rent-h100-sxm-1-0.99" in {r.candidate.id for r in told.rows}
@@ -173,12 +176,9 @@ def test_a_comparison_is_saved_and_opened_again(app_url: str, visit: Visit) -> N
     page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}")
     widget(page, "compare.save").get_by_role("button").first.click()
     settled(page)
-    name = widget(page, "compare.save.name").locator("input")
-    name.fill("From the browser")
-    name.press("Enter")
-    settled(page)
-    widget(page, "compare.save.now").get_by_role("button").click()
-    settled(page)
+    enter(page, "compare.save.name", "From the browser")
+    with rerun(page):
+        widget(page, "compare.save.now").get_by_role("button").click()
     assert "saved=from-the-browser" in page.url
     again = visit(f"{app_url}/compare?saved=from-the-browser", elsewhere=True)
     expect(again.get_by_text("Nothing has changed since")).to_be_visible()

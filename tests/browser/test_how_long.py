@@ -16,7 +16,7 @@ from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
 from planner.projection import project_summary
 from planner.store import queries
 from tests.browser.conftest import Visit
-from tests.browser.look import PAGES, answer, choose, download, press, settled, widget
+from tests.browser.look import PAGES, answer, choose, download, enter, press, settled, widget
 from tests.browser.server import served
 from tests.shipped import store
 
@@ -147,10 +147,7 @@ def test_every_choice_changes_the_address_and_the_answer(app_url: str, visit: Vi
     page = press(visit(app_url), "how-long.quick", "100")
     says(page, planned(100))
     expect(page).to_have_url(f"{app_url}/?epochs=100")
-    number = widget(page, "how-long.epochs").locator("input")
-    number.fill("750")
-    number.press("Enter")
-    says(settled(page), planned(750))
+    says(enter(page, "how-long.epochs", "750"), planned(750))
     choose(page, "how-long.baseline", "GPU · batch 128")
     says(page, planned(750, baseline=1))
     expect(page).to_have_url(f"{app_url}/?epochs=750&baseline=gpu-batch-128")
