@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.answers import TWICE
-from planner.backtest.cases import TASKS, Cases, cases_of
+from planner.backtest.cases import Cases
+from planner.backtest.curve_rows import curve_rows
 from planner.backtest.methods import (
     Method,
     answered,
@@ -22,9 +22,9 @@ from planner.backtest.methods import (
     straight_line,
     textbook,
 )
-from planner.backtest.rows import Asked, Row, Told, scored, with_means
+from planner.backtest.rows import Row, Told, with_means
 from planner.backtest.source import Curve, Read, curves_of
-from planner.backtest.watch import Watch, told_by, unwatched
+from planner.backtest.watch import Watch, unwatched
 from planner.convergence import MAX_SCATTER, NARROW, PRIOR, TOO_FAR
 from planner.lines import Prior
 
@@ -70,18 +70,7 @@ def convergence_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
     """Every task of one data set; none for a task that its curves are too short for."""
-    rows = []
-    for task, splits in TASKS.items():
-        cases = cases_of(curves, splits)
-        if cases.asked_batch.size:
-            asked = Asked(
-                truth=cases.asked_value, curve=cases.asked_curve, answered=may_answer(cases)
-            )
-            place = QUESTION, task, name
-            methods = {method: partial(ask, cases) for method, ask in METHODS.items()}
-            told = told_by(methods, place, cases.asked_batch.size, watch)
-            rows += scored(place, told, asked)
-    return rows
+    return curve_rows((QUESTION, name), curves, METHODS, may_answer, watch)
 
 
 def may_answer(cases: Cases) -> NDArray[np.bool_]:
