@@ -16,6 +16,7 @@ from typing import Any
 
 from runners.cases import Case, from_json
 from runners.child.ending import leave
+from runners.child.lean import import_keras
 from runners.events import Teller
 
 BEGAN_S = time.perf_counter()
@@ -39,6 +40,7 @@ def main() -> int:
 
 def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
     """All of one run, from the first import of the framework to the last event."""
+    import_keras()
     from runners.child import backend, datasets, variants
 
     backend.prepare(case)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from runners.child.ending import leave
+from runners.child.lean import import_keras
 from runners.converge.curves import NEVER, Curve, Draw, Point, best_median, columns
 from runners.events import Teller
 
@@ -48,6 +49,7 @@ def measure(request: Mapping[str, Any], teller: Teller) -> None:
 
     The groups are of one sweep: network, data and threads are the first one's.
     """
+    import_keras()
     from runners.child import backend, datasets, trials
     from runners.workloads import build
 

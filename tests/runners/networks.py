@@ -17,6 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 JAX = ROOT / ".venv-jax" / "bin" / "python"
 """An environment with JAX and without TensorFlow, as machines with only JAX have it."""
+LEAN = "from runners.child.lean import import_keras\nimport_keras()\n"
 
 
 def answer(program: str, backend: str) -> Any:  # noqa: ANN401 - any JSON
@@ -25,7 +26,7 @@ def answer(program: str, backend: str) -> Any:  # noqa: ANN401 - any JSON
         pytest.skip("there is no .venv-jax; `make jax` makes it")
     environment = {**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
-        [sys.executable if backend == "tensorflow" else str(JAX), "-c", program],
+        [sys.executable if backend == "tensorflow" else str(JAX), "-c", f"{LEAN}{program}"],
         cwd=ROOT, env=environment, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2_000:]
