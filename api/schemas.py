@@ -69,6 +69,11 @@ _ROWS: Final = {
     "ProjectionRow": _PROJECTION, "CurveRow": _CURVE, "PointRow": _POINT, "BatchRow": _AT_BATCH,
     "OptionRow": _OPTION, "RunRow": _RUN, "Choice": _CHOICE,
 }  # fmt: skip
+_WORDS: Final = {
+    "finishes": "When it ends if work begins now, ISO 8601 with its zone: 2026-11-22T07:43Z. Told "
+    "in files only; null here, where no answer says when it was asked.",
+}
+"""Fields whose names do not tell how they are written."""
 _OPTIONAL: Final = {"CurveRow": {"points", "left_out", "curve"}}
 """Rows of which only these fields are always there: a refused curve has no parameters."""
 
@@ -161,7 +166,11 @@ def _row(columns: Mapping[str, str], needed: set[str] | None) -> Schema:
 
 
 def _plain(columns: Mapping[str, str]) -> dict[str, Schema]:
-    return {name: _type(kind) for name, kind in columns.items()}
+    return {name: _described(name, _type(kind)) for name, kind in columns.items()}
+
+
+def _described(name: str, schema: Schema) -> Schema:
+    return schema | {"description": _WORDS[name]} if name in _WORDS else schema
 
 
 def _object(properties: Mapping[str, Schema]) -> Schema:

@@ -36,9 +36,9 @@ def show() -> None:
     compare_saved.begin(link)
     compare_assumed.declare(link)  # money is asked for in the currency it is shown in
     compare_inputs.draw(link, shared, begins)
-    chosen = compare_options.draw(link, shared)
+    chosen = compare_options.draw(link, shared, begins)
     with widgets.actions():
-        compare_options.own_entry(link, shared)
+        compare_options.own_entry(link, shared, begins)
         compare_deadline.draw(link, begins)
         compare_saved.draw(link)
     compare_assumed.draw(link)
@@ -76,7 +76,7 @@ def _answered(link: Link, told: Told, comparison: Comparison, begins: datetime) 
 
 def _empty(link: Link, shared: Store, told: Told | None, chosen: list[str] | None) -> None:
     """No answer: nothing is chosen, the description is not complete, or there is nothing at all."""
-    link.keep("options", "baseline", "view", "show", "chart", "own")
+    link.keep("baseline", "view", "show", "chart")
     link.tell()
     if told is not None:
         compare_answer.problems(told)

@@ -89,7 +89,9 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
             st.toggle("Another session or machine of the kind", key=link.key("session"))
         _several_kinds(link, result)
         runs = [a.option.run for a in result.answers]
-        suspect_switch.draw(link, shared, runs, "Leave suspect runs out of the ranking")
+        suspect_switch.draw(
+            link, shared, runs, "Leave suspect runs out of the ranking", scatter=True
+        )
 
 
 def _several_kinds(link: Link, result: HowLong) -> None:

@@ -168,7 +168,7 @@ def _table(link: Link, table: pa.Table) -> None:
 
 def three_digits(values: Floats) -> Floats:
     """Values of any shape rounded to three digits that count; 0 and NaN stay what they are."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # subnormal ones stay
         places = 2.0 - np.floor(np.log10(np.abs(values)))
         rounded = np.round(values * 10.0**places) / 10.0**places
     return np.where(np.isfinite(rounded), rounded, values)

@@ -26,9 +26,11 @@ QUESTIONS: Final = {
 
 def main(arguments: list[str]) -> int:
     """Run one command; 0 where all is well, 1 where data are missing, 2 for wrong words."""
-    options = _parser(next(iter(arguments), "")).parse_args(arguments)
-    if options.command in QUESTIONS:
-        return _asked(options)
+    wanted = next(iter(arguments), "")
+    parser = _parser(wanted)
+    if wanted in QUESTIONS:
+        return _asked(*parser.parse_known_args(arguments))
+    options = parser.parse_args(arguments)
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
         return 0
@@ -79,7 +81,8 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     words.add_parameters(parser, tables.get(name, COMPARE))
 
 
-def _asked(options: argparse.Namespace) -> int:
+def _asked(options: argparse.Namespace, left: list[str]) -> int:
+    """Answer; words of the command line that are `left` over are told with all that is wrong."""
     from planner.commands import ask, report, words
 
     run = {
@@ -88,10 +91,14 @@ def _asked(options: argparse.Namespace) -> int:
         "compare": ask.run_compare,
         "report": report.run_report,
     }[options.command]
+    options.strange = words.strange_options(left, options)
     try:
+        if wrong := words.missing_folders(options):
+            words.refuse((*options.strange, *wrong))
         return run(options)
     except words.WrongWordsError as error:
-        words.tell(str(error))
+        more = (f"- {p}" for p in options.strange if str(p) not in str(error))
+        words.tell("\n".join([str(error), *more]))
         return words.WRONG_WORDS
     except words.NoDataError as error:
         words.tell(str(error))

@@ -75,7 +75,9 @@ def _unrefused(rows: Sequence[Row], asked: Sequence[tuple[str, str, str, str]]) 
         if (place := (row.question, row.task, row.data_set)) in every
         and per_cent(every[place].median_error) != per_cent(row.median_error)
     ]
-    return f"Had it also answered what it refuses, it would be {_off(found)}." if found else ""
+    return (
+        f"Had it also answered what it refuses, it would have been {_off(found)}." if found else ""
+    )
 
 
 def _off(found: Sequence[tuple[str, str]]) -> str:

@@ -41,7 +41,9 @@ class Limited(Protocol):
 class BatchCurve(Limited, Protocol):
     """A line over the batch and the limits within which it answers, all in samples.
 
-    `batch` has the measured batches in rising order and is empty for a published curve.
+    `batch` has the measured batches in rising order and is empty for a published curve. A search
+    for the best batch stops at `trusted_up_to_batch`; questions are answered from
+    `answers_from_batch` to `answers_up_to_batch`, and `limit` says why not beyond.
     """
 
     @property
@@ -95,16 +97,21 @@ def batch_basis(lines: Lines, batch: float | Floats) -> tuple[Basis, tuple[str, 
     largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
     told: tuple[str, ...] = ()
     if (batches > largest).any():
-        told += (f"Beyond what was measured: the largest batch was {largest:g}.",)
+        told += (f"Beyond what was measured: the largest batch was {as_given(largest)}.",)
     if (batches < smallest).any():
-        told += (f"Below what was measured: the smallest batch was {smallest:g}.",)
+        told += (f"Below what was measured: the smallest batch was {as_given(smallest)}.",)
     return basis, told
 
 
 def basis_of(lines: Lines, batch: Floats, measured: Floats | None = None) -> Basis:
-    """The weakest basis among these batches; "measured" only where all are in `measured`."""
+    """The weakest basis among these batches; "measured" only where all are in `measured`.
+
+    Of no batch at all, as where every one is refused, the weakest that a fitted line has.
+    """
     if not lines.n[0]:
         return "published"
+    if not batch.size:
+        return "extrapolated"
     if measured is not None and np.isin(batch, measured).all():
         return "measured"
     inside = (batch >= lines.x_min[0]) & (batch <= lines.x_max[0])
@@ -128,13 +135,13 @@ def range_of(distinct: Floats, near_error: str, far_error: str) -> tuple[float, 
     smallest, largest = float(distinct[0]), float(distinct[-1])
     if distinct.size == 2 and largest < NARROW * smallest:
         why = (
-            f"two batch sizes less than a factor 4 apart ({smallest:g} and {largest:g}) carry "
-            f"only to twice away; {near_error}"
+            f"two batch sizes less than a factor 4 apart ({as_given(smallest)} and "
+            f"{as_given(largest)}) carry only to twice away; {near_error}"
         )
         return smallest / TWICE, largest * TWICE, why
     why = (
-        f"nothing is known about errors beyond 4 times the largest measured batch ({largest:g}); "
-        f"there they are {far_error} in the median already."
+        "nothing is known about errors beyond 4 times the largest measured batch "
+        f"({as_given(largest)}); there they are {far_error} in the median already."
     )
     return 0.0, largest * TOO_FAR, why
 
@@ -147,13 +154,20 @@ def predict(curve: BatchCurve, sizes: Floats) -> Parts:
 
 
 def answer(curve: BatchCurve, sizes: Floats, parts: Parts, far_error: str) -> Estimate | Refusal:
-    """What a curve replies: a number or a refusal for a scalar, NaN in an array where refused.
+    """What a curve replies when it is asked about batches.
 
     Args:
         curve: who answers.
-        sizes: what was asked [samples], any shape.
+        sizes: what was asked [samples], above 0, scalar or any shape.
         parts: middle, low and high end, in that shape.
         far_error: how wrong answers beyond twice the largest measured batch were.
+
+    Returns:
+        For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of arrays,
+        NaN where a scalar would have been refused; `reasons` says why.
+
+    Raises:
+        ValueError: of `predict`, which makes the parts: a batch is not finite or not above 0.
     """
     if sizes.ndim == 0 and (refused := refusal_outside(curve, float(sizes))):
         return refused
@@ -171,15 +185,28 @@ def refusal_outside(curve: Limited, batch: float, name: str = "this curve") -> R
     if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
         return None
     return Refusal(
-        reason=f"Batch {batch:g} is outside {answered_range(curve)}, where {name} answers: "
+        reason=f"Batch {as_given(batch)} is outside {answered_range(curve)}, where {name} answers: "
         f"{curve.limit}",
-        measure_next=f"Measure batch {batch:g}, or the nearest one that fits into memory.",
+        measure_next=f"Measure batch {as_given(batch)}, or the nearest one that fits into memory.",
     )
+
+
+def as_given(batch: float) -> str:
+    """A batch that somebody measured or asked for, in words: whole samples apart by thousands.
+
+    Below a thousand it keeps its digits behind the point: two that differ must not read the same.
+    """
+    return f"{batch:,.0f}" if 1e3 <= batch < 1e15 else f"{batch:g}"
+
+
+def all_given(batches: Floats) -> str:
+    """Several such batches with commas between them: 8, 512, 2,048."""
+    return ", ".join(as_given(batch) for batch in batches)
 
 
 def answered_range(curve: Limited) -> str:
     """From which to which batch it answers, in words."""
-    return f"{curve.answers_from_batch:g} to {curve.answers_up_to_batch:g}"
+    return f"{as_given(curve.answers_from_batch)} to {as_given(curve.answers_up_to_batch)}"
 
 
 def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, ...]:
@@ -192,13 +219,13 @@ def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, 
     told = list(curve.warnings) if asked[1] > curve.trusted_up_to_batch else []
     if asked[1] > TWICE * measured[1]:
         told.append(
-            f"Batch {asked[1]:g} is more than twice the largest measured one "
-            f"({measured[1]:g}): {far_error}"
+            f"Batch {as_given(asked[1])} is more than twice the largest measured one "
+            f"({as_given(measured[1])}): {far_error}"
         )
     elif asked[1] > measured[1]:
-        told.append(f"Beyond what was measured: the largest batch was {measured[1]:g}.")
+        told.append(f"Beyond what was measured: the largest batch was {as_given(measured[1])}.")
     if asked[0] < measured[0]:
-        told.append(f"Below what was measured: the smallest batch was {measured[0]:g}.")
+        told.append(f"Below what was measured: the smallest batch was {as_given(measured[0])}.")
     return tuple(told)
 
 

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.answers import NARROW, TOO_FAR, range_of, scatter_of
+from planner.answers import NARROW, TOO_FAR, all_given, as_given, range_of, scatter_of
 from planner.checking import check_flat, check_pairs, listed, numbers
 from planner.convergence_curve import ConvergenceCurve, Regime, Regimes
 from planner.convergence_terms import critical_batch_size, min_samples, min_steps
@@ -221,10 +221,14 @@ def _limits(sizes: Floats, missed: Floats) -> tuple[float, float, str]:
     start, end, why = range_of(sizes, NEAR_ERROR, "15 to 34 %")
     below, above = missed[missed < smallest], missed[missed > largest]
     if below.size:
-        start, why = smallest, f"the target was not reached at batch {below[-1]:g}. Beyond, {why}"
+        start, why = smallest, _not_reached(below[-1], why)
     if above.size:
-        end, why = largest, f"the target was not reached at batch {above[0]:g}. Beyond, {why}"
+        end, why = largest, _not_reached(above[0], why)
     return start, end, why
+
+
+def _not_reached(batch: float, why: str) -> str:
+    return f"the target was not reached at batch {as_given(batch)}. Beyond, {why}"
 
 
 def _warnings(sizes: Floats, times: Floats, worst: int, missed: Floats) -> tuple[str, ...]:
@@ -233,35 +237,31 @@ def _warnings(sizes: Floats, times: Floats, worst: int, missed: Floats) -> tuple
     if missed.size:
         told += (
             "Left out, because half of the seeds or more did not reach the target: batch "
-            f"{_listed(missed)}.",
+            f"{all_given(missed)}.",
         )
     if abs(np.log(times[worst])) > np.log(OFF):
         told += (
-            f"Batch {sizes[worst]:g} takes {times[worst]:.2g} times the samples of the law "
+            f"Batch {as_given(sizes[worst])} takes {times[worst]:.2g} times the samples of the law "
             "through all batches; tuned ones stayed within 1.44. Tune its learning rate again.",
         )
     return told + ((UNCHECKED,) if sizes.size == 2 else ())
-
-
-def _listed(sizes: Floats) -> str:
-    return ", ".join(f"{size:g}" for size in sizes)
 
 
 def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
     """No batch, or one, reached the target."""
     if not reached.size:
         return Refusal(
-            reason=f"The target was reached at none of the batch sizes tried ({_listed(missed)}): "
-            "half of the seeds or more fell short.",
+            reason=f"The target was reached at none of the batch sizes tried ({all_given(missed)}"
+            "): half of the seeds or more fell short.",
             measure_next="Train for more steps, tune the learning rate, or ask for an easier "
             "target.",
         )
-    short = f" (not reached at {_listed(missed)})" if missed.size else ""
+    short = f" (not reached at {all_given(missed)})" if missed.size else ""
     return Refusal(
-        reason=f"Only batch {reached[0]:g} reached the target{short}, and one size shows no curve: "
-        "taking its samples for other batches was 34 to 76 % wrong in the median.",
-        measure_next=f"Measure a batch at most {reached[0] / NARROW:g} or at least "
-        f"{reached[0] * NARROW:g}, best the smallest, the largest and one between.",
+        reason=f"Only batch {as_given(reached[0])} reached the target{short}, and one size shows "
+        "no curve: taking its samples for other batches was 34 to 76 % wrong in the median.",
+        measure_next=f"Measure a batch at most {as_given(reached[0] / NARROW)} or at least "
+        f"{as_given(reached[0] * NARROW)}, best the smallest, the largest and one between.",
     )
 
 
@@ -269,6 +269,6 @@ def _refuse_scatter(scatter: float, worst: float) -> Refusal:
     return Refusal(
         reason=f"The points scatter {100 * scatter:.0f} % around the law; tuned workloads scatter "
         "3 to 19 %, so the critical batch size would mean nothing.",
-        measure_next=f"Tune the learning rate of batch {worst:g} again and add seeds; it fits "
-        "worst.",
+        measure_next=f"Tune the learning rate of batch {as_given(worst)} again and add seeds; it "
+        "fits worst.",
     )

@@ -50,9 +50,7 @@ class ConvergenceCurve:
     have shape (n,), in rising batch; `not_reached` has the batches [samples] left out, and refused,
     because their median seed did not reach the target (`warnings` name those left out because no
     evaluation came before it). `scatter` is the relative standard deviation of
-    the residuals, NaN below 3 batches. A search for the best batch stops at
-    `trusted_up_to_batch`; questions are answered from `answers_from_batch` to
-    `answers_up_to_batch` [samples], and `limit` says why not beyond.
+    the residuals, NaN below 3 batches. Limits as those of every `planner.answers.BatchCurve`.
     """
 
     min_steps: Estimate
@@ -102,15 +100,7 @@ class ConvergenceCurve:
     def samples(self, batch: ArrayLike) -> Estimate | Refusal:
         """Samples to target at `batch` [samples]: Emin + Smin*B, with a predictive interval.
 
-        Args:
-            batch: above 0, scalar or any shape.
-
-        Returns:
-            For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of
-            arrays, NaN where a scalar would have been refused; `reasons` says why.
-
-        Raises:
-            ValueError: a batch is not finite or not above 0.
+        Batches, replies and errors as `planner.convergence_missed.answer_but_missed`.
         """
         sizes = np.asarray(batch, dtype=np.float64)
         return answer_but_missed(self, sizes, predict(self, sizes), FAR_ERROR)

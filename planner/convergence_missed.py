@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
-from planner.answers import BatchCurve, Parts, answer
+from planner.answers import BatchCurve, Parts, answer, as_given
 from planner.estimate import Estimate, Floats, Refusal
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class MissedCurve(BatchCurve, Protocol):
 def answer_but_missed(
     curve: MissedCurve, sizes: Floats, parts: Parts, far_error: str
 ) -> Estimate | Refusal:
-    """As `planner.answers.answer`, without the batches that did not reach the target.
+    """As `planner.answers.answer`, but without the batches that did not reach the target.
 
     A scalar among them is refused, an element of an array among them is NaN; `reasons` says why,
     and names the batches that fell short between the same neighbours as a batch that is answered.
@@ -65,8 +65,8 @@ def missed_around(curve: MissedCurve, sizes: Floats) -> tuple[str, ...]:
         (curve.batch[gap - 1], curve.batch[gap], inside[gaps == gap]) for gap in np.unique(gaps)
     ]
     return tuple(
-        f"{_fell_short(those)} the target: an answer between batch {_size(start)} and "
-        f"{_size(end)}, which did, holds only where training gets there at all."
+        f"{_fell_short(those)} the target: an answer between batch {as_given(start)} and "
+        f"{as_given(end)}, which did, holds only where training gets there at all."
         for start, end, those in told
         if ((sizes > start) & (sizes < end)).any()
     )
@@ -86,7 +86,7 @@ def _spread(told: Estimate, kept: NDArray[np.bool_]) -> Estimate:
 
 def _refusal(batch: float) -> Refusal:
     return Refusal(
-        reason=f"Batch {_size(batch)} did not reach the target: half of its seeds or more fell "
+        reason=f"Batch {as_given(batch)} did not reach the target: half of its seeds or more fell "
         "short, and steps that nobody counted are no number.",
         measure_next=MEASURE,
     )
@@ -94,12 +94,7 @@ def _refusal(batch: float) -> Refusal:
 
 def _fell_short(sizes: Floats) -> str:
     """Batch 1,024 did not reach; batches 512 and 1,024 did not reach."""
-    *others, last = (_size(size) for size in sizes)
+    *others, last = (as_given(size) for size in sizes)
     if not others:
         return f"Batch {last} did not reach"
     return f"Batches {', '.join(others)} and {last} did not reach"
-
-
-def _size(batch: float) -> str:
-    """Whole samples, thousands apart."""
-    return f"{batch:,.10g}"

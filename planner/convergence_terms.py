@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.answers import batch_basis, parameters, scalar_estimate
+from planner.answers import as_given, batch_basis, parameters, scalar_estimate
 from planner.estimate import Basis, Estimate
 from planner.lines import Lines, intercept_interval, ratio_interval, slope_interval
 
@@ -45,7 +45,8 @@ def min_steps(lines: Lines, level: float) -> Estimate:
     reasons = _no_limit(lines, level)
     if 0.0 < share < 1.0 / 1.1:
         reasons += (
-            f"The largest measured batch ({largest:g}) takes {1.0 / share:.3g} times as many.",
+            f"The largest measured batch ({as_given(largest)}) takes {1.0 / share:.3g} times as "
+            "many.",
         )
     basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
     return scalar_estimate(slope, slope_interval(lines, level), level, basis, reasons)
@@ -59,7 +60,8 @@ def min_samples(lines: Lines, level: float) -> Estimate:
     reasons = _no_perfect_scaling(lines, level)
     if 0.0 < share < 1.0 / 1.1:
         reasons += (
-            f"The smallest measured batch ({smallest:g}) takes {1.0 / share:.3g} times as many.",
+            f"The smallest measured batch ({as_given(smallest)}) takes {1.0 / share:.3g} times as "
+            "many.",
         )
     basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
     return scalar_estimate(intercept, intercept_interval(lines, level), level, basis, reasons)
@@ -67,7 +69,7 @@ def min_samples(lines: Lines, level: float) -> Estimate:
 
 def _no_limit(lines: Lines, level: float) -> tuple[str, ...]:
     """What to say where the points do not show that the steps stop falling."""
-    told = f"No limit seen up to B={lines.x_max[0]:g}: "
+    told = f"No limit seen up to B={as_given(lines.x_max[0])}: "
     if lines.slope_clamped[0]:
         return (told + "the steps to target still fall in proportion to the batch.",)
     if slope_interval(lines, level)[0][0] == 0.0:
@@ -77,7 +79,7 @@ def _no_limit(lines: Lines, level: float) -> tuple[str, ...]:
 
 def _no_perfect_scaling(lines: Lines, level: float) -> tuple[str, ...]:
     """What to say where the points do not show that the steps fall at all."""
-    told = f"No perfect scaling seen from B={lines.x_min[0]:g} on: "
+    told = f"No perfect scaling seen from B={as_given(lines.x_min[0])} on: "
     if lines.intercept_clamped[0]:
         return (told + "a larger batch takes as many steps as a smaller one.",)
     if intercept_interval(lines, level)[0][0] == 0.0:

@@ -11,7 +11,15 @@ from typing import Final
 
 UNKNOWN: Final = "not known"
 ENDLESS: Final = "no limit"
+HOUR_S: Final = 3_600.0
 DAY_S: Final = 86_400.0
+YEAR_S: Final = 8_760.0 * HOUR_S
+IN_HOURS_S: Final = 10.0 * HOUR_S
+"""From here on nobody counts the minutes of an estimate."""
+IN_YEARS_S: Final = 2.0 * YEAR_S
+"""From here on nobody counts its hours."""
+LEAST_OF_A_UNIT: Final = 0.1
+"""An end of an interval is not told in a unit of which it is a smaller part."""
 CLOCK: Final = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
 
@@ -29,8 +37,8 @@ def hms(seconds: float) -> str:
 def in_words(seconds: float) -> str:
     """Two units a person would say, with their own rounding.
 
-    '54 ms' below 1 s, '45.6 s' below a minute, '16 min 52 s' below an hour, '25 h 22 min' above;
-    below 10 ms two digits that mean something ('0.82 ms', '75 µs'), down to 0.01 µs. NaN and
+    '54 ms' below 1 s, '45.6 s' below a minute, '16 min 52 s' below an hour, '12,666 h 42 min'
+    above; below 10 ms two digits that mean something ('0.82 ms', '75 µs'), down to 0.01 µs. NaN and
     infinity as `hms`; a negative difference keeps its sign.
     """
     if not math.isfinite(seconds):
@@ -47,7 +55,23 @@ def in_words(seconds: float) -> str:
     if whole < 3600:
         return f"{sign}{whole // 60} min {whole % 60} s"
     minutes = _half_up(size / 60.0)
-    return f"{sign}{minutes // 60} h {minutes % 60} min"
+    return f"{sign}{minutes // 60:,} h {minutes % 60} min"
+
+
+def with_ends(value_s: float, low_s: float, high_s: float) -> tuple[str, str, str]:
+    """An estimate and both ends of its interval in one unit: 2.7 years, 0.73 years, 9.2 years.
+
+    Hours from `IN_HOURS_S` on and years from `IN_YEARS_S` on, as the estimate asks for it and the
+    lower end allows it (`LEAST_OF_A_UNIT`); otherwise each as `in_words`, as is every end that is
+    not finite.
+    """
+    told = (value_s, low_s, high_s)
+    for least, unit_s, unit in ((IN_YEARS_S, YEAR_S, "years"), (IN_HOURS_S, HOUR_S, "h")):
+        if value_s >= least and not low_s < LEAST_OF_A_UNIT * unit_s:
+            first, second, third = (_in_unit(seconds, unit_s, unit) for seconds in told)
+            return first, second, third
+    first, second, third = (in_words(seconds) for seconds in told)
+    return first, second, third
 
 
 def in_days(seconds: float) -> str:
@@ -55,7 +79,7 @@ def in_days(seconds: float) -> str:
     if not math.isfinite(seconds):
         return _not_finite(seconds)
     tenths = _half_up(abs(seconds) / DAY_S * 10.0)
-    return f"{_sign(seconds, tenths)}{tenths / 10:.1f} {'day' if tenths == 10 else 'days'}"
+    return f"{_sign(seconds, tenths)}{tenths / 10:,.1f} {'day' if tenths == 10 else 'days'}"
 
 
 def parse_hms(text: str) -> float:
@@ -72,6 +96,14 @@ def parse_hms(text: str) -> float:
         )
     hours, minutes, seconds = match.groups()
     return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
+
+
+def _in_unit(seconds: float, unit_s: float, unit: str) -> str:
+    """Whole units, two digits below ten of them."""
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    count = seconds / unit_s
+    return f"{count:.2g} {unit}" if abs(count) < 9.95 else f"{_half_up(count):,} {unit}"
 
 
 def _short(seconds: float) -> str:

@@ -26,28 +26,12 @@ import numpy as np
 
 from planner.checking import bad_seconds, speak_once
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
-from planner.later_epochs import (
-    DRIFT,
-    EPOCHS,
-    NU0,
-    RHO,
-    SD0,
-    SEEN,
-    SETTLED,
-    EpochPrior,
-    LaterEpochs,
-)
+from planner.later_epochs import EPOCHS, SD0, EpochPrior, LaterEpochs
 from planner.projection_given import bad_epochs, bad_share, later_given, start_given
 from planner.steadiness import Steadiness, steadiness
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = [
-    "DRIFT", "EACH_KIND", "EPOCHS_TO_MEASURE", "LIKE_LAST", "MAX_CV", "MOST_EPOCHS", "NO_MEAN",
-    "NU0", "RHO", "SD0", "SEEN", "SESSION_DOF", "SESSION_SD", "SETTLED", "UNSETTLED",
-    "later_epoch", "project", "project_summary", "session_half_width",
-]  # fmt: skip
 
 SESSION_SD: Final = 0.021
 SESSION_DOF: Final = 5.0

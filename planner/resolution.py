@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.answers import all_given, as_given
 from planner.estimate import Floats, Refusal
 from planner.lines import Prior
 from planner.targets import group_medians
@@ -60,14 +61,15 @@ def coarse_warnings(sizes: Floats, shares: Floats, unseen: Floats) -> tuple[str,
     if unseen.size:
         told += (
             "Left out, because no evaluation came before the target there: batch "
-            f"{_listed(unseen)}.",
+            f"{all_given(unseen)}.",
         )
     if (shares > COARSE).any():
         worst = int(shares.argmax())
         told += (
             "Interpolated between evaluations that lie far apart: up to "
-            f"{100 * shares[worst]:.0f} % of the steps to the target, at batch {sizes[worst]:g}. "
-            "The intervals hold that; more frequent evaluations would narrow them.",
+            f"{100 * shares[worst]:.0f} % of the steps to the target, at batch "
+            f"{as_given(sizes[worst])}. The intervals hold that; more frequent evaluations would "
+            "narrow them.",
         )
     return told
 
@@ -80,7 +82,7 @@ def is_the_grid(shares: Floats) -> bool:
 def refuse_grid(sizes: Floats, shares: Floats) -> Refusal:
     """No law from batches `sizes` [samples] whose `shares` are those of `is_the_grid`."""
     unseen = sizes[shares >= UNSEEN]
-    none = f"; none came before it at batch {_listed(unseen)}" if unseen.size else ""
+    none = f"; none came before it at batch {all_given(unseen)}" if unseen.size else ""
     middle = f"{100 * float(np.median(shares)):.0f} %"
     return Refusal(
         reason=f"This target is reached within the first evaluations: they lie {middle} of the "
@@ -88,7 +90,3 @@ def refuse_grid(sizes: Floats, shares: Floats) -> Refusal:
         "was evaluated, not how it trains.",
         measure_next="Ask for a stricter target, or evaluate more often at the start.",
     )
-
-
-def _listed(sizes: Floats) -> str:
-    return ", ".join(f"{size:g}" for size in sizes)

@@ -32,9 +32,8 @@ class ThroughputCurve:
     [samples] carry confidence intervals; `step_time` and `throughput` carry predictive intervals
     of one new measurement. `batch` [samples], `step_s` [s] and `residuals` (law/measured - 1)
     have shape (n,), in rising batch, and are empty for a published curve. `scatter` is the
-    relative standard deviation of the residuals, NaN below 3 points. A search for the best batch
-    stops at `trusted_up_to_batch`; questions are answered from `answers_from_batch` to
-    `answers_up_to_batch` [samples], and `limit` says why not beyond.
+    relative standard deviation of the residuals, NaN below 3 points. Limits as those of every
+    `planner.answers.BatchCurve`.
     """
 
     asymptotic_throughput: Estimate
@@ -75,15 +74,7 @@ class ThroughputCurve:
     def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
         """Seconds one step takes at `batch` [samples], corrected t + b/v0, with its interval.
 
-        Args:
-            batch: above 0, scalar or any shape.
-
-        Returns:
-            For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of
-            arrays, NaN where a scalar would have been refused; `reasons` says why.
-
-        Raises:
-            ValueError: a batch is not finite or not above 0.
+        Batches, replies and errors as `planner.answers.answer`.
         """
         sizes = np.asarray(batch, dtype=np.float64)
         return answer(self, sizes, self._predict(sizes), FAR_ERROR)

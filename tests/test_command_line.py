@@ -13,7 +13,7 @@ import pytest
 
 from planner.__main__ import main
 from planner.commands import report, words
-from planner.store import queries
+from planner.store import commit_runs, queries
 from planner.store.pdf import PdfError
 from tests.shipped import ROOT, store
 
@@ -133,11 +133,41 @@ def test_wrong_words_are_all_told_on_stderr_with_what_to_do(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("wrong", [["--epoch", "3"], ["--nope", "1"], ["--list", "sheep"]])
-def test_options_that_do_not_exist_are_not_guessed(wrong: list[str], capsys: Out) -> None:
+def test_a_list_that_does_not_exist_is_not_guessed(capsys: Out) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["how-long", *wrong])
+        main(["how-long", "--list", "sheep"])
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("command", ["how-long", "compare", "curve"])
+def test_options_that_do_not_exist_are_told_with_what_is_near_and_where_all_are(
+    command: str, capsys: Out
+) -> None:
+    code, out, err = _said(capsys, command, "--workloat", "3", "--zzz=1", "4", "--workload", "no")
+    assert (code, out) == (2, "")
+    see = f"See python -m planner {command} --help."
+    assert f"- There is no option --workloat. Perhaps --workload? {see}" in err
+    assert f"- There is no option --zzz. {see}" in err
+    assert "- Nothing can be done with '4'" in err
+    assert "workload:" in err  # all at once
+    assert "'3'" not in err  # the value of an option that is told already
+
+
+@pytest.mark.parametrize(
+    "asked", [["--list", "workloads"], ["--link", "http://[x?epochs=1"], []]
+)  # fmt: skip
+def test_nothing_is_answered_beside_an_option_that_does_not_exist(
+    asked: list[str], capsys: Out
+) -> None:
+    code, out, err = _said(capsys, "how-long", *asked, "--epoch", "3")
+    assert (code, out) == (2, "")
+    assert err.count("There is no option --epoch. Perhaps --epochs?") == 1
+
+
+def test_a_typing_error_is_not_forgiven_by_anyway(capsys: Out) -> None:
+    code, out, err = _said(capsys, "compare", "--anyway", "--epoks", "3")
+    assert (code, out) == (2, "")
+    assert "Perhaps --epochs?" in err
 
 
 def test_a_link_that_no_longer_fits_is_answered_only_where_that_is_asked_for(capsys: Out) -> None:
@@ -148,6 +178,14 @@ def test_a_link_that_no_longer_fits_is_answered_only_where_that_is_asked_for(cap
     assert "GeForce RTX 5090" in out
     assert "Note:" in err
     assert "'gone'" in err
+
+
+def test_where_no_option_is_left_it_is_said_so_and_what_to_do(capsys: Out) -> None:
+    code, out, err = _said(capsys, "compare", "--options", "gone", "--anyway")
+    assert (code, out) == (1, "")
+    assert "Note: options:" in err
+    assert "'gone'" in err
+    assert "No option is left to compare. Name others" in err
 
 
 @pytest.mark.usefixtures("read_anew")
@@ -174,7 +212,6 @@ def test_lists_name_what_can_be_asked(capsys: Out) -> None:
 def test_further_results_are_read_from_the_folder_that_is_named(
     capsys: Out, tmp_path: Path
 ) -> None:
-    from planner.store import commit_runs
     from tests.store.build import row
 
     place = tmp_path / "mine" / "a"
@@ -184,6 +221,65 @@ def test_further_results_are_read_from_the_folder_that_is_named(
     told = _said(capsys, "how-long", "--list", "workloads", "--results", str(place.parent))
     assert "Unheard-of" in told[1]
     assert "Unheard-of" not in _said(capsys, "how-long", "--list", "workloads")[1]
+
+
+@pytest.mark.usefixtures("read_anew")
+@pytest.mark.parametrize("command", ["how-long", "curve", "compare", "report --out x.html"])
+def test_a_folder_that_is_named_must_be_there(command: str, capsys: Out, tmp_path: Path) -> None:
+    missing, file = tmp_path / "nope", tmp_path / "file"
+    file.write_text("")
+    asked = [*command.split(), "--results", str(missing), "--catalog", str(file)]
+    code, out, err = _said(capsys, *asked)
+    assert (code, out) == (2, "")
+    assert f"--results: {missing} cannot be read (No such file or directory). Name a folder" in err
+    assert f"--catalog: {file} is a file, not a folder. Name a folder with hardware.csv" in err
+
+
+@pytest.mark.usefixtures("read_anew")
+def test_files_of_results_that_are_refused_are_told_and_the_rest_is_answered(
+    capsys: Out, tmp_path: Path
+) -> None:
+    from tests.store.build import row
+
+    place = tmp_path / "mine" / "a"
+    place.mkdir(parents=True)
+    (place / "set.toml").write_text('title = "T"\nlicence = "CC0"\nsource = "s"\n')
+    whole = commit_runs(place, [row(model="Unheard-of")])[0].path
+    (place / f"{'c' * 32}.parquet").write_bytes(whole.read_bytes()[:-200])
+    (place / "junk.parquet").write_bytes(b"junk" * 99)
+    asked = ["how-long", "--list", "workloads", "--results", str(place.parent)]
+    code, out, err = _said(capsys, *asked)
+    assert code == 0
+    assert "Unheard-of" in out
+    for name in ("c" * 32, "junk"):
+        assert f"Results: {place / name}.parquet is not a whole parquet file" in err
+    assert f"Run python -m planner.store verify --folder {place.parent} to check all" in err
+
+
+@pytest.mark.usefixtures("read_anew")
+def test_of_many_refused_files_the_first_are_named_and_the_rest_is_counted(
+    capsys: Out, tmp_path: Path
+) -> None:
+    place = tmp_path / "results" / "a"
+    place.mkdir(parents=True)
+    (place / "set.toml").write_text('title = "T"\nlicence = "CC0"\nsource = "s"\n')
+    for number in range(words.MOST_FILES + 2):
+        (place / f"{number}.parquet").write_bytes(b"")
+    err = _said(capsys, "how-long", "--list", "workloads")[2]
+    assert err.count(".parquet") == words.MOST_FILES
+    assert "Results: 2 more files are refused. Run python -m planner.store verify to check" in err
+
+
+def test_problems_of_one_s_own_catalogue_are_told_with_its_folder(
+    capsys: Out, tmp_path: Path
+) -> None:
+    own = tmp_path / "catalog"
+    own.mkdir()
+    shipped = (ROOT / "data" / "catalog" / "prices.csv").read_text().splitlines()
+    (own / "prices.csv").write_text(f"{shipped[0]}\nonly,three,cells\n")
+    code, _, err = _said(capsys, "compare", "--list", "accelerators", "--catalog", str(own))
+    assert code == 0
+    assert err.startswith(f"Catalogue {own}: Row 2 of prices.csv")
 
 
 # -- report ------------------------------------------------------------------------------------
@@ -208,6 +304,9 @@ def test_a_report_is_written_with_its_data_and_the_link_that_restores_it(
     told = json.loads(_said(capsys, "compare", "--json", "--deadline", "72",
                             "--runs-per-month", "9")[1])  # fmt: skip
     table = pq.read_table(out.with_suffix(".parquet")).to_pylist()
+    ends = [r["finishes"] for r in table if r["finishes"]]
+    assert ends
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", e) for e in ends)
     assert [r["cost_per_run"] for r in table] == [r["cost_per_run"] for r in told["rows"]]
     assert out.with_suffix(".csv").read_text().count("\n") >= len(table) + 1
     assert told["sentence"] in page

@@ -62,10 +62,11 @@ on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
         catalog.records:HOUR_S compare.begin_with:HOUR_S compare.memory:GIGA
-        compare.parameters:HOUR_S compare.sentences:HOUR_S
-        compare.sentences:YEAR_S compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
+        compare.parameters:HOUR_S
+        compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost.quantities:HOURS_PER_YEAR
         cost.quantities:HOURS_PER_MONTH cost.quantities:SECONDS_PER_HOUR durations:DAY_S
+        durations:HOUR_S durations:YEAR_S
         frontier:SECONDS_PER_HOUR utilization:TERA steadiness:NORMAL cost.times:NORMAL
         schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
@@ -73,16 +74,17 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
         compare.begin_with:BEGIN_WITH compare.clusters:CLUSTERS compare.entries:MOST_COUNT
         compare.entries:MOST_PRICE compare.entries:MOST_RATE
-        compare.influences:MOST_BARS compare.keeping:MOST compare.parameters:_LARGE
+        compare.influences:MOST_BARS compare.keeping:MOST compare.description:_LARGE
         compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
         parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
         parameters:LONGEST_QUERY projection:MOST_EPOCHS records:MAX_TEXT scaling_terms:MOST
         usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
         rivals:ENDLESS_S""",
     "how it is told or drawn": """
-        checking:SHOWN compare.sentences:IN_HOURS_S
-        compare.sentences:IN_YEARS_S compare.undecided:LONG_MINUTES
-        compare.undecided:NAMED compare.sentences:_TINY
+        checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
+        durations:LEAST_OF_A_UNIT
+        compare.undecided:LONG_MINUTES
+        compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE
         compare.snapshot:LIKELIER cost.display:DIGITS curves:GRID
         how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
         trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
@@ -93,7 +95,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         nonnegative:ROUNDING nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS
         optimizer_curves:_NOT_STATED rivals:LEAST scaling_terms:LINK_TERMS""",
     "printed by a source": """
-        reference_benchmarks:_COCO reference_benchmarks:_CRITEO effect_work:VALIDATED_AT_ONCE
+        compare.description:RESNET_50_FLOPS reference_benchmarks:_COCO reference_benchmarks:_CRITEO
+        effect_work:VALIDATED_AT_ONCE
         effect_work:TO_VALIDATE effect_work:FASTER_PER_EPOCH effect_work:FASTER_PER_IMAGE""",
     "another name of answers.TWICE": "throughput:FAR",
 }

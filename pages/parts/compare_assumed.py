@@ -120,20 +120,24 @@ def _money(link: Link) -> None:
         st.selectbox(
             "Country of the electricity",
             ["", *tariffs],
+            link.place("country", ["", *tariffs]),
             key=link.key("country"),
             format_func=lambda c: tariffs.get(c, "none: the price below"),
         )
         st.text_input(
-            "Currency (three letters)", key=link.key("currency"), max_chars=3, on_change=other,
+            "Currency (three letters)", link.held("currency"), key=link.key("currency"),
+            max_chars=3, on_change=other,
         )  # fmt: skip
         st.number_input(
             "Units of it for one USD", 1e-6, _MOST_RATE, value=None, format="%g",
             placeholder="1 for USD", key=link.key("rate"), on_change=other,
         )  # fmt: skip
         st.date_input(
-            "Day of that rate", value=None, key=link.key("rate_as_of"), on_change=other,
+            "Day of that rate", value=None, key=link.key("rate_as_of"),
+            on_change=other,
         )  # fmt: skip
         st.number_input(
-            "Tax added (%)", 0.0, 100.0, format="%g", key=link.key("tax"), on_change=other,
+            "Tax added (%)", 0.0, 100.0, link.held("tax"), format="%g", key=link.key("tax"),
+            on_change=other,
         )  # fmt: skip
     st.caption("Currency and tax are how money is shown; it is reckoned in USD without tax.")

@@ -104,7 +104,7 @@ def rent_and_buy(link: Link, told: Told, comparison: Comparison) -> None:
         ):
             st.markdown("**Rent or buy**", width="content")
             st.segmented_control(
-                "Over", list(_USES), key=link.key("chart"), required=True,
+                "Over", list(_USES), key=link.key("chart"), default=over, required=True,
                 format_func=_USES.__getitem__, label_visibility="collapsed",
             )  # fmt: skip
         rows = _compared(comparison)

@@ -10,28 +10,30 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.links import Link
-from planner.catalog import PRECISIONS
-from planner.compare.parameters import DESCRIPTION, compare_parameters
+from planner.compare.description import DESCRIPTION, RESNET_50_FLOPS, TRAINED_IN
+from planner.compare.parameters import compare_parameters
 from planner.parameters import Parameter
 
 NAMES: Final = tuple(p.name for p in DESCRIPTION)
 _KNOWN: Final = {p.name: p for p in DESCRIPTION}
-_OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "LAMB", "LARS")
+_OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "Adafactor", "LAMB", "LARS",
+                      "Lion")  # fmt: skip
 EXAMPLES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     {
         "7 billion parameters": {
             "name": "7B language model", "samples": 1e5, "params": 7e9, "tokens": 2048.0,
-            "flops": None, "precision": "bfloat16", "network_optimizer": "AdamW", "epochs": 1,
+            "flops": None, "precision": "bfloat16", "network_optimizer": "AdamW", "batch": None,
+            "epochs": 1,
         },
         "ResNet-50, 224 px": {
             "name": "ResNet-50, 224 px", "samples": 1.28e6, "params": 25.6e6, "tokens": None,
-            "flops": 25e9, "precision": "bfloat16", "network_optimizer": "SGD momentum 0.9",
-            "epochs": 90,
+            "flops": RESNET_50_FLOPS, "precision": "bfloat16",
+            "network_optimizer": "SGD momentum 0.9", "batch": None, "epochs": 90,
         },
     }
 )  # fmt: skip
-"""100,000 sequences of a language model, and ImageNet: 3 x 2 x 4.1e9 multiply-adds an image (He et
-al. 2015, table 1), as the backward pass takes twice the forward one."""
+"""100,000 sequences of a language model, and ImageNet (`RESNET_50_FLOPS`). Every field of `NAMES`
+is set, so that nothing of another description stays."""
 _MOST_WRITTEN: Final = 9.9e17
 """A field of the browser holds whole numbers exactly up to about here."""
 
@@ -42,8 +44,8 @@ def draw(link: Link) -> None:
     link.words("name", str(_KNOWN["name"].default))
     row[0].text_input("Name", key=link.key("name"), max_chars=80)
     _number(link, row[1], "samples", "Samples an epoch", "1e6")
-    link.one("precision", list(PRECISIONS), "float32")
-    row[2].selectbox("Precision", list(PRECISIONS), key=link.key("precision"))
+    link.one("precision", list(TRAINED_IN), "float32")
+    row[2].selectbox("Precision", list(TRAINED_IN), key=link.key("precision"))
     known = list(_OPTIMIZERS)
     now = link.words("network_optimizer", "")
     row[3].selectbox(
@@ -51,12 +53,12 @@ def draw(link: Link) -> None:
         known if now in known else [*known, now],
         key=link.key("network_optimizer"),
         format_func=lambda o: o or "not stated",
-        help="For the memory its state takes",
+        help="For the memory its state takes; not stated: Adam's two moments are assumed",
     )
     below = st.columns(4, vertical_alignment="bottom")
     _number(link, below[0], "params", "Parameters", "7e9")
     _number(link, below[1], "tokens", "Tokens a sample", "2048 in a sequence")
-    _number(link, below[2], "flops", "or FLOPs a sample", "25e9: ResNet-50")
+    _number(link, below[2], "flops", "or FLOPs a sample", f"{RESNET_50_FLOPS / 1e9:g}e9: ResNet-50")
     _number(link, below[3], "batch", "Global batch size", "not known")
 
 

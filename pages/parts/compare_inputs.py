@@ -40,14 +40,16 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     several = len(known) > 1
     row = st.columns([6, 5] if several else [1], vertical_alignment="bottom")
     row[0].selectbox(
-        "Workload", list(names), format_func=names.__getitem__, key=link.key("workload")
-    )
+        "Workload", list(names), link.place("workload", list(names)),
+        format_func=names.__getitem__, key=link.key("workload"),
+    )  # fmt: skip
     if known:
         link.one("pattern", list(known), next(iter(known)))
     if several:
         row[1].selectbox(
-            "Input pattern", list(known), format_func=known.__getitem__, key=link.key("pattern")
-        )
+            "Input pattern", list(known), link.place("pattern", list(known)),
+            format_func=known.__getitem__, key=link.key("pattern"),
+        )  # fmt: skip
     if workload == DESCRIBED:
         link.ignore("pattern", "goal", "target", "optimizer")
         compare_described.draw(link)
@@ -78,6 +80,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
         "Train for",
         list(_GOALS),
         key=link.key("goal"),
+        default=link.held("goal"),
         required=True,
         format_func=_GOALS.__getitem__,
     )
@@ -92,6 +95,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
         row[1].select_slider(
             f"Target: {trials.metric}, from easy to strict",
             list(offered),
+            link.held("target"),
             key=link.key("target"),
             format_func=texts.__getitem__,
         )
@@ -101,8 +105,9 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
     own = next((s for s, n in known.items() if n == used), next(iter(known)))
     link.one("optimizer", list(known), own)
     row[2].selectbox(
-        "Optimiser", list(known), format_func=known.__getitem__, key=link.key("optimizer")
-    )
+        "Optimiser", list(known), link.place("optimizer", list(known)),
+        format_func=known.__getitem__, key=link.key("optimizer"),
+    )  # fmt: skip
     return True
 
 
@@ -112,12 +117,13 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
     if epochs:
         link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
         next(row).number_input(
-            "Epochs", 1, MOST_EPOCHS, step=100, format="%d", key=link.key("epochs")
-        )
+            "Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=100, format="%d",
+            key=link.key("epochs"),
+        )  # fmt: skip
     told = TOLD["runs_per_month"]
     required(link, "runs_per_month", told.least, told.most, Assumptions().runs_per_month)
     next(row).number_input(
-        "Runs a month", told.least, told.most, step=1.0, format="%g",
+        "Runs a month", told.least, told.most, link.held("runs_per_month"), step=1.0, format="%g",
         key=link.key("runs_per_month"), help="How often such a run is wanted",
     )  # fmt: skip
     link.text("by", r".{1,40}")  # what is no date is told with the answer
@@ -134,6 +140,7 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
         "Rank by",
         list(_ORDERS),
         key=link.key("order"),
+        default=link.held("order"),
         required=True,
         format_func=lambda o: _ORDERS[cast("Order", o)],
     )

@@ -15,6 +15,7 @@ from planner.estimate import Refusal
 from planner.store.live_offers import LiveOffers, has_library, live_offers
 
 _FOUND: Final = "compare-live"
+_MOST_LINES: Final = 5
 
 
 def draw(catalog: Catalog, chosen: Sequence[Candidate]) -> None:
@@ -55,8 +56,19 @@ def _offers(found: LiveOffers, chosen: Sequence[Candidate]) -> None:
         f"Keep {_several(len(kept))}", key="compare.live.keep", disabled=not kept,
         icon=":material/save:", on_click=lambda: compare_rows.add_offers(kept),
     )  # fmt: skip
-    for line in found.left_out[:5]:
+    for line in found.left_out[:_MOST_LINES]:
         st.caption(as_text(line))
+    if found.left_out:
+        st.caption(_left_out(len(found.left_out) - _MOST_LINES))
+
+
+def _left_out(more: int) -> str:
+    """Why offers are left out, and what to do."""
+    others = f"{more:,} more reasons. " if more > 1 else "1 more reason. " if more == 1 else ""
+    return (
+        f"{others}Only offers of accelerators that the catalogue knows for certain can be compared."
+        " To compare another, add it under Accelerator or its price under Price."
+    )
 
 
 def _several(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, cast
 
 import streamlit as st
@@ -10,7 +11,7 @@ import streamlit as st
 from pages.parts import compare_state
 from pages.parts.compare_inputs import shown_in
 from pages.parts.links import Link, as_text
-from planner.compare.ask import MOST_OPTIONS
+from planner.compare.ask import MOST_OPTIONS, Offered
 from planner.compare.candidates import OWN_ENTRY
 from planner.compare.entries import (
     MOST_COUNT,
@@ -23,8 +24,9 @@ from planner.compare.entries import (
     entry_words,
 )
 from planner.compare.records import Candidate, Way
+from planner.compare.whole_question import too_many, with_own
 from planner.cost import Display, in_usd
-from planner.slugs import slug
+from planner.slugs import slugs
 from planner.store import Store
 
 _WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "There already"}
@@ -33,17 +35,17 @@ _USUAL: Final = "compare-usual-options"
 _PRICES: Final = {"rent": "an hour for all together", "buy": "for each one"}
 
 
-def draw(link: Link, shared: Store) -> list[str] | None:
+def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
     """The list of options; the ids chosen, None where there is nothing to choose from."""
-    entries = link.texts("own", MOST_OPTIONS)
-    every, usual = compare_state.offered(shared, link.parameters(), entries)
-    if not every:
+    _entries(link)
+    offered = compare_state.offered(shared, link.parameters(), begins)
+    if offered is None or not offered.candidates:
         link.keep("options", "baseline")
         return None
-    known = {c.id: c for c in sorted(every, key=_place)}
-    _follow(link, list(usual))
-    link.many("options", list(known), list(usual), MOST_OPTIONS)
-    _with_own(link, [c.id for c in every if c.source == OWN_ENTRY])
+    known = {c.id: c for c in sorted(offered.candidates, key=_place)}
+    _follow(link, list(offered.usual))
+    link.many("options", list(known), list(offered.usual), MOST_OPTIONS)
+    _with_own(link, offered)
     chosen: list[str] = st.multiselect(
         "Options",
         list(known),
@@ -57,6 +59,16 @@ def draw(link: Link, shared: Store) -> list[str] | None:
     return chosen
 
 
+def _entries(link: Link) -> None:
+    """The entries of the link; of several that are one option, however written, the first."""
+    texts = link.texts("own", MOST_OPTIONS)
+    kept: dict[str, str] = {}
+    for text in texts:
+        kept.setdefault(_id(link, text) or text, text)
+    if len(kept) < len(texts):
+        link.put("own", list(kept.values()))
+
+
 def _follow(link: Link, usual: list[str]) -> None:
     """Options that nobody chose change with the question: another deadline, another workload."""
     key = link.key("options")
@@ -65,15 +77,17 @@ def _follow(link: Link, usual: list[str]) -> None:
     st.session_state[_USUAL] = usual
 
 
-def _with_own(link: Link, own: Sequence[str]) -> None:
+def _with_own(link: Link, offered: Offered) -> None:
     """A link's own options are compared, whatever else it names."""
     chosen = list(st.session_state[link.key("options")])
-    lacking = [o for o in own if o not in chosen]
-    if not chosen or not lacking:
+    known = {c.id for c in offered.candidates}
+    own = [o for o in offered.own if o in known]
+    if not chosen or all(o in chosen for o in own):
         return
-    if len(chosen) + len(lacking) > MOST_OPTIONS:
-        link.problems.append(f"options: with your own there are more than {MOST_OPTIONS}.")
-    st.session_state[link.key("options")] = [*lacking, *chosen][:MOST_OPTIONS]
+    kept, left = with_own(chosen, own)
+    if left:
+        link.problems.append(f"options: {too_many(left)}")
+    st.session_state[link.key("options")] = list(kept)
 
 
 def _taken_out(link: Link) -> None:
@@ -97,7 +111,7 @@ def _place(one: Candidate) -> tuple[int, str, str]:
     return first, one.way, one.label
 
 
-def own_entry(link: Link, shared: Store) -> None:
+def own_entry(link: Link, shared: Store, begins: datetime) -> None:
     """A popover that adds an option by hand, at one's own price."""
     box = st.popover("Add an option by hand", icon=":material/add:", key="compare.by_hand",
                      on_change="rerun")  # fmt: skip
@@ -108,7 +122,7 @@ def own_entry(link: Link, shared: Store) -> None:
         if not accelerators:
             st.caption("There is no catalogue of accelerators to choose from.")
             return
-        _instead(link, shared)
+        _instead(link, shared, begins)
         st.segmented_control(
             "How", list(_WAYS), key="compare.own.way", default="rent", required=True,
             format_func=_WAYS.__getitem__,
@@ -134,15 +148,14 @@ def own_entry(link: Link, shared: Store) -> None:
         )  # fmt: skip
         if told := st.session_state.pop("compare.own.problem", ""):
             st.warning(as_text(told))
-        for text in st.session_state.get(link.key("own"), []):
-            _entry(link, text)
+        for name, text in slugs(st.session_state.get(link.key("own"), [])).items():
+            _entry(link, name, text)
 
 
-def _instead(link: Link, shared: Store) -> None:
+def _instead(link: Link, shared: Store, begins: datetime) -> None:
     """Begin with a chosen option, to give it another price."""
-    every, _ = compare_state.offered(
-        shared, link.parameters(), st.session_state.get(link.key("own"), [])
-    )
+    offered = compare_state.offered(shared, link.parameters(), begins)
+    every = () if offered is None else offered.candidates
     chosen = st.session_state.get(link.key("options"), [])
     known = {c.id: c for c in every if c.id in chosen and c.hardware.accelerator}
     st.selectbox(
@@ -169,10 +182,11 @@ def _add(link: Link) -> None:
     way = cast("Way", state.get("compare.own.way") or "rent")
     typed = None if way == "own" else state.get("compare.own.price")
     price, quote = (None, None) if typed is None else _quoted(typed, shown_in(link))
-    text = entry_text(
-        Entry(way=way, accelerator=str(state["compare.own.accelerator"]),
-              count=int(state["compare.own.count"]), price=price, quote=quote)
+    entry = Entry(
+        way=way, accelerator=str(state["compare.own.accelerator"]),
+        count=int(state["compare.own.count"]), price=price, quote=quote,
     )  # fmt: skip
+    text = entry_text(entry)
     wrong = entry_of(text, compare_state.catalog().catalog)
     own, chosen = list(state[link.key("own")]), list(state.get(link.key("options"), []))
     instead = str(state.get("compare.own.instead") or "")
@@ -181,7 +195,7 @@ def _add(link: Link) -> None:
     if isinstance(wrong, str) or problem:
         state["compare.own.problem"] = wrong if isinstance(wrong, str) else problem
         return
-    name = f"mine-{slug(text)}"
+    name = entry_id(entry)
     link.put("own", list(dict.fromkeys([*own, text])))
     at = chosen.index(instead) if instead in chosen else len(left)
     link.put("options", list(dict.fromkeys([*left[:at], name, *left[at:]])))
@@ -204,15 +218,15 @@ def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
     return ""
 
 
-def _entry(link: Link, text: str) -> None:
-    """One entry that stands in the link, and a button that takes it out."""
+def _entry(link: Link, name: str, text: str) -> None:
+    """One entry that stands in the link, under a name of its own; a button takes it out."""
     with st.container(horizontal=True, vertical_alignment="center"):
         catalog = compare_state.catalog().catalog
         found = entry_of(text, catalog, compare_state.usd_per(link.parameters()))
         st.caption(as_text(entry_words(found, catalog) if isinstance(found, Entry) else text))
         st.button(
             "Remove",
-            key=f"compare.own.remove.{slug(text)}",
+            key=f"compare.own.remove.{name}",
             icon=":material/close:",
             on_click=lambda: _remove(link, text),
         )

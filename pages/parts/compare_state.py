@@ -19,12 +19,9 @@ from typing import Any, Final, TypeVar
 from pages.parts.links import Parameters
 from pages.parts.state import ROOT
 from planner.catalog import TABLE_NAMES
-from planner.compare.ask import Answered, Asked, Facts, goal_of
-from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import Shop, candidates_of, usual
-from planner.compare.entries import Entry, entry_of
+from planner.compare import ask
+from planner.compare.ask import Answered, Asked, Facts, Offered
 from planner.compare.parameters import CompareParameters, compare_parameters
-from planner.compare.records import Candidate
 from planner.compare.whole_question import answered_whole
 from planner.cost import Display
 from planner.parameters import Problem
@@ -126,33 +123,21 @@ def _job_key(asking: CompareParameters) -> Hashable:
     return asking.workload, asking.pattern, asking.described, target
 
 
-def offered(
-    shared: Store, given: Parameters, entries: Sequence[str]
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """All options of the job, own entries first, and the ids of those to begin with.
+def offered(shared: Store, given: Parameters, begins: datetime | None = None) -> Offered | None:
+    """All options of the job and those to begin with, as its answer has them; None without a job.
 
-    With a deadline or a budget one begins with those that are likely to keep them.
+    With a deadline or a budget one begins with those that are likely to keep them. Work begins
+    then, or now.
     """
-    asking, _ = compare_parameters(given)
-    asked = asking.asked
-    limits = (asked.epochs, asked.wanted) if asked.wanted.limited else None
-    key = ("offered", of_state(shared), _job_key(asking), tuple(entries), asked.usd_per, limits)
-    return once(key, lambda: _offered(shared, given, entries))
-
-
-def _offered(
-    shared: Store, given: Parameters, entries: Sequence[str]
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    asking, _ = compare_parameters(given, begins=begins)
     known, _ = facts(shared, given)
-    if known is None:
-        return (), ()
-    rates = usd_per(given)
-    found = [e for t in entries if isinstance(e := entry_of(t, known.catalog, rates), Entry)]
-    shop = Shop(catalog=known.catalog, assumed=Assumptions(), today=today(), usd_per=rates)
-    every = candidates_of(known.job, shop, found)
-    asked = compare_parameters(given)[0].asked
-    goal = goal_of(asked, known)
-    return tuple(every), tuple(usual(every, known.job, goal=goal, wanted=asked.wanted))
+    return None if known is None else _offered(shared, asking, known)
+
+
+def _offered(shared: Store, asking: CompareParameters, known: Facts) -> Offered:
+    asked = replace(asking.asked, options=())
+    key = ("offered", of_state(shared), _job_key(asking), asked)
+    return once(key, lambda: ask.offered(asked, known, today()))
 
 
 def usd_per(given: Parameters) -> dict[str, float]:
@@ -167,7 +152,8 @@ def told(shared: Store, given: Parameters, begins: datetime | None = None) -> To
     if known is None:
         return None
     key = ("answer", of_state(shared), _job_key(asking), asking.asked)
-    found = once(key, lambda: answered_whole(asking.asked, known, today()))
+    shown = _offered(shared, asking, known)
+    found = once(key, lambda: answered_whole(asking.asked, known, today(), shown))
     return Told(
         key=key,
         answered=found,

@@ -65,16 +65,17 @@ def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> No
             st.selectbox(
                 "Compare with",
                 ["", *ids],
+                link.place("baseline", ["", *ids]),
                 key=link.key("baseline"),
                 format_func=lambda i: ids.get(i, "the first in rank"),
                 width=280,
             )
             st.segmented_control(
-                "Numbers for", list(per), key=link.key("view"), required=True,
+                "Numbers for", list(per), key=link.key("view"), default=view, required=True,
                 format_func=per.__getitem__, width="content",
             )  # fmt: skip
             st.segmented_control(
-                "Times in", list(_CLOCK), key=link.key("show"), required=True,
+                "Times in", list(_CLOCK), key=link.key("show"), default=clock, required=True,
                 format_func=_CLOCK.__getitem__, width="content",
             )  # fmt: skip
         seen = View(base=_baseline(comparison, baseline), per=view, clock=clock)
@@ -129,7 +130,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "short": f"{short}{machines}",
         "option": f"{row.candidate.label}{machines}",
         "time": clocked(time, view.clock) if time else None,
-        "finishes": _text(record["finishes"]),
+        "finishes": _moment(record["finishes"]),
         "cost": money[0] if money else None,
         "cost_range": f"{money[1]:,g} to {money[2]:,g}" if money else None,
         "month": _number(record["cost_per_month"]),
@@ -153,6 +154,11 @@ def _per_cent(share: float | None) -> float | None:
 
 def _text(cell: Cell) -> str | None:
     return None if cell is None else str(cell)
+
+
+def _moment(cell: Cell) -> str | None:
+    """Day and time; the zone, the same for all, stands in the caption."""
+    return None if cell is None else str(cell)[:16].replace("T", " ")
 
 
 def _number(cell: Cell) -> float | None:

@@ -38,8 +38,9 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     workload = workloads[short]
     first, second = st.columns(2, vertical_alignment="bottom")
     first.selectbox(
-        "Workload", list(workloads), format_func=workloads.__getitem__, key=link.key("workload")
-    )
+        "Workload", list(workloads), link.place("workload", list(workloads)),
+        format_func=workloads.__getitem__, key=link.key("workload"),
+    )  # fmt: skip
     with second:
         patterns = _patterns(link, shared, workload)
     found = (asked.runs_of(shared, workload, p) for p in asked.patterns(shared, workload))

@@ -50,6 +50,20 @@ class Link:
         """The widget key of parameter `name`."""
         return f"{self.page}.{name}"
 
+    def held(self, name: str) -> Any:  # noqa: ANN401 - whatever the widget holds
+        """Its value, to draw the widget with too.
+
+        The browser draws a widget's own first value, its least number or its first option, until
+        it is told what the page holds; and where it is told too late it sends that back as chosen.
+        Not for a number that may be left empty: Streamlit takes an empty field for this value.
+        """
+        return st.session_state[self.key(name)]
+
+    def place(self, name: str, options: Sequence[str]) -> int:
+        """Place of its value among the options, for a widget that is drawn with a place."""
+        held = self.held(name)
+        return list(options).index(held) if held in options else 0
+
     def one(self, name: str, options: Sequence[str], default: str) -> str:
         """First value of a widget with one choice; say so if the link names no such option."""
         self._defaults[name] = default
@@ -187,7 +201,7 @@ class Link:
     def keep(self, *names: str) -> None:
         """Carry parameters along whose widgets this view does not draw."""
         kept = _memory(self.page).get("written") or self._given
-        self._carried = {n: kept[n] for n in names if n in kept}
+        self._carried |= {n: kept[n] for n in names if n in kept}
 
     def ignore(self, *names: str) -> None:
         """Let parameters go that mean nothing in this view, without a word."""

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from pages.parts.method_formula import Formula, Picture, Slider, Values, withheld
-from pages.parts.method_speed import (
+from pages.parts.method_made import (
     GRID,
     LARGEST,
     OVERHEAD,
@@ -15,6 +15,7 @@ from pages.parts.method_speed import (
     V0,
     batches,
     made_curve,
+    made_line,
     parts_of,
 )
 from planner import crossover, figures
@@ -22,7 +23,6 @@ from planner.crossover import crossover_batch
 from planner.curves import size
 from planner.estimate import Refusal
 from planner.palette import Theme
-from planner.throughput import ThroughputCurve
 from planner.utilization import sentence, utilizations
 
 GIGA: Final = 1e9
@@ -67,8 +67,9 @@ def crossover_picture(values: Values, look: Theme) -> Picture:
             *crossing.reasons,
         )
     )
+    grid = np.geomspace(SMALLEST / 2, 4 * values["largest"], GRID)
     drawn = [
-        _line(curve, name, slot)
+        made_line(curve, grid, label=name, short=name, slot=slot, kind="gpu")
         for slot, (curve, name) in enumerate(zip((a, b), NAMES, strict=True))
     ]
     return Picture(
@@ -76,19 +77,6 @@ def crossover_picture(values: Values, look: Theme) -> Picture:
         sentences=said,
         caption="Made-up step times of two systems that lie on their laws.",
     )
-
-
-def _line(curve: ThroughputCurve, name: str, slot: int) -> figures.ThroughputLine:
-    grid = np.geomspace(SMALLEST / 2, 4 * curve.largest_measured, GRID)
-    value, low, high = parts_of(curve.throughput(grid), grid)
-    points = figures.Points(batch=curve.batch, throughput=curve.batch / curve.step_s,
-                            residuals=curve.residuals, flags=("",) * curve.n)  # fmt: skip
-    none = figures.Points(batch=grid[:0], throughput=grid[:0], residuals=grid[:0], flags=())
-    return figures.ThroughputLine(
-        label=name, short=name, device_kind="gpu", slot=slot, measured=points, left_out=none,
-        batch=grid, value=value, low=low, high=high, smallest=float(curve.batch[0]),
-        largest=curve.largest_measured,
-    )  # fmt: skip
 
 
 CROSSOVER: Final = Formula(

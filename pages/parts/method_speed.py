@@ -7,7 +7,16 @@ from typing import Final
 import numpy as np
 
 from pages.parts.method_formula import Formula, Picture, Slider, Values, in_per_cent, withheld
-from planner import corrected, figures, lines, projection, throughput
+from pages.parts.method_made import (
+    GRID,
+    LARGEST,
+    OVERHEAD,
+    SMALLEST,
+    V0,
+    made_curve,
+    made_line,
+)
+from planner import corrected, figures, later_epochs, lines, projection, throughput
 from planner.accuracy import AFTER
 from planner.backtest import batch, epochs
 from planner.backtest.rows import MEAN
@@ -17,25 +26,9 @@ from planner.durations import in_words
 from planner.estimate import Estimate, Floats, Refusal
 from planner.palette import Theme
 from planner.projection import project_summary
-from planner.throughput import ThroughputCurve, fit_throughput
 
-SMALLEST: Final = 8
-"""Smallest batch of the made-up measurements [samples]."""
 EPOCH_S: Final = 60.0
 """Length of a made-up epoch [s]."""
-GRID: Final = 61
-V0: Final = Slider(
-    name="v0", label="Asymptotic throughput v0", unit="samples/s", default=4096,
-    options=(64, 256, 1024, 4096, 16384, 65536),
-)  # fmt: skip
-OVERHEAD: Final = Slider(
-    name="t", label="Overhead per step t", unit="s", default=0.1,
-    options=(0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1),
-)  # fmt: skip
-LARGEST: Final = Slider(
-    name="largest", label="Largest batch measured", unit="samples", default=1024,
-    options=(16, 64, 256, 1024, 4096, 16384),
-)  # fmt: skip
 SEEN: Final = Slider(
     name="seen", label="Epochs measured k", unit="epochs", default=3,
     options=(2, 3, 4, 5, 7, 10, 20),
@@ -57,37 +50,13 @@ SCATTER: Final = Slider(
 # -- throughput --------------------------------------------------------------------------------
 
 
-def batches(largest: float) -> Floats:
-    """Made-up batch sizes [samples]: powers of two up to the largest."""
-    return np.asarray(2.0 ** np.arange(np.log2(SMALLEST), np.log2(largest) + 0.5))
-
-
-def made_curve(values: Values) -> ThroughputCurve | Refusal:
-    """The curve through made-up step times on the law; a bend lifts the larger half of them."""
-    sizes = batches(values["largest"])
-    lifted = 1 + values.get("bend", 0.0) / 100 * (np.arange(sizes.size) >= sizes.size / 2)
-    return fit_throughput(sizes, lifted * (values["t"] + sizes / values["v0"]))
-
-
 def throughput_picture(values: Values, look: Theme) -> Picture:
     """The points, the fitted curve, its band, and where it stops."""
     curve, end = made_curve(values), 8 * values["largest"]
     if isinstance(curve, Refusal):
         return withheld(curve)
     grid = np.geomspace(SMALLEST / 2, end, GRID)
-    value, low, high = parts_of(curve.throughput(grid), grid)
-    points = figures.Points(
-        batch=curve.batch,
-        throughput=curve.batch / curve.step_s,
-        residuals=curve.residuals,
-        flags=("",) * curve.n,
-    )
-    none = figures.Points(batch=grid[:0], throughput=grid[:0], residuals=grid[:0], flags=())
-    line = figures.ThroughputLine(
-        label="made-up system", short="", device_kind="tpu", slot=0, measured=points,
-        left_out=none, batch=grid, value=value, low=low, high=high,
-        smallest=float(curve.batch[0]), largest=curve.largest_measured,
-    )  # fmt: skip
+    line = made_line(curve, grid, label="made-up system", short="", slot=0, kind="tpu")
     half, ninety = curve.half_saturation_batch, curve.batch_for(0.9)
     return Picture(
         figure=figures.throughput([line], look, log=True),
@@ -100,14 +69,6 @@ def throughput_picture(values: Values, look: Theme) -> Picture:
         ),
         caption="Made-up step times; the band is 90 % for one new measurement.",
     )
-
-
-def parts_of(told: Estimate | Refusal, grid: Floats) -> tuple[Floats, Floats, Floats]:
-    """Value, low and high over the grid, NaN where refused."""
-    if isinstance(told, Refusal):
-        nothing = np.full(grid.shape, np.nan)
-        return nothing, nothing, nothing
-    return np.asarray(told.value), np.asarray(told.low), np.asarray(told.high)
 
 
 THROUGHPUT: Final = Formula(
@@ -192,7 +153,7 @@ def _share(values: Values, numbers: Floats, session_sd: float) -> tuple[Floats, 
     return 100 * (low / value - 1), 100 * (high / value - 1)
 
 
-_SEEN, _SETTLED = f"{projection.SEEN:g}", f"{projection.SETTLED:g}"
+_SEEN, _SETTLED = f"{later_epochs.SEEN:g}", f"{later_epochs.SETTLED:g}"
 
 EPOCHS: Final = Formula(
     slug="epochs",
@@ -210,10 +171,11 @@ EPOCHS: Final = Formula(
     f"and drift (d), ever further from {_SEEN} to {_SETTLED} epochs. A ratio of two runs adds both "
     "half-widths in quadrature, and where it does not exclude 1 the answer is “not decided”.",
     units="All times in seconds; s² in seconds², ρ a correlation, d a share of the mean.",
-    limits=f"s² is pooled with what other runs showed ({in_per_cent(projection.SD0)} of the mean, "
-    f"weight {projection.NU0:g}); ρ = {projection.RHO:g}, d = {in_per_cent(projection.DRIFT)}. For "
-    "another session or machine of the same kind the whole total moves: each session by σ = "
-    f"{in_per_cent(projection.SESSION_SD)}, two of them differ by √2·σ. One epoch is refused, and "
+    limits=f"s² is pooled with what other runs showed ({in_per_cent(later_epochs.SD0)} of the "
+    f"mean, weight {later_epochs.NU0:g}); ρ = {later_epochs.RHO:g}, "
+    f"d = {in_per_cent(later_epochs.DRIFT)}. For another session or machine of the same kind the "
+    f"whole total moves: each session by σ = {in_per_cent(projection.SESSION_SD)}, two of them "
+    "differ by √2·σ. One epoch is refused, and "
     f"so are epochs that vary by more than {in_per_cent(projection.MAX_CV)} or change on the way.",
     source="The sum is that of article 002; prior, correlation and drift were measured on its 80 "
     "public runs.",

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from pages.parts.method_formula import Formula, Picture, Slider, Values, in_per_cent, withheld
-from pages.parts.method_speed import (
+from pages.parts.method_made import (
     GRID,
     LARGEST,
     OVERHEAD,

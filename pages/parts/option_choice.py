@@ -40,14 +40,16 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
     workload = link.one("workload", list(workloads), next(iter(workloads)))
     with first:
         st.selectbox(
-            "Workload", list(workloads), format_func=workloads.__getitem__, key=link.key("workload")
-        )
+            "Workload", list(workloads), link.place("workload", list(workloads)),
+            format_func=workloads.__getitem__, key=link.key("workload"),
+        )  # fmt: skip
     patterns = slugs(asked.patterns(shared, workloads[workload]))
     pattern = link.one("pattern", list(patterns), next(iter(patterns)))
     with second:
         st.selectbox(
             "Input pattern",
             list(patterns),
+            link.place("pattern", list(patterns)),
             format_func=patterns.__getitem__,
             key=link.key("pattern"),
         )
@@ -65,6 +67,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         st.selectbox(
             "Compare with",
             list(by_slug),
+            link.place("baseline", list(by_slug)),
             key=link.key("baseline"),
             format_func=lambda s: by_slug[s].label,
         )
@@ -89,7 +92,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
 def _epochs(link: Link) -> int:
     epochs = link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
     step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
-    st.number_input("Epochs", 1, MOST_EPOCHS, step=step, format="%d", key=link.key("epochs"))
+    st.number_input("Epochs", 1, MOST_EPOCHS, epochs, step, format="%d", key=link.key("epochs"))
     return epochs
 
 

@@ -52,6 +52,7 @@ def draw(link: Link, editions: tuple[Edition, ...]) -> None:
     st.selectbox(
         "Round of MLPerf",
         list(rounds),
+        link.place("round", list(rounds)),
         key=link.key("round"),
         format_func=rounds.__getitem__,
         disabled=len(rounds) == 1,

@@ -116,18 +116,21 @@ def draw(link: Link, times: StepTimes) -> None:
     boxes[0].selectbox(
         "Step times of",
         list(times.workloads),
+        link.place("times", list(times.workloads)),
         key=link.key("times"),
         format_func=lambda slug: _named(times, slug),
     )
     if not times.systems:
         return
     boxes[1].selectbox(
-        "System", list(times.systems), key=link.key("system"), format_func=times.systems.__getitem__
-    )
+        "System", list(times.systems), link.place("system", list(times.systems)),
+        key=link.key("system"), format_func=times.systems.__getitem__,
+    )  # fmt: skip
     if len(times.devices) > 1:
         st.selectbox(
             "Measured on",
             list(times.devices),
+            link.place("devices", list(times.devices)),
             key=link.key("devices"),
             format_func=times.devices.__getitem__,
         )
@@ -135,6 +138,7 @@ def draw(link: Link, times: StepTimes) -> None:
         st.selectbox(
             "Input pattern",
             list(times.patterns),
+            link.place("pattern", list(times.patterns)),
             key=link.key("pattern"),
             format_func=times.patterns.__getitem__,
         )

@@ -19,6 +19,9 @@ PARAMETER: Final = "without_suspects"
 MOST_TOLD: Final = 3
 """So many runs have their evidence told; more are counted."""
 STAY: Final = "Unsteady epochs alone make a mean less sure, not wrong, and stay in."
+SCATTER: Final = "Leave suspect runs out of the scatter"
+ELSEWHERE: Final = "Suspect runs elsewhere on these machines are left out of the scatter."
+"""Label and caption where the switch is on and no shown run can be left out."""
 _RESULTS: Final = ROOT / "pages" / "results.py"
 
 
@@ -28,21 +31,44 @@ def left_out(link: Link, shared: Store) -> frozenset[str]:
     return asked.suspects(shared).left_out if on else frozenset()
 
 
-def draw(link: Link, shared: Store, shown: Iterable[Run], label: str) -> None:
-    """The switch, where a shown run can be left out; and what is suspect about how many."""
+def draw(
+    link: Link, shared: Store, shown: Iterable[Run], label: str, *, scatter: bool = False
+) -> None:
+    """The switch, where a shown run can be left out; and what is suspect about how many.
+
+    `scatter`: runs that are not shown count as well, for the scatter of epochs on their machines.
+    Then the switch is also there where it is on and leaves out no shown run, so that it can be seen
+    and turned off.
+    """
     found = asked.suspects(shared)
     suspect = [run for run in {r.run_id: r for r in shown}.values() if run.run_id in found.flags]
-    if not suspect:
+    may = any(run.run_id in found.left_out for run in suspect)
+    elsewhere = scatter and not may and bool(st.session_state[link.key(PARAMETER)])
+    if not suspect and not elsewhere:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
-        if any(run.run_id in found.left_out for run in suspect):
-            st.toggle(label, key=link.key(PARAMETER))
-        st.page_link(
-            _RESULTS,
-            label="See them",
-            icon=":material/flag:",
-            query_params=_in_results(shared, suspect),
-        )
+        if may or elsewhere:
+            st.toggle(label if may else SCATTER, key=link.key(PARAMETER))
+        if suspect:
+            _see_them(shared, suspect)
+    if elsewhere:
+        st.caption(ELSEWHERE)
+    if suspect:
+        _evidence(shared, suspect)
+
+
+def _see_them(shared: Store, suspect: list[Run]) -> None:
+    st.page_link(
+        _RESULTS,
+        label="See them",
+        icon=":material/flag:",
+        query_params=_in_results(shared, suspect),
+    )
+
+
+def _evidence(shared: Store, suspect: list[Run]) -> None:
+    """How many are suspect of what, and of a few what was seen."""
+    found = asked.suspects(shared)
     st.caption(as_text(_sentence(shared, suspect)))
     if len(suspect) <= MOST_TOLD:
         for flag in (f for run in suspect for f in found.flags[run.run_id]):

@@ -46,7 +46,7 @@ def ask(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
     place = list(labels).index(workload)
     first, second = st.columns(2, vertical_alignment="bottom")
     first.selectbox(
-        "Workload", list(labels), format_func=labels.__getitem__, key=link.key("workload")
+        "Workload", list(labels), place, format_func=labels.__getitem__, key=link.key("workload")
     )
     if place < len(sets):
         return _measured(link, shared, sets[place], left_out, second)
@@ -152,6 +152,7 @@ def _target(link: Link, trials: Trials, known: tuple[list[float], float | None])
         st.select_slider(
             f"Target: {_in_label(trials.metric)}, from easy to strict",
             list(offered),
+            chosen,
             key=link.key("target"),
             format_func=texts.__getitem__,
         )

@@ -30,6 +30,7 @@ def scale(title: str, key: str) -> None:
         st.segmented_control(
             "Scale",
             ["log", "linear"],
+            default=st.session_state[key],
             key=key,
             required=True,
             format_func=str.capitalize,

@@ -32,7 +32,7 @@ def batch_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 
 def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
-    """Every task of one data set; none for a task that its curves are too short for."""
+    """As `curve_rows`, of this question."""
     return curve_rows((QUESTION, name), curves, OF_STEP_TIMES, may_answer, watch)
 
 

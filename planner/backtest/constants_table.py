@@ -165,8 +165,9 @@ compare.placing:PER_NODE | accelerators | of one machine, as servers are sold | 
 compare.memory:USABLE | share | of the memory, that a framework gets | none: a round number | none
 compare.memory:SHARD_ROOM | share | of it that shards may fill: activations need the rest | round
     | none
-compare.memory:_UNKNOWN_MOMENTS | copies | kept of every weight by an optimiser nobody knows | round
-    | none
+compare.memory:BARELY | share | of it from which on a job barely fits | round | none
+compare.optimizers:UNKNOWN_MOMENTS | copies | kept of every weight by an optimiser nobody knows
+    | Adam's | none
 compare.job:FLOPS_PER_PARAMETER | FLOP | per weight and token, forward and backward
     | none: Kaplan et al. 2020 | none
 cost.costs:MUCH_LOST | share | of the time interrupted: above it the wall time is > 3 % too long

@@ -69,7 +69,7 @@ def convergence_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 
 def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
-    """Every task of one data set; none for a task that its curves are too short for."""
+    """As `curve_rows`, of this question."""
     return curve_rows((QUESTION, name), curves, METHODS, may_answer, watch)
 
 

@@ -7,8 +7,9 @@ at the same batch per device, from one device's, of whatever link. The constants
 `constants`), so what is printed is how well they sum them up, not how they do elsewhere.
 
 Operations of a sample, forward and backward (a fused multiply-add is two), from the networks'
-papers: ResNet-50 3 x 8.2 GFLOP, ResNet-152 3 x 23 GFLOP (He et al. 2015, table 1), AlexNet
-3 x 1.4 GFLOP (Krizhevsky et al. 2012), BERT base on 384 tokens 6 x 85 M x 384 and attention.
+papers: ResNet-50 3 x 8.2 GFLOP (its form v1.5, as torchvision counts it; 7.6 in the paper),
+ResNet-152 3 x 23 GFLOP (He et al. 2015, table 1), AlexNet 3 x 1.4 GFLOP (Krizhevsky et al. 2012),
+BERT base on 384 tokens 6 x 85 M x 384 and attention.
 """
 
 from __future__ import annotations

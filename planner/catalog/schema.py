@@ -72,7 +72,8 @@ _ID: Final = r"[a-z0-9]+(-[a-z0-9]+)*"
 _PEAK: Final = "dense peak, without sparsity, as the maker prints it"
 _PEAK_OF: Final = MappingProxyType(
     {
-        "float32": f"{_PEAK}; the whole 23-bit mantissa: shaders at NVIDIA, matrix cores at AMD",
+        "float32": f"{_PEAK} (of processors, in all formats, cores x base clock x what a core does "
+        "in a cycle); the whole 23-bit mantissa: shaders at NVIDIA, matrix cores at AMD",
         "tensorfloat32": f"{_PEAK}; float32 in, 10-bit mantissa inside",
         "bfloat16": f"{_PEAK}; sums in float32",
         "float16": f"{_PEAK}; sums in float32, which halves GeForce cards",

@@ -29,16 +29,21 @@ from planner.store.asking import (
 )
 
 NONE: Final = "–"
+NOTHING_LEFT: Final = (
+    "No option is left to compare. Name others (--list options shows them), or leave --options out "
+    "to compare the usual ones."
+)
 
 
 def run_how_long(arguments: argparse.Namespace) -> int:
     """Print how long N epochs take on each system."""
     store = words.open_store(arguments)
     if arguments.list:
+        words.refuse(arguments.strange)
         return listed.run(arguments.list, store, None, {})
     given = words.given_of(arguments, [p.name for p in asked.HOW_LONG])
     told = how_long_answered(store, given)
-    words.refuse(told.problems)
+    words.refuse((*arguments.strange, *told.problems))
     if told.result is None:
         return words.REFUSED
     if arguments.json:
@@ -53,9 +58,10 @@ def run_curve(arguments: argparse.Namespace) -> int:
     """Print throughput against batch size."""
     store = words.open_store(arguments)
     if arguments.list:
+        words.refuse(arguments.strange)
         return listed.run(arguments.list, store, None, {})
     told = curve_answered(store, words.given_of(arguments, [p.name for p in asked.CURVE]))
-    words.refuse(told.problems)
+    words.refuse((*arguments.strange, *told.problems))
     if arguments.json:
         words.print_json(curve_body(told.chosen, told.batches, store.sets, told.query))
     else:
@@ -94,14 +100,17 @@ def compare_answer(
     store, catalog = words.open_store(arguments), words.open_catalog(arguments)
     given = words.given_of(arguments, [p.name for p in COMPARE])
     if getattr(arguments, "list", None):
+        words.refuse(arguments.strange)
         return listed.run(arguments.list, store, catalog, given)
     begins = begins or words.now()
     told = compare_answered(store, catalog, given, begins.date(), begins)
-    if arguments.anyway and told.answered.comparison is not None:
-        for problem in told.problems:
-            words.tell(f"Note: {problem}")
-    else:
-        words.refuse(told.problems)
+    nothing_left = told.answered.comparison is None and bool(told.answered.candidates)
+    if arguments.strange or not (arguments.anyway and (told.answered.comparison or nothing_left)):
+        words.refuse((*arguments.strange, *told.problems))
+    for problem in told.problems:
+        words.tell(f"Note: {problem}")
+    if told.answered.comparison is None:
+        raise words.NoDataError(NOTHING_LEFT)
     return told
 
 

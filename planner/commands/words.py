@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
+import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
@@ -12,11 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.parameters import Parameter, Problem, given_of_link
+from planner.parameters import Parameter, Problem, given_of_link, shown
 from planner.store import Store, folders_from_environment
 from planner.store.asking import NO_RUN
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.folders import OWN as RESULTS
+from planner.store.reader import Refused
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 ANSWERED: Final = 0
@@ -24,6 +27,13 @@ REFUSED: Final = 1
 """There is no data to answer from, or it does not allow an answer."""
 WRONG_WORDS: Final = 2
 SWITCHES: Final = {"flag": ("on", "off")}
+MOST_FILES: Final = 5
+"""Refused files that are named one by one."""
+FOLDERS: Final = {
+    "results": "a folder of result sets (one folder a set, with set.toml and parquet files)",
+    "catalog": "a folder with hardware.csv, prices.csv or electricity.csv",
+}
+"""Options that name a folder, and what lies in it."""
 
 
 class WrongWordsError(ValueError):
@@ -95,6 +105,41 @@ def given_of(arguments: argparse.Namespace, known: Collection[str]) -> dict[str,
     return given | own
 
 
+def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple[Problem, ...]:
+    """A problem for each option that does not exist; the word behind it is taken as its value.
+
+    Args:
+        left: words that no option takes, in their order.
+        arguments: the options that there are, by the names of their values.
+    """
+    known = [option_of(name) for name in vars(arguments) if name != "command"]
+    found = (
+        word.split("=")[0]
+        for before, word in zip(["", *left], left, strict=False)
+        if word.startswith("-") or not before.startswith("-") or "=" in before
+    )
+    see = f"See python -m planner {arguments.command} --help."
+    return tuple(
+        Problem(parameter="", message=f"{_no_option(word, known)} {see}")
+        for word in dict.fromkeys(found)
+    )
+
+
+def option_of(name: str) -> str:
+    """The option that sets a value: '--rest-like-last' of 'ask.rest_like_last'."""
+    return f"--{name.removeprefix('ask.').replace('_', '-')}"
+
+
+def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
+    """A problem for each option that names a folder which is none or cannot be read."""
+    named = {name: getattr(arguments, name) for name in FOLDERS}
+    return tuple(
+        Problem(parameter="", message=f"--{name}: {path} {wrong} Name {FOLDERS[name]}.")
+        for name, path in named.items()
+        if path is not None and (wrong := _no_folder(path))
+    )
+
+
 def refuse(problems: Sequence[Problem]) -> None:
     """Nothing where there is no problem.
 
@@ -116,15 +161,21 @@ def open_store(arguments: argparse.Namespace) -> Store:
         known = {**known, RESULTS: str(arguments.results.absolute())}
     store = Store(folders_from_environment(ROOT, known))
     store.refresh()
+    _tell_refused(store.refused, arguments.results)
     return store
 
 
 def open_catalog(arguments: argparse.Namespace) -> Catalog:
-    """The shipped catalogue and the user's rows; problems with these are told, not fatal."""
+    """The shipped catalogue and the user's rows; problems with these are told, not fatal.
+
+    Files have the same names in both folders, so each problem is told with its folder.
+    """
     own = own_folder(ROOT, os.environ) if arguments.catalog is None else arguments.catalog
-    found = read_catalog(ROOT / "data" / "catalog", [own])
-    for problem in found.problems:
-        tell(f"Catalogue: {problem}")
+    shipped = ROOT / "data" / "catalog"
+    found = read_catalog(shipped, [own])
+    of_shipped = len(read_catalog(shipped).problems) if found.problems else 0
+    for number, problem in enumerate(found.problems):
+        tell(f"Catalogue {shipped if number < of_shipped else own}: {problem}")
     return found.catalog
 
 
@@ -141,6 +192,35 @@ def print_json(body: Mapping[str, Any]) -> None:
 def tell(text: str) -> None:
     """A line for the person, beside the answer."""
     sys.stderr.write(f"{text}\n")
+
+
+def _tell_refused(refused: Sequence[Refused], named: Path | None) -> None:
+    """Which files of results are not read, and what shows all of them."""
+    for one in refused[:MOST_FILES]:
+        tell(f"Results: {one.path} {one.reason}")
+    if refused:
+        more = len(refused) - MOST_FILES
+        others = f"{more:,} more files are refused. " if more > 0 else ""
+        which = "" if named is None else f" --folder {shlex.quote(str(named))}"
+        tell(f"Results: {others}Run python -m planner.store verify{which} to check all of them.")
+
+
+def _no_folder(path: Path) -> str:
+    """What is wrong with a folder; "" where it can be read."""
+    try:
+        next(path.iterdir(), None)
+    except NotADirectoryError:
+        return "is a file, not a folder."
+    except OSError as error:
+        return f"cannot be read ({error.strerror or error})."
+    return ""
+
+
+def _no_option(word: str, known: Sequence[str]) -> str:
+    if not word.startswith("-"):
+        return f"Nothing can be done with {shown(word)}: what is asked stands behind an option."
+    near = difflib.get_close_matches(word[:80], known, n=1, cutoff=0.6)
+    return f"There is no option {word[:80]}.{f' Perhaps {near[0]}?' if near else ''}"
 
 
 def _meta(one: Parameter) -> str:

@@ -6,6 +6,7 @@ of them give the same numbers, none of them reckons anything itself.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -15,7 +16,7 @@ from planner.catalog import Catalog, tariff_of
 from planner.compare.assumptions import Assumptions, problems_of
 from planner.compare.candidates import Shop, candidates_of, usual
 from planner.compare.electricity import Electricity, doubted, with_electricity
-from planner.compare.entries import Entry, entry_of
+from planner.compare.entries import Entry, entry_id, entry_of
 from planner.compare.left_out import left_out
 from planner.compare.naming import with_names
 from planner.compare.reckon import Comparison, Question, Wanted, compare
@@ -30,6 +31,12 @@ from planner.transfer import Library
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
 MOST_OPTIONS: Final = 12
+NO_TARIFF: Final = "No electricity of "
+NO_OPTION: Final = "There is no option "
+MANY_ENTRIES: Final = " own entries; the first "
+MANY_OPTIONS: Final = " options, your own among them; at most "
+"""How a sentence about the country, the options, the own entries begins or goes on."""
+WHERE_OPTIONS: Final = "`python -m planner compare --list options` and /api/v1/options list all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,41 +86,93 @@ class Answered:
     problems: tuple[str, ...] = ()
 
 
-def answered(asked: Asked, facts: Facts, today: date) -> Answered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """All there is to choose from, ids to begin with and of one's own, and what was wrong."""
+
+    candidates: tuple[Candidate, ...]
+    usual: tuple[str, ...]
+    own: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+def answered(asked: Asked, facts: Facts, today: date, shown: Offered | None = None) -> Answered:
     """Ask the facts; what cannot be understood is left out and told.
 
     Args:
         asked: the question.
         facts: what is known.
         today: to tell old prices from fresh ones.
+        shown: what there is to choose from, where that is known already.
+    """
+    assumed, electricity, _ = assumptions_of(asked, facts.catalog, today)
+    shown = offered(asked, facts, today) if shown is None else shown
+    chosen, gone = _chosen(asked, shown)
+    found = [c for c in shown.candidates if c.id in chosen]
+    told = (*shown.problems, *gone)
+    if not found:
+        return Answered(comparison=None, candidates=shown.candidates, chosen=chosen, problems=told)
+    question = Question(
+        job=facts.job,
+        goal=goal_of(asked, facts),
+        known=Known(library=facts.library, own_targets=_own_targets(facts)),
+        assumed=assumed,
+        wanted=asked.wanted,
+        electricity=electricity,
+        notes=left_out(facts.catalog, dict(asked.usd_per)),
+    )
+    return Answered(
+        comparison=with_names(compare(question, found), facts.catalog),
+        candidates=shown.candidates,
+        chosen=chosen,
+        problems=told,
+    )
+
+
+def offered(asked: Asked, facts: Facts, today: date) -> Offered:
+    """All there is to choose from, and what one begins with; what was chosen does not matter.
+
+    Arguments as `answered`.
     """
     assumed, electricity, problems = assumptions_of(asked, facts.catalog, today)
     rates = dict(asked.usd_per)
     entries, wrong = _entries(asked.entries, facts.catalog, rates)
     shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=rates)
     every = doubted(candidates_of(facts.job, shop, entries), assumed, electricity)
-    goal = goal_of(asked, facts)
-    chosen, gone = _chosen(asked, every, facts.job, goal)
-    found = [c for c in every if c.id in chosen]
-    told = (*problems, *wrong, *gone)
-    if not found:
-        return Answered(
-            comparison=None, candidates=tuple(every), chosen=tuple(chosen), problems=told
-        )
-    question = Question(
-        job=facts.job,
-        goal=goal,
-        known=Known(library=facts.library, own_targets=_own_targets(facts)),
-        assumed=assumed,
-        wanted=asked.wanted,
-        electricity=electricity,
-        notes=left_out(facts.catalog, rates),
+    begin = usual(
+        every, facts.job, goal=goal_of(asked, facts), wanted=asked.wanted, assumed=assumed
     )
-    return Answered(
-        comparison=with_names(compare(question, found), facts.catalog),
+    return Offered(
         candidates=tuple(every),
-        chosen=tuple(chosen),
-        problems=told,
+        usual=tuple(begin),
+        own=tuple(dict.fromkeys(map(entry_id, entries))),
+        problems=(*problems, *wrong),
+    )
+
+
+def with_own(
+    options: Sequence[str], own: Sequence[str], most: int = MOST_OPTIONS
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The ids to compare, at most so many, and those left out for it: the last that are named.
+
+    Args:
+        options: ids that are named.
+        own: ids of one's own options: those that are not named come first, none is left out
+            before one that is not one's own.
+        most: that are compared.
+    """
+    every = list(dict.fromkeys([*(o for o in own if o not in options), *options]))
+    mine = [o for o in every if o in own]
+    named = [o for o in every if o not in own]
+    kept = {*mine[:most], *named[: max(most - len(mine), 0)]}
+    return tuple(o for o in every if o in kept), tuple(o for o in every if o not in kept)
+
+
+def too_many(left: Sequence[str], most: int = MOST_OPTIONS) -> str:
+    """That these were left out, as `with_own` says, since more than `most` were asked for."""
+    last = "the last named one is" if len(left) == 1 else f"the last {len(left)} named are"
+    return (
+        f"{most + len(left)}{MANY_OPTIONS}{most} are compared; {last} left out: {', '.join(left)}."
     )
 
 
@@ -141,7 +200,7 @@ def assumptions_of(
         return assumed, None, problems
     tariff = tariff_of(catalog, asked.country)
     if tariff is None:
-        return assumed, None, [*problems, f"No electricity of {asked.country[:60]!r} is known."]
+        return assumed, None, [*problems, _no_tariff(asked.country, catalog)]
     used, electricity = with_electricity(assumed, tariff, today, typed=asked.tariff_typed)
     return used, electricity, problems
 
@@ -152,23 +211,47 @@ def _entries(
     found = [entry_of(text, catalog, usd_per) for text in texts[:MOST_OPTIONS]]
     wrong = [e for e in found if isinstance(e, str)]
     if len(texts) > MOST_OPTIONS:
-        wrong.append(f"{len(texts)} own entries; the first {MOST_OPTIONS} are used.")
+        wrong.append(f"{len(texts)}{MANY_ENTRIES}{MOST_OPTIONS} are used.")
     return [e for e in found if not isinstance(e, str)], wrong
 
 
-def _chosen(
-    asked: Asked, every: Sequence[Candidate], job: Job, goal: Goal
-) -> tuple[list[str], list[str]]:
-    """Ids that exist, at most so many; the usual ones where none is asked for."""
-    options = asked.options
-    if not options:
-        return usual(every, job, goal=goal, wanted=asked.wanted), []
-    known = {c.id for c in every}
-    gone = [f"There is no option {o[:80]!r} (any more)." for o in options if o not in known]
-    kept = [o for o in dict.fromkeys(options) if o in known]
-    if len(kept) > MOST_OPTIONS:
-        gone.append(f"{len(kept)} options; the first {MOST_OPTIONS} are compared.")
-    return kept[:MOST_OPTIONS], gone
+def _chosen(asked: Asked, shown: Offered) -> tuple[tuple[str, ...], list[str]]:
+    """Ids that exist and one's own, at most so many; the usual ones where none is asked for."""
+    if not asked.options:
+        return shown.usual, []
+    known = [c.id for c in shown.candidates]
+    gone = [_no_option(o, known) for o in asked.options if o not in known]
+    kept = [o for o in asked.options if o in known]
+    chosen, left = with_own(kept, [o for o in shown.own if o in known])
+    return chosen, [*gone, too_many(left)] if left else gone
+
+
+def _no_option(name: str, known: Sequence[str]) -> str:
+    """That there is no such option, what there is like it, and where all are listed."""
+    near = difflib.get_close_matches(name[:80], known, n=3, cutoff=0.5) or _sharing(name, known)
+    ask = f"Choose one of {', '.join(near)}, ...: " if near else ""
+    return f"{NO_OPTION}{name[:80]!r} (any more). {ask}{WHERE_OPTIONS}."
+
+
+def _sharing(name: str, known: Sequence[str]) -> list[str]:
+    """Up to three ids with the most words of the name, its way aside, the shortest first."""
+    words = {w for w in name[:80].lower().split("-") if w} - {"rent", "buy", "own", "mine"}
+    shared = {k: len(words & set(k.split("-"))) for k in known}
+    found = sorted((k for k in known if shared[k]), key=lambda k: (-shared[k], len(k)))
+    return found[:3]
+
+
+def _no_tariff(country: str, catalog: Catalog) -> str:
+    """That nobody knows its electricity, which country it may be, and what to do."""
+    by_name = {n.casefold(): t.country for t in catalog.tariffs for n in (t.id, t.country)}
+    near = difflib.get_close_matches(country[:60].strip().casefold(), by_name, n=3, cutoff=0.7)
+    names = dict.fromkeys(by_name[n] for n in near)
+    perhaps = f"Perhaps {' or '.join(names)}? " if names else ""
+    example = catalog.tariffs[0] if catalog.tariffs else None
+    ask = f"Write a country's code or name, as {example.id} or {example.country}" if example else ""
+    price = "give tariff_usd_per_kwh"
+    todo = f"{ask}, or {price}." if ask else f"{price.capitalize()}."
+    return f"{NO_TARIFF}{country[:60]!r} is known. {perhaps}{todo}"
 
 
 def _own_targets(facts: Facts) -> dict[str, OwnTarget]:

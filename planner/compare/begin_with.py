@@ -8,7 +8,8 @@ With a deadline or a budget, those that are likely to keep them: a quick estimat
                         MFU * peak/FLOPs per sample, with the overhead of its steps
 
 and the probability to keep the limits with the spread of public runs around it, `MFU_SD`. It only
-chooses what is asked; every number of the answer is made by `planner.compare.times`.
+chooses what is asked; every number of the answer is made by `planner.compare.times`. A run costs
+what `planner.cost` says at likely values: rent, a bought machine's share of its month, electricity.
 """
 
 from __future__ import annotations
@@ -19,20 +20,25 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Final
 
-from planner.compare.comparison import CHEAPEST, Wanted
+import numpy as np
+
+from planner.compare.assumptions import Assumptions
+from planner.compare.comparison import CHEAPEST, USUAL, Wanted
 from planner.compare.efficiency import efficiency, per_accelerator
 from planner.compare.memory import fit_of
 from planner.compare.ranking import LIKELY_IN_TIME
 from planner.compare.rates import MFU, MFU_SD, OVERHEAD_S, USUAL_BATCH
 from planner.compare.records import OWN_ENTRY, Candidate, Goal, Hardware, Job
+from planner.compare.rows import busy_share
 from planner.compare.sheets import peak_of
-from planner.cost import likely
+from planner.cost import Owned, Rental, energy_only_per_run, likely, own_per_run
 
 BEGIN_WITH: Final = 6
 HOUR_S: Final = 3600.0
 Rate = Callable[[Hardware], float | None]
-Place = tuple[bool, bool, float]
-"""Unlikely to keep the limits, an old price, price or time over the probability to keep them."""
+Place = tuple[bool, bool, float, float, float]
+"""Unlikely to keep the limits, an old price, how far beyond hope, price or time over the
+probability to keep them, and of those alike in all that the price."""
 
 
 def usual(
@@ -40,7 +46,9 @@ def usual(
     job: Job,
     most: int = BEGIN_WITH,
     goal: Goal | None = None,
+    *,
     wanted: Wanted = CHEAPEST,
+    assumed: Assumptions = USUAL,
 ) -> list[str]:
     """Ids to begin with: own entries, where it was measured, then most peak FLOP/s for the money.
 
@@ -56,12 +64,13 @@ def usual(
         goal: how much of it; only asked for with limits.
         wanted: with a deadline or budget those come first that are likely to keep them, an
             accelerator once, as many of it as that takes.
+        assumed: how often such a run is wanted; only asked for with limits.
     """
     every = list(candidates)
     entered = [c for c in every if c.source == OWN_ENTRY]
     mine = [c for c in every if c.run is not None and c.source != OWN_ENTRY]
     there = {c.run.run.system for c in entered if c.run}
-    place = _placer(every, job, goal, wanted)
+    place = _placer(every, job, goal, wanted, assumed)
     measured = [c for c in _one_per_system(mine) if c.run and c.run.run.system not in there]
     paid = _in_order([c for c in measured if c.way != "own"] or measured, place)
     chosen = entered + paid[: max(most // 2 - len(entered), 0)]
@@ -109,14 +118,21 @@ def _begin_with(
 
 
 def _placer(
-    every: Sequence[Candidate], job: Job, goal: Goal | None, wanted: Wanted
+    every: Sequence[Candidate], job: Job, goal: Goal | None, wanted: Wanted, assumed: Assumptions
 ) -> Callable[[Candidate], Place] | None:
     """What to sort by; None where no limit is asked for or nobody knows how much is to be done."""
     samples = _samples(job, goal)
     if samples is None or not wanted.limited:
         return None
     rate = _rates(every, job)
-    return lambda one: _place(one, _seconds(one, job, samples, rate), wanted)
+
+    @cache
+    def place(of: str) -> Place:
+        seconds = _seconds(by_id[of], job, samples, rate)
+        return _place(by_id[of], seconds, _cost(by_id[of], seconds, assumed), wanted)
+
+    by_id = {c.id: c for c in every}
+    return lambda one: place(one.id)
 
 
 def _samples(job: Job, goal: Goal | None) -> float | None:
@@ -127,21 +143,52 @@ def _samples(job: Job, goal: Goal | None) -> float | None:
     return None if goal.samples is None else float(goal.samples.value)
 
 
-def _place(one: Candidate, seconds: float, wanted: Wanted) -> Place:
-    cost = _cost(one, seconds)
-    limits = [(wanted.deadline_s, seconds), (wanted.budget_usd, cost)]
-    slack = min(math.log(most / taken) for most, taken in limits if most and taken > 0.0)
+def _place(one: Candidate, seconds: float, cost: float | None, wanted: Wanted) -> Place:
+    """Where it stands; of unknown cost a budget says nothing, and it comes last by price."""
+    limits = ((wanted.deadline_s, seconds), (wanted.budget_usd, cost))
+    asked = ((most, taken) for most, taken in limits if most is not None and taken is not None)
+    slack = min((_slack(most, taken) for most, taken in asked), default=0.0)
     keeps = 0.5 * math.erfc(-slack / (MFU_SD * math.sqrt(2.0)))
-    asked = cost if wanted.order == "cost" else seconds
-    return keeps < LIKELY_IN_TIME, one.stale, asked / max(keeps, sys.float_info.min)
+    beyond = -slack if keeps < sys.float_info.epsilon else 0.0
+    paid = math.inf if cost is None else cost
+    size = paid if wanted.order == "cost" else seconds
+    return (
+        keeps < LIKELY_IN_TIME, one.stale, beyond, size / max(keeps, sys.float_info.epsilon), paid,
+    )  # fmt: skip
 
 
-def _cost(one: Candidate, seconds: float) -> float:
-    """What a run costs [USD], one a month; of what is bought its whole price, of the rest time."""
-    if one.rental is None:
-        return float(likely(one.owned.price_usd)) if one.owned and one.way == "buy" else seconds
-    hours = max(seconds / HOUR_S, float(likely(one.rental.committed_hours_per_month)))
-    return float(likely(one.rental.price_per_hour)) * hours
+def _slack(most: float, taken: float) -> float:
+    """Ln of the room that a limit leaves; none where nothing is allowed or nobody knows."""
+    if taken <= 0.0:
+        return math.inf
+    return math.log(most / taken) if most > 0.0 and taken < math.inf else -math.inf
+
+
+def _cost(one: Candidate, seconds: float, assumed: Assumptions) -> float | None:
+    """What a run costs [USD], at likely values; None where nobody knows its power."""
+    if seconds == math.inf:
+        return math.inf
+    if one.rental is not None:
+        return _rent(one.rental, seconds, assumed)
+    if one.owned is not None and one.way == "buy":
+        return _bought(one.owned, seconds, assumed)
+    if one.owned is None or not one.hardware.power_watts:
+        return None
+    return float(energy_only_per_run(one.owned, seconds))
+
+
+def _rent(rental: Rental, seconds: float, assumed: Assumptions) -> float:
+    """Hours at their price; those that are committed are shared by the runs of a month."""
+    runs = max(assumed.runs_per_month, sys.float_info.epsilon)
+    hours = max(seconds / HOUR_S, float(likely(rental.committed_hours_per_month)) / runs)
+    return float(likely(rental.price_per_hour)) * hours
+
+
+def _bought(owned: Owned, seconds: float, assumed: Assumptions) -> float:
+    """Its part of a month of so many machines as the runs of that keep busy."""
+    busy = float(busy_share(np.asarray(seconds), assumed))
+    machines = max(math.ceil(busy - 1e-9), 1)
+    return float(own_per_run(owned, seconds, min(busy / machines, 1.0)))
 
 
 def _seconds(one: Candidate, job: Job, samples: float, rate: Rate) -> float:

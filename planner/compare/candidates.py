@@ -15,7 +15,7 @@ from planner.catalog import Accelerator, Catalog, Offer, is_stale
 from planner.compare.assumptions import Assumptions
 from planner.compare.begin_with import usual
 from planner.compare.clusters import too_large
-from planner.compare.entries import Entry, entry_text, quoted
+from planner.compare.entries import Entry, entry_id, quoted
 from planner.compare.naming import told_by_price
 from planner.compare.placing import machines_for
 from planner.compare.priced import committed_for, machine_of, rental_of
@@ -196,7 +196,7 @@ def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) ->
         owned = machine_of(hardware, total, shop.assumed)
         price = f"{total:,.0f} USD, {OWN_ENTRY}" if entry.way == "buy" else price
     return Candidate(
-        id=f"mine-{slug(entry_text(entry))}",
+        id=entry_id(entry),
         label=f"{entry.way.capitalize()} {hardware.label} ({OWN_ENTRY})",
         way=entry.way,
         hardware=hardware,

@@ -35,6 +35,7 @@ FORM: Final = (
 _PARTS: Final = (3, 4, 5, 6)
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 _WAYS: Final = ("rent", "buy", "own")
+_PRICES: Final = f"from 0 to less than {MOST_PRICE:,.0f}"
 _NO_RATES: Final[Mapping[str, float]] = MappingProxyType({})
 
 
@@ -144,7 +145,7 @@ def _price(
     """Price [USD], the quote where it is in another currency, and what is wrong."""
     amount, currency = _money(parts[0]), parts[1].upper() if len(parts) > 1 else DOLLARS
     if amount is None:
-        return None, None, f"{parts[0][:20]!r} is no price."
+        return None, None, f"{parts[0][:20]!r} is no price {_PRICES}."
     if currency == DOLLARS and len(parts) < 3:
         return amount, None, ""
     if currency == DOLLARS or not _CURRENCY.fullmatch(currency):

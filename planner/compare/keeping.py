@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
+from planner.compare.closest import closest, limits_words
 from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
-from planner.compare.sentences import ALMOST_SURE, time_with_interval
+from planner.compare.sentences import ALMOST_SURE, none_in_reach
 from planner.compare.words import budget_words, counted
-from planner.cost import Display, money_with_interval
+from planner.cost import Display
 from planner.cost.display import DOLLARS
-from planner.estimate import Refusal
 
 __all__ = ["budget_words", "keeping", "keeping_sentence"]
 
@@ -36,29 +35,36 @@ def keeping(told: Comparison) -> tuple[Row, ...]:
 def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLARS) -> str:
     """'Finish within 72 h for at most 500 USD: two of six do ..., best first: ...'.
 
-    "" where nothing is to be kept.
+    "" where nothing is to be kept, and where `sentence` begins with none of several doing so.
 
     Args:
         told: the comparison.
         until: the deadline as a date, in words; "" tells it in hours.
         display: currency of the budget.
     """
-    limits = _limits(told, until, display)
+    limits = limits_words(told.question.wanted, display, until)
     known = [r for r in told.answered if r.in_time is not None]
-    if not limits or not known:
+    if not limits or not known or none_in_reach(told):
         return ""
+    return f"Finish {limits}: {_kept_by(told, known)}"
+
+
+def _kept_by(told: Comparison, known: Sequence[Row]) -> str:
+    """Who keeps to it: 'two of six do ..., best first: ...', 'none for sure; ...'."""
     kept = keeping(told)
+    if not kept and len(told.rows) == 1:
+        return f"{known[0].candidate.label} {_seldom(known[0])}."
     if not kept:
-        return f"{limits}: none of these does. {_closest(told, known, display)}."
+        return _closest(told, known)
     sure, every = sum((r.in_time or 0.0) >= SURE for r in known), len(told.rows)
     named = ", ".join(f"{r.candidate.label} {_chance(r)}" for r in kept)
     if not sure:
-        return f"{limits}: none for sure; more likely than not: {named}."
+        return f"none for sure; more likely than not: {named}."
     if every == 1:
-        return f"{limits}: {kept[0].candidate.label} does, {_chance(kept[0])}."
+        return f"{kept[0].candidate.label} does, {_chance(kept[0])}."
     if sure == 1:
-        return f"{limits}: of {counted(every)} only one does {_SURELY}: {named}."
-    return f"{limits}: {_so_many(sure, every)} {_SURELY}, best first: {named}."
+        return f"of {counted(every)} only one does {_SURELY}: {named}."
+    return f"{_so_many(sure, every)} {_SURELY}, best first: {named}."
 
 
 def _so_many(sure: int, every: int) -> str:
@@ -68,34 +74,17 @@ def _so_many(sure: int, every: int) -> str:
     return f"{counted(sure)} of {counted(every)} do"
 
 
-def _closest(told: Comparison, known: Sequence[Row], display: Display) -> str:
-    """The likeliest, or where none ever does the fastest (the cheapest, of a budget alone)."""
-    by_cost = told.question.wanted.deadline_s is None
-    best = min(known, key=lambda r: (-(r.in_time or 0.0), _size(r, by_cost=by_cost)))
-    said = f"{best.candidate.label} comes closest"
-    if (best.in_time or 0.0) >= 1.0 - ALMOST_SURE:
-        return f"{said}, {_chance(best)}"
-    answer = best.cost if by_cost else best.time
-    if isinstance(answer, Refusal):
-        return said
-    return (
-        f"{said}: {money_with_interval(answer, display) if by_cost else time_with_interval(answer)}"
-    )
+def _closest(told: Comparison, known: Sequence[Row]) -> str:
+    """That none keeps to it, and the one that comes closest with its chance.
 
-
-def _size(row: Row, *, by_cost: bool) -> float:
-    answer = row.cost if by_cost else row.time
-    return math.inf if isinstance(answer, Refusal) else float(answer.value)
-
-
-def _limits(told: Comparison, until: str, display: Display) -> str:
-    wanted = told.question.wanted
-    parts = []
-    if wanted.deadline_s is not None:
-        parts.append(f"by {until}" if until else f"within {wanted.deadline_s / 3600.0:,.4g} h")
-    if wanted.budget_usd is not None:
-        parts.append(f"for at most {budget_words(wanted.budget_usd, display)}")
-    return f"Finish {' '.join(parts)}" if parts else ""
+    Of unknown cost nobody can say that an option does not.
+    """
+    does = "does" if len(known) == len(told.answered) else "is known to"
+    best = closest(told, 1.0 - ALMOST_SURE)
+    share = 0.0 if best is None else best.in_time or 0.0
+    if best is None or share < 1.0 - ALMOST_SURE:
+        return f"none of these {does}."
+    return f"none of these {does}. {best.candidate.label} comes closest, {_chance(best)}."
 
 
 def _chance(row: Row) -> str:
@@ -103,3 +92,9 @@ def _chance(row: Row) -> str:
     if share > ALMOST_SURE:
         return "surely"
     return f"with {share:.0%}".replace("%", " %")
+
+
+def _seldom(row: Row) -> str:
+    """'does with 30 % only', 'hardly ever does'."""
+    seldom = (row.in_time or 0.0) < 1.0 - ALMOST_SURE
+    return "hardly ever does" if seldom else f"does {_chance(row)} only"

@@ -7,9 +7,9 @@ A module that holds several devices (K80, MI250, a chip of TPU v3) has so many m
 the others'. Parameters, gradients and optimiser state stay on every device under data parallelism;
 what grows with the batch (activations) is not known from the parameters. So what was only described
 can be refused, never promised. Bytes per parameter: 4 for float32 weights, 4 for their gradients, 4
-for each moment the optimiser keeps (SGD 0, momentum 1, Adam 2); mixed precision adds a half-size
-copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for Adam in mixed precision,
-counting half-size gradients).
+for each moment the optimiser keeps (`planner.compare.optimizers`; Adam's two where nobody knows,
+which the sentence says); mixed precision adds a half-size copy of the weights (Rajbhandari et al.
+2020, ZeRO, section 3.1: 16 for Adam in mixed precision, counting half-size gradients).
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator
+from planner.compare.entries import MOST_COUNT
+from planner.compare.optimizers import UNKNOWN_MOMENTS, moments_of, moments_told
 from planner.compare.records import Fit, Hardware, Job
 
 USABLE: Final = 0.94
 """Share of the memory a framework gets: driver, context and fragments take the rest."""
 SHARD_ROOM: Final = 0.7
 """Share of it that shards may fill: activations and gathered layers need the rest. What fills more
-of one device fits barely: it is offered with a warning, since nobody knows its activations."""
+of one device fits tightly: it is offered with a warning, since nobody knows its activations."""
+BARELY: Final = 0.9
+"""Share of it from which on it fits barely: hardly a sample's activations have room."""
 GIGA: Final = 1e9
-_MOMENTS: Final = (("adam", 2), ("lamb", 2), ("lars", 1), ("momentum", 1), ("nesterov", 1))
-_UNKNOWN_MOMENTS: Final = 1
 
 
 def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
@@ -61,7 +63,8 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     each = "" if hardware.nodes == 1 else f" in each of {hardware.nodes:,} machines"
     way_out = "Check that there is enough of it."
     if need is not None:
-        way_out = f"Check that {gigabytes(need)}{more} are there{each}."
+        told = "" if line is not None else moments_told(job.optimizer)
+        way_out = f"Check that {gigabytes(need)}{more} are there{each}. {told}".rstrip()
     return Fit(
         fits=None, need_bytes=need, have_bytes=None, at_least=line is None,
         sentence="It uses the machine's memory, which is not in the catalogue.", way_out=way_out,
@@ -105,9 +108,8 @@ def usable_bytes(hardware: Hardware) -> float | None:
 
 def bytes_per_parameter(optimizer: str, precision: str) -> float:
     """Weights, gradients and optimiser state [bytes per parameter]; see the module's text."""
-    moments = next((n for name, n in _MOMENTS if name in optimizer.lower()), _UNKNOWN_MOMENTS)
-    if optimizer.strip().lower() == "sgd":
-        moments = 0
+    known = moments_of(optimizer)
+    moments = UNKNOWN_MOMENTS if known is None else known
     mixed = "mixed" in precision or precision in {"float16", "bfloat16"}
     return (8.0 if mixed else 4.0) + 4.0 * moments + (0.0 if mixed else 4.0)
 
@@ -167,7 +169,8 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         sentence = f"W{told[1:]} of {gigabytes(have)}{where}; activations were not measured."
         if need > SHARD_ROOM * have:
             left = f"only {gigabytes(have - need)} are left for activations"
-            sentence = f"Barely fits: {left}; {told} of {gigabytes(have)}{where}."
+            how = "Barely fits" if need > BARELY * have else "Fits tightly"
+            sentence = f"{how}: {left}; {told} of {gigabytes(have)}{where}."
             way_out = _MORE_ROOM
     elif hardware.devices >= shards:
         each = gigabytes(need / hardware.devices)
@@ -178,10 +181,19 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         fits, sentence = False, f"Does not fit: {told}, {_has(hardware, have)}."
         more = _accelerators(shards, hardware)
         way_out = f"Take {more:,} or more and shard over them (FSDP, ZeRO). {_SPLIT}"
+        if more > MOST_COUNT:
+            sentence = f"{sentence} {_hopeless(more)}"
+            way_out = _SMALLER
     return Fit(
-        fits=fits, need_bytes=need, have_bytes=have, at_least=True, sentence=sentence,
-        way_out=way_out,
+        fits=fits, need_bytes=need, have_bytes=have, at_least=True,
+        sentence=f"{sentence} {moments_told(job.optimizer)}".rstrip(), way_out=way_out,
     )  # fmt: skip
+
+
+def _hopeless(count: int) -> str:
+    """That so many are more than anybody compares, and what to look at first."""
+    many = f"{count:,}" if count < _COUNTABLE else f"more than {_COUNTABLE / 1e6:g} million"
+    return f"Check the number of parameters: it would take {many} of them."
 
 
 def _shards(job: Job, have: float) -> int:
@@ -189,6 +201,8 @@ def _shards(job: Job, have: float) -> int:
     return math.ceil((job.params or 0.0) * _each_parameter(job) / (have * SHARD_ROOM))
 
 
+_COUNTABLE: Final = 10_000_000
+_SMALLER: Final = "Take a smaller network, or train only a part of it (LoRA)."
 _MORE_ROOM: Final = (
     "Take a smaller batch, recompute activations (gradient checkpointing), or shard over 2 or more "
     "(FSDP, ZeRO)."

@@ -5,28 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.catalog import PRECISIONS
 from planner.compare.ask import EPOCHS, MOST_EPOCHS, MOST_OPTIONS, Asked
 from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare.description import DESCRIPTION, described_of, precision_told
+from planner.compare.display_asked import display_asked
 from planner.compare.job import Described
 from planner.compare.reckon import Wanted
 from planner.cost import Display, in_usd
 from planner.parameters import Given, Parameter, Problem, query_of, read
 
-HOW_MANY_TOKENS: Final = (
-    "How many tokens has a sample? 1 for a fully connected network, the length of the sequence for "
-    "a language model. For images give FLOPs per sample instead: ResNet-50 at 224 px takes about "
-    "25e9 for training."
-)
 DESCRIBED: Final = "described"
 """The workload that nobody measured."""
 HOUR_S: Final = 3600.0
 MOST_HOURS: Final = 1e6
-_LARGE: Final = 1e18
 _MOMENT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(?:([+\- ])([0-9]{2}:[0-9]{2})|Z)"
 )
@@ -66,24 +61,6 @@ DISPLAY: Final = (
     Parameter(name="rate_as_of", words="day on which that rate was read", kind="date"),
     Parameter(name="tax", words="tax that is added to what is shown", kind="number", unit="%",
               default=0.0, least=0.0, most=100.0),
-)  # fmt: skip
-DESCRIPTION: Final = (
-    Parameter(name="name", words="name of a described workload", default="described workload"),
-    Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
-              least=1.0, most=_LARGE),
-    Parameter(name="params", words="parameters of the network", kind="number", least=1.0,
-              most=_LARGE),
-    Parameter(name="tokens", words="tokens in a sample, needed beside params where flops is not "
-              "given: the length of a sequence, 1 for a fully connected network; for images give "
-              "flops instead", kind="number", least=1.0, most=1e12),
-    Parameter(name="flops", words="operations of forward and backward pass of one sample, 6 for "
-              "each multiply-add of the forward pass: ResNet-50 at 224 px takes about 25e9",
-              kind="number", unit="FLOP/sample", least=1.0, most=1e30),
-    Parameter(name="precision", words="number format it is trained in", kind="choice",
-              choices=PRECISIONS, default="float32"),
-    Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ..."),
-    Parameter(name="batch", words="global batch size", kind="number", unit="samples", least=1.0,
-              most=1e12),
 )  # fmt: skip
 TARIFF: Final = "tariff_usd_per_kwh"
 """The one assumption of which it counts whether somebody typed it: a country has its own."""
@@ -147,10 +124,11 @@ def compare_parameters(
             until `by` depend on it, so a link with a date promises the same date tomorrow.
     """
     found = read(COMPARE, given, ignored)
-    told, problems = found.values, list(found.problems)
+    told, problems = found.values, [precision_told(p, given) for p in found.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
-    display = _display(told, begins.date(), problems)
-    described = _described(told, problems) if told["workload"] == DESCRIBED else None
+    display, wrong = display_asked(told, begins.date())
+    problems += wrong
+    described = described_of(told, problems) if told["workload"] == DESCRIBED else None
     by = _by(told, begins, problems)
     asked = Asked(
         epochs=told["epochs"] if told["goal"] == "epochs" else None,
@@ -240,61 +218,3 @@ def _deadline_s(told: Mapping[str, Any], by: datetime | None, begins: datetime) 
     if by is not None:
         return (by - begins).total_seconds()
     return None if told["deadline"] is None or told["by"] else float(told["deadline"]) * HOUR_S
-
-
-def _display(told: Mapping[str, Any], today: date, problems: list[Problem]) -> Display:
-    currency = told["currency"].upper()
-    rate, read_on = told["rate"], told["rate_as_of"]
-    if read_on is not None and read_on > today + timedelta(days=1):  # a day for time zones
-        message = f"{read_on} is after today, {today}. Give the day on which the rate was read."
-        problems.append(Problem(parameter="rate_as_of", message=message))
-        return Display(tax_share=told["tax"] / 100.0)
-    if rate is None and currency != "USD":
-        message = f"How much {currency[:3]} is one USD? Give it as rate, and its day as rate_as_of."
-        problems.append(Problem(parameter="currency", message=message))
-        return Display(tax_share=told["tax"] / 100.0)
-    try:
-        return Display(
-            currency=currency,
-            per_usd=1.0 if rate is None else rate,
-            as_of=read_on,
-            tax_share=told["tax"] / 100.0,
-        )
-    except ValueError as error:
-        problems.append(Problem(parameter="currency", message=str(error)))
-        return Display(tax_share=told["tax"] / 100.0)
-
-
-def _described(told: Mapping[str, Any], problems: list[Problem]) -> Described | None:
-    wrong = []
-    heavy = told["flops"] is not None or None not in (told["params"], told["tokens"])
-    if told["samples"] is None:
-        wrong.append(("samples", "How many samples has an epoch? A described workload needs it."))
-    if told["flops"] is None and told["params"] is None:
-        wrong.append(("flops", "How heavy is a sample? Give flops, or params and tokens."))
-    elif not heavy:
-        wrong.append(("tokens", HOW_MANY_TOKENS))
-    if told["goal"] == "target":
-        wrong.append(("goal", "Nobody measured steps to a target of it. Ask for epochs."))
-    if told["batch"] and told["samples"] and told["batch"] > told["samples"]:
-        wrong.append(("batch", _too_large(told["batch"], told["samples"])))
-    problems += [Problem(parameter=name, message=message) for name, message in wrong]
-    if told["samples"] is None or not heavy:
-        return None
-    return Described(
-        name=told["name"],
-        samples_per_epoch=told["samples"],
-        precision=told["precision"],
-        params=told["params"],
-        tokens_per_sample=told["tokens"],
-        flops_per_sample=told["flops"],
-        optimizer=told["network_optimizer"] or "",
-        batch=told["batch"],
-    )
-
-
-def _too_large(batch: float, samples: float) -> str:
-    return (
-        f"A batch of {batch:,.15g} is more than the {samples:,.15g} samples of an epoch. Give one "
-        "of at most an epoch."
-    )

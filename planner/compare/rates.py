@@ -116,8 +116,8 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     peak = peak_of(accelerator, job.precision)
     if job.train_flops_per_sample is None:
         return Refusal(
-            reason=f"{job.workload} was timed on no accelerator of the catalogue, and its "
-            "operations per sample are not known.",
+            reason=f"{_timed_where(job, accelerator)}, and its operations per sample are not "
+            "known.",
             measure_next=f"Measure {job.workload} on any accelerator of the catalogue, or say how "
             "many FLOPs a sample takes.",
         )
@@ -151,13 +151,27 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
 
 def measure_on(job: Job, accelerator: Accelerator) -> str:
     """The run to make: on one, or on as many as the job needs, in numbers that are for rent."""
-    count = least_count(job, accelerator, job.batch) or 1
+    count = least_count(job, accelerator, job.batch)
+    if count is None:
+        return (
+            f"Not one sample fits on a device of the {accelerator.name}: measure {job.workload} "
+            "on an accelerator with more memory."
+        )
     if count == 1:
         return f"Measure {job.workload} on one {accelerator.name}."
     sold = (
         2 ** math.ceil(math.log2(count)) if count <= PER_NODE else PER_NODE * -(-count // PER_NODE)
     )
     return f"Measure {job.workload} on {sold} x {accelerator.name}."
+
+
+def _timed_where(job: Job, accelerator: Accelerator) -> str:
+    """On what the job was timed, that tells nothing here: the first half of a sentence."""
+    found = {h.accelerator.name for h in job.hardware.values() if h.accelerator}
+    if not found:
+        return f"{job.workload} was timed on no accelerator of the catalogue"
+    where = ", ".join(sorted(found))
+    return f"{job.workload} was timed on {where}, which tells nothing about the {accelerator.name}"
 
 
 def _overhead(job: Job) -> tuple[float, float]:
@@ -184,7 +198,7 @@ def _one(
                 return _measured(job, hardware, found.estimate)
             shared = _of_the_sources(library, wanted, found.estimate)
             return Rate(
-                samples_per_s=found.estimate,
+                samples_per_s=_with_peak(found.estimate, job, accelerator),
                 measure_next=measure,
                 shared_sd=shared,
                 shared=MEASURED,
@@ -194,6 +208,12 @@ def _one(
     return Rate(
         samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED, shared=shared_by
     ), None
+
+
+def _with_peak(told: Estimate, job: Job, accelerator: Accelerator) -> Estimate:
+    """Of an answer by data sheets, also which peak was taken from the accelerator's."""
+    other = peak_told(accelerator, job.precision) if told.basis == "data sheet" else ""
+    return replace(told, reasons=(*told.reasons, other)) if other else told
 
 
 def _measured(job: Job, hardware: Hardware, told: Estimate) -> tuple[Rate, Hardware | None]:

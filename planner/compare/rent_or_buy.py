@@ -47,6 +47,7 @@ from planner.cost import (
 )
 from planner.cost.display import DOLLARS
 from planner.cost.own import idle_energy_per_hour
+from planner.cost.payback import in_months, machines_for
 from planner.estimate import Estimate, Floats, Refusal
 
 HOUR_S: Final = 3600.0
@@ -115,21 +116,18 @@ def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
 
 
 def pays_back(found: RentOrBuy) -> str:
-    """After how many months the machine has paid for itself, as a sentence."""
+    """After how many months the machine has paid for itself, or why it never does: sentences."""
     runs = found.asked_per_month
     often = f"At {runs:g} run{'' if runs == 1.0 else 's'} a month"
     told = found.payback
     if isinstance(told, Refusal):
-        return f"{often} it never pays for itself."
-    months, high = float(told.value), float(told.high)
-    most = f"to {high:,.0f}" if np.isfinite(high) else "months, or never"
+        return f"{often} it never pays for itself. {told.reason}"
+    low, months, high = (float(end) for end in (told.low, told.value, told.high))
+    span = f"{low:,.0f} to {high:,.0f}" if np.isfinite(high) else f"{in_months(low)}, or never"
     worn = f" {told.reasons[0]}" if told.reasons else ""
     verb = "would pay" if worn else "has paid"
     level = f"{told.level:.0%}".replace("%", " %")
-    return (
-        f"{often} it {verb} for itself after {months:,.0f} months "
-        f"({level}: {float(told.low):,.0f} {most}).{worn}"
-    )
+    return f"{often} it {verb} for itself after {in_months(months)} ({level}: {span}).{worn}"
 
 
 def _break_even(
@@ -166,7 +164,7 @@ def _month(owned: Owned, drawn: Drawn, runs: Floats, machines: Floats) -> Floats
 def _machines(drawn: Drawn, runs: Floats) -> Floats:
     """Machines that the middle draw keeps busy, at least one; `runs` (numbers, 1)."""
     busy = runs * np.median(drawn.work_s) / HOUR_S + drawn.other_hours_per_month
-    return np.asarray(np.maximum(np.ceil(busy / HOURS_PER_MONTH - 1e-9), 1.0))
+    return machines_for(busy / HOURS_PER_MONTH)
 
 
 def _runs_from(owned: Owned, drawn: Drawn, rent_per_hour: Floats) -> Floats:
@@ -208,13 +206,19 @@ def _use_of(runs: Floats, drawn: Drawn, plain: BreakEven | Refusal) -> BreakEven
 
 
 def _payback(rent: Floats, buy: Row, runs_per_month: float, display: Display) -> Estimate | Refusal:
-    """Months; the other work pays its part back as if it were more of these runs."""
+    """Months; the other work carries its part, as in the cost of a month."""
     drawn, owned = buy.drawn, buy.candidate.owned
     if drawn is None or owned is None:
         return Refusal(reason="Its time is not known.", measure_next=buy.timed.measure_next)
-    other = drawn.other_hours_per_month * HOUR_S / float(np.median(drawn.work_s))
-    runs = (runs_per_month + other) / buy.machines
-    return payback(owned, rent, drawn.work_s, runs, key=buy.candidate.id, display=display)
+    return payback(
+        owned,
+        rent,
+        drawn.work_s,
+        runs_per_month,
+        other_hours_per_month=drawn.other_hours_per_month,
+        key=buy.candidate.id,
+        display=display,
+    )
 
 
 def _first(told: Comparison, way: str) -> Row | None:

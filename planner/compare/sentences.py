@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from planner.compare.against import times_better
+from planner.compare.closest import closest, limits_words, none_can
 from planner.compare.electricity import electricity_lines
 from planner.compare.ranking import chance_to_keep
 from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better, standing
@@ -16,14 +17,10 @@ from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.compare.words import budget_words, comparative, lower, machines, number
 from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
 from planner.cost.display import DOLLARS
-from planner.durations import in_words
+from planner.durations import with_ends
 from planner.estimate import Estimate, Refusal
 
 _VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using the"}
-HOUR_S: Final = 3600.0
-IN_HOURS_S: Final = 10.0 * HOUR_S
-YEAR_S: Final = 8760.0 * HOUR_S
-IN_YEARS_S: Final = 2.0 * YEAR_S
 TIED: Final = (0.4, 0.6)
 """Between these probabilities to be the better one two options are as good as tied."""
 RISKY_AND_SURE: Final = (0.9, 0.99)
@@ -40,11 +37,18 @@ def sentence(told: Comparison, display: Display = DOLLARS) -> str:
     leader = told.leader
     if leader is None or isinstance(leader.time, Refusal):
         return _nothing(told)
+    if none_in_reach(told):
+        return _none(told, display)
     finishes = f"{subject(leader, display)} {_does(told)} in {time_with_interval(leader.time)}"
     cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
     kept = _in_time(told.question.wanted, leader, display)
     first = f"{finishes}{cost}{_against(told, leader, display)}{kept}."
     return f"{first}{_surer(told, leader, display)}"
+
+
+def none_in_reach(told: Comparison) -> bool:
+    """Whether of several options none has a chance worth telling to keep the limits."""
+    return len(told.rows) > 1 and none_can(told, 1.0 - ALMOST_SURE)
 
 
 def subject(row: Row, display: Display = DOLLARS) -> str:
@@ -72,8 +76,8 @@ def buying(found: RentOrBuy) -> str:
 
 def time_with_interval(time: Estimate) -> str:
     """'14 h 2 min (90 %: 12 h to 17 h)'; minutes are left out where nobody counts them."""
-    low, high = (_duration(float(end)) for end in (time.low, time.high))
-    level, value = f"{time.level:.0%}".replace("%", " %"), _duration(float(time.value))
+    value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
+    level = f"{time.level:.0%}".replace("%", " %")
     return value if low == high == value else f"{value} ({level}: {low} to {high})"
 
 
@@ -107,6 +111,18 @@ def limits_of(wanted: Wanted, rows: Sequence[Row]) -> str:
     """
     surely = all((r.in_time or 0.0) > ALMOST_SURE for r in rows)
     return "" if surely or standing(rows[0], wanted) != "keeps" else kept_to(wanted)
+
+
+def _none(told: Comparison, display: Display) -> str:
+    """That no option keeps the limits, and what the one that comes closest takes and costs."""
+    limits = limits_words(told.question.wanted, display)
+    best = closest(told, 1.0 - ALMOST_SURE)
+    first = f"None of these {_does(told)} {limits}"
+    if best is None or isinstance(best.time, Refusal):
+        return f"{first}."
+    cost = "" if isinstance(best.cost, Refusal) else f" for {_money(best.cost, display)}"
+    said = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
+    return f"{first}: {said}."
 
 
 def _against(told: Comparison, leader: Row, display: Display) -> str:
@@ -146,7 +162,9 @@ def _how(chance: float, wanted: Wanted, limits: str, other: str) -> str:
 
 
 def _sure(chance: float) -> str:
-    """'surely', '82 % likely'."""
+    """'surely', '82 % likely'; what does not decide never shows the figure that would."""
+    if chance < DECIDED <= round(chance, 2):
+        chance = math.floor(100.0 * chance) / 100.0
     return "surely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
 
 
@@ -172,7 +190,10 @@ def _answer(row: Row, asked: Order, display: Display) -> str:
 
 
 def _surer(told: Comparison, leader: Row, display: Display) -> str:
-    """' Rent 1 x MI300X: 15 USD, surely in time.' where the first may be late and this is tied."""
+    """' Rent 1 x MI300X: 15 USD, surely in time.' where the first may be late and this is tied.
+
+    Between 99 % and almost sure its chance: ' Rent 1 x MI300X: 15 USD, in time with 99 % ...'.
+    """
     wanted = told.question.wanted
     if leader.in_time is None or leader.in_time >= RISKY_AND_SURE[0]:
         return ""
@@ -184,7 +205,7 @@ def _surer(told: Comparison, leader: Row, display: Display) -> str:
     if found is None:
         return ""
     size = _answer(found, wanted.order, display)
-    return f" {found.candidate.label}: {size}, surely {kept_to(wanted)}."
+    return f" {found.candidate.label}: {size}, {_kept(found.in_time, kept_to(wanted))}."
 
 
 def _in_time(wanted: Wanted, leader: Row, display: Display) -> str:
@@ -201,13 +222,16 @@ def _in_time(wanted: Wanted, leader: Row, display: Display) -> str:
 
 
 def _kept_with(share: float | None, kept: str) -> str:
-    if share is None:
-        return ""
-    if share > ALMOST_SURE:
-        return f"; surely {kept}"
-    if share < 1.0 - ALMOST_SURE:
-        return f"; hardly ever {kept}"
-    return f"; {kept} with {share:.0%} probability".replace("%", " %")
+    return "" if share is None else f"; {_kept(share, kept)}"
+
+
+def _kept(share: float | None, kept: str) -> str:
+    """'surely in time', 'in time with 92 % probability', 'hardly ever in time'."""
+    if (share or 0.0) > ALMOST_SURE:
+        return f"surely {kept}"
+    if (share or 0.0) < 1.0 - ALMOST_SURE:
+        return f"hardly ever {kept}"
+    return f"{kept} with {share:.0%} probability".replace("%", " %")
 
 
 def kept_to(wanted: Wanted) -> str:
@@ -240,9 +264,7 @@ def _money(cost: Estimate, display: Display) -> str:
 
 
 def _duration(seconds: float) -> str:
-    if seconds >= IN_YEARS_S:
-        return f"{number(seconds / YEAR_S)} years"
-    return f"{seconds / HOUR_S:,.0f} h" if seconds >= IN_HOURS_S else in_words(seconds)
+    return with_ends(seconds, seconds, seconds)[0]
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:

@@ -131,9 +131,14 @@ def _kept(old: Record, new: Record) -> str:
 
 
 def _tied(old: Record, new: Record) -> str:
+    """Whether it came to share its rank, any of them, with another option, or ceased to."""
     if old.get("tied") is None or bool(old["tied"]) == bool(new["tied"]):
         return ""
-    return "as good as tied with the first now" if new["tied"] else "no longer tied with the first"
+    return (
+        "shares its place with another now"
+        if new["tied"]
+        else "shares its place with none any more"
+    )
 
 
 def _moved(old: Record, new: Record, name: str, what: str, words: Words) -> str:

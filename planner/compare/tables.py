@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from planner.compare.candidates import THERE
 from planner.compare.memory import gigabytes
@@ -24,7 +24,8 @@ def option_rows(
     Args:
         told: the comparison.
         display: currency and tax of the money columns, named by `currency`.
-        begins: when the work starts; None leaves the finish date out.
+        begins: when the work starts, with its zone, which `finishes` is told in (ISO 8601:
+            2026-11-22T07:43Z, 2026-11-22T08:43+01:00); None leaves it out.
     """
     return [_row(row, told, display, begins) for row in told.rows]
 
@@ -74,6 +75,21 @@ def _row(row: Row, told: Comparison, display: Display, begins: datetime | None) 
     }
 
 
+def end_of(time: Estimate | Refusal, begins: datetime | None) -> datetime | None:
+    """When work ends that begins then, on the same clock; None where nobody knows.
+
+    Time passes in UTC: where clocks are changed meanwhile, the end is told on the new time.
+    """
+    if begins is None or isinstance(time, Refusal):
+        return None
+    try:
+        return (begins.astimezone(UTC) + timedelta(seconds=float(time.value))).astimezone(
+            begins.tzinfo
+        )
+    except (OverflowError, ValueError):  # beyond the calendar, or never
+        return None
+
+
 def source_rows(told: Comparison) -> list[Record]:
     """Where times, prices and data sheets of the options are from, with their dates."""
     return [_source(row) for row in told.rows]
@@ -118,12 +134,8 @@ def _money_cells(
 
 
 def _finish(time: Estimate | Refusal, begins: datetime | None) -> str | None:
-    if begins is None or isinstance(time, Refusal) or not math.isfinite(float(time.value)):
-        return None
-    try:
-        return f"{begins + timedelta(seconds=float(time.value)):%Y-%m-%d %H:%M}"
-    except OverflowError:
-        return None
+    end = end_of(time, begins)
+    return None if end is None else end.isoformat(timespec="minutes").replace("+00:00", "Z")
 
 
 def _number(told: Estimate | None) -> float | None:

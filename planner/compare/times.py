@@ -4,14 +4,16 @@
     target, measured there    pre-train + S(B*)*T(B*), best batch    `planner.goodput`
     anywhere else             pre-train + samples/rate               `planner.compare.rates`
 
-All totals have the same parts: what comes before the first step is in each of them. Where it was
-measured on another machine it is the job's median, `PRE_TRAIN_FACTOR` less or more at 90 %: nobody
-knows how it scales, since disk, host and compiler decide it, not the accelerator. The doubts of
-both parts add in quadrature.
+All totals have the same parts: what comes before the first step is in each of them that knows it.
+Where it was measured on another machine it is the job's median, `PRE_TRAIN_FACTOR` less or more at
+90 %: nobody knows how it scales, since disk, host and compiler decide it, not the accelerator. The
+doubts of both parts add in quadrature. Where no run of the job tells it, it is left out, and a
+reason says so (`START_NOT_KNOWN`).
 
 A measured time is asked for another machine of the same kind, since that is what is rented or
-bought: it carries the spread between sessions. How many samples a target takes is one number for
-all of them: its doubt is told apart (`Timed.samples`), so that it decides nothing between two.
+bought: it carries the spread between sessions, in which start and work move together
+(`planner.projection`). How many samples a target takes is one number for all of them: its doubt is
+told apart (`Timed.samples`), so that it decides nothing between two.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Final
 from planner.compare.memory import fit_of
 from planner.compare.rates import OVERHEAD_MATTERS, rate_on
 from planner.compare.records import Candidate, Fit, Goal, Job, Scaling, Timed
+from planner.durations import in_words
 from planner.estimate import LEVEL, Estimate, Refusal
 from planner.how_long import Option as MeasuredRun
 from planner.how_long import total_time
@@ -36,6 +39,7 @@ NOT_MEASURED_BATCH: Final = (
     "At whatever batch is fastest on each accelerator; a larger batch needs more epochs for the "
     "same target."
 )
+START_NOT_KNOWN: Final = "What comes before the first step is not known and not counted."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +97,7 @@ def _measured(
     total = _measured_total(job, goal, run, known)
     if isinstance(total, Refusal):
         return Timed(total=total, batch=batch, fit=ran, measure_next=total.measure_next)
-    share = 1.0 - float(_start_there(job, run, total.level).value) / float(total.value)
+    share = 1.0 - _start_s(job, run) / float(total.value)
     samples = _samples_within(total, _samples(goal, share))
     alone = None if samples is None else _without(total, samples)
     return Timed(total=total, batch=batch, fit=ran, alone=alone, samples=samples)
@@ -106,15 +110,29 @@ def _measured_total(job: Job, goal: Goal, run: MeasuredRun, known: Known) -> Est
     total = own.total if own else _no_curve(run.run.system)
     if isinstance(total, Refusal):
         return total
-    return _after(_start_there(job, run, total.level), _another_session(total))
+    return _in_another_session(job, run, total)
 
 
-def _start_there(job: Job, run: MeasuredRun, level: float) -> Estimate:
-    """What comes before the first step where it was measured [s], in another session."""
+def _in_another_session(job: Job, run: MeasuredRun, work: Estimate) -> Estimate:
+    """Start and work of a measured run, which move together; another machine's start does not."""
     told = run.run.pre_train_s
     if told is None:
-        return _start(job, level)
-    return _another_session(Estimate(value=told, low=told, high=told, level=level))
+        both = _after(_start(job, work.level), _another_session(work))
+        return replace(both, reasons=(*both.reasons, *_no_start(job)))
+    return _another_session(
+        _after(Estimate(value=told, low=told, high=told, level=work.level), work)
+    )
+
+
+def _start_s(job: Job, run: MeasuredRun) -> float:
+    """What comes before the first step where it ran [s], the job's median where it is not told."""
+    told = run.run.pre_train_s
+    return job.pre_train_s if told is None else told
+
+
+def _no_start(job: Job) -> tuple[str, ...]:
+    """That no run of the job tells what comes before the first step; nothing where one does."""
+    return () if job.pre_train_s > 0.0 else (START_NOT_KNOWN,)
 
 
 def _start(job: Job, level: float) -> Estimate:
@@ -154,11 +172,11 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
 
 def _remarks(job: Job, goal: Goal, work_s: float) -> tuple[str, ...]:
     """What a time elsewhere assumes of the start and of the batch."""
-    told: tuple[str, ...] = ()
+    told = _no_start(job)
     if job.pre_train_s > OVERHEAD_MATTERS * (job.pre_train_s + work_s):
         told = (
-            f"Before the first step it took {job.pre_train_s:.2g} s where it was measured; half to "
-            "twice as long is assumed here.",
+            f"Before the first step it took {in_words(job.pre_train_s)} (median) where it was "
+            "measured; half to twice as long is assumed here.",
         )
     return told if goal.epochs is None or _given_batch(job) else (*told, NOT_MEASURED_BATCH)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better, standing
+from planner.compare.reckon import Comparison, Row, Wanted, standing
 from planner.compare.sentences import limits_of
 from planner.compare.words import counted
 from planner.estimate import Estimate, Refusal
@@ -37,10 +37,7 @@ def _tied(told: Comparison, leader: Row) -> list[Row]:
     All that are tied, where limits leave none a chance.
     """
     wanted = told.question.wanted
-    tied = [
-        r for r in told.answered if r is not leader and r.rank == leader.rank
-        and better(leader, r, wanted) < DECIDED
-    ]  # fmt: skip
+    tied = [r for r in told.answered if r is not leader and r.rank == leader.rank]
     if standing(leader, wanted) != "keeps":
         return tied
     chances = [r.cheapest if wanted.order == "cost" else r.fastest for r in tied]

@@ -166,10 +166,13 @@ def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refu
     renting = f"Renting costs {price(hired, display)} per hour of work"
     never = "Buying does not pay off."
     if percent := round(100.0 * can_pay):
-        more = f"it does with {percent} % probability"
+        more = f"it does with {'just under ' if percent == 50 else ''}{percent} % probability"
         never = f"More likely than not buying does not pay off: {more}."
     if hired <= energy:
         why = f", no more than the electricity of owning ({price(energy, display)})."
     else:
-        why = f", owning {price(full, display)} even where the machine works all hours of the year."
+        own, busy = price(full, display), "where the machine works all hours of the year."
+        why = (
+            f", owning {own} even {busy}" if hired <= full else f", owning a median of {own} {busy}"
+        )
     return Refusal(reason=f"{renting}{why} {never}", measure_next=NEGOTIATE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
@@ -18,14 +19,20 @@ from planner.durations import ENDLESS, UNKNOWN
 from planner.estimate import Estimate
 
 DIGITS: Final = 3
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+
+
+def currency_problem(text: str) -> str:
+    """What is wrong with the letters of a currency (ISO 4217); "" where nothing is."""
+    if _CURRENCY.fullmatch(text):
+        return ""
+    return f"Currency {text[:40]!r} is not three capital letters. Write USD, EUR or JPY."
 
 
 def _problems(display: Display) -> list[str]:
     told = []
-    if not (
-        len(display.currency) == 3 and display.currency.isascii() and display.currency.isupper()
-    ):
-        told.append(f"Currency {display.currency!r} has not three letters. Write USD, EUR or JPY.")
+    if wrong := currency_problem(display.currency):
+        told.append(wrong)
     if not 0.0 < display.per_usd < math.inf:
         told.append(f"One USD is {display.per_usd:g}? Give how much of the currency one USD is.")
     if display.currency == "USD" and display.per_usd != 1.0:
@@ -45,6 +52,7 @@ class Display:
     per_usd: how much of it one USD is, above 0; 1 for USD.
     as_of: the date of that rate; needed for every other currency.
     tax_share: added to what is shown, 0.1 for 10 %.
+    stale: the rate is older than 12 months, which a reader is told.
 
     Raises:
         ValueError: names everything that is wrong.
@@ -54,6 +62,7 @@ class Display:
     per_usd: float = 1.0
     as_of: dt.date | None = None
     tax_share: float = 0.0
+    stale: bool = False
 
     def __post_init__(self) -> None:
         speak_once(list(_problems(self)))
@@ -63,7 +72,9 @@ class Display:
         """What a reader must know of the amounts: the rate, its date, the tax."""
         parts = [f"amounts in {self.currency}"]
         if self.as_of is not None and self.currency != "USD":
-            parts.append(f"1 USD = {self.per_usd:g} {self.currency} as of {self.as_of:%Y-%m-%d}")
+            old = " (older than 12 months)" if self.stale else ""
+            rate = f"1 USD = {self.per_usd:g} {self.currency}"
+            parts.append(f"{rate} as of {self.as_of:%Y-%m-%d}{old}")
         taxed = f"{100 * self.tax_share:g} % tax included" if self.tax_share else "without tax"
         return ", ".join([*parts, taxed])
 

@@ -1,15 +1,27 @@
-"""When has a machine of one's own paid for itself?
+"""When have machines of one's own paid for themselves?
 
-    running = runs*energy of a run + idle energy of the other hours + upkeep/12   [USD/month]
-    payback = capex/(runs*rent of a run - running)                                [months]
+    used    = runs*work, busy = used + other work                             [h/month]
+    fleet   = max(machines, busy/730), of which these runs carry part = used/busy
+    running = used*energy busy + part*((730 fleet - busy)*energy idle + fleet*upkeep/12) [USD/month]
+    saved   = runs*rent of a run - running                                    [USD/month]
+    plain   = part*fleet*capex/saved,  sold = (1 - residual)*plain            [months]
+    payback = min(plain, max(life, sold))                                     [months]
 
-The plain payback: without interest, and without what the machine is worth in the end; `life_years`
-says whether it lasts that long. A month has 730 hours. Limits: every month is like every other.
+As many months after the purchase both have cost the same. What the machines are worth in the end
+is got back at the end of their life, neither sooner nor without it; beyond the life the payback is
+what it would be if they lasted. Without interest, which is in the cost of a month
+(`planner.cost.own`): whatever costs no more than renting over its life has paid for itself within
+it, and at residual value and interest 0 the payback at the break-even is the life.
+
+Work for more hours than the machines have is charged as if further machines were bought for those
+hours, as in the cost of a month (`planner.compare.rent_or_buy`): more runs never make the payback
+of a given number of machines later. A month has 730 hours. Limits: every month is like every other;
+a further machine takes its whole price, so the payback jumps where one is bought.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -32,50 +44,77 @@ from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
 MONTHS_PER_YEAR: Final = 12.0
 
 
-def running_per_month(owned: Owned, work_s: ArrayLike, runs_per_month: ArrayLike) -> Floats:
-    """Electricity and upkeep of a month in which one machine does so many runs [USD/month].
+@dataclass(frozen=True, slots=True)
+class _Fleet:
+    """Machines in use by the runs and in all, machines charged for, the runs' part of them."""
+
+    used: Floats
+    busy: Floats
+    charged: Floats
+    part: Floats
+
+
+def machines_for(busy: ArrayLike) -> Floats:
+    """Whole machines that the work of so many busy ones takes, at least one; rounding takes none.
 
     Args:
-        owned: the machine.
+        busy: hours of work over the hours of a month, of any shape [machines].
+    """
+    return np.asarray(np.maximum(np.ceil(np.asarray(busy) - 1e-9), 1.0))
+
+
+def running_per_month(
+    owned: Owned,
+    work_s: ArrayLike,
+    runs_per_month: ArrayLike,
+    *,
+    machines: ArrayLike = 1.0,
+    other_hours_per_month: ArrayLike = 0.0,
+) -> Floats:
+    """Electricity and upkeep of a month in which machines do so many runs [USD/month].
+
+    Args:
+        owned: one machine.
         work_s: what a run takes on it, at least 0 [s].
-        runs_per_month: at least 0. All broadcast; more than one machine can do is infinite.
+        runs_per_month: at least 0.
+        machines: that are bought; where the work takes more hours than they have, as many.
+        other_hours_per_month: other work, which carries its part of upkeep and waiting [h]. All
+            broadcast.
 
     Raises:
         ValueError: a number is negative or not a number.
     """
-    share = utilisation_of(work_s, runs_per_month)
-    busy = HOURS_PER_MONTH * np.minimum(share, 1.0)
-    energy = product(busy, busy_energy_per_hour(owned))
-    waiting = product(HOURS_PER_MONTH - busy, idle_energy_per_hour(owned))
-    upkeep = likely(owned.upkeep_usd_per_year) / MONTHS_PER_YEAR
-    return np.where(share <= 1.0, energy + waiting + upkeep, np.inf)
+    return _running(owned, _fleet(work_s, runs_per_month, machines, other_hours_per_month))
 
 
 def payback_months(
-    owned: Owned, rent_per_run: ArrayLike, work_s: ArrayLike, runs_per_month: ArrayLike
+    owned: Owned,
+    rent_per_run: ArrayLike,
+    work_s: ArrayLike,
+    runs_per_month: ArrayLike,
+    *,
+    machines: ArrayLike = 1.0,
+    other_hours_per_month: ArrayLike = 0.0,
 ) -> Floats:
-    """Months until what is not spent on rent has paid for the machine [months].
+    """Months until what is not spent on rent has paid for the machines [months].
 
     Args:
-        owned: the machine that would be bought.
+        owned: one machine of those that would be bought.
         rent_per_run: what a run costs where it is rented now, at least 0 [USD].
         work_s: what a run takes on the machine to be bought, at least 0 [s].
-        runs_per_month: at least 0. All broadcast.
+        runs_per_month: at least 0.
+        machines: that are bought; where the work takes more hours than they have, as many.
+        other_hours_per_month: other work of them, which carries its part [h]. All broadcast.
 
     Returns:
-        capex/(rent - running) in the broadcast shape; infinite where running costs no less than
-        renting, or one machine cannot do so many runs.
+        The payback of the module's text in the broadcast shape; infinite where running costs no
+        less than renting.
 
     Raises:
         ValueError: a number is negative or not a number.
     """
-    rent = product(checked("runs_per_month", runs_per_month), checked("rent_per_run", rent_per_run))
-    running = running_per_month(owned, work_s, runs_per_month)
-    paid, rent, running = np.broadcast_arrays(capex(owned), rent, running)
-    never = np.full(paid.shape, np.inf)
-    saved = np.subtract(rent, running, out=np.zeros(paid.shape), where=np.isfinite(running))
-    with np.errstate(over="ignore"):  # next to nothing saved is as good as nothing
-        return np.asarray(np.divide(paid, saved, out=never, where=saved > 0.0))
+    fleet = _fleet(work_s, runs_per_month, machines, other_hours_per_month)
+    return _months(owned, _rent(rent_per_run, runs_per_month), fleet)
 
 
 def payback(
@@ -84,50 +123,117 @@ def payback(
     work_s: ArrayLike,
     runs_per_month: float,
     *,
+    other_hours_per_month: float = 0.0,
     key: str = "own",
     level: float = LEVEL,
     basis: Basis = "published",
     display: Display = DOLLARS,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """Months until the machine has paid for itself, with their interval [months].
+    """Months until the machines have paid for themselves, with their interval [months].
 
     Arguments as `payback_months`, where `rent_per_run` and `work_s` are numbers or draws of shape
-    (draws,), and as `break_even`.
+    (draws,), and as `break_even`. As many machines are bought as the middle draw keeps busy.
 
     Returns:
-        An `Estimate`, with a reason where the machine is worn out sooner; a `Refusal` where the
-        runs keep more than one machine busy, or the middle draw saves nothing.
+        An `Estimate`, with a reason where in most draws they are worn out sooner; a `Refusal`
+        where most draws save nothing, or the life is 0.
 
     Raises:
         ValueError: a number is negative or not a number.
     """
-    busy = float(np.median(utilisation_of(work_s, runs_per_month)))
-    if refusal := refuse_owned(owned, max(1.0, busy)):
+    if refusal := refuse_owned(owned, 1.0):
         return refusal
-    drawn = draw_record(owned, key, drawing)
-    months = np.broadcast_to(
-        payback_months(drawn, rent_per_run, work_s, runs_per_month), (drawing.draws,)
-    )
+    busy = _fleet(work_s, runs_per_month, 1.0, other_hours_per_month).busy
+    bought = machines_for(np.median(busy))
+    fleet = _fleet(work_s, runs_per_month, bought, other_hours_per_month)
+    drawn, rent = draw_record(owned, key, drawing), _rent(rent_per_run, runs_per_month)
+    months = np.broadcast_to(_months(drawn, rent, fleet), (drawing.draws,))
     told = quantiles(months, level=level, basis=basis)
-    if np.isinf(told.value):
-        rent, run = (
-            float(np.median(cost))
-            for cost in (
-                runs_per_month * checked("rent_per_run", rent_per_run),
-                running_per_month(drawn, work_s, runs_per_month),
-            )
-        )
-        return _saves_nothing(rent, run, display)
+    if np.isfinite(told.value):
+        lasts = MONTHS_PER_YEAR * likely(drawn.life_years)
+        worn = float((months > lasts * (1.0 + 1e-9)).mean())  # rounding wears nothing out
+        return replace(told, reasons=_worn_out(owned, float(told.value), worn))
+    costs, never = (rent, _running(drawn, fleet)), float(np.isinf(months).mean())
+    return _saves_nothing(costs, int(bought), never, display)
+
+
+def in_months(months: float) -> str:
+    """'1 month', '23 months'."""
+    told = f"{months:,.0f}"
+    return f"{told} month" if told == "1" else f"{told} months"
+
+
+def _fleet(
+    work_s: ArrayLike, runs_per_month: ArrayLike, machines: ArrayLike, other_hours: ArrayLike
+) -> _Fleet:
+    used = utilisation_of(work_s, runs_per_month)
+    busy = np.asarray(used + checked("other_hours_per_month", other_hours) / HOURS_PER_MONTH)
+    used = np.broadcast_to(used, busy.shape)
+    shared = (busy > 0.0) & np.isfinite(busy)
+    part = np.divide(used, busy, out=np.ones(busy.shape), where=shared)
+    charged = np.maximum(checked("machines", machines), busy)
+    return _Fleet(used, busy, charged, part)
+
+
+def _rent(rent_per_run: ArrayLike, runs_per_month: ArrayLike) -> Floats:
+    """What a month of the runs costs where they are rented [USD]."""
+    runs = checked("runs_per_month", runs_per_month)
+    return product(runs, checked("rent_per_run", rent_per_run))
+
+
+def _months(owned: Owned, rent: Floats, fleet: _Fleet) -> Floats:
+    """The payback of the module's text; `rent` of a month [USD]."""
+    running = _running(owned, fleet)
+    paid = product(fleet.part, product(fleet.charged, capex(owned)))
+    rent, running, paid = np.broadcast_arrays(rent, running, paid)
+    saved = np.subtract(rent, running, out=np.zeros(paid.shape), where=np.isfinite(running))
+    never = np.full(paid.shape, np.inf)
+    with np.errstate(over="ignore"):  # next to nothing saved is as good as nothing
+        plain = np.divide(paid, saved, out=never, where=saved > 0.0)
+    return _with_what_is_left(owned, plain)
+
+
+def _running(owned: Owned, fleet: _Fleet) -> Floats:
+    """Electricity and upkeep of the runs' part of a month [USD]."""
+    energy = product(HOURS_PER_MONTH * fleet.used, busy_energy_per_hour(owned))
+    spare = np.subtract(
+        fleet.charged, fleet.busy, out=np.zeros(fleet.charged.shape),
+        where=np.isfinite(fleet.charged),
+    )  # fmt: skip
+    waiting = product(HOURS_PER_MONTH * spare, idle_energy_per_hour(owned))
+    upkeep = product(fleet.charged, likely(owned.upkeep_usd_per_year) / MONTHS_PER_YEAR)
+    return np.asarray(energy + product(fleet.part, waiting + upkeep))
+
+
+def _with_what_is_left(owned: Owned, plain: Floats) -> Floats:
+    """The payback with what the machines are sold for at the end of their life [months]."""
+    life = MONTHS_PER_YEAR * likely(owned.life_years)
+    sold = product(1.0 - likely(owned.residual_share), plain)
+    sold = np.where(np.isinf(plain), np.inf, sold)
+    return np.asarray(np.minimum(plain, np.maximum(life, sold)))
+
+
+def _worn_out(owned: Owned, months: float, worn: float) -> tuple[str, ...]:
+    """That in most draws they do not last that long; () where in at least half of them they do."""
     life = MONTHS_PER_YEAR * float(likely(owned.life_years))
-    worn = (f"It is worn out sooner: after {life:g} months.",) if told.value > life else ()
-    return replace(told, reasons=worn)
+    if worn <= 0.5:
+        return ()
+    if months > life:
+        return (f"It is worn out sooner: after {life:g} month{'' if life == 1.0 else 's'}.",)
+    share = f"{100.0 * worn:.0f} %"
+    return (f"It is worn out sooner with {share} probability.",)
 
 
-def _saves_nothing(rent_per_month: float, run_per_month: float, display: Display) -> Refusal:
+def _saves_nothing(
+    costs: tuple[Floats, Floats], machines: int, never: float, display: Display
+) -> Refusal:
+    """Why there is no payback; `costs` of a month, rented and of running what was bought."""
+    rented, running = (money(float(np.median(cost)), display) for cost in costs)
+    own = "an own machine" if machines == 1 else f"{machines:,} own machines"
+    chance = "" if never == 1.0 else f"with {100.0 * never:.0f} % probability "
     return Refusal(
-        reason=f"A month of these runs costs {money(rent_per_month, display)} rented, and "
-        f"{money(run_per_month, display)} for electricity and upkeep of an own machine: nothing is "
-        "saved that could pay for it.",
+        reason=f"A month of these runs costs {rented} rented, and {running} for electricity and "
+        f"upkeep of {own}: {chance}nothing is saved that could pay for it.",
         measure_next="Ask for more runs a month, or compare it with another rental.",
     )

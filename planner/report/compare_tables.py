@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 from typing import Final
 
@@ -12,7 +12,7 @@ from planner.compare.electricity import Electricity
 from planner.compare.parameters import TARIFF
 from planner.compare.reckon import Comparison, Row
 from planner.compare.sentences import kept_to
-from planner.compare.tables import source_rows
+from planner.compare.tables import end_of, source_rows
 from planner.cost import Display, money
 from planner.durations import hms
 from planner.estimate import Basis, Estimate, Refusal
@@ -160,13 +160,8 @@ def _details(number: int, row: Row, display: Display) -> str:
 
 def _ends(row: Row, begins: datetime | None) -> str:
     """When it ends, where it begins now; "" where that is not known."""
-    if begins is None or isinstance(row.time, Refusal):
-        return ""
-    try:
-        end = begins + timedelta(seconds=float(row.time.value))
-    except (OverflowError, ValueError):
-        return ""
-    return f"<small>ends {end:%-d %b %Y, %H:%M}</small>"
+    end = end_of(row.time, begins)
+    return "" if end is None else f"<small>ends {end:%-d %b %Y, %H:%M}</small>"
 
 
 def _time(row: Row) -> str:

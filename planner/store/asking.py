@@ -29,6 +29,7 @@ from planner.runs import Run
 from planner.slugs import slugs
 from planner.store import queries
 from planner.store.facts import facts_of, measured_job, steps_of, trial_set_of
+from planner.store.no_steps import no_steps
 from planner.store.reader import Store
 from planner.store.scatter import with_priors
 from planner.store.suspect_runs import suspects_of
@@ -192,8 +193,7 @@ def _steps(
         chosen = _one("optimizer", "optimiser", asking.optimizer, names, problems, usual=usual)
         steps = steps_of(trials, _target(trials, asking.target), names[chosen])
     if steps is None:
-        message = "No steps to a target of this workload are known. Ask for epochs."
-        problems.append(Problem(parameter="goal", message=message))
+        problems += no_steps(store, asking.optimizer)
     return steps
 
 

@@ -36,6 +36,18 @@ LINK = {
     "own": ["rent|h100-sxm|1|1.99"],
     "deadline": ["72"],
 }
+SEEN_VALUES = """
+    window.seenValues = {}
+    const look = () => {
+        for (const field of document.querySelectorAll('input[type=number]')) {
+            const seen = window.seenValues[field.ariaLabel] ??= []
+            if (!seen.includes(field.value)) seen.push(field.value)
+        }
+        requestAnimationFrame(look)
+    }
+    look()
+"""
+"""Notes every value that a number field shows at any frame, under its label."""
 THREE = ["Rent 1 x L4 (AWS)", "Rent 1 x GeForce RTX 3090 (OpenRelay)", "Buy 1 x GeForce RTX 5090"]
 
 
@@ -189,3 +201,14 @@ def test_nothing_scrolls_sideways_on_a_telephone(app_url: str, visit: Visit) -> 
     page = visit(f"{app_url}/compare?{urlencode(LINK, doseq=True)}", width=400)
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     says(page)
+
+
+def test_no_field_ever_shows_another_value_than_the_link_s(app_url: str, visit: Visit) -> None:
+    """What a browser shows before it is told, it may send back as if somebody had chosen it."""
+    page = visit(f"{app_url}/method")
+    page.add_init_script(SEEN_VALUES)
+    page.goto(f"{app_url}/compare?epochs=100&runs_per_month=7&order=time")
+    says(settled(page))
+    seen = page.evaluate("window.seenValues")
+    assert seen["Epochs"] == ["100"]
+    assert seen["Runs a month"] == ["7"]

@@ -207,6 +207,8 @@ def test_with_the_library_offers_are_read_shown_and_kept(
     shown.button(key="compare.live.read").click()
     sound(shown.run())
     assert "1 offer, 1 of the accelerators compared here." in _said(shown)
+    assert "3 left out" in _said(shown)
+    assert "add it under Accelerator or its price under Price" in _said(shown)
     shown.button(key="compare.live.keep").click()
     assert "1 row is kept." in _said(sound(shown.run()))
     assert (folder / "prices.csv").exists()

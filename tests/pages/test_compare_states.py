@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import compare_state
-from planner.compare.parameters import HOW_MANY_TOKENS
+from pages.parts import compare_deadline, compare_state
+from planner.compare.description import HOW_MANY_TOKENS
 from planner.compare.sentences import sentence
 from planner.store import Store
-from tests.pages.comparing import LINK, OPTIONS, address_of, comparison, table
+from tests.pages.comparing import LINK, OPTIONS, address_of, asked, comparison, table
 from tests.pages.conftest import show, sound, texts, unfold
 
 pytestmark = pytest.mark.usefixtures("folders")
@@ -73,6 +74,81 @@ def test_an_own_option_of_a_link_is_compared_beside_those_it_names() -> None:
     sound(shown.run())
     assert "own" not in address_of(shown)
     assert len(table(shown)) == 1
+
+
+def test_the_page_and_a_program_leave_out_the_same_where_ones_own_take_the_room(
+    store: Store,
+) -> None:
+    every = [c.id for c in asked(store).answered.candidates if c.way == "rent"]
+    link: dict[str, str | list[str]] = {
+        "options": every[:12], "own": ["rent|h100-sxm|1|1.99", "rent|H100-SXM|2|3"],
+    }  # fmt: skip
+    shown, told = show("compare", **link), asked(store, **link)
+    mine = ("mine-rent-h100-sxm-1-1.99", "mine-rent-h100-sxm-2-3")
+    assert told.answered.chosen == (*mine, *every[:10])
+    assert tuple(shown.multiselect(key="compare.options").value) == told.answered.chosen
+    (problem,) = told.problems
+    assert str(problem).endswith(f"the last 2 named are left out: {every[10]}, {every[11]}.")
+    assert str(problem) in texts(shown)
+
+
+def test_one_option_of_ones_own_written_twice_is_one() -> None:
+    link = ["rent|h100-sxm|1|2", "rent|H100-SXM|1|2.0", "nonsense|", "nonsense"]
+    shown = _by_hand(show("compare", own=link))
+    assert address_of(shown)["own"] == ["rent|h100-sxm|1|2", "nonsense|", "nonsense"]
+    shown.button(key="compare.own.remove.nonsense-2").click()
+    sound(shown.run())
+    assert address_of(shown)["own"] == ["rent|h100-sxm|1|2", "nonsense|"]
+
+
+def test_an_own_option_that_is_taken_out_with_all_others_is_gone_for_good() -> None:
+    shown = show("compare", options=OPTIONS[:1], own="rent|h100-sxm|1|1.99")
+    shown.multiselect(key="compare.options").set_value([])
+    assert "No option is chosen." in texts(sound(shown.run()))
+    assert "own" not in address_of(shown)
+    assert address_of(shown)["options"] == [""]
+
+
+def test_a_description_is_kept_where_no_option_is_chosen() -> None:
+    shown = show("compare", options="", samples="1e6")
+    assert address_of(shown)["samples"] == ["1e6"]
+    assert "samples" not in texts(shown)
+
+
+QUESTIONS: list[dict[str, str | list[str]]] = [
+    {},
+    {"deadline": "5", "startup_s": "14000"},
+    {"deadline": "5", "startup_s": "1"},
+    {"budget": "12", "runs_per_month": "300"},
+    {"budget": "12", "tariff_usd_per_kwh": "2", "life_years": "1"},
+    {"budget": "40", "order": "time", "country": "DE"},
+    {"budget": "0"},
+    {"budget": "0", "deadline": "0.001"},
+    {"workload": "unnamed-model", "epochs": "50", "deadline": "24"},
+    {"goal": "target", "deadline": "1"},
+]
+
+
+@pytest.mark.parametrize("link", QUESTIONS, ids=str)
+def test_the_options_that_are_shown_are_those_that_are_compared(
+    link: dict[str, str | list[str]], store: Store
+) -> None:
+    shown, told = show("compare", **link), comparison(store, **link)
+    chosen = set(shown.multiselect(key="compare.options").value)
+    assert chosen == {r.candidate.id for r in told.rows}
+    assert sentence(told) in texts(shown)
+
+
+def test_hours_until_a_date_count_from_the_same_moment_for_options_and_answer(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    then = datetime(2032, 1, 1, 0, 0, tzinfo=UTC)
+    monkeypatch.setattr(compare_deadline, "now", lambda: then)
+    shown = show("compare", by="2032-01-01T02:00+00:00")
+    told = comparison(store, deadline="2")
+    chosen = set(shown.multiselect(key="compare.options").value)
+    assert chosen == {r.candidate.id for r in told.rows}
+    assert chosen != {r.candidate.id for r in comparison(store).rows}
 
 
 def test_no_option_is_a_choice_with_a_way_back() -> None:

@@ -257,6 +257,24 @@ def test_another_state_can_be_adopted_whole() -> None:
     assert not page.warning
 
 
+def test_what_several_views_carry_along_is_carried_together() -> None:
+    def view() -> None:
+        from pages.parts.links import Link
+
+        link = Link("try")
+        link.keep("a", "b")
+        link.keep("c")
+        link.write()
+        link.tell()
+
+    page = AppTest.from_function(view)
+    for name in "abc":
+        page.query_params[name] = "1"
+    sound(page.run())
+    assert _address(page) == {name: ["1"] for name in "abc"}
+    assert not page.warning
+
+
 def test_a_page_is_as_it_was_left_when_one_comes_back_by_the_menu() -> None:
     shown = show(epochs="500", scale="linear")
     shown.query_params.clear()

@@ -289,6 +289,11 @@ def test_numbers_keep_three_digits_and_thousands_stand_apart_where_none_is_small
     assert results.number_format(np.array([np.nan])) == "localized"
 
 
+def test_the_smallest_numbers_there_are_stay_what_they_are() -> None:
+    tiny = np.array([1e-320, 1e-307, -1e-310])
+    np.testing.assert_array_equal(results.three_digits(tiny), tiny)
+
+
 def test_a_filter_leaves_the_runs_it_names_and_counts_stand_beside_options() -> None:
     shown = show("results", system="gpu")
     assert some_of(system="GPU") in texts(shown)

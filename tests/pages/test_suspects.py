@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pages.parts.suspect_switch import ELSEWHERE
 from planner.records import run_id
 from planner.store import commit_runs
 from tests.pages.conftest import figure, show, sound, texts
@@ -155,6 +156,19 @@ def test_a_suspect_run_is_named_in_the_ranking_and_left_out_by_a_switch(two: Pat
     assert "1 suspect run is left out." in said
     assert "Open markers are suspect runs; grey ones are left out." in said
     assert list(shown.dataframe[0].value["total"])[1] == "–"
+
+
+def test_a_switch_that_only_changes_the_scatter_is_seen_and_can_be_turned_off(two: Path) -> None:
+    commit_runs(two / "mine", [timed(model="Steady")])
+    assert not show(workload="steady", epochs="10").toggle(key="how-long.session").value
+    shown = show(workload="steady", epochs="10", without_suspects="on")
+    switch = shown.toggle(key="how-long.without_suspects")
+    assert switch.value is True
+    assert switch.label == "Leave suspect runs out of the scatter"
+    assert ELSEWHERE in texts(shown)
+    switch.set_value(False).run()
+    assert ELSEWHERE not in texts(sound(shown))
+    assert [t.key for t in shown.toggle] == ["how-long.session"]
 
 
 SUMMED = {"later_epoch_mean_s": 6.53, "later_epoch_sd_s": 1.2, "first_epoch_s": 12.0}

@@ -223,8 +223,8 @@ def test_one_sentence_says_what_refusing_changes_and_the_headline_stays_plain() 
         "measured ones and 7.0 % at twice the largest (medians)."
     )
     assert then.endswith(
-        "Had it also answered what it refuses, it would be 9.0 % off at a batch between measured "
-        "ones and 8.0 % at twice the largest."
+        "Had it also answered what it refuses, it would have been 9.0 % off at a batch between "
+        "measured ones and 8.0 % at twice the largest."
     )
 
 

@@ -210,6 +210,14 @@ def test_in_an_array_only_the_batch_that_fell_short_is_missing() -> None:
         assert np.asarray(told.value)[1, i] == answer(curve.steps(batch)).value
 
 
+def test_where_every_batch_asked_for_fell_short_nothing_is_called_measured() -> None:
+    curve = curve_of([64, 256, 1024, 4096], [1e5, np.inf, 1.2e5, 3e5])
+    for told in (answer(curve.steps([256.0, 256.0])), answer(curve.steps([1e9]))):
+        assert np.isnan(told.value).all()
+        assert told.basis == "extrapolated"
+        assert len(told.reasons) == 1
+
+
 def test_nothing_is_answered_beyond_a_batch_that_fell_short() -> None:
     curve = curve_of([4, 16, 64, 256, 1024], [np.inf, 120, 180, 400, np.inf])
     assert (curve.answers_from_batch, curve.answers_up_to_batch) == (16.0, 256.0)
@@ -217,7 +225,7 @@ def test_nothing_is_answered_beyond_a_batch_that_fell_short() -> None:
     for batch in (15, 300):
         refused = refusal(curve.steps(batch))
         assert "the target was not reached at batch 4" in refused.reason
-        assert "the target was not reached at batch 1024" in refused.reason
+        assert "the target was not reached at batch 1,024" in refused.reason
 
 
 def test_a_target_that_nobody_reached_is_refused() -> None:
@@ -318,7 +326,7 @@ def test_least_steps_and_samples_say_how_near_the_measurements_came() -> None:
     curve = curve_of(batch, law(batch))
     assert curve.min_steps.basis == "interpolated"
     assert curve.min_steps.reasons == (
-        "The largest measured batch (1600) takes 1.5 times as many.",
+        "The largest measured batch (1,600) takes 1.5 times as many.",
     )
     assert curve.min_samples.basis == "interpolated"
     assert "The smallest measured batch (200) takes 1.25 times" in curve.min_samples.reasons[0]
@@ -339,7 +347,7 @@ def test_two_close_batches_carry_to_twice_away_and_no_farther() -> None:
 
 def test_beyond_twice_the_largest_batch_the_answer_is_wide_and_says_so() -> None:
     far, near = (answer(noisy().steps(b)) for b in (40_000, 16_384))
-    assert "more than twice the largest measured one (16384): such answers were" in far.reasons[0]
+    assert "more than twice the largest measured one (16,384): such answers were" in far.reasons[0]
     assert far.high / far.low > near.high / near.low
     assert (far.basis, near.basis) == ("extrapolated", "measured")
 
@@ -350,7 +358,7 @@ def test_beyond_four_times_the_largest_batch_there_is_no_answer() -> None:
     assert "15 to 34 %" in refusal(curve.efficiency(65_537)).reason
     told = answer(curve.steps([64.0, 1e6]))
     assert list(np.isnan(told.value)) == [False, True]
-    assert "Not answered outside 0 to 65536" in told.reasons[-1]
+    assert "Not answered outside 0 to 65,536" in told.reasons[-1]
 
 
 def test_points_that_do_not_follow_the_law_are_refused() -> None:

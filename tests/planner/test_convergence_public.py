@@ -16,6 +16,7 @@ from typing import Final
 import numpy as np
 import pytest
 
+from planner.answers import as_given
 from planner.convergence import NARROW, OFF, ConvergenceCurve, fit_convergence
 from planner.estimate import Estimate, Floats, Refusal
 from planner.lines import fit_lines, predict_lines
@@ -276,7 +277,7 @@ def test_a_batch_that_was_tuned_badly_is_named(sets: dict[str, dict[str, Workloa
             spoilt = medians * np.where(np.arange(sizes.size) == i, 2.0, 1.0)
             told = fit_convergence(sizes, spoilt)
             words = told.measure_next if isinstance(told, Refusal) else "".join(told.warnings)
-            named += f"atch {sizes[i]:g} " in words
+            named += f"atch {as_given(sizes[i])} " in words
             tried += 1
     print(f"badly tuned batches named: {named} of {tried}, at {OFF:g} times off the law")
     assert named / tried >= 0.9
@@ -384,4 +385,4 @@ def test_a_metric_that_never_turns_shows_no_limit(
     curve = fit_convergence(told.trial, told.trial * told.steps)
     assert isinstance(curve, ConvergenceCurve)
     assert not curve.limit_seen
-    assert curve.critical_batch_size.reasons[0].startswith("No limit seen up to B=32768")
+    assert curve.critical_batch_size.reasons[0].startswith("No limit seen up to B=32,768")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.durations import hms, in_days, in_words, parse_hms
+from planner.durations import hms, in_days, in_words, parse_hms, with_ends
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,7 @@ def test_the_clock_form_rounds_half_up_and_carries(seconds: float, text: str) ->
         (3599.6, "1 h 0 min"),
         (91300.6, "25 h 22 min"),
         (2_279_132.0, "633 h 6 min"),
+        (45_600_120.0, "12,666 h 42 min"),
         (-90.0, "-1 min 30 s"),
     ],
 )
@@ -63,11 +64,44 @@ def test_words_take_the_units_a_person_would_say(seconds: float, text: str) -> N
         (2_223_000.0, "25.7 days"),
         (86_400.0, "1.0 day"),
         (0.0, "0.0 days"),
+        (2_223_000_000.0, "25,729.2 days"),
         (-43_200.0, "-0.5 days"),
     ],
 )
 def test_long_durations_can_be_counted_in_days(seconds: float, text: str) -> None:
     assert in_days(seconds) == text
+
+
+YEAR_H = 8760.0
+
+
+@pytest.mark.parametrize(
+    ("hours", "told"),
+    [
+        ((2.7 * YEAR_H, 6400.0, 9.2 * YEAR_H), ("2.7 years", "0.73 years", "9.2 years")),
+        ((2.7 * YEAR_H, 600.0, 9.2 * YEAR_H), ("23,652 h", "600 h", "80,592 h")),
+        ((YEAR_H, 6400.0, 3.0 * YEAR_H), ("8,760 h", "6,400 h", "26,280 h")),
+        ((14.0, 8.4, 17.0), ("14 h", "8.4 h", "17 h")),
+        ((9.99, 9.0, 11.0), ("9 h 59 min", "9 h 0 min", "11 h 0 min")),
+        ((14.0, 0.05, 17.0), ("14 h 0 min", "3 min 0 s", "17 h 0 min")),
+        ((14.0, 12.0, math.inf), ("14 h", "12 h", "no limit")),
+        ((48.0, math.nan, math.nan), ("48 h", "not known", "not known")),
+        ((157_524.0,) * 3, ("18 years",) * 3),
+    ],
+)
+def test_an_estimate_and_its_ends_have_one_unit(
+    hours: tuple[float, float, float], told: tuple[str, str, str]
+) -> None:
+    value, low, high = (3600.0 * h for h in hours)
+    assert with_ends(value, low, high) == told
+
+
+@given(st.lists(st.floats(1.0, 1e12), min_size=3, max_size=3))
+@settings(max_examples=100)
+def test_years_and_hours_never_stand_in_one_bracket(seconds: list[float]) -> None:
+    low, value, high = sorted(seconds)
+    units = {text.split()[-1] for text in with_ends(value, low, high)}
+    assert units in ({"years"}, {"h"}) or units <= {"s", "min", "h"}
 
 
 @pytest.mark.parametrize("write", [hms, in_words, in_days])

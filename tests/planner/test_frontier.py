@@ -158,7 +158,7 @@ def test_what_a_curve_refuses_is_no_choice() -> None:
     found = frontier(Cluster(), workload(), COUNTS, [64.0, 8192.0, 8193.0])
     assert isinstance(found, Frontier)
     assert_array_equal(np.isnan(found.time_s[0]), [False, False, True])
-    assert "Not answered outside 0 to 8192" in found.reasons[-1]
+    assert "Not answered outside 0 to 8,192" in found.reasons[-1]
 
 
 def test_a_throughput_curve_is_a_frontier_of_its_own_number_of_devices() -> None:

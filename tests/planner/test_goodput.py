@@ -155,7 +155,7 @@ def test_a_search_stops_below_a_batch_that_did_not_reach_the_target() -> None:
     law = fit_convergence(SWEEP, np.where(SWEEP > 128, np.nan, samples))
     told = answer(best_batch(system(), law))
     assert told.value == 128.0
-    assert any("did not reach the target: batch 512, 2048." in reason for reason in told.reasons)
+    assert any("did not reach the target: batch 512, 2,048." in reason for reason in told.reasons)
 
 
 def test_a_best_batch_beside_one_that_fell_short_says_so_and_that_one_is_none() -> None:
@@ -192,7 +192,7 @@ def test_without_a_limit_the_largest_batch_is_best() -> None:
     assert told.reasons[0] == (
         "Time to target falls as the batch grows; both curves are known up to 2048 only."
     )
-    assert "Steps to target: No limit seen up to B=2048" in told.reasons[1]
+    assert "Steps to target: No limit seen up to B=2,048" in told.reasons[1]
 
 
 def test_without_an_overhead_the_smallest_batch_is_best() -> None:

@@ -46,14 +46,14 @@ def test_the_resolution_adds_the_variance_of_a_uniform_distribution_and_moves_no
 def test_a_batch_that_was_there_at_its_first_evaluation_is_left_out_and_named() -> None:
     found = curve(np.array([0.01, 0.01, 0.01, 1.0, 1.0]))
     assert found.batch.tolist() == [8.0, 32.0, 128.0]
-    assert "no evaluation came before the target there: batch 512, 2048." in found.warnings[0]
+    assert "no evaluation came before the target there: batch 512, 2,048." in found.warnings[0]
 
 
 def test_where_only_the_grid_of_evaluations_is_seen_there_is_no_curve() -> None:
     refused = fit_convergence(BATCH, SAMPLES, resolution_samples=SAMPLES)
     assert isinstance(refused, Refusal)
     assert "they lie 100 % of the steps to it apart" in refused.reason
-    assert "none came before it at batch 8, 32, 128, 512, 2048." in refused.reason
+    assert "none came before it at batch 8, 32, 128, 512, 2,048." in refused.reason
     assert refused.measure_next.startswith("Ask for a stricter target")
     for share in (0.51, (BATCH > 8) * 1.0):
         few = fit_convergence(BATCH, SAMPLES, resolution_samples=SAMPLES * share)

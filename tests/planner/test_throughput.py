@@ -188,13 +188,13 @@ def test_beyond_four_times_the_largest_batch_there_is_no_answer() -> None:
     assert isinstance(noisy().throughput(1024), Estimate)
     refused = refusal(noisy().throughput(1025))
     assert "17 %" in refused.reason
-    assert "Measure batch 1025" in refused.measure_next
+    assert "Measure batch 1,025" in refused.measure_next
 
 
 def test_refused_elements_of_an_array_are_nan_with_one_reason() -> None:
     told = answer(noisy().throughput([64, 2000, 3000]))
     assert list(np.isnan(told.value)) == [False, True, True]
-    assert sum("Not answered outside 0 to 1024" in reason for reason in told.reasons) == 1
+    assert sum("Not answered outside 0 to 1,024" in reason for reason in told.reasons) == 1
 
 
 def test_an_array_of_refused_batches_only_is_all_nan() -> None:

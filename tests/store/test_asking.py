@@ -12,6 +12,7 @@ from planner.store import queries
 from planner.store.asking import compare_answered, curve_answered, how_long_answered
 from planner.store.catalog import read_catalog
 from planner.store.listing import results_answered
+from planner.store.no_steps import with_targets
 from planner.store.suspect_runs import suspects_of
 from tests.shipped import ROOT, store
 
@@ -83,6 +84,22 @@ def test_a_target_is_asked_of_the_trials_of_the_workload() -> None:
 def test_a_target_of_a_workload_without_trials_is_a_problem() -> None:
     told = compare_answered(store(), CATALOG, {"goal": ["target"]}, TODAY)
     assert [p.parameter for p in told.problems] == ["goal"]
+    assert f"choose a workload with steps to a target: {DIGITS}, " in told.problems[0].message
+
+
+def test_an_optimiser_that_cannot_be_looked_up_is_told_beside_that() -> None:
+    given = {"goal": ["target"], "optimizer": ["foo"]}
+    told = compare_answered(store(), CATALOG, given, TODAY)
+    assert [p.parameter for p in told.problems] == ["goal", "optimizer"]
+    assert told.problems[1].message.startswith("'foo' cannot be looked up")
+
+
+def test_every_workload_that_is_named_for_its_targets_can_be_asked_for_one() -> None:
+    known = with_targets(store())
+    assert DIGITS in known
+    for workload in known:
+        given = {"goal": ["target"], "workload": [workload]}
+        assert compare_answered(store(), CATALOG, given, TODAY).problems == ()
 
 
 def test_a_described_workload_needs_no_run() -> None:

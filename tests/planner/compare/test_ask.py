@@ -100,6 +100,25 @@ def test_an_unknown_country_and_impossible_assumptions_are_told() -> None:
     assert any("pue" in p for p in found.problems)
 
 
+def test_what_is_not_there_names_what_is_like_it_and_where_all_are_listed() -> None:
+    (told,) = answered(Asked(options=("rent-cloud-plain",)), FACTS, TODAY).problems
+    assert told.startswith("There is no option 'rent-cloud-plain' (any more). Choose one of rent-")
+    assert "`python -m planner compare --list options`" in told
+    assert "/api/v1/options" in told
+    (told,) = answered(Asked(options=("rent-huge",)), FACTS, TODAY).problems
+    assert "Choose one of rent-cloud-eu-1x-huge-on-demand, ...: " in told
+    (told,) = answered(Asked(options=("rent-nope",)), FACTS, TODAY).problems
+    assert told.startswith("There is no option 'rent-nope' (any more). `python -m planner")
+    (told,) = answered(Asked(options=(RENT,), country="Nowere"), FACTS, TODAY).problems
+    assert told == (
+        "No electricity of 'Nowere' is known. Perhaps Nowhere? Write a country's code or name, as "
+        "XX or Nowhere, or give tariff_usd_per_kwh."
+    )
+    none = replace(FACTS, catalog=replace(CATALOG, tariffs=()))
+    (told,) = answered(Asked(options=(RENT,), country="Narnia"), none, TODAY).problems
+    assert told == "No electricity of 'Narnia' is known. Give tariff_usd_per_kwh."
+
+
 def test_every_assumption_is_told_in_words_with_limits_around_its_default() -> None:
     names = list(Assumptions.__dataclass_fields__)
     assert set(TOLD) == set(names)

@@ -17,7 +17,10 @@ from planner.compare.memory import (
 from planner.compare.records import Hardware, Job
 from tests.planner.compare.made import PLAIN
 
-JOB = Job(workload="Net · Data", precision="float32", samples_per_epoch=100, params=1e9)
+JOB = Job(
+    workload="Net · Data", precision="float32", samples_per_epoch=100, params=1e9,
+    optimizer="SGD momentum 0.9",
+)  # fmt: skip
 ONE = Hardware(label="1 x Plain", accelerator=PLAIN)
 MEASURED = replace(JOB, memory=((10.0, 12e9), (20.0, 22e9)))  # 2 GB and 1 GB a sample
 
@@ -30,6 +33,10 @@ MEASURED = replace(JOB, memory=((10.0, 12e9), (20.0, 22e9)))  # 2 GB and 1 GB a 
         ("Adam", "float32", 16.0),
         ("AdamW", "mixed_float16", 16.0),
         ("AdamW", "bfloat16", 16.0),
+        ("Lion", "float32", 12.0),
+        ("Adafactor", "float32", 8.0),
+        ("", "float32", 16.0),
+        ("Foo", "float32", 16.0),
     ],
 )
 def test_bytes_per_parameter_are_those_of_the_zero_paper(
@@ -125,11 +132,18 @@ def test_what_nobody_knows_is_not_answered() -> None:
 # -- barely ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("share", "words"), [(0.71, "Fits tightly"), (0.89, "Fits tightly"),
+                                              (0.91, "Barely fits")])  # fmt: skip
+def test_tight_is_above_seventy_per_cent_and_barely_above_ninety(share: float, words: str) -> None:
+    told = fit_of(replace(JOB, params=share * 40e9 * USABLE / 12.0), ONE, 10.0)
+    assert told.sentence.startswith(f"{words}: only ")
+
+
 def test_what_leaves_little_for_activations_fits_barely_and_says_the_way_out() -> None:
     room = 40e9 * USABLE
     easy = replace(JOB, params=0.99 * SHARD_ROOM * room / 12.0)
     tight = replace(JOB, params=0.95 * room / 12.0)
-    assert not fit_of(easy, ONE, 10.0).sentence.startswith("Barely")
+    assert fit_of(easy, ONE, 10.0).sentence.startswith("Weights")
     told = fit_of(tight, ONE, 10.0)
     assert told.fits is None
     assert told.sentence.startswith("Barely fits: only 1.9 GB are left for activations; weights")
@@ -158,3 +172,31 @@ def test_the_fewest_of_a_measured_job_hold_its_batch() -> None:
     huge = replace(MEASURED, memory=((10.0, 60e9), (20.0, 70e9)))
     assert least_count(huge, PLAIN, 36.0) is None
     assert least_count(JOB, replace(PLAIN, memory_bytes=None), 36.0) == 1
+
+
+# -- optimisers and hopeless sizes -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("optimizer", ["", "Foo"])
+def test_two_moments_are_assumed_and_told_where_nobody_knows_the_optimiser(optimizer: str) -> None:
+    unknown, adam = (fit_of(replace(JOB, optimizer=o), ONE, 10.0) for o in (optimizer, "Adam"))
+    assert unknown.need_bytes == adam.need_bytes
+    assert unknown.sentence.endswith(": Adam's two moments are assumed.")
+    assert "assumed" not in adam.sentence
+    machine = fit_of(replace(JOB, optimizer=optimizer), TWO_CHIPS, 8.0)
+    assert machine.way_out.endswith(": Adam's two moments are assumed.")
+
+
+def test_a_measured_need_rests_on_no_optimiser() -> None:
+    assert "assumed" not in fit_of(replace(MEASURED, optimizer=""), ONE, 10.0).sentence
+    assert "assumed" not in fit_of(replace(MEASURED, optimizer=""), TWO_CHIPS, 10.0).way_out
+
+
+@pytest.mark.parametrize(
+    ("params", "count"), [(1e14, "45,593 of them"), (1e18, "more than 10 million of them")]
+)
+def test_a_hopeless_size_is_told_with_what_to_look_at(params: float, count: str) -> None:
+    told = fit_of(replace(JOB, params=params), ONE, 10.0)
+    assert told.fits is False
+    assert told.sentence.endswith(f"Check the number of parameters: it would take {count}.")
+    assert told.way_out.startswith("Take a smaller network")

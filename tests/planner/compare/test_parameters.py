@@ -137,9 +137,39 @@ def test_six_operations_a_parameter_and_token_unless_flops_are_told() -> None:
 
 def test_a_batch_larger_than_an_epoch_is_told() -> None:
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"], "batch": ["1000"]}
-    _, (problem,) = compare_parameters(given)
+    asking, (problem,) = compare_parameters(given)
     assert str(problem).startswith("batch: A batch of 1,000 is more than the 100 samples")
-    assert compare_parameters(given | {"batch": ["100"]})[1] == ()
+    assert asking.described is not None
+    assert asking.described.batch is None
+    asking, problems = compare_parameters(given | {"batch": ["100"]})
+    assert problems == ()
+    assert asking.described is not None
+    assert asking.described.batch == 100.0
+
+
+def test_training_in_int8_is_refused_with_the_reason() -> None:
+    given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
+    asking, (problem,) = compare_parameters(given | {"precision": ["int8"]})
+    assert str(problem) == (
+        "precision: Training in int8 is not reckoned: it is for inference. Choose float32, "
+        "tensorfloat32, bfloat16, float16 or float8."
+    )
+    assert asking.described is not None
+    assert asking.described.precision == "float32"
+    _, (problem,) = compare_parameters(given | {"precision": ["int9"]})
+    assert "'int9' is not among" in str(problem)
+
+
+def test_an_optimiser_nobody_knows_is_asked_for_again_with_what_is_near() -> None:
+    given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
+    asking, (problem,) = compare_parameters(given | {"network_optimizer": ["Lionn"]})
+    assert str(problem) == (
+        "network_optimizer: How much memory 'Lionn' takes is not known. Write Lion, or nothing: "
+        "Adam's two moments are assumed then."
+    )
+    assert asking.described is not None
+    assert asking.described.optimizer == ""
+    assert compare_parameters(given | {"network_optimizer": ["SGD momentum 0.9"]})[1] == ()
 
 
 def test_help_tells_ids_of_options_and_what_a_price_is_for() -> None:

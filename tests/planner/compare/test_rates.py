@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from planner.catalog.records import Kind
 from planner.compare.efficiency import (
     NODE_LOSS,
     NODE_SD,
@@ -18,9 +19,16 @@ from planner.compare.efficiency import (
 )
 from planner.compare.job import job_measured
 from planner.compare.nearest import nearest_measured
-from planner.compare.rates import MFU, MFU_SD, from_operations, rate_on
+from planner.compare.rates import MFU, MFU_SD, from_operations, measure_on, rate_on
 from planner.compare.records import Hardware, Job
-from planner.compare.sheets import effective_precision, library_of, peak_of, sheet_of
+from planner.compare.sheets import (
+    effective_precision,
+    format_of,
+    library_of,
+    peak_of,
+    peak_told,
+    sheet_of,
+)
 from planner.estimate import Estimate, Refusal, t_quantile
 from planner.how_long import options_of
 from planner.transfer import Library
@@ -115,12 +123,100 @@ def test_hardware_without_a_data_sheet_is_refused_by_name() -> None:
     assert "GPU" in told.reason
 
 
-def test_float32_works_against_tf32_where_a_card_has_it_and_bfloat16_on_a_tpu() -> None:
-    card = replace(PLAIN, peak_flops_per_s={"float32": 1.0, "tensorfloat32": 8.0, "bfloat16": 16.0})
-    assert peak_of(card, "float32") == 8.0
-    assert peak_of(replace(card, kind="tpu"), "float32") == 16.0
-    assert peak_of(card, "mixed_bfloat16") == 16.0
+ALL_PEAKS = replace(
+    PLAIN, peak_flops_per_s={"float32": 1e12, "tensorfloat32": 8e12, "bfloat16": 16e12}
+)
+
+
+@pytest.mark.parametrize(
+    ("maker", "kind", "taken"),
+    [
+        ("NVIDIA", "gpu", "tensorfloat32"),
+        ("Nvidia Corporation", "gpu", "tensorfloat32"),
+        ("Google", "tpu", "bfloat16"),
+        ("AWS", "other", "bfloat16"),
+        ("AMD", "gpu", "float32"),
+        ("Intel", "other", "float32"),
+        ("AWS", "cpu", "float32"),
+    ],
+)
+def test_float32_works_against_the_peak_of_its_makers_default(
+    maker: str, kind: Kind, taken: str
+) -> None:
+    card = replace(ALL_PEAKS, maker=maker, kind=kind)
+    assert format_of(card, "float32") == format_of(card, "") == taken
+    assert peak_of(card, "float32") == card.peak_flops_per_s[taken]
+    assert peak_of(card, "mixed_bfloat16") == 16e12
+
+
+def test_who_asks_for_tf32_by_name_gets_its_peak_from_any_maker() -> None:
+    assert peak_of(replace(ALL_PEAKS, maker="AMD"), "tensorfloat32") == 8e12
+    assert "its float32 peak is taken" in peak_told(PLAIN, "tensorfloat32")
+
+
+def test_of_two_half_size_peaks_that_of_the_format_that_was_asked_for_counts() -> None:
+    card = replace(PLAIN, peak_flops_per_s={"float16": 2e12, "bfloat16": 1e12})
+    assert [peak_of(card, p) for p in ("float16", "mixed_bfloat16")] == [2e12, 1e12]
     assert effective_precision("mixed_float16") == "float16"
+
+
+def test_what_stands_for_float32_is_told_with_how_much_longer_strict_float32_takes() -> None:
+    nvidia, amd = (replace(ALL_PEAKS, maker=m) for m in ("NVIDIA", "AMD"))
+    told = from_operations(BIG, nvidia)
+    assert isinstance(told, Estimate)
+    assert told.reasons[1] == (
+        "Reckoned at the TF32 peak of the Plain, as TensorFlow and JAX multiply float32 (PyTorch "
+        "in its convolutions, not in its matmuls); in strict float32 it takes up to 8 times as "
+        "long."
+    )
+    assert peak_told(amd, "float32") == (
+        "Reckoned at the float32 peak of the Plain: TF32, 8 times as fast by its data sheet, has "
+        "to be switched on there."
+    )
+    tpu = replace(PLAIN, kind="tpu", peak_flops_per_s={"bfloat16": 1e12})
+    assert peak_told(tpu, "float32").endswith("in strict float32 it takes several times as long.")
+    same = replace(nvidia, peak_flops_per_s={"float32": 1e12, "tensorfloat32": 1e12})
+    assert peak_told(same, "float32") == peak_told(PLAIN, "float32") == ""
+
+
+def test_without_a_float32_peak_that_of_bfloat16_is_not_taken() -> None:
+    gaudi = replace(PLAIN, name="Gaudi", maker="Intel", kind="other",
+                    peak_flops_per_s={"bfloat16": 1e15})  # fmt: skip
+    refused = from_operations(BIG, gaudi)
+    assert isinstance(refused, Refusal)
+    assert refused.reason == (
+        "The data sheet of the Gaudi tells no peak for float32. That of bfloat16 says nothing "
+        "about it: ask in bfloat16 where that will do."
+    )
+    sheet = sheet_of(gaudi)
+    assert sheet is not None
+    assert set(sheet.peak_flops_per_s) == {"float16"}
+
+
+def test_an_answer_by_the_data_sheets_of_both_says_which_peak_was_taken() -> None:
+    library = library_of(CATALOG, [row(RUN)])
+    twice = replace(TWICE, maker="AMD", peak_flops_per_s={"float32": 2e14, "tensorfloat32": 8e14})
+    told = rate_on(job(), Hardware(label="1 x Twice", accelerator=twice), library).samples_per_s
+    assert isinstance(told, Estimate)
+    assert any("TF32, 4 times as fast" in reason for reason in told.reasons)
+
+
+def test_what_was_timed_elsewhere_is_named_where_it_tells_nothing() -> None:
+    of = replace(job(), train_flops_per_sample=None)
+    told = from_operations(of, replace(PLAIN, name="Chip", kind="cpu"))
+    assert isinstance(told, Refusal)
+    assert "was timed on Plain, which tells nothing about the Chip" in told.reason
+    none = from_operations(replace(DESCRIBED, train_flops_per_sample=None), PLAIN)
+    assert isinstance(none, Refusal)
+    assert "was timed on no accelerator of the catalogue" in none.reason
+
+
+def test_where_not_one_sample_fits_a_larger_accelerator_is_to_be_measured() -> None:
+    huge = replace(job(), memory=((10.0, 60e9), (20.0, 70e9)))
+    assert measure_on(huge, PLAIN) == (
+        "Not one sample fits on a device of the Plain: measure Net · Data on an accelerator with "
+        "more memory."
+    )
 
 
 def test_half_size_formats_are_never_reckoned_at_the_float32_peak() -> None:

@@ -154,8 +154,47 @@ def test_other_work_pays_its_part_of_the_machine_back() -> None:
 def test_a_machine_that_saves_nothing_never_pays_for_itself() -> None:
     found = _found(replace(EXACT, runs_per_month=0.1))  # 1 USD of rent, 15 USD of waiting
     assert isinstance(found.payback, Refusal)
-    assert pays_back(found) == "At 0.1 runs a month it never pays for itself."
+    assert pays_back(found) == (
+        "At 0.1 runs a month it never pays for itself. A month of these runs costs 1 USD rented, "
+        "and 15 USD for electricity and upkeep of an own machine: nothing is saved that could pay "
+        "for it."
+    )
 
 
 def test_a_machine_worn_out_before_it_is_paid_says_so() -> None:
     assert "worn out sooner" in pays_back(_found(EXACT))
+
+
+@pytest.mark.parametrize("other", [0.0, 100.0])
+def test_the_payback_at_the_break_even_is_the_life(other: float) -> None:
+    """Without interest and residual value."""
+    assumed = replace(EXACT, other_hours_per_month=other)
+    runs = _value(_found(assumed).runs_per_month)
+    at = _found(replace(assumed, runs_per_month=runs))
+    assert _value(at.payback) == pytest.approx(48.0, rel=1e-2)
+
+
+def test_nobody_says_1_months() -> None:
+    found = _found(replace(EXACT, runs_per_month=50.0))
+    told = Estimate(value=1.2, low=0.9, high=2.4, level=0.9)
+    said = pays_back(replace(found, payback=told))
+    assert said == "At 50 runs a month it has paid for itself after 1 month (90 %: 1 to 2)."
+    said = pays_back(replace(found, payback=replace(told, high=np.inf)))
+    assert said.endswith("after 1 month (90 %: 1 month, or never).")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0.1, 300.0), st.floats(0.1, 3.0), st.floats(0.0, 600.0), st.floats(0.0, 0.9))
+def test_no_sentence_contradicts_that_buying_is_likely_cheaper(
+    runs: float, price: float, other: float, doubt: float
+) -> None:
+    doubted = Assumptions(
+        runs_per_month=runs, other_hours_per_month=other, price_doubt=doubt, capital_doubt=doubt
+    )
+    found = _found(doubted, price=price)
+    rent, buy = (row.drawn.cost for row in (found.rent, found.buy) if row.drawn is not None)
+    assert rent is not None
+    assert buy is not None
+    if (buy < rent).mean() >= 0.5:
+        assert "never pays" not in pays_back(found)
+        assert "worn out sooner" not in pays_back(found)

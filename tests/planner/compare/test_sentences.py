@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from planner.compare.assumptions import Assumptions
+from planner.compare.keeping import keeping_sentence
 from planner.compare.memory import gigabytes
 from planner.compare.reckon import Wanted
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
@@ -132,6 +133,9 @@ def _cheaper_in(share: float) -> Floats:
         (0.59, ", as good as tied with renting other."),
         (0.61, ", 61 % likely cheaper than renting other, not decided."),
         (0.87, ", 87 % likely cheaper than renting other, not decided."),
+        (0.946, ", 94 % likely cheaper than renting other, not decided."),
+        (0.9499, ", 94 % likely cheaper than renting other, not decided."),
+        (0.951, ", 95 % likely cheaper than renting other."),
         (0.97, ", 97 % likely cheaper than renting other."),
         (1.0, ", surely cheaper than renting other."),
     ],
@@ -175,6 +179,14 @@ def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
     for late in (0.05, 0.0):
         one = made("first", _late_in(late), 14.0)
         assert "Rent sure:" not in sentence(asked_of([one, sure], day))
+
+
+def test_one_that_is_not_quite_sure_is_told_with_its_chance_as_everywhere() -> None:
+    day = Wanted(deadline_s=86_400.0)
+    nearly = made("sure", _late_in(0.008), 15.0)
+    told = asked_of([made("first", _late_in(0.2), 14.0), nearly], day)
+    assert sentence(told).endswith(" Rent sure: 15 USD, in time with 99 % probability.")
+    assert "Rent sure with 99 %" in keeping_sentence(told)
 
 
 def test_of_unknown_cost_the_sentence_says_that_nobody_knows_of_the_budget() -> None:

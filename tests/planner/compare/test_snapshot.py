@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from planner.compare.assumptions import Assumptions
 from planner.compare.snapshot import KEPT, Snapshot, changes, snapshot_of
 from planner.compare.tables import option_rows
@@ -100,8 +102,19 @@ def test_another_chance_of_keeping_the_limits_is_told_from_five_points_on() -> N
     ]
 
 
-def test_a_tie_that_came_or_went_is_told() -> None:
-    (came,) = changes(_with(tied=False), _with(tied=True))
-    (went,) = changes(_with(tied=True), _with(tied=False))
-    assert came.endswith(": as good as tied with the first now.")
-    assert went.endswith(": no longer tied with the first.")
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_tie_that_came_or_went_is_told_whatever_the_place(rank: int) -> None:
+    rows = [dict(r) for r in NOW.rows[:2]]
+    shared, alone = (
+        replace(NOW, rows=tuple({**r, "rank": rank, "tied": tied} for r in rows))
+        for tied in (True, False)
+    )
+    said = [f"{r['option']}: shares its place with" for r in rows]
+    assert changes(alone, shared) == [f"{one} another now." for one in said]
+    assert changes(shared, alone) == [f"{one} none any more." for one in said]
+
+
+def test_of_a_tie_behind_the_first_nobody_says_it_is_with_the_first() -> None:
+    third = {**FIRST, "rank": 3, "tied": False}
+    (line,) = changes(replace(NOW, rows=(third,)), replace(NOW, rows=({**third, "tied": True},)))
+    assert "first" not in line.removeprefix(str(FIRST["option"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -14,11 +15,13 @@ from planner.compare.sheets import library_of
 from planner.compare.times import (
     NOT_MEASURED_BATCH,
     PRE_TRAIN_FACTOR,
+    START_NOT_KNOWN,
     Known,
     OwnTarget,
     timed,
 )
 from planner.estimate import Estimate
+from planner.projection import session_half_width
 from tests.planner.compare.made import CATALOG, RUN, SHOP, job, row
 
 LIBRARY = library_of(CATALOG, [row(RUN)])
@@ -67,6 +70,37 @@ def test_a_run_without_its_start_gets_the_doubtful_one_of_the_job() -> None:
     moment = Estimate(value=0.01, low=0.01, high=0.01)
     total = _total(_timed("own-plain", of, TARGET, moment))
     assert total.high == pytest.approx(100.0 * PRE_TRAIN_FACTOR, rel=1e-3)
+
+
+def test_start_and_work_of_one_session_move_together() -> None:
+    at_100_a_second = Estimate(value=100.0, low=100.0, high=100.0)
+    total = _total(_timed("own-plain", job(), TARGET, at_100_a_second))
+    half = session_half_width(total.level)
+    assert total.low == pytest.approx(200.0 * math.exp(-half))
+    assert total.high == pytest.approx(200.0 * math.exp(half))
+    assert float(total.low) == pytest.approx(188.4, abs=0.05)
+    assert float(total.high) == pytest.approx(212.3, abs=0.05)
+
+
+def test_a_start_that_no_run_tells_is_not_counted_and_said_to_be() -> None:
+    bare = replace(RUN, run_id="c" * 32, pre_train_s=None, until_first_epoch_end_s=200.0,
+                   first_epoch_s=None)  # fmt: skip
+    at_100_a_second = Estimate(value=100.0, low=100.0, high=100.0)
+    here = _total(_timed("own-plain", job(bare), TARGET, at_100_a_second))
+    there = _total(_timed("rent-cloud-eu-1x-huge-on-demand", job(bare), TARGET))
+    assert here.value == pytest.approx(100.0)
+    assert START_NOT_KNOWN in here.reasons
+    assert START_NOT_KNOWN in there.reasons
+    known = _total(_timed("rent-cloud-eu-1x-huge-on-demand", job(), TARGET))
+    measured = _total(_timed("own-plain", job(), TARGET, at_100_a_second))
+    assert START_NOT_KNOWN not in (*known.reasons, *measured.reasons)
+
+
+def test_a_long_start_is_told_in_the_units_a_person_would_say() -> None:
+    of = replace(job(), pre_train_s=120.0)
+    total = _total(_timed("rent-cloud-eu-1x-huge-on-demand", of, replace(EPOCHS, epochs=1)))
+    said = "Before the first step it took 2 min 0 s (median) where it was measured; half"
+    assert any(r.startswith(said) for r in total.reasons)
 
 
 def test_a_start_of_another_machine_is_doubted_and_said_to_be() -> None:

@@ -119,6 +119,24 @@ def test_a_refusal_by_the_middle_draw_still_says_how_likely_it_would_pay() -> No
     )
 
 
+def test_a_chance_of_nearly_one_half_is_told_as_just_under_it() -> None:
+    rents = np.where(np.arange(4_096) < 0.497 * 4_096, 2.0, 1.0)
+    told = break_even(OFF, rents)
+    assert isinstance(told, Refusal)
+    assert told.reason.endswith(
+        "More likely than not buying does not pay off: it does with just under 50 % probability."
+    )
+
+
+def test_medians_the_other_way_round_are_told_as_medians() -> None:
+    skewed = replace(OFF, price_usd=Range(2_440, 2_640, 15_800), upkeep_usd_per_year=2_040)
+    told = break_even(skewed, Range(0.363, 1.053, 1.089))
+    assert isinstance(told, Refusal)
+    assert ", owning a median of 0.8" in told.reason
+    assert "even where" not in told.reason
+    assert told.reason.endswith("not buying does not pay off: it does with 47 % probability.")
+
+
 def test_a_chance_of_next_to_nothing_is_told_as_none() -> None:
     told = break_even(OFF, Range(1.0, 1.2, 1.705))
     assert isinstance(told, Refusal)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from planner.cost import Display, in_usd, money, money_with_interval, price, shown
+from planner.cost.display import currency_problem
 from planner.estimate import Estimate
 from tests.planner.cost.made import amounts, unhurried
 
@@ -53,11 +54,25 @@ def test_another_currency_and_tax_are_added_when_shown() -> None:
     assert Display().note == "amounts in USD, without tax"
 
 
+def test_an_old_rate_is_told_as_old_where_amounts_are_explained() -> None:
+    old = Display(currency="EUR", per_usd=0.9, as_of=dt.date(2020, 1, 1), stale=True)
+    assert old.note == (
+        "amounts in EUR, 1 USD = 0.9 EUR as of 2020-01-01 (older than 12 months), without tax"
+    )
+
+
+@pytest.mark.parametrize("text", ["E1R", "XXXX", "eur", "", "ÄÖÜ", "EU", "EUR\n"])
+def test_a_currency_is_three_capital_letters_and_named_as_it_was_typed(text: str) -> None:
+    told = f"Currency {text!r} is not three capital letters. Write USD, EUR or JPY."
+    assert currency_problem(text) == told
+    assert currency_problem("JPY") == ""
+
+
 def test_all_that_is_wrong_with_a_display_is_said_at_once() -> None:
-    with pytest.raises(ValueError, match="three letters") as told:
+    with pytest.raises(ValueError, match="three capital letters") as told:
         Display(currency="yen", per_usd=0, tax_share=10)
     assert str(told.value).splitlines() == [
-        "Currency 'yen' has not three letters. Write USD, EUR or JPY.",
+        "Currency 'yen' is not three capital letters. Write USD, EUR or JPY.",
         "One USD is 0? Give how much of the currency one USD is.",
         "The rate of yen has no date. Give the day it was read.",
         "Tax_share is 10. Give 0.1 for 10 %.",

@@ -1,0 +1,45 @@
+"""Why this file exists: who asks for a target that nobody measured is told where one is known."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.parameters import Problem, shown
+from planner.slugs import slugs
+from planner.store import queries
+from planner.store.facts import trial_set_of
+from planner.store.reader import Store
+
+MOST_NAMED: Final = 6
+"""Workloads that are named; a message is no list."""
+
+
+def no_steps(store: Store, optimizer: str) -> list[Problem]:
+    """What is wrong with asking for a target of a workload of which no steps to one are known.
+
+    Args:
+        store: the results.
+        optimizer: the one that was asked for beside it; "" where none was.
+    """
+    message = f"No steps to a target of this workload are known. {_instead(store)}"
+    wrong = [Problem(parameter="goal", message=message)]
+    if optimizer:
+        told = f"{shown(optimizer)} cannot be looked up where no steps are known. Leave it out."
+        wrong.append(Problem(parameter="optimizer", message=told))
+    return wrong
+
+
+def with_targets(store: Store) -> tuple[str, ...]:
+    """Slugs of the workloads that were trained and whose steps to a target are known."""
+    trained = queries.trained(store)
+    named = slugs(queries.workloads(store)).items()
+    return tuple(s for s, name in named if name in trained and trial_set_of(store, name))
+
+
+def _instead(store: Store) -> str:
+    known = with_targets(store)
+    if not known:
+        return "Ask for epochs."
+    more = ", ..." if len(known) > MOST_NAMED else ""
+    which = f"{', '.join(known[:MOST_NAMED])}{more}"
+    return f"Ask for epochs, or choose a workload with steps to a target: {which}."
