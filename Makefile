@@ -30,7 +30,7 @@ lint: $(DEV)
 	$(BIN)/mypy
 
 faults: $(DEV)
-	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults
+	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults tests/runners
 
 bench: $(DEV)
 	$(BIN)/python -m tests.bench

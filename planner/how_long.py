@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.durations import in_words
+from planner.durations import HOUR_S, in_words, with_ends
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
 from planner.labels import distinct_labels
 from planner.projection import SESSION_SD, project, project_summary
@@ -18,6 +18,7 @@ from planner.ratios import MEASURE_AGAIN
 from planner.runs import Run
 from planner.steadiness import Steadiness, steadiness
 from planner.totals import apart, speed_up
+from planner.written import counted, plain
 
 QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
 """Numbers of epochs one asks for most: the columns of article 002's projection table."""
@@ -25,6 +26,8 @@ QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
 CHART_POINTS: Final = 60
+IN_WHOLE_HOURS_S: Final = 100.0 * HOUR_S
+"""Below it minutes count: what was measured is known to a few per cent."""
 SUSPECT: Final = Refusal(
     reason="The run is suspect, and suspect runs are left out.",
     measure_next="Measure this case again, or keep the suspect runs.",
@@ -193,9 +196,10 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     run, total = best.option.run, best.total
     what = f"{_epochs(epochs)} of {run.model}{_at_batch(run)} on {run.system}"
     sure = f"{total.level:.0%}".replace("%", " %")
-    interval = f"{sure}: {in_words(float(total.low))} to {in_words(float(total.high))}"
+    time, low, high = _told(total)
+    interval = f"{sure}: {low} to {high}"
     known = interval if float(total.high) > float(total.low) else "as measured"
-    text = f"{what}: {in_words(float(total.value))} ({known})"
+    text = f"{what}: {time} ({known})"
     if best.option is baseline or best.times_faster is None:
         return f"{text}."
     other = f"{baseline.run.system}{_at_batch(baseline.run)}"
@@ -218,6 +222,16 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
         f"Not decided between {best.label} and {' or '.join(close)}: the difference is smaller "
         f"than the joint interval of two sessions. {MEASURE_AGAIN}"
     )
+
+
+def _told(total: Estimate) -> tuple[str, str, str]:
+    """A total and its ends: in one unit where minutes no longer matter and it keeps them apart."""
+    ends = float(total.value), float(total.low), float(total.high)
+    told = with_ends(*ends)
+    if ends[0] >= IN_WHOLE_HOURS_S and len(set(told)) == len(told):
+        return told
+    value, low, high = map(in_words, ends)
+    return value, low, high
 
 
 def _without(count: int) -> str:
@@ -253,9 +267,10 @@ def _refused(run: Run, kept: int) -> Refusal | None:
             measure_next="Measure at least 3 epochs of this case.",
         )
     if run.first_epoch_s is None and run.until_first_epoch_end_s is None and kept < 2:
+        later_s = plain(float(run.later_epoch_mean_s or math.nan), 4)
         return Refusal(
             reason="Only the mean of epochs 2 and later is known: epoch 1 and the time before it "
-            f"are missing ({run.later_epoch_mean_s:,.4g} s an epoch after that).",
+            f"are missing ({later_s} s an epoch after that).",
             measure_next="Measure the first epoch and the time before it.",
         )
     return None
@@ -276,9 +291,9 @@ def _at_batch(run: Run) -> str:
 
 
 def epochs_in_words(epochs: int) -> str:
-    """`1 epoch`, `2,000 epochs`: for headings. The sentence to paste has plain digits."""
+    """`1 epoch`, `2,000 epochs`: for headings. The sentence to paste has 2000, as it was typed."""
     return "1 epoch" if epochs == 1 else f"{epochs:,} epochs"
 
 
 def _epochs(epochs: int) -> str:
-    return "1 epoch" if epochs == 1 else f"{epochs} epochs"
+    return "1 epoch" if epochs == 1 else f"{counted(epochs)} epochs"

@@ -82,10 +82,11 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         rivals:ENDLESS_S""",
     "how it is told or drawn": """
         checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
-        durations:LEAST_OF_A_UNIT
+        durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S written:GROUPED_FROM
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE
-        compare.snapshot:LIKELIER cost.display:DIGITS curves:GRID
+        compare.snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
+        cost.break_even:EVEN_PERCENT cost.display:DIGITS curves:GRID
         how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
         trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
         transfer.sentences:NAMED""",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+import re
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 import streamlit as st
 
 from pages.parts import compare_charts, compare_report, compare_saved, widgets
-from pages.parts.compare_deadline import in_words
+from pages.parts.compare_deadline import after, in_words
 from pages.parts.compare_state import Told
 from pages.parts.links import Link, as_text
-from planner.compare.electricity import electricity_lines
+from planner.compare.electricity import electricity_lines, electricity_pages
 from planner.compare.keeping import keeping_sentence
 from planner.compare.reckon import Comparison
 from planner.compare.sentences import buying, sentence
@@ -26,6 +28,8 @@ _BASES: Final = {
     "data sheet": "estimated from data sheets: nobody measured it there",
     "published": "a published figure",
 }
+_MOST_NOT_FITTING: Final = 3
+"""Options that do not fit are told one by one up to here."""
 
 
 def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> str:
@@ -46,6 +50,7 @@ def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> st
             st.markdown(
                 f":blue-badge[:material/speed: measure next] {widgets.answer_text(measure)}"
             )
+        _not_fitting(comparison, first)
         _small_print(comparison)
         with widgets.actions():
             said = [first, keeps, bought, open_question, measure]
@@ -62,10 +67,22 @@ def until(told: Told, comparison: Comparison, begins: datetime) -> str:
     seconds = comparison.question.wanted.deadline_s
     if seconds is None:
         return ""
-    try:
-        return f"{begins + timedelta(seconds=seconds):%a %-d %b %Y, %H:%M}"
-    except OverflowError:
-        return ""
+    by = after(seconds, begins)
+    return "" if by is None else in_words(by, begins)
+
+
+def _not_fitting(comparison: Comparison, said: str) -> None:
+    """Which options do not fit into memory and the way out: a dash alone would not tell."""
+    rows = [r for r in comparison.rows if r.timed.fit.fits is False]
+    for row in rows[:_MOST_NOT_FITTING]:
+        fit = row.timed.fit
+        why = "" if fit.sentence in said else fit.sentence
+        told = f"{row.candidate.label}: {f'{why} {fit.way_out}'.strip()}"
+        st.markdown(f":orange[:material/memory:] {widgets.answer_text(told)}")
+    left = len(rows) - _MOST_NOT_FITTING
+    if left > 0:
+        one = "One more does" if left == 1 else f"{left} more do"
+        st.caption(f"{one} not fit either: the table tells the way out.")
 
 
 def _small_print(comparison: Comparison) -> None:
@@ -75,8 +92,24 @@ def _small_print(comparison: Comparison) -> None:
         known = _BASES.get(leader.time.basis, leader.time.basis)
         st.caption(f"The time of the first is {known}. Intervals: 90\u00a0%.")
     question = comparison.question
-    for line in (*electricity_lines(question.assumed, question.electricity), *question.notes):
+    for line in electricity_lines(question.assumed, question.electricity):
+        st.caption(_with_links(line, electricity_pages(question.electricity)))
+    for line in question.notes:
         st.caption(widgets.answer_text(line))
+
+
+_PLAIN_PAGE: Final = re.compile(r"https://[A-Za-z0-9./_~%?=&#:+,;@-]+")
+
+
+def _with_links(line: str, pages: Sequence[str]) -> str:
+    """The line as harmless Markdown, in which pages of our own catalogue can be opened."""
+    said = widgets.answer_text(line)
+    for page in pages:
+        if _PLAIN_PAGE.fullmatch(page):
+            said = said.replace(
+                as_text(page), f"[{as_text(page.removeprefix('https://'))}]({page})"
+            )
+    return said
 
 
 def how_sure(comparison: Comparison) -> None:
@@ -92,7 +125,9 @@ def how_sure(comparison: Comparison) -> None:
                     said = f"{told.reason} {told.measure_next}"
                 basis = told.basis if isinstance(told, Estimate) else "no answer"
                 st.markdown(f"**{as_text(row.candidate.label)}** · {basis}")
-                st.caption(widgets.answer_text(f"{said} {row.timed.fit.sentence}"))
+                room = row.timed.fit.sentence
+                told_once = said if room in said else f"{said} {room}"
+                st.caption(widgets.answer_text(told_once))
 
 
 def problems(told: Told) -> None:

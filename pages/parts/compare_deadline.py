@@ -6,7 +6,7 @@ same link promises the same Friday.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, time
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -14,6 +14,8 @@ import streamlit as st
 
 from pages.parts.links import Link, as_text
 from planner.compare.parameters import HOUR_S, MOST_HOURS, moment_of, moment_text
+from planner.compare.tables import end_of
+from planner.estimate import Estimate
 
 _DAY: Final = "compare.by.day"
 _TIME: Final = "compare.by.time"
@@ -42,6 +44,11 @@ def left(link: Link, begins: datetime) -> str:
         return "none"
     hours = (by - begins).total_seconds() / HOUR_S
     return f"{hours:,.1f} left" if hours > 0.0 else "has passed"
+
+
+def after(seconds: float, begins: datetime) -> datetime | None:
+    """So much later on the same clock, changed meanwhile or not; None beyond the calendar."""
+    return end_of(Estimate(value=seconds, low=seconds, high=seconds), begins)
 
 
 def in_words(by: datetime, begins: datetime, *, year: bool = True) -> str:
@@ -75,7 +82,7 @@ def draw(link: Link, begins: datetime) -> None:
 def _label(link: Link, by: datetime | None, begins: datetime) -> str:
     if by is not None:
         passed = "" if by > begins else " (has passed)"
-        return f"By {in_words(by, begins, year=False)}{passed}"
+        return f"By {in_words(by, begins, year=_another_year(by, begins))}{passed}"
     hours = st.session_state.get(link.key("deadline"))
     return f"By {_then(hours, begins)}" if hours else "Finish by a date"
 
@@ -95,7 +102,9 @@ def _set(link: Link, begins: datetime) -> None:
 
 
 def _then(hours: float, begins: datetime) -> str:
-    try:
-        return f"{begins + timedelta(hours=hours):%a %-d %b, %H:%M}"
-    except OverflowError:
-        return "then"
+    by = after(hours * HOUR_S, begins)
+    return "then" if by is None else in_words(by, begins, year=_another_year(by, begins))
+
+
+def _another_year(by: datetime, begins: datetime) -> bool:
+    return by.astimezone(begins.tzinfo).year != begins.year

@@ -20,6 +20,7 @@ from planner.store import Store
 MOST: Final = 6
 _NARROW: Final = 1.05
 """Factor either way that is worth a word."""
+_RUN_THERE: Final = {"measured", "interpolated", "extrapolated"}
 _ARTICLE: Final = re.compile(r"an? (\S+)")
 _AN: Final = re.compile(r"[AEIO]|[FHLMNRSX](?=[A-Z]*[0-9]|TX)")
 """Names whose first sound is a vowel's: EPYC, A100, Instinct; letter by letter H100, L4, MI300X."""
@@ -49,7 +50,17 @@ def draw(comparison: Comparison) -> None:
             st.markdown("A run of this workload narrows what was not measured:")
             st.markdown("\n".join(f"- {line}" for line in lines))
         else:
-            st.caption("Every time here was measured.")
+            st.caption(_nothing_to_run(comparison))
+
+
+def _nothing_to_run(comparison: Comparison) -> str:
+    """Why no run is proposed: only what was run as long as asked was measured."""
+    bases = {r.time.basis if isinstance(r.time, Estimate) else "" for r in comparison.rows}
+    if bases == {"measured"}:
+        return "Every time here was measured."
+    if bases <= _RUN_THERE:
+        return "Every time here rests on runs there, some of them projected to what is asked."
+    return "There is no run to propose for these options."
 
 
 def _measurable(row: Row) -> bool:

@@ -22,6 +22,7 @@ from planner.compare.entries import (
     entry_of,
     entry_text,
     entry_words,
+    wrong_in_form,
 )
 from planner.compare.records import Candidate, Way
 from planner.compare.whole_question import too_many, with_own
@@ -187,13 +188,12 @@ def _add(link: Link) -> None:
         count=int(state["compare.own.count"]), price=price, quote=quote,
     )  # fmt: skip
     text = entry_text(entry)
-    wrong = entry_of(text, compare_state.catalog().catalog)
     own, chosen = list(state[link.key("own")]), list(state.get(link.key("options"), []))
     instead = str(state.get("compare.own.instead") or "")
     left = [o for o in chosen if o != instead]
-    problem = _no_room(own, left)
-    if isinstance(wrong, str) or problem:
-        state["compare.own.problem"] = wrong if isinstance(wrong, str) else problem
+    problem = wrong_in_form(entry, compare_state.catalog().catalog) or _no_room(own, left)
+    if problem:
+        state["compare.own.problem"] = problem
         return
     name = entry_id(entry)
     link.put("own", list(dict.fromkeys([*own, text])))

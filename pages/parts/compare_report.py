@@ -23,6 +23,7 @@ from planner.store.records_file import records_file
 
 _COMPANY: Final = "compare-report-company"
 _LOGO: Final = "compare-report-logo"
+_REFUSED: Final = "compare-report-logo-problem"
 _PDF: Final = "compare-report-pdf"
 _FIELD: Final = "compare.report.company"
 _FILE: Final = "compare.report.logo"
@@ -71,13 +72,15 @@ def _letterhead() -> None:
         "Company", st.session_state.get(_COMPANY, ""), key=_FIELD, max_chars=MOST_NAME,
         on_change=_named, placeholder="stands above the report",
     )  # fmt: skip
-    st.file_uploader(
+    given = st.file_uploader(
         f"Logo (PNG, JPEG or SVG, {MOST_LOGO_BYTES // 1024:,} KiB at most)",
         type=["png", "jpg", "jpeg", "svg"], key=_FILE, on_change=_pictured,
         max_upload_size=max(MOST_LOGO_BYTES // 1_000_000, 1),
     )  # fmt: skip
-    if problem := st.session_state.pop(f"{_LOGO}-problem", ""):
-        st.warning(as_text(problem))
+    if given is None:
+        st.session_state.pop(_REFUSED, None)
+    elif problem := st.session_state.get(_REFUSED, ""):  # as long as that file stands there
+        st.warning(as_text(f"{problem} The report is made without {plain(given.name)[:80]}."))
     if logo := st.session_state.get(_LOGO):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(as_text(f"Logo: {logo[0]}"))
@@ -92,13 +95,14 @@ def _named() -> None:
 def _pictured() -> None:
     """A picture is looked at as soon as it is chosen; one that is refused is not kept."""
     given = st.session_state.get(_FILE)
+    st.session_state.pop(_REFUSED, None)
     if given is None:
         return
     picture = given.getvalue()
     try:
         logo_uri(picture)
     except ValueError as error:
-        st.session_state[f"{_LOGO}-problem"] = str(error)
+        st.session_state[_REFUSED] = str(error)
         return
     st.session_state[_LOGO] = (plain(given.name)[:80], picture)
 

@@ -31,13 +31,19 @@ def folder() -> Path:
 
 
 def begin(link: Link) -> None:
-    """A link that only names a saved comparison opens it, before any widget is drawn."""
+    """A link that only names a saved comparison opens it, before any widget is drawn.
+
+    The link of one that is open tells its whole question: the usual options may be others later.
+    """
     name = link.text("saved", r"[a-z0-9.\-]{1,80}")
-    given = set(link.given) - VIEW
-    if name is None or given or st.session_state.get("compare-opened") == name:
+    if name is None:
+        return
+    link.pin(*ALWAYS)
+    given = {n: v for n, v in link.given.items() if n not in VIEW}
+    if "options" in given or st.session_state.get("compare-opened") == name:
         return
     found = saved.read(folder(), name)
-    if isinstance(found, Saved):
+    if isinstance(found, Saved) and all(found.parameters.get(n) == v for n, v in given.items()):
         _open(link, found)
         link.text("saved", r"[a-z0-9.\-]{1,80}")
 

@@ -17,16 +17,19 @@ from pages.parts.links import Link, as_text
 from planner.compare.against import times_better
 from planner.compare.reckon import Comparison, Row
 from planner.compare.records import Order
-from planner.compare.sentences import kept_to
 from planner.compare.tables import option_rows, source_rows
+from planner.compare.words import kept_to
 from planner.cost import shown
 from planner.estimate import Estimate, Refusal
 from planner.export import Cell, Record, csv_text
 from planner.report.compare_report import CREDITS
 from planner.store.records_file import records_file
+from planner.written import plain
 
 _PER: Final = {"run": "A run", "month": "A month", "epoch": "An epoch"}
 _CLOCK: Final = {"hms": "h:mm:ss", "hours": "Hours"}
+_LETTER_PX, _PADDING_PX, _MOST_PX = 6.0, 20, 280
+"""A digit of the table, the room beside a cell's text, and the widest column of numbers [px]."""
 Shown = dict[str, str | float | int | None]
 
 
@@ -132,7 +135,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "time": clocked(time, view.clock) if time else None,
         "finishes": _moment(record["finishes"]),
         "cost": money[0] if money else None,
-        "cost_range": f"{money[1]:,g} to {money[2]:,g}" if money else None,
+        "cost_range": f"{plain(money[1])} to {plain(money[2])}" if money else None,
         "month": _number(record["cost_per_month"]),
         "energy": _energy(row, factors[0]),
         "cheaper": _ratio(row, view.base, "cost"),
@@ -141,11 +144,16 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "fastest": _per_cent(row.fastest),
         "in_time": _per_cent(row.in_time),
         "basis": _text(record["basis"]),
-        "memory": _per_cent(row.timed.fit.headroom),
+        "memory": _per_cent(_free(row)),
         "batch": row.timed.batch,
         "price": f"{stale}{row.candidate.price}",
         "why": why if record["refused"] else row.timed.fit.way_out or None,
     }
+
+
+def _free(row: Row) -> float | None:
+    """Share of the memory that is free; None where it does not fit: nothing of it is."""
+    return None if row.timed.fit.fits is False else row.timed.fit.headroom
 
 
 def _per_cent(share: float | None) -> float | None:
@@ -218,10 +226,10 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "rank": text("#", width=34, pinned=True),
             "short": text("Option", pinned=True, width=125),
             "option": text("In full", width=300),
-            "time": text(f"Time {what[view]} (90 %)", width=162),
+            "time": text(f"Time {what[view]} (90 %)", width=_width(shown_rows, "time", 162)),
             "finishes": text("Finishes", width=116),
             "cost": number(f"{money} {what[view]}", format="localized", width=76),
-            "cost_range": text(f"{money}, 90 %", width=92),
+            "cost_range": text(f"{money}, 90 %", width=_width(shown_rows, "cost_range", 92)),
             "month": number(f"{money} a month", format="localized", width=100),
             "energy": number(f"kWh {what[view]}", format="localized", width=90),
             "cheaper": number("Times cheaper", format="%.2fx", width=100),
@@ -236,6 +244,12 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "why": text("Why not, and the way out", width=420),
         },
     )
+
+
+def _width(shown_rows: Sequence[Shown], name: str, least: int) -> int:
+    """Room for the longest text of a column [px]: an interval that is cut short tells nothing."""
+    longest = max((len(str(r[name] or "")) for r in shown_rows), default=0)
+    return min(max(least, round(_LETTER_PX * longest) + _PADDING_PX), _MOST_PX)
 
 
 def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own type has no name

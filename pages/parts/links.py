@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
-from urllib.parse import urlencode, urlsplit
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
+from pages.parts.link_address import LAST, MOST, Parameters, base, memory_of, parameters_now, read
 from pages.parts.link_values import DECIMAL, as_text, as_texts, day_of, plain
 from planner.slugs import slug, slugs
 
 __all__ = ["Link", "Parameters", "as_text", "plain", "slug", "slugs"]
-
-Parameters = dict[str, list[str]]
-_MOST: Final = 60
-"""Values of one parameter that are read from a link; more are an accident or an attack."""
-_LAST: Final = "link-last-page"
 
 
 class Link:
@@ -35,11 +31,12 @@ class Link:
         self.problems: list[str] = []
         self._defaults: dict[str, Any] = {}
         self._carried: Parameters = {}
-        memory = _memory(page)
+        self._pinned: tuple[str, ...] = ()
+        memory = memory_of(page)
         self._cut_short = bool(memory.get("drawing"))
         memory["drawing"] = True
         self._told_again: set[str] = set()
-        self._given = self._read()
+        self._given = read(page)
 
     @property
     def given(self) -> Parameters:
@@ -74,7 +71,7 @@ class Link:
         return str(st.session_state[self.key(name)])
 
     def many(
-        self, name: str, options: Sequence[str], default: Sequence[str], most: int = _MOST
+        self, name: str, options: Sequence[str], default: Sequence[str], most: int = MOST
     ) -> list[str]:
         """First values of a widget with many choices; options that are gone are named.
 
@@ -182,8 +179,8 @@ class Link:
         """Set parameters back to their defaults (from a button's callback)."""
         for name in names:
             st.session_state.pop(self.key(name), None)
-        _memory(self.page)["reset"] = True
-        _memory(self.page)["address"] = _parameters_now()
+        memory_of(self.page)["reset"] = True
+        memory_of(self.page)["address"] = parameters_now()
 
     def forget_now(self, name: str) -> None:
         """Drop one parameter, in the middle of a run or from a callback."""
@@ -191,17 +188,21 @@ class Link:
 
     def adopt(self, parameters: Parameters) -> None:
         """Show another state of the page: from a button's callback, or before any widget."""
-        for name in {*_memory(self.page).get("values", {}), *self._defaults}:
+        for name in {*memory_of(self.page).get("values", {}), *self._defaults}:
             st.session_state.pop(self.key(name), None)
         kept = {name: list(values) for name, values in parameters.items()}
         self._given = kept
-        _memory(self.page)["adopted"] = kept
-        _memory(self.page)["address"] = _parameters_now()
+        memory_of(self.page)["adopted"] = kept
+        memory_of(self.page)["address"] = parameters_now()
 
     def keep(self, *names: str) -> None:
         """Carry parameters along whose widgets this view does not draw."""
-        kept = _memory(self.page).get("written") or self._given
+        kept = memory_of(self.page).get("written") or self._given
         self._carried |= {n: kept[n] for n in names if n in kept}
+
+    def pin(self, *names: str) -> None:
+        """Write parameters into the link even where they are the default of the day."""
+        self._pinned = names
 
     def ignore(self, *names: str) -> None:
         """Let parameters go that mean nothing in this view, without a word."""
@@ -210,9 +211,9 @@ class Link:
     def write(self) -> None:
         """Put every value that is not a default into the URL, and say what the link got wrong."""
         now = self.parameters()
-        memory = _memory(self.page)
+        memory = memory_of(self.page)
         memory["written"] = now
-        st.session_state[_LAST] = self.page
+        st.session_state[LAST] = self.page
         memory["values"] = {n: st.session_state.get(self.key(n)) for n in self._defaults}
         memory["drawing"] = False
         for name in ("adopted", "reset", "address"):
@@ -227,7 +228,7 @@ class Link:
                 self.problems.append(f"{as_text(name[:80])}: this page knows no such setting.")
         if self.problems:
             st.warning(
-                "Part of this link no longer fits the data, so the page shows its default there:\n"
+                "Part of this link could not be followed:\n"
                 + "\n".join(f"- {p}" for p in self.problems),
                 icon=":material/link_off:",
             )
@@ -237,46 +238,15 @@ class Link:
         found = dict(self._carried)
         for name, default in self._defaults.items():
             value = st.session_state.get(self.key(name))
-            if value is not None and (value != default or name in also):
+            if value is not None and (value != default or name in {*also, *self._pinned}):
                 found[name] = as_texts(value)
         return found
 
     def url(self) -> str:
         """The page's full address with its state, to hand to somebody."""
-        return f"{_base()}?{urlencode(self.parameters(), doseq=True)}".rstrip("?")
+        return f"{base()}?{urlencode(self.parameters(), doseq=True)}".rstrip("?")
 
     # -- reading -----------------------------------------------------------------------------
-
-    def _read(self) -> Parameters:
-        """The parameters to begin with.
-
-        Nothing changed by hand and a URL that is not the one we wrote: somebody followed a link
-        or went back, so the URL wins. An empty URL on the way from another page: the page is as
-        it was left.
-        """
-        memory = _memory(self.page)
-        given = _parameters_now()
-        written, values = memory.get("written"), memory.get("values", {})
-        if given and given != memory.get("address", given):  # a link was followed since
-            for name in ("adopted", "reset", "address"):
-                memory.pop(name, None)
-            for name in values:
-                st.session_state.pop(self.key(name), None)
-            return given
-        adopted: Parameters | None = memory.get("adopted")
-        if adopted is not None:
-            return adopted
-        if memory.get("reset", False):
-            return {}
-        if not given and st.session_state.get(_LAST) != self.page:
-            return written or {}
-        live = {n: st.session_state.get(self.key(n)) for n in values}
-        touched = any(v is not None and v != values[n] for n, v in live.items())
-        if given != (written or {}) and not touched:
-            for name in values:
-                st.session_state.pop(self.key(name), None)
-            return given
-        return written or given
 
     def _asked(self, name: str, options: Sequence[str]) -> list[str]:
         asked = list(dict.fromkeys(self._given.get(name, [])))
@@ -309,28 +279,3 @@ class Link:
         shown = as_text(text[:80])
         ask = f"is not {wanted}" if wanted else "is not among the options any more"
         self.problems.append(f"{name}: “{shown}” {ask}.")
-
-
-def page_url(path: str, parameters: Mapping[str, str]) -> str:
-    """The address of another page with these parameters."""
-    return f"{_root()}/{path}?{urlencode(parameters)}".rstrip("?")
-
-
-def _parameters_now() -> Parameters:
-    """What stands in the address at this moment."""
-    return {k: st.query_params.get_all(k)[:_MOST] for k in st.query_params}
-
-
-def _memory(page: str) -> dict[str, Any]:
-    memory: dict[str, Any] = st.session_state.setdefault(f"link:{page}", {})
-    return memory
-
-
-def _base() -> str:
-    url = st.context.url
-    return urlsplit(url)._replace(query="", fragment="").geturl() if url else ""
-
-
-def _root() -> str:
-    url = urlsplit(st.context.url or "")
-    return f"{url.scheme}://{url.netloc}" if url.netloc else ""

@@ -20,6 +20,7 @@ from planner.store.asking import NO_RUN
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.folders import OWN as RESULTS
 from planner.store.reader import Refused
+from planner.written import plain
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 ANSWERED: Final = 0
@@ -83,7 +84,7 @@ def help_of(one: Parameter) -> str:
         parts.append("(on, off)")
     elif one.least is not None and one.most is not None:
         unit = f" {one.unit}" if one.unit else ""
-        parts.append(f"({one.least:g} to {one.most:g}{unit})")
+        parts.append(f"({plain(one.least)} to {plain(one.most)}{unit})")
     if one.many > 1:
         parts.append("[repeatable]")
     return " ".join(parts).replace("%", "%%")

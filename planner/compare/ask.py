@@ -27,6 +27,7 @@ from planner.estimate import Estimate, Refusal
 from planner.goodput import best_batch, minimum_time
 from planner.optimizer_curves import OptimizerCurve
 from planner.transfer import Library
+from planner.written import counted
 
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
@@ -180,7 +181,7 @@ def goal_of(asked: Asked, facts: Facts) -> Goal:
     """So many epochs, or the target: its samples at the best batch of the fastest own system."""
     if asked.epochs is not None or facts.steps is None:
         epochs = EPOCHS if asked.epochs is None else asked.epochs
-        return Goal(words="1 epoch" if epochs == 1 else f"{epochs} epochs", epochs=epochs)
+        return Goal(words="1 epoch" if epochs == 1 else f"{counted(epochs)} epochs", epochs=epochs)
     words, optimizer = facts.target_words, facts.steps.optimizer
     batch, law = _target_batch(facts), facts.steps.curve
     if isinstance(law, Refusal) or batch is None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Final
 
+from planner.written import plain
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
@@ -194,7 +196,7 @@ def problems_of(assumed: Assumptions) -> list[str]:
         value, told = getattr(assumed, field.name), TOLD[field.name]
         if value is not None and not told.least <= value <= told.most:
             found.append(
-                f"{told.words} ({field.name}) is {value:g} {told.unit}: it must lie between "
-                f"{told.least:g} and {told.most:g}."
+                f"{told.words} ({field.name}) is {plain(value)} {told.unit}: it must lie between "
+                f"{plain(told.least)} and {plain(told.most)}."
             )
     return found

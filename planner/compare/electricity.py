@@ -15,10 +15,11 @@ from planner.catalog import Tariff, is_stale
 from planner.compare.assumptions import Assumptions
 from planner.compare.records import Candidate
 from planner.cost import Range, likely
+from planner.written import plain
 
 TIED: Final = "electricity"
 """One tariff for all options: its doubt decides nothing between two of them."""
-_TYPED: Final = "The price of electricity is the one that was typed, {price:g} USD/kWh"
+_TYPED: Final = "The price of electricity is the one that was typed, {price} USD/kWh"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +102,18 @@ def electricity_lines(assumed: Assumptions, electricity: Electricity | None) -> 
     return lines
 
 
+def electricity_pages(electricity: Electricity | None) -> list[str]:
+    """The web addresses in `electricity_lines`, to show them as links."""
+    if electricity is None:
+        return []
+    row = electricity.tariff
+    pages = (
+        (row.price_source_url, electricity.priced),
+        (row.carbon_source_url, electricity.carbon),
+    )
+    return [page for page, told in pages if page and told]
+
+
 def price_words(electricity: Electricity) -> str:
     """'Germany, household, Jan 2025': whose price it is, for a table."""
     row = electricity.tariff
@@ -112,11 +125,11 @@ def price_words(electricity: Electricity) -> str:
 def _price_line(assumed: Assumptions, electricity: Electricity) -> str:
     row, price = electricity.tariff, assumed.tariff_usd_per_kwh
     if electricity.typed:
-        return f"{_TYPED.format(price=price)}, not that of {row.country}."
+        return f"{_TYPED.format(price=plain(price))}, not that of {row.country}."
     if not electricity.priced:
         return (
-            f"No price of electricity is known for {row.country}: the usual {price:g} USD/kWh is "
-            "taken. Type the one that is paid there."
+            f"No price of electricity is known for {row.country}: the usual {plain(price)} USD/kWh "
+            "is taken. Type the one that is paid there."
         )
     return f"Price of electricity: {price_words(electricity)}{_from(row.price_source_url)}."
 

@@ -93,6 +93,19 @@ def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RAT
     return Entry(way=way, accelerator=found.id, count=count, price=price, quote=quote)
 
 
+def wrong_in_form(entry: Entry, catalog: Catalog) -> str:
+    """What is wrong with an entry typed into fields, in words of no link; "" where nothing is."""
+    found = accelerator_named(catalog, entry.accelerator)
+    if not isinstance(found, Accelerator):
+        return _unknown(found)
+    if entry.price is None and _no_price(entry.way, found):
+        unlisted = f"No list price of the {found.name} is known: give the price for each one."
+        return "Give the price per hour." if entry.way == "rent" else unlisted
+    text = entry_text(entry)
+    told = entry_of(text, catalog)
+    return "" if isinstance(told, Entry) else told.removeprefix(f"{text[:80]!r}: ")
+
+
 def entry_text(entry: Entry) -> str:
     """An entry as it stands in a link."""
     parts = [entry.way, entry.accelerator, str(entry.count)]

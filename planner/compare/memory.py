@@ -25,7 +25,8 @@ from planner.compare.optimizers import UNKNOWN_MOMENTS, moments_of, moments_told
 from planner.compare.records import Fit, Hardware, Job
 
 USABLE: Final = 0.94
-"""Share of the memory a framework gets: driver, context and fragments take the rest."""
+"""Share of the memory a framework gets: driver, context and fragments take the rest. Every sentence
+that names a memory tells both: '16 GB (15.0 GB of it for the job)'."""
 SHARD_ROOM: Final = 0.7
 """Share of it that shards may fill: activations and gathered layers need the rest. What fills more
 of one device fits tightly: it is offered with a warning, since nobody knows its activations."""
@@ -128,7 +129,7 @@ def _by_line(line: tuple[float, float], batch: float, have: float, hardware: Har
     need = line[0] + line[1] * each
     fits = need <= have
     where = f" of {_devices(hardware)}" if _several_in_one(hardware) else ""
-    told = f"{gigabytes(need)} of {gigabytes(have)} at {each:,.0f} samples on each{where}"
+    told = f"{gigabytes(need)} of {_room(have)} at {each:,.0f} samples on each{where}"
     return Fit(
         fits=fits,
         need_bytes=need,
@@ -166,11 +167,11 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     fits, way_out = None, "Measure its peak memory at two batch sizes."
     if need <= have:
         where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
-        sentence = f"W{told[1:]} of {gigabytes(have)}{where}; activations were not measured."
+        sentence = f"W{told[1:]} of {_room(have)}{where}; activations were not measured."
         if need > SHARD_ROOM * have:
             left = f"only {gigabytes(have - need)} are left for activations"
             how = "Barely fits" if need > BARELY * have else "Fits tightly"
-            sentence = f"{how}: {left}; {told} of {gigabytes(have)}{where}."
+            sentence = f"{how}: {left}; {told} of {_room(have)}{where}."
             way_out = _MORE_ROOM
     elif hardware.devices >= shards:
         each = gigabytes(need / hardware.devices)
@@ -225,12 +226,17 @@ def _devices(hardware: Hardware) -> str:
 
 
 def _has(hardware: Hardware, have: float) -> str:
-    """'the T4 has 15.0 GB'; of several devices in one: 'each of its 2 devices'."""
+    """'the T4 has 16 GB (15.0 GB of it for the job)'; of several: 'each of the 2 ...'."""
     name = hardware.accelerator.name if hardware.accelerator else hardware.label
     if not _several_in_one(hardware):
-        return f"the {name} has {gigabytes(have)}"
+        return f"the {name} has {_room(have)}"
     each = hardware.devices // hardware.count
-    return f"each of the {each} devices of the {name} has {gigabytes(have)}"
+    return f"each of the {each} devices of the {name} has {_room(have)}"
+
+
+def _room(have: float) -> str:
+    """The memory as its maker names it, and what of it a framework gets."""
+    return f"{have / USABLE / GIGA:,.4g} GB ({gigabytes(have)} of it for the job)"
 
 
 def _accelerators(devices: int, hardware: Hardware) -> int:

@@ -41,6 +41,7 @@ from planner.compare.records import Hardware, Job, Scaling
 from planner.compare.sheets import effective_precision, no_peak, peak_of, peak_told
 from planner.estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
 from planner.transfer import Cell, Library, Transferred, transfer
+from planner.written import large, plain
 
 MFU: Final = 0.23
 MFU_SD: Final = 0.68
@@ -135,7 +136,7 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
         for slow, late in ((1.0, 1.0), (far, doubt), (1.0 / far, 1.0 / doubt))
     )
     told: tuple[str, ...] = (
-        f"From {job.train_flops_per_sample:.3g} FLOPs per sample and the peak of the "
+        f"From {large(job.train_flops_per_sample, 3)} FLOPs per sample and the peak of the "
         f"{accelerator.name}: public runs use {MFU:.0%} of a peak, some a third of that, some "
         "three times as much.".replace("%", " %"),
     )
@@ -143,8 +144,8 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
         told += (other,)
     if overhead > OVERHEAD_MATTERS * batch * per_sample:
         told += (
-            f"A step of so small a network is mostly overhead ({1e3 * overhead:.2g} ms at batch "
-            f"{batch:g}): a faster accelerator changes little.",
+            f"A step of so small a network is mostly overhead ({plain(1e3 * overhead, 2)} ms at "
+            f"batch {plain(batch)}): a faster accelerator changes little.",
         )
     return Estimate(value=value, low=low, high=high, level=level, basis="data sheet", reasons=told)
 

@@ -24,6 +24,7 @@ from typing import Final
 import numpy as np
 
 from planner.compare.reckon import Comparison, Drawn, Row
+from planner.compare.words import kept_to
 from planner.cost import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
@@ -49,8 +50,11 @@ from planner.cost.display import DOLLARS
 from planner.cost.own import idle_energy_per_hour
 from planner.cost.payback import in_months, machines_for
 from planner.estimate import Estimate, Floats, Refusal
+from planner.written import plain
 
 HOUR_S: Final = 3600.0
+LEAST_CHANCE: Final = 0.1
+"""Least probability of keeping deadline and budget that buying is reckoned for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,8 +86,12 @@ def rent_or_buy(told: Comparison, display: Display = DOLLARS) -> RentOrBuy | Non
     owned, rental = buy.candidate.owned, rent.candidate.rental
     if owned is None or rental is None or rent.drawn.cost is None:
         return None
-    use, runs = _break_even((rental, rent), (owned, buy), display)
     often = told.question.assumed.runs_per_month
+    if (late := _too_late(buy, told)) is not None:
+        return RentOrBuy(
+            rent=rent, buy=buy, use=late, runs_per_month=late, payback=late, asked_per_month=often
+        )
+    use, runs = _break_even((rental, rent), (owned, buy), display)
     return RentOrBuy(
         rent=rent,
         buy=buy,
@@ -91,6 +99,20 @@ def rent_or_buy(told: Comparison, display: Display = DOLLARS) -> RentOrBuy | Non
         runs_per_month=use if isinstance(use, Refusal) else quantiles(runs),
         payback=_payback(rent.drawn.cost, buy, often, display),
         asked_per_month=often,
+    )
+
+
+def _too_late(buy: Row, told: Comparison) -> Refusal | None:
+    """Nobody is advised to buy what does not do what is asked, however cheap it would be."""
+    if buy.in_time is None or buy.in_time >= LEAST_CHANCE:
+        return None
+    kept = kept_to(told.question.wanted)
+    often = f"finishes {kept} with {buy.in_time:.0%} probability".replace("%", " %")
+    if buy.in_time < 0.01:
+        often = f"hardly ever finishes {kept}"
+    return Refusal(
+        reason=f"It {often}, so what it would save is not reckoned.",
+        measure_next="Compare a faster machine for sale, or more of them, or allow more.",
     )
 
 
@@ -118,7 +140,7 @@ def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
 def pays_back(found: RentOrBuy) -> str:
     """After how many months the machine has paid for itself, or why it never does: sentences."""
     runs = found.asked_per_month
-    often = f"At {runs:g} run{'' if runs == 1.0 else 's'} a month"
+    often = f"At {plain(runs)} run{'' if runs == 1.0 else 's'} a month"
     told = found.payback
     if isinstance(told, Refusal):
         return f"{often} it never pays for itself. {told.reason}"

@@ -14,11 +14,12 @@ from planner.compare.ranking import chance_to_keep
 from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better, standing
 from planner.compare.records import Order
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
-from planner.compare.words import budget_words, comparative, lower, machines, number
+from planner.compare.words import budget_words, comparative, kept_to, lower, machines, number
 from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
 from planner.cost.display import DOLLARS
 from planner.durations import with_ends
 from planner.estimate import Estimate, Refusal
+from planner.written import plain
 
 _VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using the"}
 TIED: Final = (0.4, 0.6)
@@ -85,7 +86,7 @@ def assumed_lines(told: Comparison) -> list[str]:
     """What was assumed and matters here, in words."""
     a = told.question.assumed
     ways = {r.candidate.way for r in told.rows}
-    lines = [f"{a.runs_per_month:g} runs a month."]
+    lines = [f"{plain(a.runs_per_month)} runs a month."]
     if "buy" in ways:
         lines.append(
             f"A bought machine lasts {a.life_years:g} years, is worth {a.residual_share:.0%} of "
@@ -98,7 +99,7 @@ def assumed_lines(told: Comparison) -> list[str]:
         f"{a.host_watts_share:.0%} on top of the accelerators' board power."
     )
     if "rent" in ways:
-        lines.append(f"A rented machine is paid for {a.startup_s:g} s before work begins.")
+        lines.append(f"A rented machine is paid for {plain(a.startup_s)} s before work begins.")
     lines = [line.replace("%", " %") for line in lines]
     return [*lines, *electricity_lines(a, told.question.electricity), *told.question.notes]
 
@@ -234,16 +235,6 @@ def _kept(share: float | None, kept: str) -> str:
     return f"{kept} with {share:.0%} probability".replace("%", " %")
 
 
-def kept_to(wanted: Wanted) -> str:
-    """'in time', 'within the budget', 'in time and within the budget'; "" where none is asked."""
-    limits = []
-    if wanted.deadline_s is not None:
-        limits.append("in time")
-    if wanted.budget_usd is not None:
-        limits.append("within the budget")
-    return " and ".join(limits)
-
-
 def _does(told: Comparison) -> str:
     """'finishes 2000 epochs of ResNet-50', 'brings ResNet-50 to 24 % error with LARS'."""
     goal, name = told.question.goal, told.question.job.name
@@ -302,7 +293,7 @@ def _paid_back(found: RentOrBuy) -> str:
     level = f"{months.level:.0%}".replace("%", " %")
     most = f" ({level}: at most {high:,.0f} months)" if 1.5 <= high < math.inf else ""
     most = " (or never)" if high == math.inf else most
-    often = f"At {runs:g} run{'' if runs == 1.0 else 's'} a month"
+    often = f"At {plain(runs)} run{'' if runs == 1.0 else 's'} a month"
     return f"{often} it has paid for itself in less than a month{most}."
 
 

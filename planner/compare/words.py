@@ -7,6 +7,7 @@ from typing import Final
 from planner.compare.comparison import Wanted
 from planner.cost import Display, price
 from planner.cost.display import DOLLARS
+from planner.written import plain
 
 _COUNTED: Final = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
@@ -20,7 +21,7 @@ def counted(count: int) -> str:
 
 def number(count: float) -> str:
     """Three digits at most: 6.2, 4,370."""
-    return f"{count:.2g}" if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
+    return plain(count, 2) if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
 
 
 def lower(label: str) -> str:
@@ -42,3 +43,13 @@ def comparative(wanted: Wanted) -> str:
 def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
     """A budget as it was typed, in the currency that is shown: '500 EUR with tax'."""
     return f"{price(budget_usd, display)}{' with tax' if display.tax_share else ''}"
+
+
+def kept_to(wanted: Wanted) -> str:
+    """'in time', 'within the budget', 'in time and within the budget'; "" where none is asked."""
+    limits = []
+    if wanted.deadline_s is not None:
+        limits.append("in time")
+    if wanted.budget_usd is not None:
+        limits.append("within the budget")
+    return " and ".join(limits)

@@ -41,6 +41,7 @@ from planner.cost.quantities import (
 from planner.cost.records import Owned
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
 
+EVEN_PERCENT: Final = 45
 NEGOTIATE: Final = "Ask for a lower price of the machine, or compare it with another rental."
 
 
@@ -163,16 +164,23 @@ def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refu
         float(np.median(amount))
         for amount in (busy_energy_per_hour(drawn), cost_per_busy_hour(drawn, 1.0), rent)
     )
-    renting = f"Renting costs {price(hired, display)} per hour of work"
-    never = "Buying does not pay off."
-    if percent := round(100.0 * can_pay):
-        more = f"it does with {'just under ' if percent == 50 else ''}{percent} % probability"
-        never = f"More likely than not buying does not pay off: {more}."
+    renting = f"What it does in an hour costs {price(hired, display)} rented"
     if hired <= energy:
-        why = f", no more than the electricity of owning ({price(energy, display)})."
+        why = f", no more than its own electricity ({price(energy, display)})."
     else:
-        own, busy = price(full, display), "where the machine works all hours of the year."
-        why = (
-            f", owning {own} even {busy}" if hired <= full else f", owning a median of {own} {busy}"
+        own, busy = f"{price(full, display)} owned", "where it works all hours of a year."
+        # medians of many draws are no one case: they may stand the other way round
+        why = f" and {own}, even {busy}" if hired <= full else f" and a median of {own} {busy}"
+    return Refusal(reason=f"{renting}{why} {_unlikely(can_pay)}", measure_next=NEGOTIATE)
+
+
+def _unlikely(can_pay: float) -> str:
+    """Less than an even chance, in words."""
+    percent = round(100.0 * can_pay)
+    if percent >= EVEN_PERCENT:
+        return f"It is as likely as not that buying pays off ({percent} %)."
+    if percent:
+        return (
+            f"More likely than not buying does not pay off: it does with {percent} % probability."
         )
-    return Refusal(reason=f"{renting}{why} {never}", measure_next=NEGOTIATE)
+    return "Buying does not pay off."

@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
-from planner.durations import in_words
+from planner.durations import with_ends
 from planner.figures.compare_labels import Cross, Place, places
 from planner.figures.frame import HEIGHT, Drawing, escape, log_ticks
 from planner.figures.total_time import time_unit
 from planner.palette import Theme, rgba
+from planner.written import plain
 
 BASIS_SYMBOLS: Final = {
     "measured": ("circle", "\u25cf"),
@@ -83,7 +84,9 @@ def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
     colour = drawing.theme.quiet if spot.late else drawing.theme.colours[spot.slot]
     value, low, high = (t / size for t in spot.time)
     told = f"<br>{escape(spot.told)}" if spot.told else ""
-    cost = f"{spot.cost[0]:,.4g} {currency} ({spot.cost[1]:,.4g} to {spot.cost[2]:,.4g})"
+    time, soonest, latest = with_ends(*spot.time)
+    amount, least, most = (plain(end, 4) for end in spot.cost)
+    cost = f"{amount} {currency} ({least} to {most})"
     drawing.points(
         np.array([value]),
         np.array([max(spot.cost[0], _LEAST)]),
@@ -92,8 +95,8 @@ def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
         error_y=_bar(*spot.cost, colour),
         marker={"color": colour, "size": 12, "symbol": BASIS_SYMBOLS[spot.basis][0],
                 "line": {"width": 2, "color": colour}},
-        hovertemplate=f"<b>%{{fullData.name}}</b><br>{in_words(spot.time[0])} (90 %: "
-        f"{in_words(spot.time[1])} to {in_words(spot.time[2])})<br>{escape(cost)}<br>"
+        hovertemplate=f"<b>%{{fullData.name}}</b><br>{time} (90 %: "
+        f"{soonest} to {latest})<br>{escape(cost)}<br>"
         f"{escape(spot.basis)}{told}<extra></extra>",
     )  # fmt: skip
 

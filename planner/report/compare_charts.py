@@ -130,7 +130,8 @@ def _tick(at: float, bottom: float, value: float) -> list[str]:
 
 
 def _figure(picture: str, caption: str) -> str:
-    return f"<figure>{picture}<figcaption>{escaped(caption)}</figcaption></figure>"
+    told = f"<figcaption>{escaped(caption)}</figcaption>"
+    return f'<figure><div class="chart">{picture}</div>{told}</figure>'
 
 
 def _ends(told: Estimate) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.compare.reckon import Comparison
 from planner.report.page import escaped, section, table
+from planner.written import large, plain
 
 
 def described_job(told: Comparison) -> str:
@@ -27,7 +28,10 @@ def job_lines(told: Comparison) -> list[tuple[str, str]]:
         ("Global batch size", _counted(batch)),
         ("Parameters", _counted(job.params)),
         ("Tokens in a sample", _counted(job.tokens_per_sample)),
-        ("Work of a sample", "" if flops is None else f"{flops:.3g} FLOPs, forward and backward"),
+        (
+            "Work of a sample",
+            "" if flops is None else f"{large(flops, 3)} FLOPs, forward and backward",
+        ),
         ("Precision", job.precision),
         ("Optimiser", job.optimizer),
     ]
@@ -44,4 +48,4 @@ def _caption(told: Comparison, described: str) -> str:
 def _counted(value: float | None) -> str:
     if value is None:
         return ""
-    return f"{value:,.0f}" if value < 1e9 else f"{value:,.4g} ({value / 1e9:,.4g} billion)"
+    return f"{value:,.0f}" if value < 1e9 else f"{plain(value)} ({large(value)})"

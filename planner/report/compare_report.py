@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from planner.compare.ask import Answered
-from planner.compare.electricity import electricity_lines
+from planner.compare.electricity import electricity_lines, electricity_pages
 from planner.compare.keeping import budget_words, keeping_sentence
 from planner.compare.parameters import HOUR_S, moment_words
 from planner.compare.reckon import Comparison
@@ -33,8 +33,10 @@ from planner.report.page import (
     paragraphs,
     section,
 )
+from planner.written import plain
 
 MOST_NAME: Final = 120
+LONG_H: Final = 1000.0
 OPEN: Final = "open it in Epochwise"
 CREDITS: Final = (
     "Specifications of accelerators: the makers' data sheets, linked above; checked against Epoch "
@@ -93,10 +95,10 @@ def compare_page(
         compare_tables.assumed(told),
         _electricity(told),
         compare_tables.bases(told),
-        section("Where these numbers come from", compare_tables.sources(told)),
     ]
-    foot = items(CREDITS) + foot  # together: a last page must not hold one line alone
-    return document(f"{title} · Epochwise", head, "".join(parts), foot)
+    last = section("Where these numbers come from", compare_tables.sources(told))
+    foot = items(CREDITS) + foot  # together: a last page must not hold these few lines alone
+    return document(f"{title} · Epochwise", head, "".join(parts), foot, last)
 
 
 def question(told: Comparison, display: Display = DOLLARS, by: datetime | None = None) -> str:
@@ -107,12 +109,17 @@ def question(told: Comparison, display: Display = DOLLARS, by: datetime | None =
     asked = f"Which hardware {what} {goal.words} of {job.name}{using}"
     limits = []
     if wanted.deadline_s is not None:
-        hours = f"{wanted.deadline_s / HOUR_S:,.4g} h"
+        hours = f"{_hours(wanted.deadline_s / HOUR_S)} h"
         limits.append(f"by {moment_words(by)} ({hours})" if by else f"within {hours}")
     if wanted.budget_usd is not None:
         limits.append(f"for at most {budget_words(wanted.budget_usd, display)}")
     best = "cheapest" if wanted.order == "cost" else "soonest"
     return f"{' '.join([asked, *limits])}, {best}?"
+
+
+def _hours(hours: float) -> str:
+    """Whole ones from a thousand on: 0.5, 62.25, 12,345."""
+    return f"{hours:,.0f}" if hours >= LONG_H else plain(hours, 4)
 
 
 def answers(
@@ -154,10 +161,8 @@ def _electricity(told: Comparison) -> str:
     used = told.question.electricity
     if used is None:
         return ""
-    pages = (used.tariff.price_source_url if used.priced else "",
-             used.tariff.carbon_source_url if used.carbon else "")  # fmt: skip
     lines = electricity_lines(told.question.assumed, used)
-    texts = "".join(f"<li>{linked_text(t, pages)}</li>" for t in lines)
+    texts = "".join(f"<li>{linked_text(t, electricity_pages(used))}</li>" for t in lines)
     return section("Electricity", f"<ul>{texts}</ul>")
 
 

@@ -11,12 +11,13 @@ from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.electricity import Electricity
 from planner.compare.parameters import TARIFF
 from planner.compare.reckon import Comparison, Row
-from planner.compare.sentences import kept_to
 from planner.compare.tables import end_of, source_rows
+from planner.compare.words import kept_to
 from planner.cost import Display, money
 from planner.durations import hms
 from planner.estimate import Basis, Estimate, Refusal
 from planner.report.page import escaped, linked, section, table
+from planner.written import plain
 
 NOT_KNOWN: Final = "–"
 _EMPTY: Final = (TARIFF, "kg_co2_per_kwh")
@@ -57,8 +58,9 @@ def ranked(told: Comparison, display: Display, begins: datetime | None = None) -
 def details(told: Comparison, display: Display) -> str:
     """What each option takes besides time and money of one run, and what to know of it."""
     blocks = [_details(n, r, display) for n, r in enumerate(told.rows, 1)]
-    runs = f"{told.question.assumed.runs_per_month:g} runs a month; energy and CO2e are of one run."
-    return section("Each option", f'<p class="note">{escaped(runs)}</p>', *blocks)
+    runs = plain(told.question.assumed.runs_per_month)
+    note = f"{runs} runs a month; energy and CO2e are of one run."
+    return section("Each option", f'<p class="note">{escaped(note)}</p>', *blocks)
 
 
 def assumed(told: Comparison) -> str:
@@ -75,7 +77,7 @@ def assumed(told: Comparison) -> str:
             why = f"set for this question{told_why}"
         if used_country is not None and one.name in _of_country(used_country):
             why = f"of {used_country.tariff.country}, see Electricity"
-        shown = NOT_KNOWN if value is None else f"{value:g}"
+        shown = NOT_KNOWN if value is None else plain(value)
         rows.append([escaped(words.words), shown, _unit(words.unit), escaped(why)])
     head = ["Assumption", "Value", "Unit", "Why"]
     return section("What is assumed", table(head, rows, "Change any of them in the live view."))
@@ -144,8 +146,8 @@ def _details(number: int, row: Row, display: Display) -> str:
         row.candidate.price,
         "" if month is None else f"{money(float(month.value), display)} a month",
         "" if row.timed.batch is None else f"batch {row.timed.batch:,.0f}",
-        "" if energy is None else f"{float(energy.value):,.3g} kWh",
-        "" if carbon is None else f"{float(carbon.value):,.3g} kg CO2e",
+        "" if energy is None else f"{plain(float(energy.value), 3)} kWh",
+        "" if carbon is None else f"{plain(float(carbon.value), 3)} kg CO2e",
         f"{row.machines} machines" if row.machines > 1 else "",
     ]
     known = " · ".join(escaped(f) for f in facts if f)
@@ -161,14 +163,14 @@ def _details(number: int, row: Row, display: Display) -> str:
 def _ends(row: Row, begins: datetime | None) -> str:
     """When it ends, where it begins now; "" where that is not known."""
     end = end_of(row.time, begins)
-    return "" if end is None else f"<small>ends {end:%-d %b %Y, %H:%M}</small>"
+    return "" if end is None else _whole(f"ends {end:%-d %b %Y, %H:%M}")
 
 
 def _time(row: Row) -> str:
     if isinstance(row.time, Refusal):
         return escaped(row.time.reason)
     low, high = hms(float(row.time.low)), hms(float(row.time.high))
-    return f"{hms(float(row.time.value))}<small>({low} to {high})</small>"
+    return f"{hms(float(row.time.value))}{_whole(f'({low} to {high})')}"
 
 
 def _cost(row: Row, display: Display) -> str:
@@ -178,7 +180,12 @@ def _cost(row: Row, display: Display) -> str:
         money(float(end), display).removesuffix(f" {display.currency}")
         for end in (row.cost.value, row.cost.low, row.cost.high)
     )
-    return f"{escaped(value)}<small>({escaped(low)} to {escaped(high)})</small>"
+    return f"{escaped(value)}{_whole(f'({low} to {high})')}"
+
+
+def _whole(text: str) -> str:
+    """Beneath what it is of, small and on one line."""
+    return f'<small class="line">{escaped(text)}</small>'
 
 
 def _to_know(row: Row) -> str:
@@ -194,4 +201,5 @@ def _to_know(row: Row) -> str:
 def _share(value: float | None) -> str:
     if value is None:
         return NOT_KNOWN
-    return "&lt;1 %" if 0.0 < value < 0.005 else f"{value:.0%}".replace("%", " %")
+    told = "<1 %" if 0.0 < value < 0.005 else f"{value:.0%}".replace("%", " %")
+    return f'<span class="line">{escaped(told)}</span>'

@@ -15,10 +15,11 @@ from typing import Final
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
 MOST_LETTERS: Final = 4000
+"""Of one text; what is longer was not written to be read."""
 WHOLE_ROWS: Final = 8
 """Tables of at most so many rows are not cut in print."""
+NARROW_COLUMNS: Final = 2
 MOST_ADDRESS: Final = 44
-"""Of one text; what is longer was not written to be read."""
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
 
 
@@ -39,11 +40,11 @@ def linked(address: str, text: str = "") -> str:
 
 
 def linked_text(text: str, addresses: Iterable[str]) -> str:
-    """A text in which these addresses are links."""
+    """A text in which these addresses are links; they stay whole, so that they can be copied."""
     shown = escaped(text)
     for address in addresses:
         if address:
-            shown = shown.replace(escaped(address), linked(address))
+            shown = shown.replace(escaped(address), linked(address, address))
     return shown
 
 
@@ -60,14 +61,29 @@ def items(texts: Sequence[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table of cells that are HTML already; its head is repeated on every printed page."""
-    names = "".join(f'<th scope="col">{escaped(h)}</th>' for h in head)
-    lines = ["<tr>" + "".join(f"<td>{c}</td>" for c in row) + "</tr>" for row in rows]
-    whole = ' class="whole"' if len(lines) <= WHOLE_ROWS else ""
+    """A table of cells that are HTML already; its head is repeated on every printed page.
+
+    On a narrow screen the cells of one with more than `NARROW_COLUMNS` columns stand below each
+    other, each with its head beside it.
+    """
+    names = "".join(f'<th scope="col" role="columnheader">{escaped(h)}</th>' for h in head)
+    lines = [_line(head, row) for row in rows]
+    kinds = ["whole"] * (len(lines) <= WHOLE_ROWS) + ["stacked"] * (len(head) > NARROW_COLUMNS)
+    kind = f' class="{" ".join(kinds)}"' if kinds else ""
     return (
-        f'<div class="wide"><table{whole}><caption>{escaped(caption)}</caption>'
-        f"<thead><tr>{names}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f'<p class="caption">{escaped(caption)}</p><div class="wide"><table{kind} role="table">'
+        f'<thead role="rowgroup"><tr role="row">{names}</tr></thead>'
+        f'<tbody role="rowgroup">{"".join(lines)}</tbody></table></div>'
     )
+
+
+def _line(head: Sequence[str], row: Sequence[str]) -> str:
+    """Roles are told: a browser forgets them where a table is not laid out as one."""
+    cells = "".join(
+        f'<td role="cell" data-head="{escaped(name)}">{cell}</td>'
+        for name, cell in zip(head, row, strict=True)
+    )
+    return f'<tr role="row">{cells}</tr>'
 
 
 def section(title: str, *parts: str) -> str:
@@ -76,8 +92,8 @@ def section(title: str, *parts: str) -> str:
     return f"<section><h2>{escaped(title)}</h2>{body}</section>" if body else ""
 
 
-def document(title: str, head: str, body: str, foot: str) -> str:
-    """The whole file."""
+def document(title: str, head: str, body: str, foot: str, last: str = "") -> str:
+    """The whole file; in print its last part goes to the next page together with the foot."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
@@ -85,7 +101,8 @@ def document(title: str, head: str, body: str, foot: str) -> str:
 <meta name="generator" content="Epochwise">
 <title>{escaped(title)}</title>
 <style>{_STYLE}</style></head>
-<body><header>{head}</header><main>{body}</main><footer>{foot}</footer></body></html>
+<body><header>{head}</header><main>{body}</main><div class="end">{last}
+<footer>{foot}</footer></div></body></html>
 """
 
 
@@ -97,12 +114,12 @@ padding:2rem 1.25rem;max-width:64rem;background:#fff;color:#14212b;overflow-wrap
 header{display:flex;gap:1rem;align-items:center;justify-content:space-between;
 border-bottom:2px solid #0072b2;padding-bottom:.75rem;margin-bottom:1.5rem}
 header img{max-height:4rem;max-width:14rem}
-.from{font-weight:600}.made,.note,footer,caption{color:#51606b}
+.from{font-weight:600}.made,.note,footer{color:#51606b}
 h1{font-size:1.6rem;line-height:1.25;margin:0 0 .75rem}
 h2{font-size:1.15rem;margin:2rem 0 .5rem}
 .answer{font-size:1.25rem;font-weight:600;border-left:4px solid #0072b2;padding-left:.9rem}
-figure{margin:1.25rem 0}figcaption,caption{font-size:.85rem;text-align:left;color:#51606b}
-caption{padding-bottom:.3rem}
+figure{margin:1.25rem 0}figcaption,.caption{font-size:.85rem;text-align:left;color:#51606b}
+.caption{margin:0 0 .3rem}
 svg{width:100%;height:auto;display:block}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:.875rem;font-variant-numeric:tabular-nums}
@@ -112,22 +129,33 @@ overflow-wrap:break-word}
 .option{margin:.6rem 0;font-size:.9rem}
 ol,ul{padding-left:1.4rem;font-size:.875rem}
 th{border-bottom:2px solid #9fb0bc}
-small{color:#51606b;display:block}
+small{color:#51606b;display:block}.line{white-space:nowrap}
 footer{margin-top:2.5rem;border-top:1px solid #dde3e8;padding-top:.75rem;font-size:.85rem}
 a{color:#005a8f}
+@media screen and (max-width:45rem){
+.chart{overflow-x:auto}.chart svg{min-width:42rem}
+.stacked,.stacked tbody,.stacked tr,.stacked td{display:block}
+.stacked thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
+.stacked tr{padding:.5rem 0;border-bottom:1px solid #9fb0bc}
+.stacked td{position:relative;border:0;padding:.15rem 0 .15rem 8.5rem;min-height:1.5em}
+.stacked td:empty{display:none}
+.stacked td::before{content:attr(data-head);position:absolute;left:0;width:8rem;color:#51606b}
+}
 @page{size:A4;margin:16mm 14mm 18mm;
 @bottom-right{content:counter(page) " / " counter(pages);font:8pt sans-serif;color:#51606b}}
 @media print{
-body{padding:0;max-width:none;font-size:9.5pt}
-h1{font-size:16pt}h2{font-size:12pt;break-after:avoid-page}h2+p{break-after:avoid-page}.answer{font-size:12pt}
+body{padding:0;max-width:none;font-size:9.5pt;line-height:1.4}
+h1{font-size:16pt}h2{font-size:12pt;margin:1.1rem 0 .35rem;break-after:avoid-page}
+h2+p{break-after:avoid-page}.answer{font-size:12pt}
 .wide{overflow:visible}
 table{font-size:8pt;break-inside:auto}thead{display:table-header-group}
-tr,figure,.answer,.option,li,.whole,footer{break-inside:avoid}
-thead,thead tr,caption{break-inside:avoid;break-after:avoid-page}
-tbody tr:nth-child(-n+2){break-after:avoid-page}tbody tr:nth-last-child(2){break-after:avoid-page}
+th,td{padding:.2rem .4rem}tr,figure,.answer,.option,li,.whole,footer,.end{break-inside:avoid}
+thead,thead tr,.caption{break-inside:avoid;break-after:avoid-page}
+tbody tr:nth-child(-n+2):not(:last-child){break-after:avoid-page}
+tbody tr:nth-last-child(2){break-after:avoid-page}
 footer{break-before:avoid-page;margin-top:.5rem;font-size:8pt}
 footer p{display:inline;margin-right:1rem}p,li{orphans:3;widows:3}
-.option,ol,ul{font-size:8.5pt}figcaption,caption{font-size:8pt}svg{max-height:82mm}
+.option,ol,ul{font-size:8.5pt}figcaption,.caption{font-size:8pt}svg{max-height:82mm}
 a{color:inherit;text-decoration:none}
 }
 """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from planner.report.page import escaped
+from planner.written import plain
 
 WIDTH: Final = 720.0
 HEIGHT: Final = 340.0
@@ -174,9 +175,9 @@ def rule(x1: float, y1: float, x2: float, y2: float, colour: str = GRID) -> str:
 
 def number(value: float) -> str:
     """A value at a tick: 0.02, 5, 2,000, 50k."""
-    if value >= 1e6:
-        return f"{value / 1e6:,.4g}M"
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value / 1e3:,.4g}k"
+    if abs(value) >= 1e6:
+        return f"{plain(value / 1e6, 4)}M"
+    return plain(value, 4) if abs(value) < 1e4 else f"{plain(value / 1e3, 4)}k"
 
 
 def _even(low: float, high: float) -> list[float]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request
+from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request, TimeoutError  # noqa: A004
 
 ARGUMENTS: Final = (
     "--no-sandbox",  # for an administrator in a container; the pages are our own
@@ -34,6 +34,8 @@ PAGES: Final = {
 _PROBES: Final = ("/_stcore/health", "/_stcore/host-config")
 """Streamlit looks for itself under a deep link's own address first: 404, and no fault of ours."""
 _QUIET_MS: Final = 250
+_PICKED_MS: Final = 8_000
+_ATTEMPTS: Final = 3
 _SETTLED: Final = """(quiet) => {
     const app = document.querySelector('[data-testid=stApp]')
     const busy = !app || app.dataset.testScriptState !== 'notRunning'
@@ -42,16 +44,13 @@ _SETTLED: Final = """(quiet) => {
     window.quietSince ??= performance.now()
     return performance.now() - window.quietSince > quiet
 }"""
-_STARTED_MS: Final = 5000
 _WATCH_FOR_A_RUN: Final = """() => {
     const app = document.querySelector('[data-testid=stApp]')
     window.hasRun = false
-    window.actedAt = performance.now()
     new MutationObserver(() => {
         window.hasRun ||= app.dataset.testScriptState !== 'notRunning'
     }).observe(app, {attributeFilter: ['data-test-script-state']})
 }"""
-_RAN: Final = "(most) => window.hasRun || performance.now() - window.actedAt > most"
 
 
 class Watch:
@@ -103,15 +102,14 @@ def settled(page: Page) -> Page:
 
 
 @contextmanager
-def rerun(page: Page) -> Iterator[None]:
+def rerun(page: Page, within_ms: float = 30_000) -> Iterator[None]:
     """What is done here makes the script run: settled is what comes after, not what was before.
 
-    A busy server may take longer to begin than a page needs to look settled. What makes no script
-    run costs 5 s and fails nothing here.
+    A busy server may take longer to begin than a page needs to look settled.
     """
     page.evaluate(_WATCH_FOR_A_RUN)
     yield
-    page.wait_for_function(_RAN, arg=_STARTED_MS)
+    page.wait_for_function("() => window.hasRun", timeout=within_ms)
     settled(page)
 
 
@@ -125,11 +123,24 @@ def widget(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key.replace('.', '-')}")
 
 
-def choose(page: Page, key: str, option: str) -> Page:
-    """Pick an option of a select box or of a list of many."""
-    widget(page, key).get_by_role("combobox").click()
-    with rerun(page):
-        page.get_by_role("option", name=option, exact=True).click()
+def choose(page: Page, key: str, option: str, *, typed: str = "") -> Page:
+    """Pick an option of a select box or of a list of many; `typed` finds it in a long one.
+
+    A list closes where the page moves, and one that is being drawn anew may swallow a click, as
+    under a person's hand: then it is picked once more.
+    """
+    for attempt in range(_ATTEMPTS):
+        widget(page, key).get_by_role("combobox").click()
+        if typed:
+            widget(page, key).get_by_role("combobox").fill(typed)
+        try:
+            with rerun(page, within_ms=_PICKED_MS):
+                page.get_by_role("option", name=option, exact=True).click()
+        except TimeoutError:
+            if attempt + 1 == _ATTEMPTS:
+                raise
+        else:
+            break
     return dismissed(page)
 
 

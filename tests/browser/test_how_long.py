@@ -16,7 +16,7 @@ from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
 from planner.projection import project_summary
 from planner.store import queries
 from tests.browser.conftest import Visit
-from tests.browser.look import PAGES, answer, choose, download, enter, press, settled, widget
+from tests.browser.look import PAGES, answer, choose, download, enter, press, rerun, settled, widget
 from tests.browser.server import served
 from tests.shipped import store
 
@@ -178,8 +178,9 @@ def test_the_page_is_as_it_was_left_when_one_comes_back(app_url: str, visit: Vis
     menu.get_by_text("Throughput").click()
     expect(answer(page)).to_contain_text("saturates at")
     settled(page)
-    menu.get_by_text("How long?").click()
-    says(settled(page), planned(500))
+    with rerun(page):
+        menu.get_by_text("How long?").click()
+    says(page, planned(500))
     expect(page).to_have_url(f"{app_url}/?epochs=500")
 
 

@@ -242,7 +242,7 @@ def test_some_offers_are_in_euro() -> None:
 
 def test_electricity_is_priced_as_firms_pay_it() -> None:
     priced = [t for t in shipped().tariffs if t.price_usd_per_kwh is not None]
-    assert len(priced) >= 19
+    assert len(priced) >= 28
     for tariff in priced:
         assert tariff.customer != "household", tariff.id
         assert 0.05 <= (tariff.price_usd_per_kwh or 0.0) <= 0.5, tariff.id

@@ -164,6 +164,20 @@ def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) 
     assert compare_next._known(1.01) == ""
 
 
+def test_times_are_called_measured_only_where_every_one_was(store: Store) -> None:
+    told = comparison(store, options="own-tpu-v2-8")
+    (row,) = told.rows
+    assert isinstance(row.time, Estimate)
+    assert row.time.basis == "extrapolated"
+    said = texts(show("compare", options="own-tpu-v2-8"))
+    assert "Every time here was measured." not in said
+    assert "Every time here rests on runs there, some of them projected to what is asked." in said
+    measured = replace(told, rows=(replace(row, time=replace(row.time, basis="measured")),))
+    assert compare_next._nothing_to_run(measured) == "Every time here was measured."
+    published = replace(told, rows=(replace(row, time=replace(row.time, basis="published")),))
+    assert compare_next._nothing_to_run(published).startswith("There is no run to propose")
+
+
 def test_table_and_charts_call_an_option_the_same() -> None:
     link = {**LINK, "options": ["own-tpu-v2-8", "buy-1x-rtx-5090"]}
     shown = show("compare", **link)

@@ -101,3 +101,35 @@ def test_the_first_is_called_decided_only_where_it_is_better_and_not_merely_in_t
     dear = ["own-tpu-v2-8", "rent-google-cloud-us-central1-tpu-v2-8-on-demand"]
     better = texts(sound(show("compare", options=dear)))
     assert "The first is decided; no run is needed for that." in better
+
+
+def test_a_date_of_another_year_is_shown_with_its_year() -> None:
+    def label(by: str) -> str:
+        link: dict[str, str | list[str]] = {**LINK, "by": by}
+        popovers = [b for b in show("compare", **link).get("popover") if b.proto.popover.label]
+        return next(
+            str(b.proto.popover.label)
+            for b in popovers
+            if str(b.proto.popover.label).startswith("By ")
+        )
+
+    assert label("2020-01-01T09:00+09:00") == "By Wed 1 Jan 2020, 09:00 (has passed)"
+    assert label(BY) == "By Fri 27 Nov, 09:00"
+    assert label("2026-12-31T23:30+00:00") == "By Fri 1 Jan 2027, 08:30"
+
+
+def test_hours_end_on_the_clock_of_their_day_where_clocks_are_changed_meanwhile() -> None:
+    begins = datetime(2026, 10, 24, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+    by = compare_deadline.after(24 * 3600.0, begins)
+    assert by is not None
+    assert compare_deadline.in_words(by, begins) == "Sun 25 Oct 2026, 11:00"
+    assert compare_deadline._then(24.0, begins) == "Sun 25 Oct, 11:00"
+    assert compare_deadline.after(1e15, begins) is None
+    assert compare_deadline._then(1e12, begins) == "then"
+
+
+def test_the_sentence_names_that_hour_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    begins = datetime(2026, 10, 24, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
+    monkeypatch.setattr(compare_deadline, "now", lambda: begins)
+    said = texts(show("compare", options=["buy-1x-rtx-5090"], deadline="24"))
+    assert "by Sun 25 Oct 2026, 11:00" in said

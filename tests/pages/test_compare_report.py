@@ -85,6 +85,29 @@ def test_a_logo_that_runs_something_is_refused_at_once() -> None:
     assert "Logo: logo.svg" not in texts(shown)
 
 
+def test_a_refused_logo_is_told_as_long_as_its_file_stands_there(browser: list[str]) -> None:
+    shown = _with_logo(SVG.replace(b"<path", b'<path onclick="x()"'))
+    assert "The report is made without logo.svg." in texts(shown)
+    shown.button(key="compare.report.pdf.make").click()
+    sound(shown.run())
+    assert "Save the PDF" in _labels(shown)
+    assert "The SVG holds more than a drawing" in texts(shown)
+    assert "The report is made without logo.svg." in texts(shown)
+    assert "data:image/svg+xml" not in browser[0]
+    field: Any = shown.get("file_uploader")[0]
+    field.set_value(("good.svg", SVG, "image/svg+xml"))
+    told = texts(sound(shown.run()))
+    assert "made without" not in told
+    assert "Logo: good.svg" in told
+
+
+def test_a_refusal_goes_with_its_file() -> None:
+    shown = _with_logo(SVG.replace(b"<path", b'<path onclick="x()"'))
+    shown.session_state["compare.handout"] = False
+    unfold(sound(shown.run()), "compare.handout")
+    assert "made without" not in texts(shown)
+
+
 def test_without_chromium_it_says_so_and_offers_the_way_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.parts import compare_state
 from planner.slugs import slug
+from tests.pages.comparing import address_of
 from tests.pages.conftest import show, sound, texts, unfold
 
 LINK: dict[str, str | list[str]] = {
@@ -62,6 +63,25 @@ def test_a_link_that_names_it_restores_the_question() -> None:
     assert len(shown.multiselect(key="compare.options").value) == 2
     assert "Nothing has changed since" in texts(shown)
     assert shown.query_params["deadline"] == "72"
+
+
+def test_its_link_tells_the_whole_question_whatever_is_usual_later() -> None:
+    shown = unfold(show("compare"), "compare.save")
+    shown.text_input(key="compare.save.name").set_value("Usual")
+    shown.button(key="compare.save.now").click()
+    link = address_of(sound(shown.run()))
+    assert link["saved"] == ["usual"]
+    assert len(link["options"]) > 2
+    assert {"workload", "epochs"} <= set(link)
+    again = show("compare", **link)
+    assert "Nothing has changed since" in texts(again)
+
+
+def test_a_link_without_options_takes_those_that_were_saved() -> None:
+    _saved()
+    shown = show("compare", saved="tanaka-autumn", deadline="72")
+    assert len(address_of(shown)["options"]) == 2
+    assert "Nothing has changed since" in texts(shown)
 
 
 def test_it_is_opened_from_the_list() -> None:

@@ -286,6 +286,23 @@ def test_a_page_is_as_it_was_left_when_one_comes_back_by_the_menu() -> None:
     assert _address(shown) == {"epochs": ["500"], "scale": ["linear"]}
 
 
+def test_more_values_than_are_shown_are_told_under_a_heading_that_is_true_of_them() -> None:
+    def view() -> None:
+        from pages.parts.links import Link
+
+        link = Link("try")
+        link.many("many", ["a", "b", "c"], ["a"], 2)
+        link.write()
+        link.tell()
+
+    page = AppTest.from_function(view)
+    page.query_params["many"] = ["a", "b", "c"]
+    said = sound(page.run()).warning[0].value
+    assert said.startswith("Part of this link could not be followed:")
+    assert "many: 3 values; the first 2 are shown." in said
+    assert "default" not in said
+
+
 # -- clicks that come too early ----------------------------------------------------------------
 
 

@@ -79,6 +79,14 @@ def test_a_marker_stands_at_time_and_cost_with_bars_to_the_ends_of_both_interval
     assert (marker.error_y.array[0], marker.error_y.arrayminus[0]) == (6.0, 6.0)
 
 
+def test_under_the_pointer_a_time_has_one_unit_and_no_number_an_exponent() -> None:
+    years = replace(H100, time=(8.5e7, 2.3e7, 2.9e8), cost=(12_345.0, 9_876.5, 1.5e6))
+    told = figures.time_cost([years], figures.Bounds(), "USD", LIGHT_THEME)
+    spot = next(t.hovertemplate for t in told.data if t.hovertemplate)
+    assert "2.7 years (90 %: 0.73 years to 9.2 years)" in spot
+    assert "12,340 USD (9,876 to 1,500,000)" in spot
+
+
 def test_the_shape_tells_the_basis_and_the_legend_names_the_shapes_in_use() -> None:
     figure = figures.time_cost(ALL, figures.Bounds(), "USD", LIGHT_THEME)
     shapes = {name: t.marker.symbol for name, t in _markers(figure).items()}

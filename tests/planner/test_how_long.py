@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -79,6 +80,24 @@ def test_the_sentence_names_workload_batch_system_interval_and_baseline() -> Non
     told = how_long(_options(RUN, FAST), 100, "GPU · batch 64").sentence
     assert told.startswith("100 epochs of Net at batch 64 on TPU: 3 min 31 s (90 %: 3 min")
     assert told.endswith("4.75x faster than GPU at batch 64.")
+
+
+@pytest.mark.parametrize(
+    ("epochs", "told"),
+    [(2000, "2000 epochs of"), (1_000_000, "1,000,000 epochs of"), (1, "1 epoch of")],
+)
+def test_many_epochs_have_their_thousands_apart(epochs: int, told: str) -> None:
+    assert how_long(_options(RUN), epochs, "GPU · batch 64").sentence.startswith(told)
+
+
+def test_from_a_hundred_hours_on_a_total_and_its_ends_are_told_in_one_unit() -> None:
+    told = how_long(_options(RUN), 100_000, "GPU · batch 64").sentence
+    assert re.search(r": \d+ h \(90 %: \d+ h to \d+ h\)\.$", told)
+    known = how_long(_options(RUN), 10_000, "GPU · batch 64").sentence
+    assert re.search(r": 27 h 47 min \(90 %: 2\d h \d+ min to ", known)
+    years = how_long(_options(replace(RUN, later_epoch_mean_s=300.0)), 1_000_000,
+                     "GPU · batch 64").sentence  # fmt: skip
+    assert re.search(r": 9\.5 years \(90 %: 9\.\d years to 9\.\d years\)\.$", years)
 
 
 def test_alone_an_option_is_compared_with_nothing() -> None:

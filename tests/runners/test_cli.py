@@ -24,7 +24,7 @@ from runners.cases import Case
 from runners.context import Context
 from runners.measure import Bench, Hooks, measure
 from runners.supervise import ROOT
-from tests.faults.campaign import small_disk
+from tests.faults.campaign import FULL, small_disk
 from tests.runners.stubs import HANG_S, bench, new_mark, orphans, starts
 from tests.store.build import folder
 
@@ -363,6 +363,7 @@ steps_per_epoch = 2
 
 
 @pytest.mark.faults
+@pytest.mark.skipif(not FULL, reason="ten children of TensorFlow, 1 GB each: `make faults` runs it")
 def test_the_largest_batch_of_a_real_network_under_a_limit_is_found(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from planner.bodies import compare_body
 from planner.catalog import Tariff
 from planner.compare.ask import Asked, Facts, answered
 from planner.compare.assumptions import Assumptions
+from planner.compare.electricity import electricity_lines, electricity_pages
 from planner.compare.naming import with_names
 from planner.compare.reckon import Comparison
 from planner.compare.sentences import assumed_lines
@@ -57,6 +58,16 @@ def test_country_customer_date_and_source_are_told_and_sent() -> None:
     assert (body["country"], body["customer"]) == ("Nowhere", "household")
     assert (body["price_as_of"], body["price_source"]) == ("2026-10-01", SOURCE)
     assert body["price_is_stale"] is False
+
+
+def test_the_addresses_in_the_lines_are_told_to_make_links_of_them() -> None:
+    row = replace(ROW, carbon_source_url="https://example.org/carbon")
+    used = _told(row).question.electricity
+    assert electricity_pages(used) == [SOURCE, "https://example.org/carbon"]
+    lines = " ".join(electricity_lines(Assumptions(), used))
+    assert all(page in lines for page in electricity_pages(used))
+    typed = _told(row, Assumptions(tariff_usd_per_kwh=0.2, kg_co2_per_kwh=0.1))
+    assert electricity_pages(typed.question.electricity) == electricity_pages(None) == []
 
 
 def test_a_country_without_a_price_says_what_is_taken() -> None:

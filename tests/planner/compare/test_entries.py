@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.compare.ask import Asked, Facts, answered
-from planner.compare.entries import Entry, entry_of, entry_text, entry_words
+from planner.compare.entries import Entry, entry_of, entry_text, entry_words, wrong_in_form
 from tests.planner.compare.made import CATALOG, TODAY, job
 
 
@@ -96,3 +96,22 @@ def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(text: str) -> None:
     assert isinstance(entry_of(text, CATALOG), str | Entry)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (Entry(way="rent", accelerator="plain", count=1), "Give the price per hour."),
+        (Entry(way="buy", accelerator="huge", count=1),
+         "No list price of the Huge is known: give the price for each one."),
+        (Entry(way="rent", accelerator="plain", count=1, price=1e12),
+         "'1e+12' is no price from 0 to less than 1,000,000,000,000."),
+        (Entry(way="rent", accelerator="plain", count=1, price=2.0), ""),
+        (Entry(way="buy", accelerator="plain", count=1), ""),
+        (Entry(way="own", accelerator="huge", count=1), ""),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_form_is_said_without_the_signs_of_a_link(
+    entry: Entry, said: str
+) -> None:
+    assert wrong_in_form(entry, CATALOG) == said

@@ -82,14 +82,16 @@ def test_a_module_of_two_devices_has_two_memories() -> None:
     module = replace(PLAIN, devices=2)  # 20 GB each
     one, two = (Hardware(label="x", accelerator=module, count=n) for n in (1, 2))
     assert fit_of(replace(JOB, params=1e9), one, 10.0).sentence == (
-        "Weights, gradients and optimiser state take 12.0 GB of 18.8 GB on each of 2 devices; "
-        "activations were not measured."
+        "Weights, gradients and optimiser state take 12.0 GB of 20 GB (18.8 GB of it for the job) "
+        "on each of 2 devices; activations were not measured."
     )
     sharded = fit_of(replace(JOB, params=2e9), one, 10.0)  # 24 GB: more than one device has
     assert sharded.sentence.endswith("12.0 GB on each of 2 devices.")
     large = fit_of(replace(JOB, params=1e10), two, 10.0)
     assert large.fits is False
-    assert "each of the 2 devices of the Plain has 18.8 GB" in large.sentence
+    assert (
+        "each of the 2 devices of the Plain has 20 GB (18.8 GB of it for the job)" in large.sentence
+    )
     assert large.way_out.startswith("Take 5 or more")  # 120 GB in shards of 13 GB are 10 devices
 
 
@@ -200,3 +202,25 @@ def test_a_hopeless_size_is_told_with_what_to_look_at(params: float, count: str)
     assert told.fits is False
     assert told.sentence.endswith(f"Check the number of parameters: it would take {count}.")
     assert told.way_out.startswith("Take a smaller network")
+
+
+# -- what the maker says and what the job gets -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("size", "told"), [(16e9, "16 GB (15.0 GB"), (11e9, "11 GB (10.3 GB"), (24e9, "24 GB (22.6 GB"),
+                       (1.536e12, "1,536 GB (1,444 GB"), (4.5e9, "4.5 GB (4.2 GB")],
+)  # fmt: skip
+def test_a_memory_is_named_as_its_maker_does_with_what_of_it_the_job_gets(
+    size: float, told: str
+) -> None:
+    one = Hardware(label="1 x Plain", accelerator=replace(PLAIN, memory_bytes=size))
+    room = f"{told} of it for the job)"
+    large = fit_of(replace(JOB, params=70e10), one, 10.0)
+    assert f"the Plain has {room}." in large.sentence
+    tight, easy = (replace(JOB, params=share * size * USABLE / 12.0) for share in (0.95, 0.1))
+    for job in (tight, easy):
+        assert f" of {room}" in fit_of(job, one, 10.0).sentence
+    measured = replace(JOB, memory=((1.0, 0.1e9), (2.0, 0.2e9)))
+    for batch in (1.0, 1e5):
+        assert f" of {room} at " in fit_of(measured, one, batch).sentence

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from planner.catalog import Catalog
 from planner.compare.assumptions import Assumptions
 from planner.compare.candidates import Shop, candidates_of
-from planner.compare.reckon import Comparison, Question, compare
+from planner.compare.reckon import Comparison, Question, Wanted, compare
 from planner.compare.records import Goal
 from planner.compare.rent_or_buy import RentOrBuy, monthly_cost, pays_back, rent_or_buy
+from planner.compare.sentences import buying
 from planner.cost import BreakEven
 from planner.estimate import Estimate, Refusal
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
@@ -32,13 +33,18 @@ BUSY, IDLE = 0.04, 0.02
 """Electricity of an hour [USD]: 400 W at work, half of that waiting."""
 
 
-def _told(assumed: Assumptions, terms: str = "on demand", price: float = 1.0) -> Comparison:
+def _told(
+    assumed: Assumptions,
+    terms: str = "on demand",
+    price: float = 1.0,
+    wanted: Wanted = Wanted(),  # noqa: B008 - a frozen record
+) -> Comparison:
     """The plain card rented under these terms, and bought."""
     catalog: Catalog = replace(CATALOG, offers=(offer("plain", price, terms=terms),))
     shop = Shop(catalog=catalog, assumed=assumed, today=TODAY)
     chosen = [c for c in candidates_of(job(), shop) if c.way == "rent" or c.id == "buy-1x-plain"]
     goal = Goal(words="360 epochs", epochs=360)
-    return compare(Question(job=job(), goal=goal, assumed=assumed), chosen)
+    return compare(Question(job=job(), goal=goal, assumed=assumed, wanted=wanted), chosen)
 
 
 def _found(assumed: Assumptions, terms: str = "on demand", price: float = 1.0) -> RentOrBuy:
@@ -172,6 +178,20 @@ def test_the_payback_at_the_break_even_is_the_life(other: float) -> None:
     runs = _value(_found(assumed).runs_per_month)
     at = _found(replace(assumed, runs_per_month=runs))
     assert _value(at.payback) == pytest.approx(48.0, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("budget_usd", "said"),
+    [(0.5, "It hardly ever finishes within the budget, so"), (100.0, "pays off above")],
+)
+def test_nobody_is_advised_to_buy_what_does_not_keep_the_limits(
+    budget_usd: float, said: str
+) -> None:
+    found = rent_or_buy(_told(EXACT, wanted=Wanted(budget_usd=budget_usd)))
+    assert found is not None
+    assert said in buying(found)
+    assert isinstance(found.use, Refusal) == (budget_usd == 0.5)
+    assert isinstance(found.payback, Refusal) == (budget_usd == 0.5)
 
 
 def test_nobody_says_1_months() -> None:

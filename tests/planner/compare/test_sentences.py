@@ -98,7 +98,7 @@ def test_a_refused_break_even_is_told_in_the_currency_that_is_shown() -> None:
     found = rent_or_buy(compared(assumed=Assumptions(tariff_usd_per_kwh=5.0)), EURO)
     assert found is not None
     assert isinstance(found.use, Refusal)
-    assert " EUR per hour of work" in buying(found)
+    assert " EUR rented" in buying(found)
     assert "USD" not in buying(found)
 
 

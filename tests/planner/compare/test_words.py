@@ -14,7 +14,9 @@ def test_small_numbers_are_words(count: int, told: str) -> None:
     assert machines(count) == f"{told} machines"
 
 
-@pytest.mark.parametrize(("value", "told"), [(6.24, "6.2"), (99.6, "100"), (4369.0, "4,370")])
+@pytest.mark.parametrize(
+    ("value", "told"), [(6.24, "6.2"), (99.6, "100"), (4369.0, "4,370"), (1e-5, "0.00001")]
+)
 def test_a_number_has_three_digits_at_most(value: float, told: str) -> None:
     assert number(value) == told
 

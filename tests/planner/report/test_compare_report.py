@@ -19,7 +19,7 @@ from planner.cost import Display, money
 from planner.durations import hms
 from planner.estimate import Estimate
 from planner.report import compare_page
-from planner.report.page import POLICY, escaped, linked, table
+from planner.report.page import POLICY, escaped, linked, linked_text, table
 from tests.planner.compare.made import CATALOG, OLD, RUN, TODAY, job, row
 
 FACTS = Facts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
@@ -168,7 +168,9 @@ def test_the_last_list_and_the_foot_are_not_torn_apart_in_print() -> None:
     foot = page[page.index("<footer>") : page.index("</footer>")]
     assert "epoch.ai" in foot
     assert "Made by Epochwise" in foot
-    assert "li,.whole,footer{break-inside:avoid}" in page
+    assert "li,.whole,footer,.end{break-inside:avoid}" in page
+    end = page[page.index('<div class="end">') : page.index("<footer>")]
+    assert "Where these numbers come from" in end
 
 
 def test_what_was_typed_is_told_as_set_be_it_the_usual_number() -> None:
@@ -190,7 +192,8 @@ def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
 def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
     text = _seen(_Read(_page()).text)
     for line in ("The job", "Net · Data", "10 epochs", "Input pattern", "10,000", "1,000,000",
-                 "1e+10 FLOPs", "float32", "SGD momentum 0.9", "Measured on 1 system"):  # fmt: skip
+                 "10 billion FLOPs", "float32", "SGD momentum 0.9",
+                 "Measured on 1 system"):  # fmt: skip
         assert line in text, line
     described = job_described(
         Described(name="LM", samples_per_epoch=5e4, params=7e9, tokens_per_sample=4096,
@@ -198,7 +201,7 @@ def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
     )  # fmt: skip
     told = _told(Asked(epochs=1, options=_told().chosen), Facts(job=described, catalog=CATALOG))
     text = _seen(_Read(_page(told)).text)
-    for line in ("50,000", "7 billion", "4,096", "bfloat16",
+    for line in ("50,000", "7,000,000,000 (7 billion)", "4,096", "bfloat16",
                  "AdamW", "64", "as it was described"):  # fmt: skip
         assert line in text, line
 
@@ -211,7 +214,9 @@ def test_electricity_is_told_with_country_date_and_source() -> None:
     text = _seen(read.text)
     assert "Price of electricity: Nowhere, household, Jan 2024, older than 12 months" in text
     assert "a firm pays less" in text
-    assert "https://example.org/price" in [a.get("href") for _, a in read.found]
+    source = next(a for _, a in read.found if a.get("href") == "https://example.org/price")
+    assert source["rel"] == "noopener noreferrer"
+    assert "from https://example.org/price." in text
     assert "of Nowhere, see Electricity" in text
 
 
@@ -229,6 +234,45 @@ def test_small_tables_are_not_cut_in_print_and_heads_stay_with_their_rows() -> N
     assert 'class="whole"' not in table(["A"], [["1"]] * 9, "")
     assert ".whole" in _page()
     assert "break-after:avoid-page" in _page()
+
+
+def test_addresses_that_stand_in_a_sentence_are_whole_and_hold_nothing_one_cannot_see() -> None:
+    address = "https://example.org/" + "a" * 200 + "?b=1&c=2"
+    told = linked_text(f"Price, from https:\u2060{address[6:]}.", [address])
+    read = _Read(told)
+    assert read.found[0][1]["href"] == address
+    assert read.text == f"Price, from {address}."
+    assert "<a " not in linked_text("from javascript:x", ["javascript:x"])
+
+
+def test_on_a_narrow_screen_cells_stand_below_each_other_and_charts_keep_their_size() -> None:
+    page = table(["A", "B", "C"], [["1", "2", "3"]], "Told")
+    assert 'class="whole stacked"' in page
+    assert '<td role="cell" data-head="B">2</td>' in page
+    assert "stacked" not in table(["A", "B"], [["1", "2"]], "")
+    style = re.findall(r"<style>(.*?)</style>", _page(), re.DOTALL)[0]
+    narrow = style[style.index("@media screen and (max-width") : style.index("@page")]
+    assert ".chart svg{min-width" in narrow
+    assert "attr(data-head)" in narrow
+
+
+def test_what_a_table_says_of_itself_does_not_scroll_away_with_it() -> None:
+    page = table(["A"], [["1"]], "Told")
+    assert page.startswith('<p class="caption">Told</p><div class="wide">')
+
+
+def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
+    facts = replace(FACTS, job=replace(job(), samples_per_epoch=5e9, params=int(7e10)))
+    asked = Asked(epochs=2000, wanted=Wanted(deadline_s=1.23456e5 * 3600.0),
+                  assumed=replace(Assumptions(), runs_per_month=1e6,
+                                  interruptions_per_hour=1e-5))  # fmt: skip
+    text = _Read(_page(_told(asked, facts))).text.split("The job", 1)
+    assert "within 123,456 h" in text[0]
+    assert "1,000,000 runs a month" in text[1]
+    assert "70,000,000,000 (70 billion)" in text[1]
+    assert "0.00001" in text[1]
+    assert not re.findall(r"\de[+-]\d+", text[1])
+    assert re.search(r'\d+:\d\d:\d\d<small class="line">\(', _page())
 
 
 def test_a_way_out_is_told_once() -> None:
