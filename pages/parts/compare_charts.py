@@ -17,7 +17,7 @@ from pages.parts.links import Link, as_text
 from planner import figures
 from planner.compare.influences import Tornado, tornado
 from planner.compare.reckon import Comparison, Row
-from planner.compare.rent_or_buy import RentOrBuy, monthly_cost, rent_or_buy
+from planner.compare.rent_or_buy import RentOrBuy, keeps_too_seldom, monthly_cost, rent_or_buy
 from planner.cost import HOURS_PER_MONTH, BreakEven, shown
 from planner.estimate import Estimate, Floats
 
@@ -216,10 +216,12 @@ def _use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -
         return "No option is bought: choose one to see from when on it pays off."
     if pair is None:
         return "No option is rented: choose one to see from when on buying pays off."
-    pays = _pays_off(pair, by_use=by_use)
-    zone = (
-        "; grey: where buying begins to pay off" if pays else "; buying does not pay off for sure"
-    )
+    if keeps_too_seldom(pair.buy):
+        zone = "; what is bought misses the limits"
+    elif _pays_off(pair, by_use=by_use):
+        zone = "; grey: where buying begins to pay off"
+    else:
+        zone = "; buying does not pay off for sure"
     return f"Solid: rented, dashed: bought, dotted: there already. Bands: 90\u00a0%{zone}."
 
 

@@ -102,9 +102,14 @@ def rent_or_buy(told: Comparison, display: Display = DOLLARS) -> RentOrBuy | Non
     )
 
 
+def keeps_too_seldom(buy: Row) -> bool:
+    """Whether a bought candidate misses deadline or budget too often to be advised."""
+    return buy.in_time is not None and buy.in_time < LEAST_CHANCE
+
+
 def _too_late(buy: Row, told: Comparison) -> Refusal | None:
     """Nobody is advised to buy what does not do what is asked, however cheap it would be."""
-    if buy.in_time is None or buy.in_time >= LEAST_CHANCE:
+    if buy.in_time is None or not keeps_too_seldom(buy):
         return None
     kept = kept_to(told.question.wanted)
     often = f"finishes {kept} with {buy.in_time:.0%} probability".replace("%", " %")

@@ -270,3 +270,8 @@ def test_an_entry_is_removed_from_link_and_options() -> None:
     sound(shown.run())
     assert "own" not in address_of(shown)
     assert len(table(shown)) == 2
+
+
+def test_the_chart_of_rent_or_buy_says_that_what_is_bought_misses_the_limits() -> None:
+    assert "what is bought misses the limits" in texts(show("compare", deadline="8"))
+    assert "what is bought misses the limits" not in texts(show("compare"))
