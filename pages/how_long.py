@@ -114,8 +114,9 @@ def how_sure(result: HowLong) -> str:
         if result.another_session
         else "the machine and session that were measured; two sessions differ by about 3 % (sd)"
     )
-    parts = [f"Basis: {basis}.", f"The interval is for {where}.", *best.total.reasons]
-    return " ".join(parts)
+    told = best.total
+    meant = [f"The interval is for {where}."] if told.low < told.high else []
+    return " ".join([f"Basis: {basis}.", *meant, *told.reasons])
 
 
 def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[str, str]) -> None:

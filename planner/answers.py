@@ -196,7 +196,7 @@ def as_given(batch: float) -> str:
 
     Below a thousand it keeps its digits behind the point: two that differ must not read the same.
     """
-    return f"{batch:,.0f}" if 1e3 <= batch < 1e15 else f"{batch:g}"
+    return f"{batch:,.12g}" if 1e3 <= batch < 1e12 else f"{batch:g}"
 
 
 def all_given(batches: Floats) -> str:

@@ -116,6 +116,12 @@ def _money(link: Link) -> None:
     def other() -> None:
         shown_otherwise(link)
 
+    def named() -> None:
+        if str(st.session_state[link.key("currency")] or "USD").strip().upper() == "USD":
+            link.put("rate", None)  # it was of the currency before: a dollar is one dollar
+            link.put("rate_as_of", None)
+        shown_otherwise(link)
+
     with st.grid(3, min_column_width=220):
         st.selectbox(
             "Country of the electricity",
@@ -126,7 +132,7 @@ def _money(link: Link) -> None:
         )
         st.text_input(
             "Currency (three letters)", link.held("currency"), key=link.key("currency"),
-            max_chars=3, on_change=other,
+            max_chars=3, on_change=named,
         )  # fmt: skip
         st.number_input(
             "Units of it for one USD", 1e-6, _MOST_RATE, value=None, format="%g",

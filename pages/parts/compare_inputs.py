@@ -173,7 +173,7 @@ def shown_otherwise(link: Link) -> None:
     if budget is None or not isinstance(before, Display) or before == now:
         return
     same = budget * shown(1.0, now) / shown(1.0, before)
-    link.put("budget", min(float(f"{same:.10g}"), MOST_BUDGET))
+    link.put("budget", min(float(f"{same:.6g}"), MOST_BUDGET))
 
 
 def shown_in(link: Link) -> Display:

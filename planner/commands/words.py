@@ -114,6 +114,7 @@ def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple
         arguments: the options that there are, by the names of their values.
     """
     known = [option_of(name) for name in vars(arguments) if name != "command"]
+    left = [word for word in left if word != "--"]
     found = (
         word.split("=")[0]
         for before, word in zip(["", *left], left, strict=False)

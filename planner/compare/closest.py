@@ -9,6 +9,7 @@ from planner.compare.words import budget_words
 from planner.cost import Display
 from planner.cost.display import DOLLARS
 from planner.estimate import Estimate, Refusal
+from planner.written import plain
 
 Key = tuple[float, float, float, float]
 
@@ -60,7 +61,7 @@ def limits_words(wanted: Wanted, display: Display = DOLLARS, until: str = "") ->
     """
     parts = []
     if wanted.deadline_s is not None:
-        parts.append(f"by {until}" if until else f"within {wanted.deadline_s / 3600.0:,.4g} h")
+        parts.append(f"by {until}" if until else f"within {plain(wanted.deadline_s / 3600.0, 4)} h")
     if wanted.budget_usd is not None:
         parts.append(f"for at most {budget_words(wanted.budget_usd, display)}")
     return " ".join(parts)

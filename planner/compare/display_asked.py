@@ -52,6 +52,6 @@ def _problems(
     if letters := currency_problem(currency):
         wrong.append(Problem(parameter="currency", message=letters))
     elif rate is None and currency != "USD":
-        message = f"How much {currency} is one USD? Give it as rate, and its day as rate_as_of."
+        message = f"How much {currency} is one USD? Give the rate, and the day it was read."
         wrong.append(Problem(parameter="currency", message=message))
     return wrong

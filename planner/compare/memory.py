@@ -23,6 +23,7 @@ from planner.catalog import Accelerator
 from planner.compare.entries import MOST_COUNT
 from planner.compare.optimizers import UNKNOWN_MOMENTS, moments_of, moments_told
 from planner.compare.records import Fit, Hardware, Job
+from planner.written import plain
 
 USABLE: Final = 0.94
 """Share of the memory a framework gets: driver, context and fragments take the rest. Every sentence
@@ -247,5 +248,5 @@ def _accelerators(devices: int, hardware: Hardware) -> int:
 def gigabytes(size: float) -> str:
     """A size in words: 3.1 MB, 12.3 GB, 640 GB."""
     if size < 0.1 * GIGA:
-        return f"{size / 1e6:,.3g} MB"
+        return f"{plain(size / 1e6, 3)} MB"
     return f"{size / GIGA:,.1f} GB" if size < 100 * GIGA else f"{size / GIGA:,.0f} GB"

@@ -23,8 +23,9 @@ from typing import Final
 MOMENTS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "SGD": 0, "Adafactor": 0, "momentum": 1, "Nesterov": 1, "LARS": 1, "Lion": 1, "Muon": 1,
-        "Adagrad": 1, "RMSprop": 1, "NovoGrad": 1, "Adam": 2, "AdamW": 2, "Adamax": 2, "NAdam": 2,
-        "RAdam": 2, "LAMB": 2, "Yogi": 2, "AdaBelief": 2, "Adadelta": 2, "FTRL": 2, "AMSGrad": 3,
+        "Adagrad": 1, "RMSprop": 1, "NovoGrad": 1, "SGDM": 1,
+        "Adam": 2, "AdamW": 2, "Adamax": 2, "NAdam": 2, "RAdam": 2,
+        "LAMB": 2, "Yogi": 2, "AdaBelief": 2, "Adadelta": 2, "FTRL": 2, "AMSGrad": 3,
     }
 )  # fmt: skip
 """Word of an optimiser's name -> copies of the weights that it keeps."""

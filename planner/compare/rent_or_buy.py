@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 
 from planner.compare.reckon import Comparison, Drawn, Row
-from planner.compare.words import kept_to
+from planner.compare.words import kept_to, machines, runs_a_month
 from planner.cost import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
@@ -50,7 +50,6 @@ from planner.cost.display import DOLLARS
 from planner.cost.own import idle_energy_per_hour
 from planner.cost.payback import in_months, machines_for
 from planner.estimate import Estimate, Floats, Refusal
-from planner.written import plain
 
 HOUR_S: Final = 3600.0
 LEAST_CHANCE: Final = 0.1
@@ -145,12 +144,16 @@ def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
 def pays_back(found: RentOrBuy) -> str:
     """After how many months the machine has paid for itself, or why it never does: sentences."""
     runs = found.asked_per_month
-    often = f"At {plain(runs)} run{'' if runs == 1.0 else 's'} a month"
+    often = f"At {runs_a_month(runs)}"
     told = found.payback
+    if found.buy.machines > 1:  # where buying begins to pay off is told of one machine
+        often += f", which take {machines(found.buy.machines)},"
     if isinstance(told, Refusal):
-        return f"{often} it never pays for itself. {told.reason}"
+        most_likely = "most likely " if " % probability" in told.reason else ""
+        return f"{often} it {most_likely}never pays for itself. {told.reason}"
     low, months, high = (float(end) for end in (told.low, told.value, told.high))
-    span = f"{low:,.0f} to {high:,.0f}" if np.isfinite(high) else f"{in_months(low)}, or never"
+    soonest = in_months(low) if low >= 0.5 else "less than a month"
+    span = f"{low:,.0f} to {high:,.0f}" if np.isfinite(high) else f"{soonest}, or never"
     worn = f" {told.reasons[0]}" if told.reasons else ""
     verb = "would pay" if worn else "has paid"
     level = f"{told.level:.0%}".replace("%", " %")

@@ -11,10 +11,26 @@ from planner.compare.against import times_better
 from planner.compare.closest import closest, limits_words, none_can
 from planner.compare.electricity import electricity_lines
 from planner.compare.ranking import chance_to_keep
-from planner.compare.reckon import DECIDED, Comparison, Row, Wanted, better, standing
+from planner.compare.reckon import (
+    DECIDED,
+    LIKELY_IN_TIME,
+    Comparison,
+    Row,
+    Wanted,
+    better,
+    standing,
+)
 from planner.compare.records import Order
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
-from planner.compare.words import budget_words, comparative, kept_to, lower, machines, number
+from planner.compare.words import (
+    budget_words,
+    comparative,
+    kept_to,
+    lower,
+    machines,
+    number,
+    runs_a_month,
+)
 from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
 from planner.cost.display import DOLLARS
 from planner.durations import with_ends
@@ -48,8 +64,14 @@ def sentence(told: Comparison, display: Display = DOLLARS) -> str:
 
 
 def none_in_reach(told: Comparison) -> bool:
-    """Whether of several options none has a chance worth telling to keep the limits."""
-    return len(told.rows) > 1 and none_can(told, 1.0 - ALMOST_SURE)
+    """Whether of several options none is likely to keep the limits, and the first hardly ever does.
+
+    Then what comes closest is told and not the first, whose place says nothing.
+    """
+    first = told.leader
+    if len(told.rows) < 2 or first is None or first.in_time is None:
+        return False
+    return first.in_time < 1.0 - ALMOST_SURE and none_can(told, LIKELY_IN_TIME)
 
 
 def subject(row: Row, display: Display = DOLLARS) -> str:
@@ -86,7 +108,7 @@ def assumed_lines(told: Comparison) -> list[str]:
     """What was assumed and matters here, in words."""
     a = told.question.assumed
     ways = {r.candidate.way for r in told.rows}
-    lines = [f"{plain(a.runs_per_month)} runs a month."]
+    lines = [f"{runs_a_month(a.runs_per_month)}."]
     if "buy" in ways:
         lines.append(
             f"A bought machine lasts {a.life_years:g} years, is worth {a.residual_share:.0%} of "
@@ -123,7 +145,9 @@ def _none(told: Comparison, display: Display) -> str:
         return f"{first}."
     cost = "" if isinstance(best.cost, Refusal) else f" for {_money(best.cost, display)}"
     said = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
-    return f"{first}: {said}."
+    chance = best.in_time or 0.0
+    often = f", with {chance:.0%} probability".replace("%", " %")
+    return f"{first}: {said}{often if chance >= 1.0 - ALMOST_SURE else ''}."
 
 
 def _against(told: Comparison, leader: Row, display: Display) -> str:
@@ -279,7 +303,7 @@ def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
 def _between(use: Estimate) -> str:
     """' (40 % to 60 %)', ' (at most 2 %)' of what may be next to nothing; "" where it is narrow."""
     low, high = _share(use.low), _share(use.high)
-    if low == high:
+    if low == high or (float(use.low) < _TINY and high == _share(use.value)):
         return ""
     return f" (at most {high})" if float(use.low) < _TINY else f" ({low} to {high})"
 
@@ -293,7 +317,7 @@ def _paid_back(found: RentOrBuy) -> str:
     level = f"{months.level:.0%}".replace("%", " %")
     most = f" ({level}: at most {high:,.0f} months)" if 1.5 <= high < math.inf else ""
     most = " (or never)" if high == math.inf else most
-    often = f"At {plain(runs)} run{'' if runs == 1.0 else 's'} a month"
+    often = f"At {runs_a_month(runs)}"
     return f"{often} it has paid for itself in less than a month{most}."
 
 

@@ -30,6 +30,11 @@ def lower(label: str) -> str:
     return f"{ {'Rent': 'renting', 'Buy': 'buying', 'Own': 'the own'}.get(way, way) } {rest}"
 
 
+def runs_a_month(runs: float) -> str:
+    """'1 run a month', '4 runs a month'."""
+    return f"{plain(runs)} run{'' if runs == 1.0 else 's'} a month"
+
+
 def machines(count: int) -> str:
     """'two machines', '12 machines'."""
     return f"{counted(count)} machines"

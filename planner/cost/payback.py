@@ -215,8 +215,10 @@ def _with_what_is_left(owned: Owned, plain: Floats) -> Floats:
 
 
 def _worn_out(owned: Owned, months: float, worn: float) -> tuple[str, ...]:
-    """That in most draws they do not last that long; () where in at least half of them they do."""
+    """That they do not last that long in most draws, or by their likely life; () where they do."""
     life = MONTHS_PER_YEAR * float(likely(owned.life_years))
+    if months > life * (1.0 + 1e-9) and (worn <= 0.5 or f"{months:.0f}" == f"{life:.0f}"):
+        return (f"It lasts about that long: {in_months(life)}.",)
     if worn <= 0.5:
         return ()
     if months > life:
@@ -231,7 +233,7 @@ def _saves_nothing(
     """Why there is no payback; `costs` of a month, rented and of running what was bought."""
     rented, running = (money(float(np.median(cost)), display) for cost in costs)
     own = "an own machine" if machines == 1 else f"{machines:,} own machines"
-    chance = "" if never == 1.0 else f"with {100.0 * never:.0f} % probability "
+    chance = "" if never > 0.995 else f"with {100.0 * never:.0f} % probability "
     return Refusal(
         reason=f"A month of these runs costs {rented} rented, and {running} for electricity and "
         f"upkeep of {own}: {chance}nothing is saved that could pay for it.",

@@ -12,7 +12,7 @@ from planner.compare.electricity import Electricity
 from planner.compare.parameters import TARIFF
 from planner.compare.reckon import Comparison, Row
 from planner.compare.tables import end_of, source_rows
-from planner.compare.words import kept_to
+from planner.compare.words import kept_to, runs_a_month
 from planner.cost import Display, money
 from planner.durations import hms
 from planner.estimate import Basis, Estimate, Refusal
@@ -58,8 +58,8 @@ def ranked(told: Comparison, display: Display, begins: datetime | None = None) -
 def details(told: Comparison, display: Display) -> str:
     """What each option takes besides time and money of one run, and what to know of it."""
     blocks = [_details(n, r, display) for n, r in enumerate(told.rows, 1)]
-    runs = plain(told.question.assumed.runs_per_month)
-    note = f"{runs} runs a month; energy and CO2e are of one run."
+    often = runs_a_month(told.question.assumed.runs_per_month)
+    note = f"{often}; energy and CO2e are of one run."
     return section("Each option", f'<p class="note">{escaped(note)}</p>', *blocks)
 
 

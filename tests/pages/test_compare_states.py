@@ -275,3 +275,13 @@ def test_an_entry_is_removed_from_link_and_options() -> None:
 def test_the_chart_of_rent_or_buy_says_that_what_is_bought_misses_the_limits() -> None:
     assert "what is bought misses the limits" in texts(show("compare", deadline="8"))
     assert "what is bought misses the limits" not in texts(show("compare"))
+
+
+def test_back_in_dollars_the_rate_of_the_other_currency_is_gone() -> None:
+    euro = {"currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20"}
+    shown = unfold(show("compare", budget="100", **euro), "compare.box")
+    shown.text_input(key="compare.currency").set_value("USD")
+    address = address_of(sound(shown.run()))
+    assert address["budget"] == ["200"]
+    assert {"currency", "rate", "rate_as_of"} & set(address) == set()
+    assert "could not be used" not in texts(shown)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from planner.answers import (
     BASES,
     answer,
+    as_given,
     basis_of,
     batch_basis,
     estimate_of,
@@ -108,3 +109,9 @@ def test_an_answer_without_axes_is_made_of_floats() -> None:
     assert isinstance(estimate_of(parts, 0.9, "measured", ()).value, float)
     many = estimate_of((np.ones(1), np.ones(1), np.ones(1)), 0.9, "measured", ())
     assert isinstance(many.value, np.ndarray)
+
+
+def test_two_batches_that_differ_never_read_the_same() -> None:
+    assert [as_given(b) for b in (1024.0, 1024.4, 2_560.4, 1_048_576.0, 12.5)] == [
+        "1,024", "1,024.4", "2,560.4", "1,048,576", "12.5",
+    ]  # fmt: skip

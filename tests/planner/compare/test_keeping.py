@@ -157,3 +157,12 @@ def test_a_budget_is_told_to_the_cent_and_with_its_tax() -> None:
 
 def test_nothing_is_said_where_nothing_is_asked() -> None:
     assert keeping_sentence(compared(Wanted())) == ""
+
+
+def test_a_first_that_hardly_ever_keeps_to_it_is_not_the_answer_where_another_may() -> None:
+    told = sentence(_with([0.001, 0.09, 0.02]))
+    assert told.startswith("None of these ")
+    assert "Rent card 2 comes closest, in " in told
+    assert told.endswith(", with 9 % probability.")
+    assert keeping_sentence(_with([0.001, 0.09, 0.02])) == ""
+    assert not sentence(_with([0.02, 0.09, 0.001])).startswith("None")

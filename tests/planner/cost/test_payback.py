@@ -201,4 +201,16 @@ def test_where_buying_is_likely_cheaper_the_payback_is_neither_never_nor_too_lat
     if (bought < rent).mean() >= 0.5:
         told = payback(owned, rent, work_s, runs)
         assert isinstance(told, Estimate)
-        assert told.reasons == ()
+        assert not any("sooner" in reason for reason in told.reasons)
+
+
+def test_a_payback_as_long_as_the_life_is_not_called_too_late_by_the_same_number() -> None:
+    """48.2 months against 48 would read: paid back after 48 months, worn out after 48 months."""
+    owned = replace(WORKSTATION, life_years=2.0)
+    runs = 10.0
+    rents = np.linspace(5.0, 60.0, 400)
+    told = [payback(owned, rent, 10 * HOUR, runs) for rent in rents]
+    paid = [t for t in told if isinstance(t, Estimate) and t.reasons]
+    assert paid
+    for one in paid:
+        assert ("about that long" in one.reasons[0]) == (round(float(one.value)) == 24)
