@@ -20,6 +20,9 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
 Given = Mapping[str, Sequence[str]]
 
+NEXT_TO_NOTHING: Final = 1e-15
+"""A number that is smaller and not 0 is a slip: no unit here has use for it, and its quotients have
+no digits."""
 LONGEST_VALUE: Final = 1000
 """Letters of one value."""
 MOST_VALUES: Final = 60
@@ -178,6 +181,8 @@ def _number(one: Parameter, text: str) -> tuple[Any, str]:
     value = float(text) if _NUMBER.fullmatch(text) else float("nan")
     if not _inside(one, value):
         return None, f"{shown(text)} is no number{_limits(one)}."
+    if 0.0 < abs(value) < NEXT_TO_NOTHING:
+        return None, f"{shown(text)} is next to 0. Write 0, or {NEXT_TO_NOTHING:g} and more."
     return value, ""
 
 

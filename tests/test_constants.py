@@ -73,7 +73,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
         compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
         compare.begin_with:BEGIN_WITH compare.clusters:CLUSTERS compare.entries:MOST_COUNT
-        compare.entries:MOST_PRICE compare.entries:MOST_RATE
+        compare.entries:MOST_PRICE compare.entries:MOST_PRICE_USD compare.entries:MOST_RATE
+        cost.records:_YEAR_S cost.records:_MOST_USD parameters:NEXT_TO_NOTHING
         compare.influences:MOST_BARS compare.keeping:MOST compare.description:_LARGE
         compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
         parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
@@ -91,7 +92,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
         transfer.sentences:NAMED""",
     "numerics": """
-        cost.draws:DRAWS cost.draws:SEED cost.rent:SAME line_intervals:PARAMETERS
+        cost.draws:DRAWS cost.draws:SEED cost.own:STRAIGHT cost.rent:SAME
+        line_intervals:PARAMETERS
         lines:ROUNDING lines:_BLOCK resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED
         nonnegative:ROUNDING nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS
         optimizer_curves:_NOT_STATED rivals:LEAST scaling_terms:LINK_TERMS""",

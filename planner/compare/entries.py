@@ -20,10 +20,14 @@ from typing import Final, cast
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.compare.records import Candidate, Way
 from planner.estimate import Refusal
+from planner.parameters import NEXT_TO_NOTHING
 from planner.slugs import slug
 
 MOST_COUNT: Final = 1024
 MOST_PRICE: Final = 1e12
+"""As it is written, in whatever currency."""
+MOST_PRICE_USD: Final = 1e9
+"""For one accelerator, or an hour of all: a hundred times the dearest rack."""
 MOST_RATE: Final = 1e9
 SEPARATOR: Final = "|"
 DOLLARS: Final = "USD"
@@ -160,14 +164,21 @@ def _price(
     if amount is None:
         return None, None, f"{parts[0][:20]!r} is no price {_PRICES}."
     if currency == DOLLARS and len(parts) < 3:
-        return amount, None, ""
+        return _in_bounds(amount, None)
     if currency == DOLLARS or not _CURRENCY.fullmatch(currency):
         return None, None, f"{SEPARATOR.join(parts[1:])[:20]!r} is no other currency and its rate."
     per_usd = _rate(parts[2]) if len(parts) > 2 else None
     if per_usd is None and (len(parts) > 2 or currency not in usd_per):
         return None, None, f"Write how much {currency} one USD is behind it: {currency}|0.86."
     usd = amount * usd_per[currency] if currency in usd_per else amount / (per_usd or 1.0)
-    return usd, Quote(amount=amount, currency=currency, per_usd=per_usd), ""
+    return _in_bounds(usd, Quote(amount=amount, currency=currency, per_usd=per_usd))
+
+
+def _in_bounds(usd: float, quote: Quote | None) -> tuple[float | None, Quote | None, str]:
+    if usd <= MOST_PRICE_USD:
+        return usd, quote, ""
+    why = f"{usd:,.4g} USD is more than any price: it is at most {MOST_PRICE_USD:,.0f} USD."
+    return None, None, why if quote is None else f"{why} Check the rate too."
 
 
 def _no_price(way: str, accelerator: Accelerator) -> list[str]:
@@ -198,7 +209,8 @@ def _money(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if 0.0 <= value < MOST_PRICE else None
+    nothing = 0.0 < value < NEXT_TO_NOTHING
+    return value if 0.0 <= value < MOST_PRICE and not nothing else None
 
 
 def _rate(text: str) -> float | None:

@@ -38,6 +38,9 @@ from planner.cost.quantities import (
 from planner.cost.records import Owned
 from planner.estimate import Floats, Refusal
 
+STRAIGHT: Final = 1e-8
+"""Below this Y ln(1 + r), 1 - (1 + r)^-Y is a straight line to 16 digits; the quotient of two
+numbers next to 0 (a rate of 5e-324) is not."""
 HOURS_LEFT: Final = "Give the hours a year in which it works, over 8,760."
 
 
@@ -49,7 +52,8 @@ def capital_recovery(rate_of_capital: ArrayLike, life_years: ArrayLike) -> Float
         life_years: Y, at least 0 [years].
 
     Returns:
-        r/(1 - (1 + r)^-Y) in the broadcast shape; 1/Y at r = 0, infinite at Y = 0, r as Y grows.
+        r/(1 - (1 + r)^-Y) in the broadcast shape, at least 1/Y and at least r; 1/Y at r = 0,
+        infinite at Y = 0, r as Y grows.
 
     Raises:
         ValueError: a number is negative or not a number.
@@ -57,9 +61,13 @@ def capital_recovery(rate_of_capital: ArrayLike, life_years: ArrayLike) -> Float
     rate, years = np.broadcast_arrays(
         checked("rate_of_capital", rate_of_capital), checked("life_years", life_years)
     )
-    paid = -np.expm1(-product(years, np.log1p(rate)))  # 1 - (1 + r)^-Y, exact for small r too
-    plain = np.divide(1.0, years, out=np.full(years.shape, np.inf), where=years > 0.0)
-    return np.asarray(np.divide(rate, paid, out=plain, where=paid > 0.0))
+    continuous = np.log1p(rate)
+    grown = product(years, continuous)
+    simple = np.divide(rate, continuous, out=np.ones(rate.shape), where=continuous > 0.0)
+    with np.errstate(over="ignore"):  # a life of next to nothing is as dear as none
+        yearly = np.divide(1.0, years, out=np.full(years.shape, np.inf), where=years > 0.0)
+        recovery = np.asarray(yearly * simple * (1.0 + 0.5 * np.minimum(grown, STRAIGHT)))
+    return np.asarray(np.divide(rate, -np.expm1(-grown), out=recovery, where=grown > STRAIGHT))
 
 
 def capex(owned: Owned) -> Floats:

@@ -103,33 +103,36 @@ class Limit:
     advice: str
 
 
-def _at_least_0(unit: str) -> Limit:
-    return Limit(0.0, np.inf, f"Give {unit}.")
+def _up_to(most: float, unit: str) -> Limit:
+    return Limit(0.0, most, f"Give {unit}.")
 
 
+_YEAR_S: Final = 31_622_400.0
+_MOST_USD: Final = 1e13
+"""More than 1,024 accelerators at a milliard each: beyond it a price is a slip of the pen."""
 RENTAL_LIMITS: Final[Mapping[str, Limit]] = {
-    "price_per_hour": _at_least_0("USD per hour for the whole instance"),
-    "billing_increment_s": _at_least_0("seconds: 60 for whole minutes, 0 for what was used"),
-    "minimum_s": _at_least_0("seconds"),
-    "setup_usd": _at_least_0("USD per run"),
-    "startup_s": _at_least_0("seconds per run"),
-    "egress_usd": _at_least_0("USD per run"),
-    "interruptions_per_hour": _at_least_0("0.05 for one in 20 hours"),
-    "lost_work_s": _at_least_0("seconds: half of the time between checkpoints"),
-    "restart_s": _at_least_0("seconds"),
+    "price_per_hour": _up_to(_MOST_USD, "USD per hour for the whole instance"),
+    "billing_increment_s": _up_to(_YEAR_S, "seconds: 60 for whole minutes, 0 for what was used"),
+    "minimum_s": _up_to(_YEAR_S, "seconds"),
+    "setup_usd": _up_to(1e9, "USD per run"),
+    "startup_s": _up_to(_YEAR_S, "seconds per run"),
+    "egress_usd": _up_to(1e9, "USD per run"),
+    "interruptions_per_hour": _up_to(3_600.0, "0.05 for one in 20 hours"),
+    "lost_work_s": _up_to(_YEAR_S, "seconds: half of the time between checkpoints"),
+    "restart_s": _up_to(_YEAR_S, "seconds"),
     "committed_hours_per_month": Limit(0.0, 744.0, "A month has at most 744 hours."),
 }
 OWNED_LIMITS: Final[Mapping[str, Limit]] = {
-    "price_usd": _at_least_0("USD"),
-    "life_years": _at_least_0("years until it is replaced"),
-    "power_watts": _at_least_0("watts while it works"),
-    "tariff_usd_per_kwh": _at_least_0("USD per kWh"),
+    "price_usd": _up_to(_MOST_USD, "USD"),
+    "life_years": _up_to(100.0, "years until it is replaced"),
+    "power_watts": _up_to(1e9, "watts while it works"),
+    "tariff_usd_per_kwh": _up_to(100.0, "USD per kWh"),
     "overhead_share": Limit(0.0, 10.0, "Give 0.3 for 30 % of the price."),
     "residual_share": Limit(0.0, 1.0, "Give 0.1 for 10 % of the price."),
     "rate_of_capital": Limit(0.0, 1.0, "Give 0.08 for 8 % a year."),
-    "idle_watts": _at_least_0("watts while it does not work"),
+    "idle_watts": _up_to(1e9, "watts while it does not work"),
     "pue": Limit(1.0, 10.0, "1.4 is a usual building, 1 a perfect one."),
-    "upkeep_usd_per_year": _at_least_0("USD per year"),
+    "upkeep_usd_per_year": _up_to(10.0 * _MOST_USD, "USD per year"),
     "kg_co2_per_kwh": Limit(0.0, 10.0, "Give 0.4 for 400 g; leave it out where it is not known."),
 }
 
@@ -149,10 +152,9 @@ def _problems(record: Rental | Owned, limits: Mapping[str, Limit]) -> Iterator[s
         low, high = _ends(amount)
         if not (limit.least <= low <= high <= limit.most and high < np.inf):
             bad = high if limit.least <= low < np.inf else low
-            most = "" if np.isinf(limit.most) else f" and at most {limit.most:g}"
             yield (
                 f"{type(record).__name__}: {name} is {bad:g}. It must be a finite number, at "
-                f"least {limit.least:g}{most}. {limit.advice}"
+                f"least {limit.least:g} and at most {limit.most:,.15g}. {limit.advice}"
             )
 
 

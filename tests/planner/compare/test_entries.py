@@ -93,6 +93,26 @@ def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
     assert told.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("buy|plain|1|2e9", "2e+09 USD is more than any price: it is at most 1,000,000,000 USD."),
+        ("rent|plain|1|1e11|EUR|1e-9", "Check the rate too."),
+        ("buy|plain|1|5e-324", "'5e-324' is no price from 0 to less than 1,000,000,000,000."),
+    ],
+)  # fmt: skip
+def test_a_price_beyond_all_bounds_is_refused_with_the_bound(text: str, said: str) -> None:
+    told = entry_of(text, CATALOG)
+    assert isinstance(told, str)
+    assert said in told
+
+
+def test_a_large_price_in_a_small_currency_is_allowed() -> None:
+    told = entry_of("buy|plain|1|900000000000|VND|25000", CATALOG)
+    assert isinstance(told, Entry)
+    assert told.price == pytest.approx(36e6)
+
+
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(text: str) -> None:
     assert isinstance(entry_of(text, CATALOG), str | Entry)

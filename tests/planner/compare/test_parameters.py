@@ -234,3 +234,11 @@ def test_a_plus_that_arrived_as_a_space_and_a_z_are_zones() -> None:
 def test_a_date_beyond_all_deadlines_is_told() -> None:
     _, problems = compare_parameters({"by": ["9999-11-27T09:00Z"]})
     assert "hours ahead" in str(problems[0])
+
+
+@pytest.mark.parametrize("name", ["rate_of_capital", "tariff_usd_per_kwh", "budget"])
+def test_a_number_next_to_0_is_refused_with_what_to_write(name: str) -> None:
+    """5e-324 made payback exceed the life of the machine."""
+    _, problems = compare_parameters({name: ["5e-324"]})
+    told = {p.parameter: p.message for p in problems}
+    assert told[name] == "'5e-324' is next to 0. Write 0, or 1e-15 and more."

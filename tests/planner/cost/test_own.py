@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal, getcontext
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from planner.cost import (
     HOURS_PER_YEAR,
@@ -54,6 +55,24 @@ def test_capital_recovery_of_textbooks() -> None:
 def test_capital_recovery_at_its_limits() -> None:
     told = capital_recovery([0, 1e-12, 0, 0.1, 0.1, 0], [4, 4, 0, 0, np.inf, np.inf])
     np.testing.assert_allclose(told, [0.25, 0.25, np.inf, np.inf, 0.1, 0], rtol=1e-11)
+
+
+@given(amounts(0, 1), amounts(0.025, 40))
+@example(5e-324, 1.5)
+@example(5e-324, 0.5)
+@example(1e-323, 3.7)
+@example(1e-17, 4.0)
+@example(1e-8, 1.0)
+@unhurried
+def test_capital_recovery_is_exact_at_any_rate(rate: float, years: float) -> None:
+    """Against 60 decimal digits; a quotient of two numbers next to 0 was off by a quarter."""
+    getcontext().prec = 60
+    exact = Decimal(rate) / (1 - (-(1 + Decimal(rate)).ln() * Decimal(years)).exp()) if (
+        rate > 1e-30
+    ) else 1 / Decimal(years)  # fmt: skip
+    assert float(Decimal(float(capital_recovery(rate, years))) / exact) == pytest.approx(
+        1.0, rel=1e-14, abs=0.0
+    )
 
 
 def test_of_a_price_that_is_got_back_whole_only_interest_is_paid() -> None:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planner.cost import (
@@ -23,6 +24,10 @@ from planner.cost.draws import ONCE
 from planner.cost.payback import in_months, machines_for
 from planner.estimate import Estimate, Floats, Refusal
 from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
+
+CHEAP_MONEY: Final = replace(
+    WORKSTATION, rate_of_capital=5e-324, residual_share=0.0, upkeep_usd_per_year=0.0, idle_watts=0.0
+)
 
 
 def test_golden_half_a_year_of_use_pays_back_in_23_months() -> None:
@@ -160,6 +165,11 @@ def test_more_runs_on_as_many_machines_pay_back_no_later(
 
 @unhurried
 @given(machines, amounts(0.01, 100), amounts(0.01, 3.0), st.sampled_from([1, 2, 7]))
+@example(replace(CHEAP_MONEY, life_years=1.5), 0.01, 0.5, 1)
+@example(replace(CHEAP_MONEY, life_years=5.5, rate_of_capital=1e-323), 0.01, 0.5, 1)
+@example(replace(CHEAP_MONEY, rate_of_capital=1e-17), 0.01, 1.0, 2)
+@example(replace(CHEAP_MONEY, tariff_usd_per_kwh=5e-324, price_usd=1.0), 0.01, 1.0, 1)
+@example(replace(CHEAP_MONEY, life_years=0.5, residual_share=1.0), 0.01, 3.0, 7)
 def test_what_is_cheaper_over_its_life_is_paid_within_it(
     owned: Owned, rent: float, share: float, count: int
 ) -> None:
