@@ -28,6 +28,11 @@ _BASES: Final = {
     "data sheet": "estimated from data sheets: nobody measured it there",
     "published": "a published figure",
 }
+_LIKELY: Final = (
+    "A probability in this sentence compares the two options that it names, in 4,096 draws of "
+    "their times and prices. The columns “Cheapest of” and “Fastest of” compare each option with "
+    "all others at once."
+)
 _MOST_NOT_FITTING: Final = 3
 """Options that do not fit are told one by one up to here."""
 
@@ -40,7 +45,7 @@ def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> st
     keeps = keeping_sentence(comparison, until(told, comparison, begins), told.display)
     open_question, measure = undecided(comparison)
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(first)}")
+        st.markdown(f"#### {widgets.answer_text(first)}", help=_LIKELY)
         if keeps:
             st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
         if bought:

@@ -18,6 +18,7 @@ from planner import figures
 from planner.compare.influences import Tornado, tornado
 from planner.compare.reckon import Comparison, Row
 from planner.compare.rent_or_buy import RentOrBuy, keeps_too_seldom, monthly_cost, rent_or_buy
+from planner.compare.sentences import cost_bound
 from planner.cost import HOURS_PER_MONTH, BreakEven, shown
 from planner.estimate import Estimate, Floats
 
@@ -41,9 +42,10 @@ def time_and_cost(told: Told, comparison: Comparison, alt: str) -> None:
             st.caption(_NO_MARKS)
             return
         wanted = comparison.question.wanted
+        most = cost_bound(comparison)
         bounds = figures.Bounds(
             deadline_s=wanted.deadline_s,
-            budget=None if wanted.budget_usd is None else shown(wanted.budget_usd, told.display),
+            cost=None if most is None else shown(most, told.display),
         )
         goal = comparison.question.goal
         what = goal.words if goal.epochs is not None else f"training to {goal.words}"

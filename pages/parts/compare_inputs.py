@@ -19,6 +19,11 @@ from planner.store import Store
 from planner.trials import TrialSet, target_text
 
 MOST_BUDGET: Final = 1e12
+_BUDGET: Final = (
+    "Money to be paid to get the job done: what a rental bills; the whole price of what is bought, "
+    "and the electricity of the job. Already owned: electricity only"
+)
+_COST_LIMIT: Final = "Cost of one run: what is bought counts with its part of a month"
 _SHOWN: Final = "compare-shown-in"
 """How money was shown when the page was drawn last."""
 _GOALS: Final = {"epochs": "Epochs", "target": "Target"}
@@ -113,7 +118,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
 
 def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
     """How much training, how often, until when, for how much, and what comes first."""
-    row = iter(st.columns(5 if epochs else 4, vertical_alignment="bottom"))
+    row = iter(st.columns(6 if epochs else 5, vertical_alignment="bottom"))
     if epochs:
         link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
         next(row).number_input(
@@ -134,7 +139,9 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
         help="From the start of the work", on_change=lambda: _in_hours(link),
     )  # fmt: skip
     with next(row):
-        _budget(link)
+        _money(link, "budget", "Budget", _BUDGET)
+    with next(row):
+        _money(link, "cost_limit", "Cost per run at most", _COST_LIMIT)
     link.one("order", list(_ORDERS), "cost")
     next(row).segmented_control(
         "Rank by",
@@ -152,28 +159,29 @@ def _in_hours(link: Link) -> None:
         link.put("by", None)
 
 
-def _budget(link: Link) -> None:
-    """Asked as every amount is shown, its tax in it, and kept in the link as it was typed."""
-    link.decimal("budget", 0.0, MOST_BUDGET, None)
+def _money(link: Link, name: str, title: str, words: str) -> None:
+    """A limit, typed as every amount is shown, its tax in it, and in the link as it was typed."""
+    link.decimal(name, 0.0, MOST_BUDGET, None)
     display = shown_in(link)
     st.session_state[_SHOWN] = display
     tax = f"{100.0 * display.tax_share:g} % tax" if display.tax_share else "no tax"
     st.number_input(
-        f"Budget ({display.currency}, {tax})", 0.0, MOST_BUDGET, value=None, step=10.0,
-        format="%g", placeholder="none", key=link.key("budget"),
-        help=f"For one run, {'with' if display.tax_share else 'without'} tax, as costs are shown",
+        f"{title} ({display.currency}, {tax})", 0.0, MOST_BUDGET, value=None, step=10.0,
+        format="%g", placeholder="none", key=link.key(name), help=f"{words}.",
     )  # fmt: skip
 
 
 def shown_otherwise(link: Link) -> None:
-    """Somebody chose another currency or tax: the same budget, told in that one."""
+    """Convert budget and cost limit where somebody chose another currency or tax."""
     before, now = st.session_state.get(_SHOWN), shown_in(link)
-    budget = st.session_state.get(link.key("budget"))
     st.session_state[_SHOWN] = now  # two fields may change at once
-    if budget is None or not isinstance(before, Display) or before == now:
+    if not isinstance(before, Display) or before == now:
         return
-    same = budget * shown(1.0, now) / shown(1.0, before)
-    link.put("budget", min(float(f"{same:.6g}"), MOST_BUDGET))
+    for name in ("budget", "cost_limit"):
+        limit = st.session_state.get(link.key(name))
+        if limit is not None:
+            same = limit * shown(1.0, now) / shown(1.0, before)
+            link.put(name, min(float(f"{same:.6g}"), MOST_BUDGET))
 
 
 def shown_in(link: Link) -> Display:

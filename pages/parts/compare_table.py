@@ -17,8 +17,9 @@ from pages.parts.links import Link, as_text
 from planner.compare.against import times_better
 from planner.compare.reckon import Comparison, Row
 from planner.compare.records import Order
+from planner.compare.sentences import pays_up_front
 from planner.compare.tables import option_rows, source_rows
-from planner.compare.words import kept_to
+from planner.compare.words import kept_to, odds_heads, odds_words
 from planner.cost import shown
 from planner.estimate import Estimate, Refusal
 from planner.export import Cell, Record, csv_text
@@ -136,6 +137,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
         "finishes": _moment(record["finishes"]),
         "cost": money[0] if money else None,
         "cost_range": f"{plain(money[1])} to {plain(money[2])}" if money else None,
+        "to_pay": _number(record["to_pay"]),
         "month": _number(record["cost_per_month"]),
         "energy": _energy(row, factors[0]),
         "cheaper": _ratio(row, view.base, "cost"),
@@ -203,11 +205,16 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     wanted = comparison.question.wanted
     limits = kept_to(wanted)
-    odds, among = "How likely it is", f" of those that finish {limits}" if limits else ""
+    (cheapest, fastest), words = odds_heads(comparison), odds_words(comparison)
     by_time = wanted.order == "time"
-    optional = {"month": view == "run", "finishes": view == "run", "in_time": bool(limits)}
+    optional = {
+        "month": view == "run",
+        "finishes": view == "run",
+        "in_time": bool(limits),
+        "to_pay": wanted.budget_usd is not None or any(map(pays_up_front, comparison.rows)),
+    }
     order = [
-        "rank", "short", "cost", "time", "cost_range", "in_time",
+        "rank", "short", "cost", "time", "cost_range", "to_pay", "in_time",
         *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "finishes", "basis",
         "price", "cheaper", "faster", "month", "energy", "memory", "batch", "option", "why",
     ]  # fmt: skip
@@ -234,9 +241,16 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "energy": number(f"kWh {what[view]}", format="localized", width=90),
             "cheaper": number("Times cheaper", format="%.2fx", width=100),
             "faster": number("Times faster", format="%.2fx", width=100),
-            "cheapest": _share("Cheapest", f"{odds} the cheapest{among}"),
-            "fastest": _share("Fastest", f"{odds} the fastest{among}"),
-            "in_time": _share("Keeps to it", f"How likely the work is done {limits}"),
+            "to_pay": number(
+                f"{money} to pay",
+                format="localized",
+                width=84,
+                help="Money to be paid so that the job is done: what a rental bills, the whole "
+                "price of what is bought. A budget is compared with it.",
+            ),
+            "cheapest": _share(cheapest, words),
+            "fastest": _share(fastest, words),
+            "in_time": _share("Meets limits", f"How likely it finishes {limits}"),
             "basis": text("Basis", width=82),
             "memory": number("Memory free", format="%.0f %%", width=90),
             "batch": number("Best batch", format="localized", width=80),
@@ -263,7 +277,7 @@ def _caption(base: Row | None, told: Told, begins: datetime) -> None:
     against = f" Times cheaper and faster than {base.candidate.label}." if base else ""
     st.caption(
         as_text(
-            "1= shares its rank: the order is not decided."
+            "1= means a tie: the intervals overlap too much to rank."
             f"{against} Finish if work begins now ({begins:%a %-d %b, %H:%M} {begins.tzname()}). "
             f"{told.display.note[:1].upper()}{told.display.note[1:]}."
         )

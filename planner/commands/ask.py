@@ -12,6 +12,7 @@ from planner.commands import listed, words
 from planner.commands.tables import print_answer, print_table
 from planner.compare.parameters import COMPARE
 from planner.compare.reckon import Comparison, Row
+from planner.compare.words import odds_heads
 from planner.cost import Display, money_with_interval
 from planner.curve_answers import answer_sentences, batch_rows
 from planner.curves import curve_rows, interval_cell
@@ -157,9 +158,9 @@ def _print_batches(rows: list[Record]) -> None:
 def _print_compare(told: Comparison, found: CompareAnswer) -> None:
     display = found.display
     print_answer(answers(told, display, by=found.by))
-    head = ["Rank", "Option", "Time", "90 %", f"Cost of a run ({display.currency})", "Cheapest",
-            "Basis"]  # fmt: skip
-    print_table(head, [_line(r, display) for r in told.rows], ["Time", "Cheapest"])
+    head = ["Rank", "Option", "Time", "90 %", f"Cost of a run ({display.currency})",
+            odds_heads(told)[0], "Basis"]  # fmt: skip
+    print_table(head, [_line(r, display) for r in told.rows], ["Time", odds_heads(told)[0]])
     refused = [r for r in told.rows if isinstance(r.time, Refusal)]
     print_answer([*(f"{r.candidate.label}: {_why(r)}" for r in refused), *told.question.notes])
 

@@ -1,6 +1,6 @@
 """Why this file exists: of all ways to get a job done, the few that an answer begins with.
 
-With a deadline or a budget, those that are likely to keep them: a quick estimate of the median,
+With limits, those that are likely to meet them: a quick estimate of the median,
 
     time = pre-train + start-up + samples/(samples/s of one * count * efficiency)
 
@@ -8,8 +8,9 @@ With a deadline or a budget, those that are likely to keep them: a quick estimat
                         MFU * peak/FLOPs per sample, with the overhead of its steps
 
 and the probability to keep the limits with the spread of public runs around it, `MFU_SD`. It only
-chooses what is asked; every number of the answer is made by `planner.compare.times`. A run costs
+chooses the options; every number of the answer is made by `planner.compare.times`. A run costs
 what `planner.cost` says at likely values: rent, a bought machine's share of its month, electricity.
+A budget is for the money to be paid: of a bought machine its whole price.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -26,19 +27,43 @@ from planner.compare.assumptions import Assumptions
 from planner.compare.comparison import CHEAPEST, USUAL, Wanted
 from planner.compare.efficiency import efficiency, per_accelerator
 from planner.compare.memory import fit_of
+from planner.compare.priced import years_committed
 from planner.compare.ranking import LIKELY_IN_TIME
 from planner.compare.rates import MFU, MFU_SD, OVERHEAD_S, USUAL_BATCH
 from planner.compare.records import OWN_ENTRY, Candidate, Goal, Hardware, Job
 from planner.compare.rows import busy_share
 from planner.compare.sheets import peak_of
-from planner.cost import Owned, Rental, energy_only_per_run, likely, own_per_run
+from planner.cost import (
+    HOURS_PER_YEAR,
+    Owned,
+    Rental,
+    capex,
+    energy_only_per_run,
+    likely,
+    own_per_run,
+)
+from planner.cost.payback import machines_for
 
 BEGIN_WITH: Final = 6
 HOUR_S: Final = 3600.0
 Rate = Callable[[Hardware], float | None]
+HOPELESS: Final = 40.0 * MFU_SD
+"""Ln of a room so small that no spread of a time helps: a price alone is above the budget."""
 Place = tuple[bool, bool, float, float, float]
 """Unlikely to keep the limits, an old price, how far beyond hope, price or time over the
 probability to keep them, and of those alike in all that the price."""
+
+
+class _Paid(NamedTuple):
+    """What is taken of a limit: what is fixed, and what goes with the time."""
+
+    fixed: float
+    by_time: float
+
+    @property
+    def all(self) -> float:
+        """Both."""
+        return self.fixed + self.by_time
 
 
 def usual(
@@ -62,8 +87,8 @@ def usual(
         job: what is trained.
         most: so many, where own entries are not more.
         goal: how much of it; only asked for with limits.
-        wanted: with a deadline or budget those come first that are likely to keep them, an
-            accelerator once, as many of it as that takes.
+        wanted: with limits those come first that are likely to meet them, an accelerator once, as
+            many of it as that takes.
         assumed: how often such a run is wanted; only asked for with limits.
     """
     every = list(candidates)
@@ -114,7 +139,7 @@ def _begin_with(
     return sorted(reckoned, key=lambda c: (-_memory(c), price[c.id]))
 
 
-# -- with a deadline or a budget -----------------------------------------------------------------
+# -- with limits ---------------------------------------------------------------------------------
 
 
 def _placer(
@@ -128,8 +153,10 @@ def _placer(
 
     @cache
     def place(of: str) -> Place:
-        seconds = _seconds(by_id[of], job, samples, rate)
-        return _place(by_id[of], seconds, _cost(by_id[of], seconds, assumed), wanted)
+        one, seconds = by_id[of], _seconds(by_id[of], job, samples, rate)
+        return _place(
+            one, seconds, _cost(one, seconds, assumed), _to_pay(one, seconds, assumed), wanted
+        )
 
     by_id = {c.id: c for c in every}
     return lambda one: place(one.id)
@@ -143,11 +170,17 @@ def _samples(job: Job, goal: Goal | None) -> float | None:
     return None if goal.samples is None else float(goal.samples.value)
 
 
-def _place(one: Candidate, seconds: float, cost: float | None, wanted: Wanted) -> Place:
+def _place(
+    one: Candidate, seconds: float, cost: float | None, to_pay: _Paid | None, wanted: Wanted
+) -> Place:
     """Where it stands; of unknown cost a budget says nothing, and it comes last by price."""
-    limits = ((wanted.deadline_s, seconds), (wanted.budget_usd, cost))
-    asked = ((most, taken) for most, taken in limits if most is not None and taken is not None)
-    slack = min((_slack(most, taken) for most, taken in asked), default=0.0)
+    limits = (
+        (wanted.deadline_s, _Paid(0.0, seconds)),
+        (wanted.budget_usd, to_pay),
+        (wanted.cost_limit_usd, None if cost is None else _Paid(0.0, cost)),
+    )
+    known = ((most, taken) for most, taken in limits if most is not None and taken is not None)
+    slack = min((_slack(most, taken) for most, taken in known), default=0.0)
     keeps = 0.5 * math.erfc(-slack / (MFU_SD * math.sqrt(2.0)))
     beyond = -slack if keeps < sys.float_info.epsilon else 0.0
     paid = math.inf if cost is None else cost
@@ -157,11 +190,34 @@ def _place(one: Candidate, seconds: float, cost: float | None, wanted: Wanted) -
     )  # fmt: skip
 
 
-def _slack(most: float, taken: float) -> float:
-    """Ln of the room that a limit leaves; none where nothing is allowed or nobody knows."""
-    if taken <= 0.0:
+def _slack(most: float, taken: _Paid) -> float:
+    """Ln of the room that a limit leaves to what goes with the time; far below 0 without room."""
+    room = most - taken.fixed
+    if room <= 0.0 < taken.fixed:
+        return -HOPELESS - (math.log(taken.all / most) if most > 0.0 else math.inf)
+    if taken.by_time <= 0.0:
         return math.inf
-    return math.log(most / taken) if most > 0.0 and taken < math.inf else -math.inf
+    return math.log(room / taken.by_time) if room > 0.0 and taken.by_time < math.inf else -math.inf
+
+
+def _to_pay(one: Candidate, seconds: float, assumed: Assumptions) -> _Paid | None:
+    """Money to be paid so that the job is done [USD], at likely values; None where not known.
+
+    As `planner.compare.rows.to_pay_draws`.
+    """
+    if one.rental is not None:
+        hour = float(likely(one.rental.price_per_hour))
+        committed = hour * HOURS_PER_YEAR * years_committed(one.offer)
+        used = hour * seconds / HOUR_S
+        return _Paid(committed, max(used - committed, 0.0))
+    if one.way == "own" or one.owned is None:
+        cost = _cost(one, seconds, assumed)
+        return None if cost is None else _Paid(0.0, cost)
+    machines = 1.0
+    if seconds < math.inf:
+        machines = float(machines_for(busy_share(np.asarray(seconds), assumed)))
+    energy = float(energy_only_per_run(one.owned, seconds)) if one.hardware.power_watts else 0.0
+    return _Paid(machines * float(capex(one.owned)), energy)
 
 
 def _cost(one: Candidate, seconds: float, assumed: Assumptions) -> float | None:

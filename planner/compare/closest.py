@@ -33,10 +33,14 @@ def none_can(told: Comparison, least: float) -> bool:
 
 def _distance(row: Row, wanted: Wanted, least: float) -> Key:
     share = row.in_time or 0.0
-    limits = ((row.time, wanted.deadline_s), (row.cost, wanted.budget_usd))
-    asked = [(_value(told), most) for told, most in limits if most is not None]
-    exceeds = [_ratio(value, most) for value, most in asked]
-    cost = _value(row.cost) if wanted.budget_usd is not None else 0.0
+    limits = (
+        (row.time, wanted.deadline_s),
+        (row.to_pay, wanted.budget_usd),
+        (row.cost, wanted.cost_limit_usd),
+    )
+    exceeds = [_ratio(_value(told), most) for told, most in limits if most is not None]
+    paid = row.cost if wanted.budget_usd is None else row.to_pay
+    cost = _value(paid) if wanted.limits_money else 0.0
     told = share if share >= least else 0.0
     return -told, max(exceeds, default=0.0), cost, _value(row.time)
 
@@ -47,12 +51,12 @@ def _ratio(value: float, most: float) -> float:
     return value / most if most > 0.0 else math.inf
 
 
-def _value(told: Estimate | Refusal) -> float:
-    return math.inf if isinstance(told, Refusal) else float(told.value)
+def _value(told: Estimate | Refusal | None) -> float:
+    return float(told.value) if isinstance(told, Estimate) else math.inf
 
 
 def limits_words(wanted: Wanted, display: Display = DOLLARS, until: str = "") -> str:
-    """'within 72 h for at most 500 USD'; "" where no limit is asked.
+    """'within 72 h for at most 500 USD'; "" where there is no limit.
 
     Args:
         wanted: what is asked.
@@ -64,4 +68,6 @@ def limits_words(wanted: Wanted, display: Display = DOLLARS, until: str = "") ->
         parts.append(f"by {until}" if until else f"within {plain(wanted.deadline_s / 3600.0, 4)} h")
     if wanted.budget_usd is not None:
         parts.append(f"for at most {budget_words(wanted.budget_usd, display)}")
+    if wanted.cost_limit_usd is not None:
+        parts.append(f"at a cost of at most {budget_words(wanted.cost_limit_usd, display)} a run")
     return " ".join(parts)

@@ -17,17 +17,25 @@ from planner.estimate import Estimate, Floats, Refusal
 class Wanted:
     """What an answer has to keep to, and what it is ranked by.
 
-    `deadline_s` counts from the start of the work [s], `budget_usd` is for one run [USD].
+    `deadline_s` counts from the start of the work [s]. `budget_usd` is the money to be paid so
+    that the job is done [USD]: a purchase counts whole. `cost_limit_usd` is for the cost of one run
+    [USD], of which a purchase bears only its part.
     """
 
     order: Order = "cost"
     deadline_s: float | None = None
     budget_usd: float | None = None
+    cost_limit_usd: float | None = None
 
     @property
     def limited(self) -> bool:
-        """Whether there is a deadline or a budget to keep."""
-        return self.deadline_s is not None or self.budget_usd is not None
+        """Whether there is a deadline, a budget or a cost limit."""
+        return self.deadline_s is not None or self.limits_money
+
+    @property
+    def limits_money(self) -> bool:
+        """Whether there is a budget or a cost limit."""
+        return self.budget_usd is not None or self.cost_limit_usd is not None
 
 
 CHEAPEST: Final = Wanted()
@@ -39,14 +47,17 @@ NOTHING: Final = Known()
 class Drawn:
     """Draws of one candidate: work on the hardware [s], from start to end [s], cost of a run [USD].
 
-    Shape (DRAWS,) each; `cost` is None where nobody knows it. `machines` are bought or used,
-    `other_hours_per_month` is the other work of those that are bought [h].
+    Shape (DRAWS,) each. `to_pay` is the money to be paid so that the job is done [USD], see
+    `planner.compare.rows.to_pay_draws`; it and `cost` are None where not known.
+    `machines` are bought or used, `other_hours_per_month` is the other work of those that are
+    bought [h].
     `parts` are the doubts of the work by name, see `planner.compare.drawn_times`.
     """
 
     work_s: Floats
     wall_s: Floats
     cost: Floats | None
+    to_pay: Floats | None = None
     machines: int = 1
     other_hours_per_month: float = 0.0
     parts: Mapping[str, Floats] = field(default_factory=dict)
@@ -57,15 +68,17 @@ class Row:
     """What one candidate would take; `time` or `cost` is a refusal where it is not known.
 
     `time` [s] is from the first rented second to the last; `cost` and `cost_per_month` in USD;
-    `rank` is shared by those whose order is not decided. Probabilities are shares [0..1], None
-    where the question does not arise. `in_time` is for deadline and budget together; `cheapest`
-    and `fastest` are among those that keep to them: the rest of 1 is that none does.
+    `to_pay` [USD] is the money to be paid so that the job is done, None where not known; `rank` is
+    shared by those whose order is not decided. Probabilities are shares [0..1], None where the
+    question does not arise. `in_time` is for all limits together; `cheapest` and `fastest` are
+    among those that meet them: the rest of 1 is that none does.
     """
 
     candidate: Candidate
     timed: Timed
     time: Estimate | Refusal
     cost: Estimate | Refusal
+    to_pay: Estimate | None = None
     cost_per_month: Estimate | None = None
     energy_kwh: Estimate | None = None
     co2_kg: Estimate | None = None

@@ -40,7 +40,7 @@ def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLA
     Args:
         told: the comparison.
         until: the deadline as a date, in words; "" tells it in hours.
-        display: currency of the budget.
+        display: currency of budget and cost limit.
     """
     limits = limits_words(told.question.wanted, display, until)
     known = [r for r in told.answered if r.in_time is not None]

@@ -50,8 +50,11 @@ QUESTION: Final = (
               least=1e-3, most=MOST_HOURS),
     Parameter(name="by", words="day and time to be done by, with its zone, as "
               "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
-    Parameter(name="budget", words="money for one run, in the currency that is shown, its tax in "
-              "it", kind="number", least=0.0, most=1e12),
+    Parameter(name="budget", words="money that may be paid to get the job done, in the currency "
+              "that is shown, its tax in it: what a rental bills, the whole price of what is "
+              "bought and the electricity of the job", kind="number", least=0.0, most=1e12),
+    Parameter(name="cost_limit", words="cost of one run at most, in the same money; what is bought "
+              "counts with its part of a month", kind="number", least=0.0, most=1e12),
     Parameter(name="country", words="whose electricity is paid, by code or name"),
 )  # fmt: skip
 DISPLAY: Final = (
@@ -137,7 +140,8 @@ def compare_parameters(
         wanted=Wanted(
             order=told["order"],
             deadline_s=_deadline_s(told, by, begins),
-            budget_usd=_budget_usd(told["budget"], display),
+            budget_usd=_in_usd(told["budget"], display),
+            cost_limit_usd=_in_usd(told["cost_limit"], display),
         ),
         assumed=_assumed(told),
         tariff_typed=told[TARIFF] is not None,
@@ -191,9 +195,9 @@ def _assumed(told: Mapping[str, Any]) -> Assumptions:
     return Assumptions(**values)
 
 
-def _budget_usd(budget: float | None, display: Display) -> float | None:
-    """What is left of a budget for what is reckoned: in USD, without the tax that is shown."""
-    return None if budget is None else in_usd(budget, display) / (1.0 + display.tax_share)
+def _in_usd(limit: float | None, display: Display) -> float | None:
+    """A limit in money as costs are computed: in USD, without the tax that is shown."""
+    return None if limit is None else in_usd(limit, display) / (1.0 + display.tax_share)
 
 
 def _by(told: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> datetime | None:

@@ -54,6 +54,12 @@ def committed_for(offer: Offer | None) -> str:
     return terms.removeprefix("reserved ") if terms.startswith("reserved ") else ""
 
 
+def years_committed(offer: Offer | None) -> float:
+    """Years that a reserved offer is paid for; 0 where only used hours are paid."""
+    words = committed_for(offer).split()
+    return float(words[0]) if words else 0.0
+
+
 def around(value: float, doubt: float, name: str) -> float | Range:
     """A value with its doubt; the name ties ranges that are one quantity."""
     if doubt == 0.0 or value == 0.0:

@@ -1,8 +1,8 @@
 """Which candidate is better, how surely, and in which order do all of them come?
 
-Without a deadline or a budget, an option is better than another in the share of the draws where it
-costs (takes) less. With one, missing it counts as infinitely costly, and what is asked is who is
-the cheapest of those that keep it:
+Without limits (a deadline, a budget, a cost limit), an option is better than another in the share
+of the draws where it costs (takes) less. With one, missing it counts as infinitely costly, and what
+is asked is who is the cheapest of those that keep it:
 
     better(a, b) = P(a costs less | a or b keeps the limits)
 
@@ -36,7 +36,7 @@ DECIDED: Final = 0.95
 LIKELY_IN_TIME: Final = 0.5
 Standing = Literal["keeps", "not known", "misses"]
 STANDINGS: Final[tuple[Standing, ...]] = ("keeps", "not known", "misses")
-"""How an option stands to deadline and budget, the best first; "keeps" where none is asked."""
+"""How an option stands to the limits, the best first; "keeps" where there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ def better(a: Row, b: Row, wanted: Wanted) -> float:
 
 
 def standing(row: Row, wanted: Wanted) -> Standing:
-    """Whether it more likely keeps to deadline and budget than not."""
+    """Whether it more likely meets the limits than not."""
     return _judged(row, wanted).standing
 
 
@@ -75,9 +75,9 @@ def ranked(rows: Sequence[Row], wanted: Wanted) -> tuple[Row, ...]:
 
 
 def chance_to_keep(row: Row, wanted: Wanted) -> float | None:
-    """Share of the draws that keep to deadline and budget [0..1].
+    """Share of the draws that meet all limits [0..1].
 
-    None where neither is asked, or where nobody knows: a budget and no cost.
+    None where there is no limit, or where it cannot be checked: a budget and no cost.
     """
     kept = _kept(row, wanted)
     return None if kept is None else float(np.count_nonzero(kept) / kept.size)
@@ -163,16 +163,19 @@ def _frontier(rows: Sequence[Row]) -> frozenset[str]:
 
 
 def _kept(row: Row, wanted: Wanted) -> NDArray[np.bool_] | None:
-    """Draws that keep to deadline and budget, shape (DRAWS,); None as in `chance_to_keep`."""
-    if (wanted.deadline_s is None and wanted.budget_usd is None) or row.drawn is None:
+    """Draws that meet all limits, shape (DRAWS,); None as in `chance_to_keep`."""
+    if not wanted.limited or row.drawn is None:
         return None
     kept: NDArray[np.bool_] = np.ones(DRAWS, dtype=bool)
     if wanted.deadline_s is not None:
         kept &= row.drawn.wall_s <= wanted.deadline_s
-    if wanted.budget_usd is not None:
-        if row.drawn.cost is None:
+    paid = ((row.drawn.to_pay, wanted.budget_usd), (row.drawn.cost, wanted.cost_limit_usd))
+    for draws, most in paid:
+        if most is None:
+            continue
+        if draws is None:
             return None
-        kept &= row.drawn.cost <= wanted.budget_usd
+        kept &= draws <= most
     return kept
 
 

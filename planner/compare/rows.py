@@ -4,6 +4,9 @@ rent   wall time = start-up + work + interruptions; billed by the hour
 buy    a month of the machine's price, capital and upkeep, shared by the runs of a month, and
        electricity; so many machines as the runs of a month keep busy
 own    electricity
+
+The money to be paid so that the job is done is another number than the cost of a run: a purchase is
+paid whole, and what is rented for years is paid for all of them.
 """
 
 from __future__ import annotations
@@ -16,15 +19,18 @@ import numpy as np
 from planner.compare.assumptions import Assumptions
 from planner.compare.comparison import Drawn, Question, Row
 from planner.compare.drawn_times import parts_of, work_draws
-from planner.compare.priced import machine_of
+from planner.compare.priced import machine_of, years_committed
 from planner.compare.records import Candidate, Job, Timed
 from planner.compare.times import timed
 from planner.cost import (
     HOURS_PER_MONTH,
+    HOURS_PER_YEAR,
+    capex,
     co2_kg,
     draw_record,
     energy_kwh,
     energy_only_per_run,
+    likely,
     own_per_run,
     quantiles,
     rent_per_run,
@@ -62,6 +68,7 @@ def row_of(question: Question, candidate: Candidate) -> Row:
         timed=found,
         time=time,
         cost=cost,
+        to_pay=None if drawn.to_pay is None else quantiles(drawn.to_pay, basis=basis),
         cost_per_month=_monthly(cost, assumed),
         energy_kwh=quantiles(energy_kwh(machine, drawn.wall_s), basis=basis) if powered else None,
         co2_kg=quantiles(co2_kg(machine, drawn.wall_s), basis=basis) if carbon else None,
@@ -93,6 +100,28 @@ def cost_draws(
     return own_per_run(owned, work_s, share)
 
 
+def to_pay_draws(
+    candidate: Candidate, work_s: Floats, assumed: Assumptions, machines: int = 1
+) -> Floats | None:
+    """Draws of the money to be paid so that the job is done once [USD]; None where not known.
+
+    Rented: what the job is billed, of a reservation all of its hours. Bought: the price of all
+    machines with what comes on top, and the electricity of the job. Already owned: electricity.
+
+    Arguments as `cost_draws`.
+    """
+    if candidate.rental is not None:
+        drawn = draw_record(candidate.rental, candidate.id)
+        hours = HOURS_PER_YEAR * years_committed(candidate.offer)
+        once = rent_per_run(replace(drawn, committed_hours_per_month=0.0), work_s)
+        around = likely(drawn.setup_usd) + likely(drawn.egress_usd)
+        return np.asarray(np.maximum(once, likely(drawn.price_per_hour) * hours + around))
+    if candidate.way == "own" or candidate.owned is None:
+        return cost_draws(candidate, work_s, assumed)
+    owned = draw_record(candidate.owned, candidate.id)
+    return np.asarray(machines * capex(owned) + energy_only_per_run(owned, work_s))
+
+
 def busy_share(work_s: Floats, assumed: Assumptions) -> Floats:
     """Machines kept busy by the runs of a month and the other work [1]; above 1 it takes more."""
     other = assumed.other_hours_per_month / HOURS_PER_MONTH
@@ -107,8 +136,13 @@ def _drawn(
     work = work_draws(total, parts)
     if candidate.rental is not None:
         wall = wall_s(draw_record(candidate.rental, candidate.id), work)
-        cost = cost_draws(candidate, work, assumed)
-        return Drawn(work_s=work, wall_s=wall, cost=cost, parts=parts)
+        return Drawn(
+            work_s=work,
+            wall_s=wall,
+            cost=cost_draws(candidate, work, assumed),
+            to_pay=to_pay_draws(candidate, work, assumed),
+            parts=parts,
+        )
     busy = float(np.median(busy_share(work, assumed)))
     machines = max(math.ceil(busy - 1e-9), 1) if candidate.way == "buy" else 1
     cost = cost_draws(candidate, work, assumed, machines)
@@ -116,6 +150,7 @@ def _drawn(
         work_s=work,
         wall_s=work,
         cost=cost,
+        to_pay=to_pay_draws(candidate, work, assumed, machines),
         machines=machines,
         other_hours_per_month=assumed.other_hours_per_month,
         parts=parts,

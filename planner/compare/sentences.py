@@ -58,6 +58,7 @@ def sentence(told: Comparison, display: Display = DOLLARS) -> str:
         return _none(told, display)
     finishes = f"{subject(leader, display)} {_does(told)} in {time_with_interval(leader.time)}"
     cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
+    cost += _up_front(leader, display)
     kept = _in_time(told.question.wanted, leader, display)
     first = f"{finishes}{cost}{_against(told, leader, display)}{kept}."
     return f"{first}{_surer(told, leader, display)}"
@@ -126,6 +127,25 @@ def assumed_lines(told: Comparison) -> list[str]:
     return [*lines, *electricity_lines(a, told.question.electricity), *told.question.notes]
 
 
+def pays_up_front(row: Row) -> bool:
+    """Whether more is paid for it than a run costs: it is bought, or reserved for years."""
+    one = row.candidate
+    committed = one.rental is not None and float(likely(one.rental.committed_hours_per_month)) > 0.0
+    return one.way == "buy" or committed
+
+
+def cost_bound(told: Comparison) -> float | None:
+    """What a run may cost at most [USD], as a chart of costs draws it; None without such a limit.
+
+    A budget is one where every option is billed what a run costs; a purchase is paid whole.
+    """
+    wanted = told.question.wanted
+    most = [wanted.cost_limit_usd]
+    if not any(pays_up_front(row) for row in told.rows):
+        most.append(wanted.budget_usd)
+    return min((limit for limit in most if limit is not None), default=None)
+
+
 def limits_of(wanted: Wanted, rows: Sequence[Row]) -> str:
     """Where the limits decide: 'in time', 'within the budget', both; "" where they do not.
 
@@ -144,6 +164,7 @@ def _none(told: Comparison, display: Display) -> str:
     if best is None or isinstance(best.time, Refusal):
         return f"{first}."
     cost = "" if isinstance(best.cost, Refusal) else f" for {_money(best.cost, display)}"
+    cost += _up_front(best, display)
     said = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
     chance = best.in_time or 0.0
     often = f", with {chance:.0%} probability".replace("%", " %")
@@ -236,14 +257,14 @@ def _surer(told: Comparison, leader: Row, display: Display) -> str:
 def _in_time(wanted: Wanted, leader: Row, display: Display) -> str:
     """'; in time with 92 % probability', '; surely in time'; "" where nothing is to be kept.
 
-    Of unknown cost '; surely in time, nobody knows whether 10 USD suffice'.
+    Of unknown cost '; surely in time; its cost is unknown, so 10 USD may not be enough'.
     """
-    if leader.in_time is not None or wanted.budget_usd is None:
+    if leader.in_time is not None or not wanted.limits_money:
         return _kept_with(leader.in_time, kept_to(wanted))
-    timely = replace(wanted, budget_usd=None)
+    timely = replace(wanted, budget_usd=None, cost_limit_usd=None)
     kept = _kept_with(chance_to_keep(leader, timely), kept_to(timely))
-    known = f"{kept}, " if kept else "; "
-    return f"{known}nobody knows whether {budget_words(wanted.budget_usd, display)} suffice"
+    most = wanted.cost_limit_usd if wanted.budget_usd is None else wanted.budget_usd
+    return f"{kept}; its cost is unknown, so {budget_words(most or 0.0, display)} may not be enough"
 
 
 def _kept_with(share: float | None, kept: str) -> str:
@@ -276,6 +297,13 @@ def _nothing(told: Comparison) -> str:
 
 def _money(cost: Estimate, display: Display) -> str:
     return money_with_interval(cost, display) if float(cost.value) else money(0.0, display)
+
+
+def _up_front(row: Row, display: Display) -> str:
+    """' a run, with 2,080 USD to be paid first'; "" where a run is billed what it costs."""
+    if not pays_up_front(row) or row.to_pay is None:
+        return ""
+    return f" a run, with {money(float(row.to_pay.value), display)} to be paid first"
 
 
 def _duration(seconds: float) -> str:

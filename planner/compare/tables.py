@@ -53,6 +53,7 @@ def _row(row: Row, told: Comparison, display: Display, begins: datetime | None) 
         "finishes": _finish(time, begins),
         "currency": display.currency,
         **_money_cells("cost_per_run", row.cost, display),
+        **_money_cells("to_pay", row.to_pay, display),
         **_money_cells("cost_per_month", row.cost_per_month, display),
         **_cells("energy_kwh", row.energy_kwh),
         "co2_kg": _number(row.co2_kg),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.compare.comparison import Wanted
+from planner.compare.comparison import Comparison, Wanted
 from planner.cost import Display, price
 from planner.cost.display import DOLLARS
 from planner.written import plain
@@ -50,11 +50,30 @@ def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
     return f"{price(budget_usd, display)}{' with tax' if display.tax_share else ''}"
 
 
+def odds_heads(told: Comparison) -> tuple[str, str]:
+    """Heads of the columns of probabilities: 'Cheapest of 6', 'Fastest of 6'."""
+    every = len(told.answered)
+    return f"Cheapest of {every}", f"Fastest of {every}"
+
+
+def odds_words(told: Comparison) -> str:
+    """What such a column compares, and that the answer's probability is another one."""
+    limits = kept_to(told.question.wanted)
+    among = f" that finish {limits}" if limits else ""
+    cheapest, fastest = odds_heads(told)
+    return (
+        f"{cheapest}, {fastest}: how likely it beats all others{among} at once. The answer "
+        "compares two options, so its probability is higher."
+    )
+
+
 def kept_to(wanted: Wanted) -> str:
-    """'in time', 'within the budget', 'in time and within the budget'; "" where none is asked."""
+    """'in time', 'within the budget', 'in time and within the budget'; "" without limits."""
     limits = []
     if wanted.deadline_s is not None:
         limits.append("in time")
     if wanted.budget_usd is not None:
         limits.append("within the budget")
-    return " and ".join(limits)
+    if wanted.cost_limit_usd is not None:
+        limits.append("below the cost limit")
+    return " and ".join(limits) if len(limits) < 3 else ", ".join(limits[:2]) + f" and {limits[2]}"

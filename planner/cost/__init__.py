@@ -38,6 +38,7 @@ from planner.cost.draws import DRAWS, SEED, Drawing, draw_amount, draw_range, dr
 from planner.cost.energy import co2_kg, energy_kwh
 from planner.cost.own import (
     busy_energy_per_hour,
+    capex,
     capital_recovery,
     cost_per_busy_hour,
     energy_only_per_run,
@@ -82,6 +83,7 @@ __all__ = [
     "break_even_runs_per_month",
     "break_even_utilisation",
     "busy_energy_per_hour",
+    "capex",
     "capital_recovery",
     "co2_kg",
     "cost_of_owning",

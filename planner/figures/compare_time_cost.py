@@ -54,10 +54,10 @@ class Spot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """What was asked for: deadline [s] and budget [currency], None where there is none."""
+    """Limits of the axes: deadline [s] and most cost [currency], None where there is none."""
 
     deadline_s: float | None = None
-    budget: float | None = None
+    cost: float | None = None
 
 
 def time_cost(
@@ -120,13 +120,13 @@ def _bounds(drawing: Drawing, bounds: Bounds, size: float) -> None:
     ends = [10.0**e for e in (*drawing.x["range"], *drawing.y["range"])]
     if bounds.deadline_s is not None:
         _region(drawing, (max(bounds.deadline_s / size, ends[0]), ends[1]), (ends[2], ends[3]))
-    if bounds.budget is not None:
-        _region(drawing, (ends[0], ends[1]), (max(bounds.budget, ends[2]), ends[3]))
+    if bounds.cost is not None:
+        _region(drawing, (ends[0], ends[1]), (max(bounds.cost, ends[2]), ends[3]))
 
 
 def grey_words(bounds: Bounds) -> str:
     """What grey means, for beside the chart: in it there is no room on a telephone."""
-    late, dear = bounds.deadline_s is not None, bounds.budget is not None
+    late, dear = bounds.deadline_s is not None, bounds.cost is not None
     return " or ".join(["too late"] * late + ["too dear"] * dear)
 
 

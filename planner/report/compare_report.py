@@ -113,6 +113,8 @@ def question(told: Comparison, display: Display = DOLLARS, by: datetime | None =
         limits.append(f"by {moment_words(by)} ({hours})" if by else f"within {hours}")
     if wanted.budget_usd is not None:
         limits.append(f"for at most {budget_words(wanted.budget_usd, display)}")
+    if wanted.cost_limit_usd is not None:
+        limits.append(f"at a cost of at most {budget_words(wanted.cost_limit_usd, display)} a run")
     best = "cheapest" if wanted.order == "cost" else "soonest"
     return f"{' '.join([asked, *limits])}, {best}?"
 

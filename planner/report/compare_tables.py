@@ -11,8 +11,9 @@ from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.electricity import Electricity
 from planner.compare.parameters import TARIFF
 from planner.compare.reckon import Comparison, Row
+from planner.compare.sentences import pays_up_front
 from planner.compare.tables import end_of, source_rows
-from planner.compare.words import kept_to, runs_a_month
+from planner.compare.words import kept_to, odds_heads, odds_words, runs_a_month
 from planner.cost import Display, money
 from planner.durations import hms
 from planner.estimate import Basis, Estimate, Refusal
@@ -41,16 +42,15 @@ def ranked(told: Comparison, display: Display, begins: datetime | None = None) -
     Where it is known when the work begins, each tells when it ends.
     """
     timely = any(r.in_time is not None for r in told.rows)
-    head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})", "Cheapest",
-            "Fastest", *(["Kept to"] if timely else []), "Basis"]  # fmt: skip
+    head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})",
+            *odds_heads(told), *(["Meets limits"] if timely else []), "Basis"]  # fmt: skip
     rows = [_ranked(n, r, display, begins, timely=timely) for n, r in enumerate(told.rows, 1)]
     ends = f" Ends: if work begins {begins:%-d %b %Y, %H:%M} {begins.tzname()}." if begins else ""
     limits = kept_to(told.question.wanted)
-    among = f", the first two among those that finish {limits}" if limits else ""
+    meets = f" Meets limits: how likely it finishes {limits}." if limits else ""
     caption = (
-        "In brackets: 90 % intervals. Cheapest, Fastest"
-        + (", Kept to (deadline and budget)" if timely else "")
-        + f": probabilities{among}. Equal ranks are tied: their order is not decided.{ends}"
+        f"In brackets: 90 % intervals. {odds_words(told)}{meets} Equal ranks are tied: the "
+        f"intervals overlap too much to rank.{ends}"
     )
     return section("The options, ranked", table(head, rows, caption))
 
@@ -145,6 +145,7 @@ def _details(number: int, row: Row, display: Display) -> str:
     facts = [
         row.candidate.price,
         "" if month is None else f"{money(float(month.value), display)} a month",
+        _paid(row, display),
         "" if row.timed.batch is None else f"batch {row.timed.batch:,.0f}",
         "" if energy is None else f"{plain(float(energy.value), 3)} kWh",
         "" if carbon is None else f"{plain(float(carbon.value), 3)} kg CO2e",
@@ -158,6 +159,13 @@ def _details(number: int, row: Row, display: Display) -> str:
         f'<div class="option"><b>{number}. {escaped(row.candidate.label)}</b><br>{known}'
         f"<small>{escaped(room)} {escaped(known_way)}</small></div>"
     )
+
+
+def _paid(row: Row, display: Display) -> str:
+    """What is paid so that the job is done, where a run costs only a part of that."""
+    if row.to_pay is None or not pays_up_front(row):
+        return ""
+    return f"{money(float(row.to_pay.value), display)} to be paid for the job"
 
 
 def _ends(row: Row, begins: datetime | None) -> str:

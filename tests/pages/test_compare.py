@@ -147,7 +147,8 @@ def test_two_offers_of_one_card_differ_within_the_room_of_their_column() -> None
 
 
 def test_what_grey_means_stands_below_the_chart_where_it_has_room() -> None:
-    shown = show("compare", **LINK)
+    assert "grey: too late." in texts(show("compare", **LINK))  # one is bought: it is paid whole
+    shown = show("compare", **LINK, cost_limit="20")
     assert "grey: too late or too dear" in texts(shown)
     assert not [n for n in figure(shown)["layout"]["annotations"] if "grey" in n["text"]]
 
@@ -203,6 +204,27 @@ def test_a_budget_is_asked_kept_and_echoed_as_it_was_typed() -> None:
     assert "for at most 1,234.56 EUR with tax" in texts(shown)
     shown.number_input(key="compare.budget").set_value(None)
     assert "budget" not in address_of(sound(shown.run()))
+
+
+def test_a_purchase_meets_a_budget_only_where_it_pays_the_whole_machine() -> None:
+    """A card for 1,599 USD met a budget of 500 USD, since a run costs only a part of its price."""
+    buy = {"options": "buy-1x-rtx-4090", "own": "rent|h100-sxm|1|1.99"}
+    few, much = (texts(show("compare", **{**buy, "budget": b})) for b in ("500", "5000"))
+    assert "only one does" in few
+    assert "both do" in much
+    shown = show("compare", **{**buy, "budget": "500", "cost_limit": "400"})
+    assert shown.number_input(key="compare.cost_limit").label == (
+        "Cost per run at most (USD, no tax)"
+    )
+
+
+def test_each_probability_names_what_it_is_compared_with() -> None:
+    shown = show("compare", **LINK)
+    columns = json.loads(shown.dataframe[0].proto.columns)
+    assert columns["cheapest"]["label"] == "Cheapest of 3"
+    assert columns["fastest"]["label"] == "Fastest of 3"
+    assert "The answer compares two options" in columns["cheapest"]["help"]
+    assert columns["in_time"]["label"] == "Meets limits"
 
 
 def test_another_currency_or_tax_keeps_what_the_budget_is_worth(store: Store) -> None:

@@ -26,7 +26,7 @@ DEAR = replace(H100, label="Rent TPU", short="Rent TPU", slot=2, basis="extrapol
                time=(90_000.0, 88_000.0, 92_000.0), cost=(114.0, 90.0, 139.0), front=False,
                late=True)  # fmt: skip
 ALL = [H100, OWN, DEAR]
-BOTH = figures.Bounds(deadline_s=72 * 3600.0, budget=100.0)
+BOTH = figures.Bounds(deadline_s=72 * 3600.0, cost=100.0)
 RUNS = np.array([1.0, 5.0, 10.0])
 RENTED = figures.UseLine(label="Rent", short="Rent", slot=0, way="rent", x=RUNS, value=35 * RUNS,
                          low=29 * RUNS, high=41 * RUNS)  # fmt: skip

@@ -13,6 +13,7 @@ from planner.compare.candidates import Shop, candidates_of
 from planner.compare.comparison import Wanted
 from planner.compare.entries import Entry
 from planner.compare.records import Goal, Job
+from planner.cost import capex
 from planner.store.catalog import read_catalog
 from tests.planner.compare.made import CATALOG, OLD, SHOP, TODAY, job, offer
 
@@ -84,10 +85,19 @@ def test_where_none_is_near_the_nearest_and_of_no_budget_the_cheapest_come_first
     assert nothing[0] == "rent-cloud-eu-1x-plain-on-demand"
 
 
-def test_a_bought_machine_is_judged_by_what_a_run_costs_and_not_by_its_price() -> None:
+def test_a_cost_limit_judges_a_bought_machine_by_what_a_run_costs_and_not_by_its_price() -> None:
     """16 USD a run on an RTX 3080, 29 on a GTX 1080 Ti: only one keeps 20 USD."""
-    found = _chosen(IMAGES, Wanted(budget_usd=20.0), REAL)
+    found = _chosen(IMAGES, Wanted(cost_limit_usd=20.0), REAL)
     assert [o for o in found if o.startswith("buy-")] == ["buy-1x-rtx-3080"]
+
+
+@pytest.mark.parametrize("budget", [20.0, 500.0, 2_500.0])
+def test_a_budget_judges_a_bought_machine_by_its_whole_price(budget: float) -> None:
+    """The first to be bought is one that the budget pays, if there is one."""
+    every = {c.id: c for c in candidates_of(IMAGES, REAL)}
+    prices = {i: float(capex(c.owned)) for i, c in every.items() if c.way == "buy" and c.owned}
+    bought = [o for o in _chosen(IMAGES, Wanted(budget_usd=budget), REAL) if o in prices]
+    assert (prices[bought[0]] < budget) == (min(prices.values()) < budget)
 
 
 def test_runs_of_a_month_share_what_a_machine_costs() -> None:
@@ -95,7 +105,7 @@ def test_runs_of_a_month_share_what_a_machine_costs() -> None:
     plain, twice = (replace(a, list_price_as_of=TODAY) for a in CATALOG.accelerators[:2])
     fast = replace(twice, list_price_usd=12_000.0, board_power_watts=100.0)
     shop = replace(SHOP, catalog=replace(CATALOG, accelerators=(plain, fast), offers=()))
-    wanted = Wanted(budget_usd=1e4)
+    wanted = Wanted(cost_limit_usd=1e4)
     first = [
         _chosen(IMAGES, wanted, shop, assumed=replace(Assumptions(), runs_per_month=n))[0]
         for n in (0.1, 1000.0)

@@ -71,7 +71,7 @@ SIZES = [(3.0, 7.0), (2.0, 6.0), (4.0, 5.0)]
 def _sized(shares: list[float], wanted: Wanted) -> Comparison:
     found = _with(shares, wanted)
     rows = [
-        replace(r, time=_exactly(3600.0 * hours), cost=_exactly(usd))
+        replace(r, time=_exactly(3600.0 * hours), cost=_exactly(usd), to_pay=_exactly(usd))
         for r, (hours, usd) in zip(found.rows, SIZES, strict=True)
     ]
     return replace(found, rows=tuple(rows))

@@ -37,10 +37,11 @@ def made(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
     """A made option that takes and costs this much in each draw."""
     times, costs = (np.broadcast_to(x, DRAWS).astype(np.float64) for x in (time_s, cost))
     first = _plain().rows[0]
-    drawn = Drawn(work_s=times, wall_s=times, cost=costs)
+    drawn = Drawn(work_s=times, wall_s=times, cost=costs, to_pay=costs)
     one = replace(first.candidate, id=name, label=f"Rent {name}")
+    paid = quantiles(costs)
     return replace(
-        first, candidate=one, drawn=drawn, time=quantiles(times), cost=quantiles(costs), rank=None
+        first, candidate=one, drawn=drawn, time=quantiles(times), cost=paid, to_pay=paid, rank=None
     )
 
 

@@ -193,11 +193,16 @@ def test_of_unknown_cost_the_sentence_says_that_nobody_knows_of_the_budget() -> 
     row = made("first", _late_in(0.2), 14.0)
     assert row.drawn is not None
     nobody = Refusal(reason="No price.", measure_next="Ask for one.")
-    unknown = replace(row, drawn=replace(row.drawn, cost=None), cost=nobody)
+    unknown = replace(row, drawn=replace(row.drawn, cost=None, to_pay=None), cost=nobody)
     budget = Wanted(order="time", budget_usd=10.0)
-    assert sentence(asked_of([unknown], budget)).endswith("; nobody knows whether 10 USD suffice.")
-    assert sentence(asked_of([unknown], budget), EURO).endswith(" whether 6 EUR with tax suffice.")
+    open_still = "; its cost is unknown, so 10 USD may not be enough."
+    assert sentence(asked_of([unknown], budget)).endswith(open_still)
+    assert sentence(asked_of([unknown], budget), EURO).endswith(
+        " so 6 EUR with tax may not be enough."
+    )
+    limit = Wanted(order="time", cost_limit_usd=10.0)
+    assert sentence(asked_of([unknown], limit)).endswith(open_still)
     both = replace(budget, deadline_s=86_400.0)
     assert sentence(asked_of([unknown], both)).endswith(
-        "; in time with 80 % probability, nobody knows whether 10 USD suffice."
+        f"; in time with 80 % probability{open_still}"
     )

@@ -134,14 +134,15 @@ def test_deadline_and_budget_are_asked_and_answered() -> None:
     asked = Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0, budget_usd=500.0))
     read = _Read(_page(_told(asked)))
     assert "within 72 h for at most 500 USD, cheapest?" in read.text
-    assert "Kept to" in read.text
-    assert "Kept to" not in _Read(_page()).text
+    assert "Meets limits" in read.text
+    assert "Meets limits" not in _Read(_page()).text
 
 
 def test_probabilities_say_among_which_options_they_are_told() -> None:
     limited = _told(Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0)))
-    assert "probabilities, the first two among those that finish in time." in _seen(_page(limited))
-    assert "Cheapest, Fastest: probabilities." in _seen(_page())
+    assert "it beats all others that finish in time at once." in _seen(_page(limited))
+    assert ": how likely it beats all others at once." in _seen(_page())
+    assert "The answer compares two options, so its probability is higher." in _seen(_page())
 
 
 def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:

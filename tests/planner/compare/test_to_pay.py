@@ -1,0 +1,151 @@
+"""A budget is money to be paid; the cost of a run is another number with its own limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.compare.ask import Asked, Facts, answered
+from planner.compare.assumptions import Assumptions
+from planner.compare.parameters import compare_parameters
+from planner.compare.reckon import Comparison, Row, Wanted, by_id
+from planner.compare.sentences import cost_bound, sentence
+from planner.compare.tables import option_rows
+from planner.cost import Display
+from planner.estimate import Estimate
+from tests.planner.compare.made import CATALOG, TODAY, job, offer
+
+EXACT = Assumptions(
+    startup_s=0.0, price_doubt=0.0, stale_price_doubt=0.0, capital_doubt=0.0, host_watts_share=0.0,
+    host_price_share=0.25, pue=1.0, tariff_usd_per_kwh=0.1,
+)  # fmt: skip
+RUN_H = 36_100.0 / 3600.0
+ENERGY = RUN_H * 0.4 * 0.1
+"""Electricity of the job on one plain card [USD]: 400 W."""
+
+
+def _told(*options: str, wanted: Wanted = Wanted(), assumed: Assumptions = EXACT) -> Comparison:  # noqa: B008 - a frozen record
+    catalog = replace(
+        CATALOG, offers=(offer("plain", 1.0), offer("plain", 0.5, terms="reserved 3 years"))
+    )
+    entries = ("buy|plain|4|9000",) if any(o.startswith("mine") for o in options) else ()
+    asked = Asked(epochs=360, options=options, wanted=wanted, assumed=assumed, entries=entries)
+    told = answered(asked, Facts(job=job(), catalog=catalog), TODAY).comparison
+    assert told is not None
+    return told
+
+
+def _row(told: Comparison, name: str) -> Row:
+    return by_id(told.rows)[name]
+
+
+def _value(told: object) -> float:
+    assert isinstance(told, Estimate)
+    return float(told.value)
+
+
+RENT, RESERVED, BUY, OWN = (
+    "rent-cloud-eu-1x-plain-on-demand", "rent-cloud-eu-1x-plain-reserved-3-years", "buy-1x-plain",
+    "own-plain",
+)  # fmt: skip
+
+
+def test_golden_what_has_to_be_paid_for_one_job() -> None:
+    told = _told(RENT, RESERVED, BUY, OWN)
+    assert _value(_row(told, RENT).to_pay) == pytest.approx(RUN_H, rel=1e-3)
+    assert _value(_row(told, RESERVED).to_pay) == pytest.approx(3 * 8760 * 0.5)
+    assert _value(_row(told, BUY).to_pay) == pytest.approx(10_000 * 1.25 + ENERGY)
+    assert _value(_row(told, OWN).to_pay) == pytest.approx(ENERGY)
+
+
+def test_a_purchase_is_paid_whole_and_its_cost_of_a_run_is_not_that() -> None:
+    row = _row(_told(RENT, BUY), BUY)
+    assert _value(row.cost) < 200.0
+    assert _value(row.to_pay) > 12_500.0
+
+
+def test_all_cards_and_all_machines_that_are_bought_are_paid() -> None:
+    four = _row(_told(RENT, "mine-buy-plain-4-9000"), "mine-buy-plain-4-9000")
+    assert _value(four.to_pay) > 4 * 9_000 * 1.25
+    often = replace(EXACT, runs_per_month=200.0)  # 200 runs of 10 h keep 2.75 machines busy
+    row = _row(_told(RENT, BUY, assumed=often), BUY)
+    assert row.machines == 3
+    assert _value(row.to_pay) == pytest.approx(3 * 12_500 + ENERGY)
+
+
+@pytest.mark.parametrize(("budget", "kept"), [(500.0, 0.0), (12_499.0, 0.0), (12_600.0, 1.0)])
+def test_a_budget_is_met_by_a_purchase_only_where_it_pays_the_whole(
+    budget: float, kept: float
+) -> None:
+    told = _told(RENT, BUY, wanted=Wanted(budget_usd=budget))
+    assert _row(told, BUY).in_time == kept
+    assert _row(told, RENT).in_time == 1.0
+    assert (_row(told, BUY).cheapest or 0.0) <= kept
+
+
+def test_a_reservation_meets_a_budget_only_where_it_pays_all_its_years() -> None:
+    told = _told(RENT, RESERVED, wanted=Wanted(budget_usd=1_000.0))
+    assert _row(told, RESERVED).in_time == 0.0
+    told = _told(RENT, RESERVED, wanted=Wanted(budget_usd=14_000.0))
+    assert _row(told, RESERVED).in_time == 1.0
+
+
+def test_a_cost_limit_is_for_the_cost_of_a_run() -> None:
+    told = _told(RENT, BUY, wanted=Wanted(cost_limit_usd=200.0))
+    assert _row(told, BUY).in_time == 1.0
+    told = _told(RENT, BUY, wanted=Wanted(cost_limit_usd=15.0))
+    assert _row(told, BUY).in_time == 0.0
+    assert _row(told, RENT).in_time == 1.0
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(1.0, 30_000.0), st.floats(0.0, 0.9))
+def test_no_option_meets_a_budget_below_its_price(budget: float, doubt: float) -> None:
+    """Whatever is assumed: where it meets the budget in a draw, that draw pays no more."""
+    unsure = replace(EXACT, price_doubt=doubt, capital_doubt=doubt)
+    told = _told(RENT, RESERVED, BUY, OWN, wanted=Wanted(budget_usd=budget), assumed=unsure)
+    for row in told.rows:
+        assert row.drawn is not None
+        assert row.drawn.to_pay is not None
+        assert row.in_time == np.count_nonzero(row.drawn.to_pay <= budget) / row.drawn.to_pay.size
+        if row.candidate.way == "buy":
+            assert row.drawn.to_pay.min() >= 12_500.0 * (1.0 - doubt)
+
+
+def test_the_sentence_names_what_is_paid_first_for_a_purchase_and_a_reservation() -> None:
+    told = sentence(_told(BUY))
+    assert " a run, with 12,500 USD to be paid first" in told
+    assert " a run, with 13,100 USD to be paid first" in sentence(_told(RESERVED))
+    assert "to be paid first" not in sentence(_told(RENT))
+    assert "to be paid first" not in sentence(_told(OWN))
+
+
+def test_the_rows_hold_both_numbers_in_the_currency_that_is_shown() -> None:
+    euro = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
+    row = next(r for r in option_rows(_told(BUY), euro) if r["way"] == "buy")
+    assert row["to_pay"] == pytest.approx((12_500 + ENERGY) * 0.6, rel=1e-5)
+    assert isinstance(row["cost_per_run"], float)
+    assert row["cost_per_run"] < 200.0
+
+
+def test_a_chart_of_costs_shows_a_budget_only_where_costs_are_what_is_paid() -> None:
+    budget = Wanted(budget_usd=500.0)
+    assert cost_bound(_told(RENT, wanted=budget)) == 500.0
+    assert cost_bound(_told(RENT, BUY, wanted=budget)) is None
+    assert cost_bound(_told(RENT, BUY, wanted=replace(budget, cost_limit_usd=20.0))) == 20.0
+    assert cost_bound(_told(RENT, wanted=replace(budget, cost_limit_usd=20.0))) == 20.0
+
+
+def test_both_limits_are_read_in_the_money_that_is_shown() -> None:
+    asking, problems = compare_parameters(
+        {"budget": ["600"], "cost_limit": ["60"], "currency": ["EUR"], "rate": ["0.5"],
+         "rate_as_of": ["2026-11-21"], "tax": ["20"]}
+    )  # fmt: skip
+    assert problems == ()
+    assert asking.asked.wanted.budget_usd == pytest.approx(1_000.0)
+    assert asking.asked.wanted.cost_limit_usd == pytest.approx(100.0)
+    assert "cost_limit=60" in asking.query
