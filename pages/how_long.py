@@ -25,6 +25,7 @@ from planner.how_long import (
 )
 from planner.palette import LIGHT_THEME
 from planner.ratio_tables import ratio_rows
+from planner.speed_words import ahead_of
 from planner.store import Store
 
 
@@ -65,7 +66,7 @@ def show() -> None:
         _chart(link, result, chosen.options, suspect)
         _table(result, suspect)
     _other_epochs(result)
-    _ratios(result, chosen.options)
+    _ratios(result, chosen.options, left_out)
     _sources(result, shared)
 
 
@@ -146,7 +147,6 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
     with st.container(border=True):
         st.markdown(f"**Ranked, {epochs_in_words(result.epochs)}**")
         rows = [_shown(a, result, suspect) for a in result.answers]
-        most = max((float(r["faster"]) for r in rows if r["faster"]), default=1.0)
         st.dataframe(
             rows,
             hide_index=True,
@@ -157,8 +157,8 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
                 "option": st.column_config.TextColumn("System", pinned=True, width=152),
                 "total": st.column_config.TextColumn("h:mm:ss", alignment="right", width=80),
                 "sure": st.column_config.TextColumn("± 90 %", alignment="right", width=62),
-                "faster": st.column_config.ProgressColumn(
-                    "Times faster", format="%.2fx", min_value=0, max_value=most, width=120
+                "faster": st.column_config.TextColumn(
+                    "Speed", alignment="right", width=104, help=f"Against {result.baseline.label}"
                 ),
                 "basis": st.column_config.TextColumn("Basis"),
                 "suspect": st.column_config.TextColumn("Suspect"),
@@ -168,7 +168,9 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
             + [name for name in ("suspect", "why") if any(r[name] for r in rows)]
             + ["basis"],
         )
-        st.caption(as_text(f"Times faster than {result.baseline.label}. The CSV holds the bounds."))
+        st.caption(
+            as_text(f"Speed against {result.baseline.label}. Interval bounds are in the CSV.")
+        )
         widgets.download(
             "CSV",
             lambda: csv_text(how_long_tables.answer_rows(result, suspect)),
@@ -189,11 +191,10 @@ def _shown(
     if isinstance(total, Refusal):
         why = f"{total.reason} {total.measure_next}"
         return row | {"total": "–", "sure": "–", "faster": None, "why": why}
-    ratio = answer.times_faster
     return row | {
         "total": hms(float(total.value)),
         "sure": how_long_tables.half_width(total),
-        "faster": float(ratio.value) if ratio else None,
+        "faster": ahead_of(answer.speed_ratio),
         "why": "",
     }
 
@@ -217,7 +218,7 @@ def _other_epochs(result: HowLong) -> None:
             st.caption("Pre-train time + epoch 1 + mean of the later epochs × (N - 1).")
 
 
-def _ratios(result: HowLong, options: list[Option]) -> None:
+def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) -> None:
     """The fastest system against the baseline's, in every honest way to compare the two."""
     fast, slow = result.answers[0].option.run.system, result.baseline.run.system
     if fast == slow:
@@ -227,13 +228,26 @@ def _ratios(result: HowLong, options: list[Option]) -> None:
     if box.open:
         with box:
             st.dataframe(
-                ratio_rows(options, fast, slow, result.epochs),
+                ratio_rows(
+                    _with_answered(options, result),
+                    fast,
+                    slow,
+                    result.epochs,
+                    rest_like_last=result.rest_like_last,
+                    left_out=left_out,
+                ),
                 hide_index=True,
                 placeholder="–",
                 key="how-long.ratios",
                 alt="How many times faster one system is than the other",
             )
             st.caption("Two runs are two sessions, about 3 % apart (sd): each ratio carries that.")
+
+
+def _with_answered(options: list[Option], result: HowLong) -> list[Option]:
+    """The options, those that are ranked with the single epochs their answers rest on."""
+    ranked = {a.option.run.run_id: a.option for a in result.answers}
+    return [ranked.get(o.run.run_id, o) for o in options]
 
 
 def _sources(result: HowLong, shared: Store) -> None:

@@ -14,7 +14,9 @@ import numpy as np
 from planner.estimate import Basis, Estimate, Floats, Refusal
 from planner.lines import PARAMETERS, Lines, predict_lines, ratio_interval
 
-BASES: Final[tuple[Basis, ...]] = ("measured", "interpolated", "extrapolated", "published")
+BASES: Final[tuple[Basis, ...]] = (
+    "measured", "interpolated", "extrapolated", "similar workload", "data sheet", "published"
+)  # fmt: skip
 """From the firmest to the weakest."""
 NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
 TWICE: Final = 2.0

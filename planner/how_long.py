@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from planner.durations import HOUR_S, in_words, with_ends
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
 from planner.labels import distinct_labels
-from planner.projection import SESSION_SD, project, project_summary
+from planner.projection import SESSION_SD, later_epoch, project, project_summary
 from planner.ratios import MEASURE_AGAIN
 from planner.runs import Run
+from planner.speed_words import SPEED, ahead
 from planner.steadiness import Steadiness, steadiness
 from planner.totals import apart, speed_up
 from planner.written import counted, plain
@@ -32,6 +33,9 @@ SUSPECT: Final = Refusal(
     reason="The run is suspect, and suspect runs are left out.",
     measure_next="Measure this case again, or keep the suspect runs.",
 )
+NO_EPOCHS: Final = Refusal(
+    reason="Epoch times are not known.", measure_next="Measure at least 3 epochs of this case."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,11 +49,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Total time [s] of one option, and how many times faster than the baseline it is."""
+    """Total time [s] of one option, and the baseline's over it: above 1 the option is faster."""
 
     option: Option
     total: Estimate | Refusal
-    times_faster: Estimate | None
+    speed_ratio: Estimate | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +139,36 @@ def total_time(
     )
 
 
+def later_epoch_time(
+    option: Option, *, rest_like_last: bool = False, level: float = LEVEL
+) -> Estimate | Refusal:
+    """Return what one more epoch costs in the long run [s]; refuses as `total_time` does."""
+    run = option.run
+    if refused := _failed(run):
+        return refused
+    if len(option.epoch_s) < 2 or run.pre_train_s is None:
+        if run.later_epoch_mean_s is None:
+            return NO_EPOCHS
+        return later_epoch(
+            later_epochs=(run.epochs_measured or 2) - 1,
+            later_epoch_mean_s=run.later_epoch_mean_s,
+            later_epoch_sd_s=run.later_epoch_sd_s,
+            level=level,
+            prior=run.epoch_prior,
+        )
+    total = total_time(option, MOST_EPOCHS, rest_like_last=rest_like_last, level=level)
+    if isinstance(total, Refusal):
+        return total
+    rest = np.asarray(option.epoch_s[first_projected(option, rest_like_last=rest_like_last) :])
+    return later_epoch(
+        later_epochs=rest.size,
+        later_epoch_mean_s=float(rest.mean()),
+        later_epoch_sd_s=float(rest.std()),
+        level=level,
+        prior=run.epoch_prior,
+    )
+
+
 def how_long(
     options: Sequence[Option],
     epochs: int,
@@ -171,7 +205,7 @@ def how_long(
     here = [total(o, there=False) for o in options]  # a ratio adds the sessions' spread itself
     against = here[options.index(base)]
     answers = [
-        Answer(option=o, total=total(o, there=another_session), times_faster=speed_up(against, h))
+        Answer(option=o, total=total(o, there=another_session), speed_ratio=speed_up(against, h))
         for o, h in zip(options, here, strict=True)
     ]
     ranked = tuple(sorted(answers, key=_rank))
@@ -200,10 +234,11 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     interval = f"{sure}: {low} to {high}"
     known = interval if float(total.high) > float(total.low) else "as measured"
     text = f"{what}: {time} ({known})"
-    if best.option is baseline or best.times_faster is None:
+    if best.option is baseline or best.speed_ratio is None:
         return f"{text}."
     other = f"{baseline.run.system}{_at_batch(baseline.run)}"
-    return f"{text}, {times(float(best.times_faster.value))} faster than {other}."
+    said = ahead(float(best.speed_ratio.value))
+    return f"{text}, {'as fast as' if said == SPEED.level else f'{said} than'} {other}."
 
 
 def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
@@ -240,12 +275,6 @@ def _without(count: int) -> str:
     return f" {many} left out." if count else ""
 
 
-def times(ratio: float) -> str:
-    """A ratio as people write it: 24.3x, 1.04x, 120x."""
-    digits = 0 if ratio >= 100 else 1 if ratio >= 10 else 2
-    return f"{ratio:,.{digits}f}x"
-
-
 def chart_epochs(asked: int, first: int = 1) -> Floats:
     """Whole numbers of epochs for a curve, from `first` past `asked`, evenly spread in log."""
     last = max(asked * 1.25, 100.0)
@@ -254,18 +283,21 @@ def chart_epochs(asked: int, first: int = 1) -> Floats:
     return np.unique(np.r_[spread, quick, float(asked)])
 
 
+def _failed(run: Run) -> Refusal | None:
+    if run.status == "ok":
+        return None
+    why = f": {run.status_reason}" if run.status_reason else ""
+    return Refusal(
+        reason=f"The run ended as {run.status}{why}.",
+        measure_next="Run it again at a smaller batch or with more memory.",
+    )
+
+
 def _refused(run: Run, kept: int) -> Refusal | None:
-    if run.status != "ok":
-        why = f": {run.status_reason}" if run.status_reason else ""
-        return Refusal(
-            reason=f"The run ended as {run.status}{why}.",
-            measure_next="Run it again at a smaller batch or with more memory.",
-        )
+    if failed := _failed(run):
+        return failed
     if run.later_epoch_mean_s is None and kept < 2:
-        return Refusal(
-            reason="Epoch times are not known.",
-            measure_next="Measure at least 3 epochs of this case.",
-        )
+        return NO_EPOCHS
     if run.first_epoch_s is None and run.until_first_epoch_end_s is None and kept < 2:
         later_s = plain(float(run.later_epoch_mean_s or math.nan), 4)
         return Refusal(

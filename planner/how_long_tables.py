@@ -61,7 +61,7 @@ def half_width(total: Estimate) -> str:
 
 def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
     run, total = answer.option.run, answer.total
-    ratio = answer.times_faster
+    ratio = answer.speed_ratio
     return {
         "option": answer.option.label,
         "workload": run.workload,
@@ -75,9 +75,9 @@ def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
         "high_s": None if isinstance(total, Refusal) else _round(total.high),
         "level": None if isinstance(total, Refusal) else total.level,
         "baseline": result.baseline.label,
-        "times_faster_than_baseline": None if ratio is None else _round(ratio.value, 4),
-        "times_faster_low": None if ratio is None else _round(ratio.low, 4),
-        "times_faster_high": None if ratio is None else _round(ratio.high, 4),
+        "speed_ratio_to_baseline": None if ratio is None else _significant(ratio.value),
+        "speed_ratio_low": None if ratio is None else _significant(ratio.low),
+        "speed_ratio_high": None if ratio is None else _significant(ratio.high),
         "another_session": result.another_session,
         "rest_like_last": result.rest_like_last,
         "suspect": suspect,
@@ -112,6 +112,12 @@ def _clock(epochs: Sequence[int], cells: Iterable[Estimate | Refusal]) -> dict[s
         f"{n:,}": "–" if isinstance(c, Refusal) else hms(float(c.value))
         for n, c in zip(epochs, cells, strict=True)
     }
+
+
+def _significant(value: float | Floats) -> float | None:
+    """Five digits of a ratio, however small it is."""
+    number = float(value)
+    return float(f"{number:.5g}") if math.isfinite(number) else None
 
 
 def _round(value: float | Floats, digits: int = 3) -> float | None:

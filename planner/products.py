@@ -1,11 +1,14 @@
-"""Two estimates that were measured apart, multiplied.
+"""Two estimates that were measured apart: their product, their ratio, and wider intervals.
 
-Their errors are independent, so half-widths of their logarithms add in quadrature. At a border,
-where a logarithm has no width, the ends multiply.
+Their errors are independent, so half-widths of their logarithms add in quadrature, each end by
+itself: an interval may reach farther up than down. At a border, where a logarithm has no width, the
+ends of a product multiply. Every ratio of two estimates in the product is `ratio`.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -47,6 +50,73 @@ def product(
     low = np.where(value == 0.0, 0.0, low)
     basis = weakest(first.basis, second.basis)
     return estimate_of((value, low, high), level, basis, named(first, second, names))
+
+
+def ratio(above: Estimate, below: Estimate, *, half_width: float = 0.0) -> Estimate:
+    """Return `above` over `below`, two floats measured apart.
+
+    The low end joins how far `above` may lie lower with how far `below` may lie higher, the high
+    end the other two.
+
+    Args:
+        above: at least 0.
+        below: the same, above 0.
+        half_width: of what else sets them apart, as the spread between two sessions does [ln].
+
+    Returns:
+        The ratio with the weaker basis and without reasons. An end that is 0 makes the other
+        infinite.
+
+    Raises:
+        ValueError: the two have different levels.
+    """
+    value = float(above.value) / float(below.value)
+    (down, up), (below_down, below_up) = log_half_widths(above), log_half_widths(below)
+    low, high = _around(
+        value, math.hypot(down, below_up, half_width), math.hypot(up, below_down, half_width)
+    )
+    level, basis = one_level(above, below), weakest(above.basis, below.basis)
+    return Estimate(value=value, low=low, high=high, level=level, basis=basis)
+
+
+def widened(estimate: Estimate, down: float, up: float) -> Estimate:
+    """Return the estimate with further half-widths in quadrature [ln]; narrower if negative.
+
+    A negative half-width takes one out that is in it already; the interval never turns around.
+    """
+    value, (below, above) = float(estimate.value), log_half_widths(estimate)
+    low, high = _around(value, _leg(below, down), _leg(above, up))
+    return replace(estimate, low=low, high=high)
+
+
+def log_half_widths(estimate: Estimate) -> tuple[float, float]:
+    """Return how far both ends of a float lie from its value [ln]; infinite at an end of 0."""
+    low, value, high = float(estimate.low), float(estimate.value), float(estimate.high)
+    if value <= 0.0:
+        return math.inf, math.inf
+    return (math.log(value / low) if low > 0.0 else math.inf), math.log(high / value)
+
+
+def log_width(estimate: Estimate) -> float:
+    """Return ln(high/low) of a float; infinite where the low end is 0."""
+    return sum(log_half_widths(estimate))
+
+
+def excludes_one(estimate: Estimate) -> bool:
+    """Return whether a ratio is decided: its interval does not include 1."""
+    return not float(estimate.low) <= 1.0 <= float(estimate.high)
+
+
+def _around(value: float, down: float, up: float) -> tuple[float, float]:
+    with np.errstate(over="ignore"):  # farther than floats reach is infinitely far
+        return value * float(np.exp(-down)), value * float(np.exp(up))
+
+
+def _leg(half: float, more: float) -> float:
+    """The hypotenuse of both; the other leg where `more` is taken out."""
+    if more >= 0.0 or not math.isfinite(half):
+        return math.hypot(half, more)
+    return math.sqrt(max(half**2 - more**2, 0.0))
 
 
 def root_of_product(first: Estimate, second: Estimate) -> tuple[float, float, float]:

@@ -2,51 +2,82 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from planner.estimate import Refusal
 from planner.export import Record
-from planner.how_long import Option, times
-from planner.ratios import MEASURE_AGAIN, RatioReport, SpeedUp, TimedRun, systems_report
+from planner.how_long import Option, later_epoch_time, total_time
+from planner.ratios import MEASURE_AGAIN, RatioReport, RunTimes, SpeedUp, systems_of
+from planner.speed_words import ahead_between, ahead_of
 
 
-def timed(option: Option) -> TimedRun | None:
-    """The option as `planner.ratios` takes it; None where it has no batch or no epoch times."""
+def times_of(option: Option, epochs: int, *, rest_like_last: bool = False) -> RunTimes | None:
+    """Return the times How long? answers with; None of a run that failed or has no batch."""
     run = option.run
-    if run.status != "ok" or run.global_batch_size is None or run.later_epoch_mean_s is None:
+    if run.status != "ok" or run.global_batch_size is None:
         return None
-    whole = run.first_epoch_s is not None
-    return TimedRun(
+    return RunTimes(
         label=option.label,
         batch=run.global_batch_size,
-        later_epochs=(run.epochs_measured or 2) - 1,
-        later_epoch_mean_s=run.later_epoch_mean_s,
-        later_epoch_sd_s=run.later_epoch_sd_s,
-        pre_train_s=run.pre_train_s,
-        first_epoch_s=run.first_epoch_s,
-        until_first_epoch_end_s=None if whole else run.until_first_epoch_end_s,
-        total_s=run.total_s,
-        prior=run.epoch_prior,
+        total=total_time(option, epochs, rest_like_last=rest_like_last),
+        later_epoch=later_epoch_time(option, rest_like_last=rest_like_last),
     )
 
 
-def ratio_rows(options: Sequence[Option], fast: str, slow: str, epochs: int) -> list[Record]:
-    """System `fast` against system `slow`: every common batch, best against best, widest gap.
+def ratio_rows(
+    options: Sequence[Option],
+    fast: str,
+    slow: str,
+    epochs: int,
+    *,
+    rest_like_last: bool = False,
+    left_out: Collection[str] = (),
+) -> list[Record]:
+    """Return system `fast` against system `slow`: common batches, best against best, extremes.
 
-    Empty where one of them has no timed run.
+    Args:
+        options: runs of both systems; others are not looked at.
+        fast: the system whose speed-up is shown; it may well be the slower one.
+        slow: the system it is compared with.
+        epochs: N.
+        rest_like_last: as `planner.how_long.total_time`.
+        left_out: ids of runs to do without.
+
+    Returns:
+        A row a comparison; none where one system has no run that can be timed.
     """
-    sides = [[t for o in options if o.run.system == s and (t := timed(o))] for s in (fast, slow)]
+    kept = [o for o in options if o.run.run_id not in left_out]
+    sides = [
+        [t for o in kept if o.run.system == s
+         and (t := times_of(o, epochs, rest_like_last=rest_like_last))]
+        for s in (fast, slow)
+    ]  # fmt: skip
     if not all(sides):
         return []
-    report = systems_report(sides[0], sides[1], epochs)
+    report = systems_of(sides[0], sides[1], epochs)
     named = [(f"same batch, {_batch(r)}", r) for r in report.same_batch]
     named += [
         ("best against best", report.best_against_best),
-        ("widest gap: best against slowest", report.widest_gap),
-        ("narrowest gap: slowest against best", report.narrowest_gap),
+        (_largest(report.largest_speed_up), report.largest_speed_up),
+        (_smallest(report.smallest_speed_up), report.smallest_speed_up),
     ]
     return [_row(name, r, epochs) for name, r in named]
+
+
+def _largest(report: RatioReport) -> str:
+    what = "smallest slowdown" if _slower(report) else "largest speed-up"
+    return f"{what}: fastest against slowest"
+
+
+def _smallest(report: RatioReport) -> str:
+    what = "largest slowdown" if _slower(report) else "smallest speed-up"
+    return f"{what}: slowest against fastest"
+
+
+def _slower(report: RatioReport) -> bool:
+    """Whether the first of the two takes longer over the epochs."""
+    answer = report.over_epochs
+    return isinstance(answer, SpeedUp) and float(answer.factor.value) < 1.0
 
 
 def _row(name: str, report: RatioReport, epochs: int) -> Record:
@@ -61,14 +92,13 @@ def _row(name: str, report: RatioReport, epochs: int) -> Record:
 
 
 def _factor(answer: SpeedUp | Refusal) -> str:
-    return "–" if isinstance(answer, Refusal) else times(float(answer.factor.value))
+    return ahead_of(None if isinstance(answer, Refusal) else answer.factor)
 
 
 def _interval(answer: SpeedUp | Refusal) -> str:
     if isinstance(answer, Refusal):
         return answer.reason
-    low, high = float(answer.factor.low), float(answer.factor.high)
-    return f"{times(low)} – {times(high)}" if math.isfinite(high) else "not known"
+    return ahead_between(float(answer.factor.low), float(answer.factor.high))
 
 
 def _decided(answer: SpeedUp | Refusal) -> str:

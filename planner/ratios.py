@@ -2,41 +2,42 @@
 
     speed-up of a over b = time of b / time of a       [1]; above 1, a is faster
 
-asked over N epochs (pre-train and epoch 1 included) and asymptotically (the mean later epoch: what
-the ratio tends to as N grows). Errors are independent, so half-widths of the logarithms add in
-quadrature: those of both times, and the spread between two sessions, because two runs are two
-sessions. One session deviates with a sd of 2.1 %, two of them differ by 2.9 % (five pairs, hence
-Student t with 5 degrees of freedom). A speed-up is `decided` only where its interval excludes 1.
+over N epochs (pre-train and epoch 1 included) and asymptotically (the mean later epoch: what the
+ratio tends to as N grows). `planner.totals` has the one formula, here and on How long?: half-widths
+of both times in quadrature, and the spread between two sessions, because two runs are two sessions.
+One session deviates with a sd of 2.1 %, two of them differ by 2.9 % (five pairs, hence Student t
+with 5 degrees of freedom). A speed-up is `decided` only where its interval excludes 1.
 
 Between two systems four questions are easily confused, so each has its name:
 
     same batch          one pair for every batch size that both have measured
     best against best   the fastest run of each
-    widest gap          the fastest run of a against the slowest of b, the number that headlines
+    largest speed-up    the fastest run of a against the slowest of b, the number that headlines
                         like: article 002's 21.93 over 20 epochs and 24.33 asymptotically are TPU
                         at batch 4096 against GPU at batch 64, whose best batch is 256; best
                         against best is 14.71 and 16.29
-    narrowest gap       the slowest run of a against the fastest of b: the same two systems the
-                        other way round (the article: TPU 64 is 1.14 times slower than GPU 256)
+    smallest speed-up   the slowest run of a against the fastest of b, below 1 where that is slower
+                        (the article: TPU 64 is 1.14 times slower than GPU 256)
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from planner.estimate import LEVEL, Estimate, Refusal
+from planner.products import excludes_one
 from planner.projection import SESSION_SD
-from planner.timed_runs import Question, TimedRun, name_of
+from planner.timed_runs import Question, RunTimes, TimedRun, name_of
+from planner.totals import ratio_of_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "MEASURE_AGAIN", "UNDECIDED", "RatioReport", "SpeedUp", "SystemsReport", "TimedRun",
-    "ratio_report", "systems_report",
+    "MEASURE_AGAIN", "UNDECIDED", "RatioReport", "RunTimes", "SpeedUp", "SystemsReport", "TimedRun",
+    "ratio_report", "systems_of", "systems_report",
 ]  # fmt: skip
 
 MEASURE_AGAIN: Final = "Measure both again, each in two fresh sessions."
@@ -48,8 +49,8 @@ UNDECIDED: Final = f"Not decided: the interval includes 1. {MEASURE_AGAIN}"
 class SpeedUp:
     """How many times faster `a` is than `b`, and whether that is decided (interval excludes 1)."""
 
-    a: TimedRun
-    b: TimedRun
+    a: RunTimes
+    b: RunTimes
     factor: Estimate
     decided: bool
 
@@ -72,8 +73,8 @@ class SystemsReport:
     epochs: int
     same_batch: tuple[RatioReport, ...]
     best_against_best: RatioReport
-    widest_gap: RatioReport
-    narrowest_gap: RatioReport
+    largest_speed_up: RatioReport
+    smallest_speed_up: RatioReport
     left_out: tuple[str, ...]
 
 
@@ -100,8 +101,8 @@ def ratio_report(
     Raises:
         ValueError: a run or N is impossible, as in `planner.projection.project_summary`.
     """
-    question = Question(epochs=epochs, level=level, session_sd=session_sd)
-    return _report([a], [b], (_fastest, _fastest), question)
+    times = Question(epochs=epochs, level=level).times
+    return _report([times(a)], [times(b)], (_fastest, _fastest), session_sd)
 
 
 def systems_report(
@@ -132,28 +133,45 @@ def systems_report(
             f"System a has {len(a_runs)} runs and system b has {len(b_runs)}. Both need at least "
             "one to be compared. Choose another system or measure this one."
         )
-    question = Question(epochs=epochs, level=level, session_sd=session_sd)
+    times = Question(epochs=epochs, level=level).times
+    return systems_of([times(a) for a in a_runs], [times(b) for b in b_runs], epochs, session_sd)
+
+
+def systems_of(
+    a_runs: Sequence[RunTimes],
+    b_runs: Sequence[RunTimes],
+    epochs: int,
+    session_sd: float = SESSION_SD,
+) -> SystemsReport:
+    """Return `systems_report` of runs whose times are given; at least one run of each system."""
+
+    def report(a: Sequence[RunTimes], b: Sequence[RunTimes], *choices: _Choice) -> RatioReport:
+        return _report(a, b, (choices[0], choices[1]), session_sd)
+
     common = sorted({run.batch for run in a_runs} & {run.batch for run in b_runs})
     return SystemsReport(
         epochs=epochs,
         same_batch=tuple(
-            _report(_at(a_runs, batch), _at(b_runs, batch), (_fastest, _fastest), question)
-            for batch in common
+            report(_at(a_runs, batch), _at(b_runs, batch), _fastest, _fastest) for batch in common
         ),
-        best_against_best=_report(a_runs, b_runs, (_fastest, _fastest), question),
-        widest_gap=_report(a_runs, b_runs, (_fastest, _slowest), question),
-        narrowest_gap=_report(a_runs, b_runs, (_slowest, _fastest), question),
-        left_out=_left_out((*a_runs, *b_runs), question),
+        best_against_best=report(a_runs, b_runs, _fastest, _fastest),
+        largest_speed_up=report(a_runs, b_runs, _fastest, _slowest),
+        smallest_speed_up=report(a_runs, b_runs, _slowest, _fastest),
+        left_out=tuple(
+            f"{name_of(run)}: {run.later_epoch.reason}"
+            for run in (*a_runs, *b_runs)
+            if isinstance(run.later_epoch, Refusal)
+        ),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Timed:
-    run: TimedRun
+    run: RunTimes
     time_s: Estimate
 
 
-_Timing = Callable[[TimedRun], "Estimate | Refusal"]
+_Timing = Callable[[RunTimes], "Estimate | Refusal"]
 _Choice = Callable[["Iterable[_Timed]"], _Timed]
 
 
@@ -165,28 +183,28 @@ def _slowest(timed: Iterable[_Timed]) -> _Timed:
     return max(timed, key=lambda one: float(one.time_s.value))
 
 
-def _at(runs: Sequence[TimedRun], batch: int) -> list[TimedRun]:
+def _at(runs: Sequence[RunTimes], batch: int) -> list[RunTimes]:
     return [run for run in runs if run.batch == batch]
 
 
 def _report(
-    a_runs: Sequence[TimedRun],
-    b_runs: Sequence[TimedRun],
+    a_runs: Sequence[RunTimes],
+    b_runs: Sequence[RunTimes],
     choices: tuple[_Choice, _Choice],
-    question: Question,
+    session_sd: float,
 ) -> RatioReport:
     def answer(timing: _Timing) -> SpeedUp | Refusal:
         a, b = _chosen(a_runs, choices[0], timing), _chosen(b_runs, choices[1], timing)
         if isinstance(a, Refusal):
             return a
-        return b if isinstance(b, Refusal) else _speed_up(a, b, question)
+        return b if isinstance(b, Refusal) else _speed_up(a, b, session_sd)
 
     return RatioReport(
-        over_epochs=answer(question.over_epochs), asymptotic=answer(question.asymptotic)
+        over_epochs=answer(lambda run: run.total), asymptotic=answer(lambda run: run.later_epoch)
     )
 
 
-def _chosen(runs: Sequence[TimedRun], choice: _Choice, timing: _Timing) -> _Timed | Refusal:
+def _chosen(runs: Sequence[RunTimes], choice: _Choice, timing: _Timing) -> _Timed | Refusal:
     """The run that `choice` picks among those that can be timed, or why there is none."""
     times = [(run, timing(run)) for run in runs]
     timed = [_Timed(run, time) for run, time in times if isinstance(time, Estimate)]
@@ -199,35 +217,8 @@ def _chosen(runs: Sequence[TimedRun], choice: _Choice, timing: _Timing) -> _Time
     )
 
 
-def _speed_up(a: _Timed, b: _Timed, question: Question) -> SpeedUp:
-    factor = float(b.time_s.value) / float(a.time_s.value)
-    half = math.hypot(
-        _log_half_width(a.time_s),
-        _log_half_width(b.time_s),
-        question.between_sessions,
-    )
-    low, high = factor * math.exp(-half), factor * math.exp(half)
-    decided = not low <= 1.0 <= high
-    measured = a.time_s.basis == b.time_s.basis == "measured"
+def _speed_up(a: _Timed, b: _Timed, session_sd: float) -> SpeedUp:
+    factor = ratio_of_times(b.time_s, a.time_s, session_sd)
+    decided = excludes_one(factor)
     told = dict.fromkeys(a.time_s.reasons + b.time_s.reasons + (() if decided else (UNDECIDED,)))
-    estimate = Estimate(
-        value=factor,
-        low=low,
-        high=high,
-        level=question.level,
-        basis="measured" if measured else "extrapolated",
-        reasons=tuple(told),
-    )
-    return SpeedUp(a=a.run, b=b.run, factor=estimate, decided=decided)
-
-
-def _log_half_width(time_s: Estimate) -> float:
-    low, high = float(time_s.low), float(time_s.high)
-    return 0.5 * math.log(high / low) if low > 0.0 else math.inf
-
-
-def _left_out(runs: Iterable[TimedRun], question: Question) -> tuple[str, ...]:
-    refusals = ((run, question.asymptotic(run)) for run in runs)
-    return tuple(
-        f"{name_of(run)}: {told.reason}" for run, told in refusals if isinstance(told, Refusal)
-    )
+    return SpeedUp(a=a.run, b=b.run, factor=replace(factor, reasons=tuple(told)), decided=decided)

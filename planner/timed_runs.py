@@ -1,6 +1,7 @@
 """How long does one measured run take: over N epochs, and for a later epoch?
 
-A run is given as tables print it. Where N is what was measured, its own total answers.
+`RunTimes` are both times with the run they belong to. A run that is given as tables print it is a
+`TimedRun`; where N is what was measured, its own total answers.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from dataclasses import dataclass, replace
 
 from planner.estimate import Estimate, Refusal
 from planner.later_epochs import EPOCHS, EpochPrior
-from planner.projection import later_epoch, project_summary, session_half_width
+from planner.projection import later_epoch, project_summary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTimes:
+    """A run's time of N epochs and of one later epoch [s]; `batch` is the global one [samples]."""
+
+    label: str
+    batch: int
+    total: Estimate | Refusal
+    later_epoch: Estimate | Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +49,19 @@ class TimedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What runs are asked: N epochs, the level of intervals and the sd between sessions [share]."""
+    """The question about runs: N epochs, and the level of intervals [share]."""
 
     epochs: int
     level: float
-    session_sd: float
+
+    def times(self, run: TimedRun) -> RunTimes:
+        """Return both times of a run [s]."""
+        return RunTimes(
+            label=run.label,
+            batch=run.batch,
+            total=self.over_epochs(run),
+            later_epoch=self.asymptotic(run),
+        )
 
     def over_epochs(self, run: TimedRun) -> Estimate | Refusal:
         """Time of N epochs [s], the measured total where it has just as many."""
@@ -74,11 +93,6 @@ class Question:
             prior=run.prior,
         )
 
-    @property
-    def between_sessions(self) -> float:
-        """Half-width between two sessions in the logarithm of a time."""
-        return session_half_width(self.level, self.session_sd)
-
 
 def _moved(projected: Estimate, run: TimedRun) -> Estimate:
     """The measured total, with the relative interval of the projection."""
@@ -93,6 +107,6 @@ def _moved(projected: Estimate, run: TimedRun) -> Estimate:
     return replace(projected, value=total_s, low=low, high=high)
 
 
-def name_of(run: TimedRun) -> str:
+def name_of(run: TimedRun | RunTimes) -> str:
     """The run as sentences name it."""
     return f"{run.label} at batch {run.batch}"

@@ -1,40 +1,31 @@
-"""Two totals beside each other: how many times faster, and whether the gap is more than doubt."""
+"""Two totals beside each other: the speed-up, and whether the gap exceeds their intervals."""
 
 from __future__ import annotations
 
-import math
-
 from planner.estimate import Estimate, Refusal
-from planner.projection import session_half_width
+from planner.products import excludes_one, ratio
+from planner.projection import SESSION_SD, session_half_width
 
 
 def speed_up(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate | None:
-    """How many times faster than the baseline: two runs are two sessions, independent in logs."""
+    """Return how many times faster `total` is than `against`; below 1 it is slower.
+
+    Two runs are two sessions: their ratio has the spread between sessions in it. A total beside
+    itself is exactly as fast; None where one of them is refused.
+    """
     if isinstance(against, Refusal) or isinstance(total, Refusal):
         return None
-    ratio = float(against.value) / float(total.value)
-    q = 0.0 if against is total else _joint(against, total)
-    return Estimate(
-        value=ratio,
-        low=ratio * math.exp(-q),
-        high=ratio * math.exp(q),
-        level=total.level,
-        basis=total.basis,
-    )
+    return ratio_of_times(against, total)
+
+
+def ratio_of_times(slow: Estimate, fast: Estimate, session_sd: float = SESSION_SD) -> Estimate:
+    """Return the time of one run over that of another [1], both as `speed_up`."""
+    if slow is fast:
+        return Estimate(value=1.0, low=1.0, high=1.0, level=fast.level, basis=fast.basis)
+    return ratio(slow, fast, half_width=session_half_width(fast.level, session_sd))
 
 
 def apart(a: Estimate | Refusal, b: Estimate | Refusal) -> bool:
-    """Whether two totals differ by more than their joint interval; refusals always do."""
-    if isinstance(a, Refusal) or isinstance(b, Refusal):
-        return True
-    gap = abs(math.log(float(a.value) / float(b.value)))
-    return gap > _joint(a, b)
-
-
-def _joint(a: Estimate, b: Estimate) -> float:
-    """Half-width of a ratio of two totals in the logarithm, as `planner.ratios` takes it."""
-    return math.hypot(_log_width(a), _log_width(b), session_half_width(a.level))
-
-
-def _log_width(e: Estimate) -> float:
-    return math.log(float(e.high) / float(e.value))
+    """Return whether two totals differ by more than their joint interval; refusals always do."""
+    found = speed_up(a, b)
+    return found is None or excludes_one(found)

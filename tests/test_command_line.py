@@ -67,7 +67,16 @@ def test_a_question_is_answered_by_the_program_itself() -> None:
 @pytest.mark.parametrize(
     ("command", "seen"),
     [
-        (["how-long"], ["2000 epochs of WideResNet-103M", "25:21:41", "System", "Times faster"]),
+        (
+            ["how-long"],
+            [
+                "2000 epochs of WideResNet-103M",
+                "25:21:41",
+                "System",
+                "Against GPU · batch 64",
+                "24.3x faster",
+            ],
+        ),
         (["curve", "--batch", "100"], ["saturates at", "v0 (samples/s)", "interpolated"]),
         (["compare", "--deadline", "72"], ["Renting", "Cost of a run (USD)", "Rank", "in time"]),
     ],

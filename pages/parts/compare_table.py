@@ -24,6 +24,7 @@ from planner.cost import shown
 from planner.estimate import Estimate, Refusal
 from planner.export import Cell, Record, csv_text
 from planner.report.compare_report import CREDITS
+from planner.speed_words import COST, SPEED, ahead_of
 from planner.store.records_file import records_file
 from planner.written import plain
 
@@ -190,9 +191,10 @@ def _energy(row: Row, factor: float) -> float | None:
     return None if row.energy_kwh is None else _rounded(float(row.energy_kwh.value) * factor)
 
 
-def _ratio(row: Row, base: Row | None, order: Order) -> float | None:
+def _ratio(row: Row, base: Row | None, order: Order) -> str | None:
+    """By how much it is cheaper (faster) or dearer (slower) than the baseline, in words."""
     found = times_better(row, base, order) if base is not None else None
-    return None if found is None else float(found.value)
+    return None if found is None else ahead_of(found, COST if order == "cost" else SPEED)
 
 
 def _rounded(value: float) -> float:
@@ -239,8 +241,8 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "cost_range": text(f"{money}, 90 %", width=_width(shown_rows, "cost_range", 92)),
             "month": number(f"{money} a month", format="localized", width=100),
             "energy": number(f"kWh {what[view]}", format="localized", width=90),
-            "cheaper": number("Times cheaper", format="%.2fx", width=100),
-            "faster": number("Times faster", format="%.2fx", width=100),
+            "cheaper": text("Relative cost", width=150),
+            "faster": text("Relative speed", width=110),
             "to_pay": number(
                 f"{money} to pay",
                 format="localized",
@@ -274,7 +276,7 @@ def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own typ
 
 
 def _caption(base: Row | None, told: Told, begins: datetime) -> None:
-    against = f" Times cheaper and faster than {base.candidate.label}." if base else ""
+    against = f" Relative cost and speed: against {base.candidate.label}." if base else ""
     st.caption(
         as_text(
             "1= means a tie: the intervals overlap too much to rank."

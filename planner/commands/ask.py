@@ -22,6 +22,7 @@ from planner.export import Record
 from planner.how_long import HowLong
 from planner.how_long_tables import basis_in_words, half_width
 from planner.report.compare_report import answers
+from planner.speed_words import ahead_of
 from planner.store.asking import (
     CompareAnswer,
     compare_answered,
@@ -124,10 +125,11 @@ def _print_how_long(result: HowLong) -> None:
             told = f"{a.total.reason} {a.total.measure_next}"
             rows.append([a.option.label, NONE, NONE, NONE, told])
             continue
-        faster = NONE if a.times_faster is None else f"{float(a.times_faster.value):,.2f}x"
+        faster = ahead_of(a.speed_ratio)
         rows.append([a.option.label, hms(float(a.total.value)), half_width(a.total), faster, basis])
-    head = ["System", "h:mm:ss", "90 %", "Times faster", "Basis"]
-    print_table(head, rows, ["h:mm:ss", "90 %", "Times faster"])
+    versus = f"Against {result.baseline.label}"
+    head = ["System", "h:mm:ss", "90 %", versus, "Basis"]
+    print_table(head, rows, ["h:mm:ss", "90 %", versus])
 
 
 def _print_curves(rows: list[Record]) -> None:

@@ -40,6 +40,7 @@ from planner.compare.placing import PER_NODE
 from planner.compare.records import Hardware, Job, Scaling
 from planner.compare.sheets import effective_precision, no_peak, peak_of, peak_told
 from planner.estimate import LEVEL, Basis, Estimate, Refusal, t_quantile
+from planner.products import log_half_widths, log_width, widened
 from planner.transfer import Cell, Library, Transferred, transfer
 from planner.written import large, plain
 
@@ -105,7 +106,7 @@ def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float 
         *one.samples_per_s.reasons, told))  # fmt: skip
     return replace(
         one,
-        samples_per_s=_widened(alone, scaling.factor),
+        samples_per_s=widened(alone, *log_half_widths(scaling.factor)),
         measure_next=one.measure_next or f"Measure {job.workload} on {hardware.label}.",
         alone=alone,
         scaling=scaling,
@@ -235,7 +236,7 @@ def _of_the_sources(library: Library, wanted: Cell, told: Estimate) -> float:
     """
     row = library.workloads.index((wanted.workload, wanted.precision))
     sources = max(int(library.measured[row].sum()), 1)
-    half = 0.5 * _log(told.high, told.low)
+    half = 0.5 * log_width(told)
     return half / float(t_quantile(told.level, SPREAD_DOF)) / math.sqrt(1.0 + sources)
 
 
@@ -268,18 +269,6 @@ def _by(rate: Estimate, factor: float) -> Estimate:
     return replace(rate, value=value, low=low, high=high)
 
 
-def _widened(rate: Estimate, factor: Estimate) -> Estimate:
-    """With the doubt of a factor, half-widths in quadrature."""
-    down = math.hypot(_log(rate.value, rate.low), _log(factor.value, factor.low))
-    up = math.hypot(_log(rate.high, rate.value), _log(factor.high, factor.value))
-    value = float(rate.value)
-    return replace(rate, low=value * math.exp(-down), high=value * math.exp(up))
-
-
 def _weaker(basis: Basis) -> Basis:
     """Of several accelerators nobody timed, even where one of them was."""
     return "data sheet" if basis == "data sheet" else "similar workload"
-
-
-def _log(above: object, below: object) -> float:
-    return math.log(float(above) / float(below))  # type: ignore[arg-type]

@@ -30,6 +30,7 @@ from planner.durations import in_words
 from planner.estimate import LEVEL, Estimate, Refusal
 from planner.how_long import Option as MeasuredRun
 from planner.how_long import total_time
+from planner.products import log_half_widths, ratio, widened
 from planner.projection import session_half_width
 from planner.transfer import Library
 
@@ -160,13 +161,10 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
             reason="How many samples the target takes is not known.",
             measure_next="Measure steps to the target at three batch sizes.",
         )
-    value = float(samples.value) / float(rate.value)
-    down = math.hypot(_log(samples.value, samples.low), _log(rate.high, rate.value))
-    up = math.hypot(_log(samples.high, samples.value), _log(rate.value, rate.low))
-    work = Estimate(
-        value=value, low=value * math.exp(-down), high=value * math.exp(up), level=rate.level,
-        basis=rate.basis, reasons=(*rate.reasons, *samples.reasons, *_remarks(job, goal, value)),
-    )  # fmt: skip
+    work = ratio(samples, rate)
+    remarks = _remarks(job, goal, float(work.value))
+    reasons = (*rate.reasons, *samples.reasons, *remarks)
+    work = replace(work, level=rate.level, basis=rate.basis, reasons=reasons)
     return _after(_start(job, rate.level), work)
 
 
@@ -228,15 +226,8 @@ def _samples_within(total: Estimate, samples: Estimate | None) -> Estimate | Non
 
 def _without(total: Estimate, samples: Estimate) -> Estimate:
     """A total without the doubt of the samples, which is in it in quadrature."""
-    value = float(total.value)
-    down = _less(_log(value, total.low), _log(1.0, samples.low))
-    up = _less(_log(total.high, value), _log(samples.high, 1.0))
-    return replace(total, low=value * math.exp(-down), high=value * math.exp(up))
-
-
-def _less(whole: float, part: float) -> float:
-    """The other leg of a right triangle, no less than 0; endless where the long side is."""
-    return math.sqrt(max(whole**2 - part**2, 0.0)) if math.isfinite(whole) else whole
+    down, up = log_half_widths(samples)
+    return widened(total, -down, -up)
 
 
 def _work_share(job: Job, total: Estimate | Refusal) -> float:
@@ -273,16 +264,4 @@ def _no_curve(system: str) -> Refusal:
 
 def _another_session(total: Estimate) -> Estimate:
     session = session_half_width(total.level)
-    value = float(total.value)
-    down, up = _log(value, total.low), _log(total.high, value)
-    return replace(
-        total,
-        low=value * math.exp(-math.hypot(down, session)),
-        high=value * math.exp(math.hypot(up, session)),
-    )
-
-
-def _log(above: object, below: object) -> float:
-    """ln(above/below) of two ends; infinite where the lower one is 0."""
-    over, under = float(above), float(below)  # type: ignore[arg-type]
-    return math.log(over / under) if under > 0.0 else math.inf
+    return widened(total, session, session)

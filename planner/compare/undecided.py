@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,6 +9,7 @@ from planner.compare.reckon import Comparison, Row, Wanted, standing
 from planner.compare.sentences import limits_of
 from planner.compare.words import counted
 from planner.estimate import Estimate, Refusal
+from planner.products import log_width
 
 EPOCHS_TO_MEASURE: Final = 3
 NAMED: Final = 3
@@ -125,6 +125,4 @@ def _alone_width(row: Row) -> float:
 
 def _log_width(told: Estimate | Refusal | None) -> float:
     """ln(high/low) of an interval, 0 where there is none."""
-    if told is None or isinstance(told, Refusal):
-        return 0.0
-    return math.log(float(told.high) / float(told.low))
+    return 0.0 if told is None or isinstance(told, Refusal) else log_width(told)

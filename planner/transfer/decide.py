@@ -7,14 +7,11 @@ logarithm). Answers about one workload share some of their errors and not others
 
 from __future__ import annotations
 
-from typing import Literal
+import math
 
-import numpy as np
-
-from planner.estimate import Basis, Estimate, Refusal
-from planner.transfer.records import BASIS_OF, Decision, NextRun, Transferred
-
-Side = Literal["low", "high"]
+from planner.estimate import Estimate, Refusal
+from planner.products import excludes_one, log_half_widths, ratio
+from planner.transfer.records import Decision, NextRun, Transferred
 
 
 def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decision:
@@ -39,12 +36,12 @@ def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decis
     _check(first, second)
     if first.wanted == second.wanted:
         return _one_option(first)
-    ratio, names = _ratio(first, second), _names(first, second)
-    told = f"{names[0]} trains {_words(ratio)} as fast as {names[1]}"
-    if float(ratio.low) > 1.0 or float(ratio.high) < 1.0:
-        faster = names[0] if float(ratio.value) > 1.0 else names[1]
-        return Decision(faster=faster, ratio=ratio, sentence=f"{told}.")
-    return _not_decided(ratio, f"{told}, and that may be either way.", _next(first, second))
+    speeds, names = ratio(first.estimate, second.estimate), _names(first, second)
+    told = f"{names[0]} trains {_words(speeds)} as fast as {names[1]}"
+    if excludes_one(speeds):
+        faster = names[0] if float(speeds.value) > 1.0 else names[1]
+        return Decision(faster=faster, ratio=speeds, sentence=f"{told}.")
+    return _not_decided(speeds, f"{told}, and that may be either way.", _next(first, second))
 
 
 def _not_decided(ratio: Estimate | None, why: str, measure: str) -> Decision:
@@ -60,34 +57,11 @@ def _one_option(of: Transferred) -> Decision:
     )
 
 
-def _ratio(first: Transferred, second: Transferred) -> Estimate:
-    a, b = first.estimate, second.estimate
-    ratio = float(a.value) / float(b.value)
-    down, up = np.hypot(_log(a, "low"), _log(b, "high")), np.hypot(_log(a, "high"), _log(b, "low"))
-    return Estimate(
-        value=ratio,
-        low=ratio * float(np.exp(-down)),
-        high=ratio * float(np.exp(up)),
-        level=a.level,
-        basis=_weaker(a.basis, b.basis),
-    )
-
-
-def _log(estimate: Estimate, side: Side) -> float:
-    """How far an end of the interval lies from the value, in the logarithm."""
-    end = estimate.low if side == "low" else estimate.high
-    return abs(float(np.log(float(end) / float(estimate.value))))
-
-
-def _weaker(a: Basis, b: Basis) -> Basis:
-    return max(a, b, key=[*BASIS_OF.values()].index)
-
-
 def _next(first: Transferred, second: Transferred) -> str:
     """The run after which the ratio is expected to be known best, if that could settle it."""
-    gap = abs(float(np.log(float(first.estimate.value) / float(second.estimate.value))))
+    gap = abs(math.log(float(first.estimate.value) / float(second.estimate.value)))
     sides = [
-        (float(np.hypot(np.log(run.factor), _log(other.estimate, "high"))), run)
+        (math.hypot(math.log(run.factor), log_half_widths(other.estimate)[1]), run)
         for one, other in ((first, second), (second, first))
         for run in one.next_runs
     ]

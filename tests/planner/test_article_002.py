@@ -145,13 +145,13 @@ def test_same_batch_256_is_3_07_times_faster_over_twenty_epochs() -> None:
 
 
 def test_tpu_4096_is_21_93_times_faster_than_gpu_64_over_twenty_epochs() -> None:
-    widest = speed_up(report().widest_gap.over_epochs)
+    widest = speed_up(report().largest_speed_up.over_epochs)
     assert (widest.a.batch, widest.b.batch) == (4096, 64)
     assert round(float(widest.factor.value), 2) == 21.93
 
 
 def test_asymptotically_it_is_24_33_within_the_rounding_of_two_printed_means() -> None:
-    value = factor(report().widest_gap.asymptotic)
+    value = factor(report().largest_speed_up.asymptotic)
     relative_rounding = TENTH_S / 1108.4 + TENTH_S / 45.6
     assert abs(24.33 / value - 1) <= relative_rounding + 0.005 / 24.33
 
@@ -164,7 +164,7 @@ def test_the_articles_headline_is_not_best_against_best() -> None:
 
 
 def test_tpu_64_is_1_14_times_slower_than_gpu_256() -> None:
-    narrow = speed_up(report().narrowest_gap.asymptotic)
+    narrow = speed_up(report().smallest_speed_up.asymptotic)
     assert (narrow.a.batch, narrow.b.batch) == (64, 256)
     assert round(1 / float(narrow.factor.value), 2) == 1.14
 
@@ -173,13 +173,13 @@ def test_every_headline_is_decided() -> None:
     told = report()
     assert all(
         speed_up(r).decided
-        for r in (told.widest_gap.over_epochs, told.best_against_best.asymptotic)
+        for r in (told.largest_speed_up.over_epochs, told.best_against_best.asymptotic)
     )
 
 
 def test_the_pair_alone_says_the_same_as_the_systems() -> None:
     pair = ratio_report(run("tpu", 4096), run("gpu", 64), 20)
-    assert pair == report().widest_gap
+    assert pair == report().largest_speed_up
 
 
 def curve(device: str, pattern: str) -> ThroughputCurve | Refusal:

@@ -9,15 +9,16 @@ from datetime import UTC, datetime
 import pytest
 
 from planner.estimate import Estimate, Refusal
+from planner.export import Record
 from planner.how_long import (
     SUSPECT,
     Option,
     chart_epochs,
     first_projected,
     how_long,
+    later_epoch_time,
     of_several_kinds,
     options_of,
-    times,
     total_time,
 )
 from planner.how_long_tables import answer_rows, epochs_rows, source_rows
@@ -71,9 +72,9 @@ def test_the_fastest_comes_first_and_its_ratio_is_of_the_totals() -> None:
     best = result.answers[0]
     assert best.option.run is FAST
     assert isinstance(best.total, Estimate)
-    assert best.times_faster is not None
+    assert best.speed_ratio is not None
     assert best.total.value == pytest.approx(1 + 12 + 2 * 99)
-    assert best.times_faster.value == pytest.approx((1 + 12 + 10 * 99) / (1 + 12 + 2 * 99))
+    assert best.speed_ratio.value == pytest.approx((1 + 12 + 10 * 99) / (1 + 12 + 2 * 99))
 
 
 def test_the_sentence_names_workload_batch_system_interval_and_baseline() -> None:
@@ -131,7 +132,7 @@ def test_what_cannot_be_answered_is_refused_with_its_way_out(
     assert isinstance(refused, Refusal)
     assert reason in refused.reason
     assert refused.measure_next
-    assert result.answers[0].times_faster is None
+    assert result.answers[0].speed_ratio is None
 
 
 def test_where_only_the_sum_before_epoch_2_is_known_it_is_used() -> None:
@@ -174,10 +175,6 @@ def test_the_curve_over_epochs_passes_through_the_question() -> None:
     assert 777 in grid
     assert grid[0] == 1
     assert (grid == grid.round()).all()
-
-
-def test_ratios_are_written_with_the_digits_they_deserve() -> None:
-    assert [times(x) for x in (1.0449, 24.28, 120.4)] == ["1.04x", "24.3x", "120x"]
 
 
 def test_nothing_chosen_and_an_unknown_baseline_say_what_to_do() -> None:
@@ -261,5 +258,76 @@ def test_a_suspect_run_left_out_comes_last_and_the_sentence_counts_it() -> None:
 
 def test_without_its_baseline_nothing_is_called_faster() -> None:
     result = how_long(_options(RUN, FAST), 100, "GPU · batch 64", left_out={RUN.run_id})
-    assert [a.times_faster for a in result.answers] == [None, None]
+    assert [a.speed_ratio for a in result.answers] == [None, None]
     assert "faster" not in result.sentence
+
+
+# -- ratios beside each other ------------------------------------------------------------------
+
+
+def _cell(rows: list[Record], name: str, column: str) -> str:
+    return next(str(r[column]) for r in rows if str(r["Comparison"]).startswith(name))
+
+
+def test_a_slower_system_is_called_slower_in_every_row_of_the_ratio_report() -> None:
+    large = replace(FAST, run_id="e" * 32, global_batch_size=128, later_epoch_mean_s=12.0)
+    there, back = (ratio_rows(_options(RUN, large, FAST), *names, 2000)
+                   for names in (("GPU", "TPU"), ("TPU", "GPU")))  # fmt: skip
+    assert _cell(there, "best against best", "Over 2,000 epochs") == "4.99x slower"
+    assert _cell(back, "best against best", "Over 2,000 epochs") == "4.99x faster"
+    assert _cell(there, "largest speed-up: fastest against slowest", "Per later epoch") == (
+        "1.20x faster"
+    )
+    assert _cell(there, "largest slowdown: slowest against fastest", "Per later epoch") == (
+        "5.00x slower"
+    )
+    assert _cell(back, "largest speed-up: fastest against slowest", "Per later epoch") == (
+        "5.00x faster"
+    )
+    assert _cell(back, "largest slowdown: slowest against fastest", "Per later epoch") == (
+        "1.20x slower"
+    )
+
+
+def test_a_system_that_is_ahead_everywhere_has_a_smallest_speed_up_and_no_slowdown() -> None:
+    ahead, behind = (ratio_rows(_options(RUN, FAST), *names, 2000)
+                     for names in (("TPU", "GPU"), ("GPU", "TPU")))  # fmt: skip
+    assert [str(r["Comparison"]).split(":")[0] for r in ahead[-2:]] == [
+        "largest speed-up", "smallest speed-up"
+    ]  # fmt: skip
+    assert [str(r["Comparison"]).split(":")[0] for r in behind[-2:]] == [
+        "smallest slowdown", "largest slowdown"
+    ]  # fmt: skip
+
+
+def test_the_ratio_report_rests_on_the_single_epochs_that_the_answer_rests_on() -> None:
+    growing, steady = _growing(), options_of([FAST])[0]
+    refused = ratio_rows([growing, steady], "GPU", "TPU", 100)
+    assert "not of one kind" in str(refused[0]["90 % interval"])
+    told = ratio_rows([growing, steady], "GPU", "TPU", 100, rest_like_last=True)
+    alone = later_epoch_time(growing, rest_like_last=True)
+    assert isinstance(alone, Estimate)
+    assert alone.value == pytest.approx(8.05)
+    assert told[0]["Per later epoch"] == "4.03x slower"
+
+
+def test_a_suspect_run_left_out_of_the_ranking_is_left_out_of_the_ratio_report() -> None:
+    odd = replace(FAST, run_id="e" * 32, later_epoch_mean_s=0.1)
+    assert ratio_rows(_options(RUN, FAST, odd), "TPU", "GPU", 100) != ratio_rows(
+        _options(RUN, FAST, odd), "TPU", "GPU", 100, left_out={odd.run_id}
+    )
+    assert ratio_rows(_options(RUN, FAST), "TPU", "GPU", 100, left_out={FAST.run_id}) == []
+
+
+def test_the_sentence_about_equal_systems_calls_none_faster() -> None:
+    same = replace(RUN, run_id="f" * 32, system="TPU", later_epoch_mean_s=9.9999)
+    told = how_long(_options(RUN, same), 100, "GPU · batch 64").sentence
+    assert told.endswith(", as fast as GPU at batch 64.")
+
+
+def test_rows_hold_small_ratios_to_five_digits() -> None:
+    slow = replace(RUN, run_id="f" * 32, system="CPU", later_epoch_mean_s=54321.0)
+    rows = answer_rows(how_long(_options(slow, FAST), 1000, "TPU · batch 64"))
+    assert rows[1]["speed_ratio_to_baseline"] == pytest.approx(
+        (1 + 12 + 2 * 999) / (1 + 12 + 54321 * 999), rel=1e-4
+    )

@@ -7,7 +7,18 @@ import pytest
 from numpy.testing import assert_allclose
 
 from planner.estimate import Estimate
-from planner.products import NAMES, named, one_level, product, root_of_product, weakest
+from planner.products import (
+    NAMES,
+    excludes_one,
+    log_width,
+    named,
+    one_level,
+    product,
+    ratio,
+    root_of_product,
+    weakest,
+    widened,
+)
 from tests.planner.asking import answer, ends
 
 ONE = Estimate(value=3.0, low=2.0, high=4.0)
@@ -55,3 +66,41 @@ def test_the_weakest_basis_speaks_and_every_reason_says_whose_it_is() -> None:
     assert named(PUBLISHED, ONE, NAMES) == ("Step time: Copied.",)
     told = answer(product(ONE, PUBLISHED))
     assert (told.basis, told.reasons) == ("published", ("Steps to target: Copied.",))
+
+
+# -- ratios ------------------------------------------------------------------------------------
+
+
+def test_each_end_of_a_ratio_joins_the_ends_that_move_it_there() -> None:
+    slow, fast = Estimate(value=8.0, low=4.0, high=10.0), Estimate(value=2.0, low=1.9, high=3.0)
+    found = ratio(slow, fast)
+    assert found.value == 4.0
+    assert_allclose(np.log(4.0 / np.float64(found.low)), np.hypot(np.log(2.0), np.log(1.5)))
+    assert_allclose(np.log(np.float64(found.high) / 4.0), np.hypot(np.log(1.25), np.log(2 / 1.9)))
+
+
+def test_swapping_the_sides_of_a_ratio_inverts_value_and_interval() -> None:
+    other = Estimate(value=5.0, low=4.5, high=9.0)
+    there, back = ratio(ONE, other, half_width=0.03), ratio(other, ONE, half_width=0.03)
+    inverse = [1.0 / float(x) for x in (back.value, back.high, back.low)]
+    assert_allclose(np.array(ends(there), dtype=float), np.array(inverse))
+
+
+def test_an_end_at_nothing_makes_the_ratio_endless() -> None:
+    half_known = Estimate(value=2.0, low=0.0, high=3.0)
+    assert ratio(ONE, half_known).high == np.inf
+    assert ratio(half_known, ONE).low == 0.0
+    assert log_width(half_known) == np.inf
+
+
+def test_what_widens_an_interval_can_be_taken_out_again() -> None:
+    wide = widened(ONE, 0.3, 0.2)
+    assert wide.high > ONE.high
+    assert_allclose(ends(widened(wide, -0.3, -0.2)), ends(ONE))
+    assert_allclose(ends(widened(ONE, -9.0, -9.0)), [3.0, 3.0, 3.0])
+
+
+def test_a_ratio_is_decided_where_its_interval_excludes_one() -> None:
+    assert excludes_one(Estimate(value=2.0, low=1.01, high=3.0))
+    assert excludes_one(Estimate(value=0.5, low=0.4, high=0.99))
+    assert not excludes_one(Estimate(value=2.0, low=1.0, high=3.0))

@@ -120,15 +120,15 @@ def test_best_against_best_takes_the_fastest_of_each() -> None:
     assert_allclose(best.factor.value, 6.0)
 
 
-def test_the_widest_gap_takes_the_slowest_of_the_other() -> None:
-    widest = answer(systems_report(A, B, 20).widest_gap.asymptotic)
+def test_the_largest_speed_up_takes_the_slowest_of_the_other() -> None:
+    widest = answer(systems_report(A, B, 20).largest_speed_up.asymptotic)
     assert (widest.a.batch, widest.b.batch) == (1024, 64)
     assert_allclose(widest.factor.value, 8.0)
 
 
-def test_the_narrowest_gap_is_the_widest_from_the_other_side() -> None:
-    narrow = answer(systems_report(A, B, 20).narrowest_gap.asymptotic)
-    wide = answer(systems_report(B, A, 20).widest_gap.asymptotic)
+def test_the_smallest_speed_up_is_the_widest_from_the_other_side() -> None:
+    narrow = answer(systems_report(A, B, 20).smallest_speed_up.asymptotic)
+    wide = answer(systems_report(B, A, 20).largest_speed_up.asymptotic)
     assert_allclose(narrow.factor.value, 2.0)
     assert_allclose(float(narrow.factor.value) * float(wide.factor.value), 1.0)
 
