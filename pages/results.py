@@ -56,6 +56,7 @@ def show() -> None:
     found = queries.run(shared, wanted) if wanted else None
     if found is not None:
         link.keep(*TITLES)
+        link.ignore("limit", "cursor")
         link.write()
         link.tell()
         one_run.draw(link, shared, found)

@@ -78,11 +78,12 @@ def options_of(
 ) -> list[Option]:
     """Options with labels as short as they can be while no two are equal.
 
-    A label is system and batch; the software, the result set and a number are added only where
-    two runs would otherwise read the same.
+    A label is system and batch; the software, the result set and digits of the run's id are
+    added only where two runs would otherwise read the same.
     """
     kept = epoch_s or {}
-    labels = distinct_labels([(_plain(r), r.software, r.result_set) for r in runs])
+    parts = [(_plain(r), r.software, r.result_set, f"run {r.run_id[:6]}") for r in runs]
+    labels = distinct_labels(parts)
     return [
         Option(label=label, run=run, epoch_s=tuple(kept.get(run.run_id, ())))
         for label, run in zip(labels, runs, strict=True)

@@ -41,7 +41,8 @@ class Parameter:
     """One thing that may be asked.
 
     `default` None is "not given". Of numbers `least` and `most` are in. `many` is how many values
-    it may have; one with 1 has a single value, any other a tuple of them.
+    it may have; one with 1 has a single value, any other a tuple of them. `longest` is the most
+    letters of a text.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Parameter:
     most: float | None = None
     choices: tuple[str, ...] = ()
     many: int = 1
+    longest: int = LONGEST_VALUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,13 @@ def read(table: Sequence[Parameter], given: Given, ignored: Collection[str] = ()
     return Read(values=MappingProxyType(values), problems=tuple(problems))
 
 
+def limits(one: Parameter) -> tuple[float, float]:
+    """Return the least and the most a number may be; of a field both are needed."""
+    if one.least is None or one.most is None:
+        raise ValueError(f"{one.name} has no limits. Give it both in its table.")
+    return one.least, one.most
+
+
 def query_of(table: Sequence[Parameter], values: Mapping[str, Any]) -> str:
     """The query string that asks for these values; defaults are left out."""
     pairs: list[tuple[str, str]] = []
@@ -133,6 +142,13 @@ def text_of(value: object) -> str:
     return str(value)
 
 
+def value_of(one: Parameter, text: str) -> tuple[Any, str]:
+    """Return one value and "", or None and what is wrong with the text: for links and programs."""
+    if len(text) > one.longest:
+        return None, f"{shown(text)} has {len(text):,} letters. Give {one.longest} at most."
+    return _READERS[one.kind](one, text)
+
+
 # -- one value -----------------------------------------------------------------------------------
 
 
@@ -143,7 +159,7 @@ def _values(one: Parameter, texts: list[str], problems: list[Problem]) -> Any:  
         problems.append(_problem(one, f"given {len(texts)} times. Give it once."))
     if not texts:
         return _default(one)
-    value, wrong = _one(one, texts[0])
+    value, wrong = value_of(one, texts[0])
     if wrong:
         problems.append(_problem(one, wrong))
     return _default(one) if wrong else value
@@ -153,34 +169,27 @@ def _several(one: Parameter, texts: list[str], problems: list[Problem]) -> tuple
     kept = list(dict.fromkeys(t for t in texts if t))
     if len(kept) > one.many:
         problems.append(_problem(one, f"{len(kept)} values. Give {one.many} at most."))
-    read_all = [_one(one, t) for t in kept[: one.many]]
+    read_all = [value_of(one, t) for t in kept[: one.many]]
     problems += [_problem(one, wrong) for _, wrong in read_all if wrong]
     return tuple(value for value, wrong in read_all if not wrong)
 
 
-def _one(one: Parameter, text: str) -> tuple[Any, str]:
-    """A value, or what is wrong with the text."""
-    if len(text) > LONGEST_VALUE:
-        return None, f"{len(text):,} letters. Give {LONGEST_VALUE} at most."
-    return _READERS[one.kind](one, text)
-
-
 def _text(_: Parameter, text: str) -> tuple[Any, str]:
     if not text.isprintable():
-        return None, f"{shown(text)} holds what cannot be printed. Write it with plain letters."
+        return None, f"{shown(text)} contains unprintable characters. Write it with plain letters."
     return text, ""
 
 
 def _whole(one: Parameter, text: str) -> tuple[Any, str]:
     if not _WHOLE.fullmatch(text) or not _inside(one, int(text)):
-        return None, f"{shown(text)} is no whole number{_limits(one)}."
+        return None, f"{shown(text)} is not a whole number{_limits(one)}."
     return int(text), ""
 
 
 def _number(one: Parameter, text: str) -> tuple[Any, str]:
     value = float(text) if _NUMBER.fullmatch(text) else float("nan")
     if not _inside(one, value):
-        return None, f"{shown(text)} is no number{_limits(one)}."
+        return None, f"{shown(text)} is not a number{_limits(one)}."
     if 0.0 < abs(value) < NEXT_TO_NOTHING:
         return None, f"{shown(text)} is next to 0. Write 0, or {NEXT_TO_NOTHING:g} and more."
     return value, ""
@@ -194,7 +203,7 @@ def _choice(one: Parameter, text: str) -> tuple[Any, str]:
 
 def _flag(_: Parameter, text: str) -> tuple[Any, str]:
     if text not in ("on", "off"):
-        return None, f"{shown(text)} is neither on nor off. Write one of them."
+        return None, f"{shown(text)} is not on or off. Write one of them."
     return text == "on", ""
 
 
@@ -202,11 +211,11 @@ def _date(_: Parameter, text: str) -> tuple[Any, str]:
     try:
         return (date.fromisoformat(text) if _DATE.fullmatch(text) else None), _no_date(text)
     except ValueError:
-        return None, f"{shown(text)} is no date. Write it as 2026-11-21."
+        return None, f"{shown(text)} is not a date. Write it as 2026-11-21."
 
 
 def _no_date(text: str) -> str:
-    return "" if _DATE.fullmatch(text) else f"{shown(text)} is no date. Write it as 2026-11-21."
+    return "" if _DATE.fullmatch(text) else f"{shown(text)} is not a date. Write it as 2026-11-21."
 
 
 _READERS: Final[Mapping[Kind, Callable[[Parameter, str], tuple[Any, str]]]] = MappingProxyType(

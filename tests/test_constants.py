@@ -81,9 +81,9 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
         parameters:LONGEST_QUERY projection:MOST_EPOCHS records:MAX_TEXT scaling_terms:MOST
         usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
-        rivals:ENDLESS_S""",
+        rivals:ENDLESS_S compare.description:LONGEST_NAME""",
     "how it is told or drawn": """
-        checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
+        slugs:DIGITS slugs:MOST_NAMED checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
         durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S written:GROUPED_FROM
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from datetime import date
 from typing import Final
 
 import streamlit as st
@@ -12,7 +13,8 @@ from pages.parts.compare_inputs import required, shown_otherwise
 from pages.parts.links import Link, as_text
 from planner.catalog import Tariff, tariff_of
 from planner.compare.assumptions import TOLD, Assumptions
-from planner.compare.parameters import TARIFF
+from planner.compare.parameters import BY_NAME, TARIFF
+from planner.parameters import limits
 
 _GROUPS: Final = {
     "Electricity": ("tariff_usd_per_kwh", "kg_co2_per_kwh", "pue", "host_watts_share"),
@@ -27,7 +29,6 @@ _GROUPS: Final = {
     "Doubts": ("price_doubt", "stale_price_doubt", "capital_doubt"),
 }  # fmt: skip
 """All fields of `Assumptions` but the runs a month, which stand above."""
-_MOST_RATE: Final = 1e9
 
 
 def declare(link: Link) -> None:
@@ -39,12 +40,18 @@ def declare(link: Link) -> None:
             link.decimal(field.name, told.least, told.most, None)
         elif field.name != "runs_per_month":
             required(link, field.name, told.least, told.most, default)
-    tariffs = compare_state.catalog().catalog.tariffs
-    link.one("country", ["", *(t.id for t in tariffs)], "")
+    catalog = compare_state.catalog().catalog
+
+    def code(text: str) -> str:
+        found = tariff_of(catalog, text)
+        return text if found is None else found.id
+
+    link.translate("country", code)
+    link.one("country", ["", *(t.id for t in catalog.tariffs)], "")
     link.words("currency", "USD", 3)
-    link.decimal("rate", 1e-6, _MOST_RATE, None)
+    link.decimal("rate", *limits(BY_NAME["rate"]), None)
     link.day("rate_as_of")
-    required(link, "tax", 0.0, 100.0, 0.0)
+    required(link, "tax", *limits(BY_NAME["tax"]), 0.0)
 
 
 def draw(link: Link) -> None:
@@ -135,15 +142,15 @@ def _money(link: Link) -> None:
             max_chars=3, on_change=named,
         )  # fmt: skip
         st.number_input(
-            "Units of it for one USD", 1e-6, _MOST_RATE, value=None, format="%g",
+            "Units of it for one USD", *limits(BY_NAME["rate"]), value=None, format="%g",
             placeholder="1 for USD", key=link.key("rate"), on_change=other,
         )  # fmt: skip
         st.date_input(
-            "Day of that rate", value=None, key=link.key("rate_as_of"),
-            on_change=other,
+            "Day of that rate", value=None, min_value=date.min, max_value=date.max,
+            key=link.key("rate_as_of"), on_change=other,
         )  # fmt: skip
         st.number_input(
-            "Tax added (%)", 0.0, 100.0, link.held("tax"), format="%g", key=link.key("tax"),
-            on_change=other,
+            "Tax added (%)", *limits(BY_NAME["tax"]), link.held("tax"), format="%g",
+            key=link.key("tax"), on_change=other,
         )  # fmt: skip
     st.caption("Currency and tax are how money is shown; it is reckoned in USD without tax.")

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.parts.links import Link
 from planner.compare.description import DESCRIPTION, RESNET_50_FLOPS, TRAINED_IN
 from planner.compare.parameters import compare_parameters
-from planner.parameters import Parameter
+from planner.parameters import limits
 
 NAMES: Final = tuple(p.name for p in DESCRIPTION)
 _KNOWN: Final = {p.name: p for p in DESCRIPTION}
@@ -34,8 +34,6 @@ EXAMPLES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
 )  # fmt: skip
 """100,000 sequences of a language model, and ImageNet (`RESNET_50_FLOPS`). Every field of `NAMES`
 is set, so that nothing of another description stays."""
-_MOST_WRITTEN: Final = 9.9e17
-"""A field of the browser holds whole numbers exactly up to about here."""
 
 
 def draw(link: Link) -> None:
@@ -76,15 +74,10 @@ def problems(link: Link) -> list[str]:
 
 def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
     one = _KNOWN[name]
-    low, high = _limits(one)
+    low, high = limits(one)
     default = one.default if isinstance(one.default, float) else None
     link.decimal(name, low, high, default)
     column.number_input(
         label, low, high, value=None, format="%g", placeholder=placeholder,
         key=link.key(name), help=f"{one.words[:1].upper()}{one.words[1:]}",
     )  # fmt: skip
-
-
-def _limits(one: Parameter) -> tuple[float, float]:
-    high = _MOST_WRITTEN if one.name != "flops" else 1e30
-    return one.least or 0.0, min(one.most or high, high)

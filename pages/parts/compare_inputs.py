@@ -8,17 +8,17 @@ from typing import Final, cast
 
 import streamlit as st
 
-from pages.parts import asked, compare_deadline, compare_described, compare_state
+from pages.parts import asked, compare_deadline, compare_described, compare_state, target_choice
 from pages.parts.links import Link, slugs
 from planner.compare.ask import EPOCHS, MOST_EPOCHS
 from planner.compare.assumptions import TOLD, Assumptions
-from planner.compare.parameters import DESCRIBED, DISPLAY, MOST_HOURS, compare_parameters
+from planner.compare.parameters import BY_NAME, DESCRIBED, DISPLAY, compare_parameters
 from planner.compare.records import Order
 from planner.cost import Display, shown
+from planner.parameters import limits
 from planner.store import Store
 from planner.trials import TrialSet, target_text
 
-MOST_BUDGET: Final = 1e12
 _BUDGET: Final = (
     "Money to be paid to get the job done: what a rental bills; the whole price of what is bought, "
     "and the electricity of the job. Already owned: electricity only"
@@ -38,7 +38,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     trained = asked.trained_workloads(shared)
     measured = {s: name for s, name in slugs(asked.workloads(shared)).items() if name in trained}
     names = {**measured, DESCRIBED: "Described by hand"}
-    workload = link.one("workload", list(names), next(iter(measured), ""))
+    workload = link.one("workload", names, next(iter(measured), ""))
     if not workload:  # nothing was measured; it is written into the link all the same
         st.session_state[link.key("workload")] = workload = DESCRIBED
     known = slugs(asked.patterns(shared, names[workload])) if workload != DESCRIBED else {}
@@ -49,7 +49,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
         format_func=names.__getitem__, key=link.key("workload"),
     )  # fmt: skip
     if known:
-        link.one("pattern", list(known), next(iter(known)))
+        link.one("pattern", known, next(iter(known)))
     if several:
         row[1].selectbox(
             "Input pattern", list(known), link.place("pattern", list(known)),
@@ -93,7 +93,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
         return False
     workload, pattern = (str(st.session_state[link.key(n)]) for n in ("workload", "pattern"))
     trials, (values, usual) = asked.trials(shared, of), asked.targets(shared, of)
-    offered = {f"{t:.6g}": t for t in values}
+    offered = target_choice.offered(link, values, workload)
     texts = {k: target_text(t, in_per_cent=trials.in_per_cent) for k, t in offered.items()}
     link.one("target", list(offered), f"{usual:.6g}")
     if len(offered) > 1:
@@ -108,7 +108,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
     job, _ = compare_state.facts(shared, {"workload": [workload], "pattern": [pattern]})
     used = job.job.optimizer if job else ""
     own = next((s for s, n in known.items() if n == used), next(iter(known)))
-    link.one("optimizer", list(known), own)
+    link.one("optimizer", known, own)
     row[2].selectbox(
         "Optimiser", list(known), link.place("optimizer", list(known)),
         format_func=known.__getitem__, key=link.key("optimizer"),
@@ -132,9 +132,9 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
         key=link.key("runs_per_month"), help="How often such a run is wanted",
     )  # fmt: skip
     link.text("by", r".{1,40}")  # what is no date is told with the answer
-    link.decimal("deadline", 0.001, MOST_HOURS, None)
+    link.decimal("deadline", *limits(BY_NAME["deadline"]), None)
     next(row).number_input(
-        "Deadline (hours)", 0.001, MOST_HOURS, value=None, step=1.0, format="%g",
+        "Deadline (hours)", *limits(BY_NAME["deadline"]), value=None, step=1.0, format="%g",
         placeholder=compare_deadline.left(link, begins), key=link.key("deadline"),
         help="From the start of the work", on_change=lambda: _in_hours(link),
     )  # fmt: skip
@@ -161,13 +161,13 @@ def _in_hours(link: Link) -> None:
 
 def _money(link: Link, name: str, title: str, words: str) -> None:
     """A limit, typed as every amount is shown, its tax in it, and in the link as it was typed."""
-    link.decimal(name, 0.0, MOST_BUDGET, None)
+    link.decimal(name, *limits(BY_NAME[name]), None)
     display = shown_in(link)
     st.session_state[_SHOWN] = display
     tax = f"{100.0 * display.tax_share:g} % tax" if display.tax_share else "no tax"
     st.number_input(
-        f"{title} ({display.currency}, {tax})", 0.0, MOST_BUDGET, value=None, step=10.0,
-        format="%g", placeholder="none", key=link.key(name), help=f"{words}.",
+        f"{title} ({display.currency}, {tax})", *limits(BY_NAME[name]), value=None,
+        step=10.0, format="%g", placeholder="none", key=link.key(name), help=f"{words}.",
     )  # fmt: skip
 
 
@@ -181,7 +181,7 @@ def shown_otherwise(link: Link) -> None:
         limit = st.session_state.get(link.key(name))
         if limit is not None:
             same = limit * shown(1.0, now) / shown(1.0, before)
-            link.put(name, min(float(f"{same:.6g}"), MOST_BUDGET))
+            link.put(name, min(float(f"{same:.6g}"), limits(BY_NAME[name])[1]))
 
 
 def shown_in(link: Link) -> Display:

@@ -45,7 +45,8 @@ def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
         return None
     known = {c.id: c for c in sorted(offered.candidates, key=_place)}
     _follow(link, list(offered.usual))
-    link.many("options", list(known), list(offered.usual), MOST_OPTIONS)
+    named = {o: c.named for o, c in known.items()}
+    link.many("options", named, list(offered.usual), MOST_OPTIONS)
     _with_own(link, offered)
     chosen: list[str] = st.multiselect(
         "Options",
@@ -149,7 +150,7 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
         )  # fmt: skip
         if told := st.session_state.pop("compare.own.problem", ""):
             st.warning(as_text(told))
-        for name, text in slugs(st.session_state.get(link.key("own"), [])).items():
+        for name, text in slugs(st.session_state.get(link.key("own"), []), any_ascii=True).items():
             _entry(link, name, text)
 
 

@@ -13,6 +13,7 @@ from pages.parts.links import Link, slugs
 from planner import curves
 from planner.curves import SystemCurve
 from planner.runs import Run
+from planner.slugs import looked_up
 from planner.store import Store
 
 MOST_CURVES: Final = 12
@@ -34,7 +35,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     if not workloads:
         widgets.no_run("throughput")
         return None
-    short = link.one("workload", list(workloads), next(iter(workloads)))
+    short = link.one("workload", workloads, next(iter(workloads)))
     workload = workloads[short]
     first, second = st.columns(2, vertical_alignment="bottom")
     first.selectbox(
@@ -49,6 +50,8 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     systems = _systems(link, everything)
     runs = [r for p in patterns for r in asked.runs_of(shared, workload, p) if r.system in systems]
     others = {name: label for name, label in workloads.items() if name != short}
+    link.drop("beside", lambda text: looked_up(text, workloads) == short)
+    link.keep("batch")  # asked of the curves by programs; the chart shows every batch
     chosen = curves.curves_of([*runs, *_beside(link, shared, others)], left_out)
     if len(chosen) > MOST_CURVES:
         st.caption(f"The first {MOST_CURVES} of {len(chosen)} curves; choose fewer above.")
@@ -58,7 +61,8 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
 def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
     """Input patterns to show, in the order they are offered."""
     patterns = slugs(asked.patterns(shared, workload))
-    link.many("patterns", list(patterns), list(patterns)[:1])
+    link.merge("pattern", "patterns")
+    link.many("patterns", patterns, list(patterns)[:1])
     shown = st.multiselect(
         "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
     )
@@ -67,7 +71,7 @@ def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
 
 def _systems(link: Link, everything: Sequence[SystemCurve]) -> set[str]:
     systems = slugs(dict.fromkeys(c.runs[0].system for c in everything))
-    link.many("systems", list(systems), list(systems)[:MOST_CURVES], MOST_CURVES)
+    link.many("systems", systems, list(systems)[:MOST_CURVES], MOST_CURVES)
     wanted = st.multiselect(
         "Systems",
         list(systems),
@@ -82,7 +86,7 @@ def _beside(link: Link, shared: Store, others: dict[str, str]) -> list[Run]:
     """Runs of other workloads to show beside."""
     if not others:
         return []
-    link.many("beside", list(others), [], MOST_BESIDE)
+    link.many("beside", others, [], MOST_BESIDE)
     beside = st.multiselect(
         "Curves of other workloads beside",
         list(others),

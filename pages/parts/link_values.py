@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 import unicodedata
 from typing import Final
 
+from planner.parameters import text_of
+
 _JOIN: Final = "\u2060"
 """Takes no room and joins words: between two signs it stops them from meaning more than one."""
-DECIMAL: Final = re.compile(r"[0-9]{1,18}(\.[0-9]{1,12})?(e[+-]?[0-9]{1,2})?", re.IGNORECASE)
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
 """Controls, direction marks and half characters: nothing one could see."""
 _LATE: Final = re.compile(
@@ -30,20 +29,8 @@ def plain(text: str) -> str:
     return "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in _UNSEEN)
 
 
-def day_of(text: str) -> dt.date | None:
-    """The day of YYYY-MM-DD; None of anything else."""
-    try:
-        return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
-    except ValueError:
-        return None
-
-
 def as_texts(value: object) -> list[str]:
     """A widget's value as it stands in a link."""
-    if isinstance(value, bool):
-        return ["on" if value else "off"]
-    if isinstance(value, float):
-        return [f"{value:.10g}"]
     if isinstance(value, list):
-        return [str(v) for v in value] or [""]
-    return [str(value)]
+        return [text_of(v) for v in value] or [""]
+    return [text_of(value)]

@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from pages.parts.link_address import LAST, MOST, Parameters, base, memory_of, parameters_now, read
-from pages.parts.link_values import DECIMAL, as_text, as_texts, day_of, plain
-from planner.slugs import slug, slugs
+from pages.parts.link_values import as_text, as_texts, plain
+from planner.parameters import Parameter, shown, value_of
+from planner.slugs import looked_up, not_found, slug, slugs
 
-__all__ = ["Link", "Parameters", "as_text", "plain", "slug", "slugs"]
+__all__ = ["Link", "Options", "Parameters", "as_text", "plain", "slug", "slugs"]
+Options = Sequence[str] | Mapping[str, str]
+"""Values that a widget offers: as they are, or slugs with the names they stand for."""
 
 
 class Link:
@@ -29,6 +32,7 @@ class Link:
     def __init__(self, page: str) -> None:
         self.page = page
         self.problems: list[str] = []
+        self._unclear = False
         self._defaults: dict[str, Any] = {}
         self._carried: Parameters = {}
         self._pinned: tuple[str, ...] = ()
@@ -61,17 +65,21 @@ class Link:
         held = self.held(name)
         return list(options).index(held) if held in options else 0
 
-    def one(self, name: str, options: Sequence[str], default: str) -> str:
-        """First value of a widget with one choice; say so if the link names no such option."""
+    def one(self, name: str, options: Options, default: str) -> str:
+        """First value of a widget with one choice; say so if the link names no such option.
+
+        Options that are slugs come with their names, so that older links find theirs.
+        """
         self._defaults[name] = default
         self._twice(name)
         self._begin(name, self._asked(name, options)[:1], default)
-        if st.session_state[self.key(name)] not in options:
-            st.session_state[self.key(name)] = default
+        held = str(st.session_state[self.key(name)])
+        if held not in options:
+            st.session_state[self.key(name)] = (self._still(name, [held], options) or [default])[0]
         return str(st.session_state[self.key(name)])
 
     def many(
-        self, name: str, options: Sequence[str], default: Sequence[str], most: int = MOST
+        self, name: str, options: Options, default: Sequence[str], most: int = MOST
     ) -> list[str]:
         """First values of a widget with many choices; options that are gone are named.
 
@@ -84,7 +92,7 @@ class Link:
         known = name in self._given and (asked or self._given[name] == [""])
         self._begin(name, [asked] if known else [], list(default))
         chosen = st.session_state[self.key(name)]
-        kept = [v for v in chosen if v in options][:most]
+        kept = self._still(name, chosen, options)[:most]
         if chosen and not kept:
             kept = list(default)
         if kept != chosen:  # a value set here overrides what is being clicked at this moment
@@ -95,24 +103,16 @@ class Link:
         """First value of a whole number between `low` and `high`."""
         self._defaults[name] = default
         self._twice(name)
-        asked = []
-        for text in self._given.get(name, [])[:1]:
-            if re.fullmatch(r"[0-9]{1,18}", text) and low <= int(text) <= high:
-                asked = [int(text)]
-            else:
-                self._problem(name, text, f"a whole number from {low:,} to {high:,}")
-        self._begin(name, asked, default)
+        one = Parameter(name=name, words="", kind="whole", least=low, most=high)
+        self._begin(name, self._read(one), default)
         return int(st.session_state[self.key(name)])
 
     def decimal(self, name: str, low: float, high: float, default: float | None) -> float | None:
         """First value of a number between `low` and `high`, both allowed; None is left empty."""
         self._defaults[name] = default
         self._twice(name)
-        given = self._given.get(name, [])[:1]
-        asked = [float(t) for t in given if DECIMAL.fullmatch(t) and low <= float(t) <= high]
-        if given and not asked:
-            self._problem(name, given[0], f"a number from {low:,.10g} to {high:,.10g}")
-        self._begin(name, asked, default)
+        one = Parameter(name=name, words="", kind="number", least=low, most=high)
+        self._begin(name, self._read(one), default)
         value = st.session_state[self.key(name)]
         return None if value is None else float(value)
 
@@ -120,22 +120,15 @@ class Link:
         """First value of a text somebody types, one line of at most so many characters."""
         self._defaults[name] = default
         self._twice(name)
-        given = self._given.get(name, [])[:1]
-        asked = [text for text in given if text == plain(text) and 0 < len(text) <= most]
-        if given and not asked:
-            self._problem(name, given[0], f"a line of at most {most} letters")
-        self._begin(name, asked, default)
+        one = Parameter(name=name, words="", longest=most)
+        self._begin(name, self._read(one), default)
         return plain(str(st.session_state[self.key(name)] or ""))
 
     def day(self, name: str) -> dt.date | None:
         """First value of a date, written YYYY-MM-DD; None where none is given."""
         self._defaults[name] = None
         self._twice(name)
-        given = self._given.get(name, [])[:1]
-        asked = [day for text in given if (day := day_of(text))]
-        if given and not asked:
-            self._problem(name, given[0], "a day, as in 2026-11-21")
-        self._begin(name, asked, None)
+        self._begin(name, self._read(Parameter(name=name, words="", kind="date")), None)
         value = st.session_state[self.key(name)]
         return value if isinstance(value, dt.date) else None
 
@@ -156,21 +149,16 @@ class Link:
         """First value of a switch, written as on or off."""
         self._defaults[name] = default
         self._twice(name)
-        asked = []
-        for text in self._given.get(name, [])[:1]:
-            if text in {"on", "off"}:
-                asked = [text == "on"]
-            else:
-                self._problem(name, text, "on or off")
-        self._begin(name, asked, default)
+        self._begin(name, self._read(Parameter(name=name, words="", kind="flag")), default)
         return bool(st.session_state[self.key(name)])
 
     def text(self, name: str, pattern: str) -> str | None:
         """A value that no widget holds, as an id in the link; None where it is not given."""
         self._defaults[name] = None
         asked = [t for t in self._given.get(name, [])[:1] if re.fullmatch(pattern, t)]
-        if name in self._given and not asked:
-            self._problem(name, self._given[name][0], "of that form")
+        if name in self._given and not asked and self.key(name) not in st.session_state:
+            given = as_text(self._given[name][0][:80])
+            self.problems.append(f"{name}: “{given}” is not of that form.")
         self._begin(name, asked, None)
         value = st.session_state[self.key(name)]
         return None if value is None else str(value)
@@ -194,6 +182,25 @@ class Link:
         self._given = kept
         memory_of(self.page)["adopted"] = kept
         memory_of(self.page)["address"] = parameters_now()
+
+    def translate(self, name: str, write: Callable[[str], str]) -> None:
+        """Write a parameter's texts as this page has them, before it is read."""
+        if name in self._given:
+            self._given = self._given | {name: [write(text) for text in self._given[name]]}
+
+    def drop(self, name: str, void: Callable[[str], bool]) -> None:
+        """Let texts of a parameter go that add nothing, without a word."""
+        if name in self._given:
+            left = [text for text in self._given[name] if not void(text)]
+            self._given = {n: v for n, v in self._given.items() if n != name}
+            self._given |= {name: left} if left else {}
+
+    def merge(self, name: str, into: str) -> None:
+        """Read a parameter under the name that this page has for it."""
+        if name in self._given:
+            both = [*self._given.get(into, []), *filter(None, self._given[name])]
+            self._given = {n: v for n, v in self._given.items() if n != name}
+            self._given |= {into: both} if both else {}
 
     def keep(self, *names: str) -> None:
         """Carry parameters along whose widgets this view does not draw."""
@@ -232,6 +239,9 @@ class Link:
                 + "\n".join(f"- {p}" for p in self.problems),
                 icon=":material/link_off:",
             )
+        if self._unclear:  # an answer to another question must not stand below
+            st.button("Show what is chosen", key=f"{self.page}.unclear", icon=":material/check:")
+            st.stop()
 
     def parameters(self, *also: str) -> Parameters:
         """The non-default values as they stand in the URL, and those of `also` in any case."""
@@ -248,13 +258,42 @@ class Link:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def _asked(self, name: str, options: Sequence[str]) -> list[str]:
+    def _asked(self, name: str, options: Options) -> list[str]:
         asked = list(dict.fromkeys(self._given.get(name, [])))
-        if self.key(name) not in st.session_state:
-            for text in asked:
-                if text not in options and text:
-                    self._problem(name, text, None)
-        return [v for v in asked if v in options]
+        if self.key(name) in st.session_state:
+            return [v for v in asked if v in options]
+        meant = [(text, _meant(text, options)) for text in asked]
+        for text, found in meant:
+            if text and not isinstance(found, str):
+                self._gone(name, text, options, found)
+        return list(dict.fromkeys(found for _, found in meant if isinstance(found, str)))
+
+    def _still(self, name: str, held: Sequence[str], options: Options) -> list[str]:
+        """What is held and still among the options, under the slugs of today."""
+        meant = [(v, _meant(v, options)) for v in held]
+        for text, found in meant:
+            if found and not isinstance(found, str):
+                self._gone(name, text, options, found)
+        return list(dict.fromkeys(found for _, found in meant if isinstance(found, str)))
+
+    def _gone(self, name: str, text: str, options: Options, alike: tuple[str, ...]) -> None:
+        """Say that a text means no option, or several."""
+        if alike and isinstance(options, Mapping):
+            self._unclear = True
+            self.problems.append(f"{name}: {as_text(not_found(name, text[:80], options))}")
+            return
+        self.problems.append(f"{name}: “{as_text(text[:80])}” is not among the options any more.")
+
+    def _read(self, one: Parameter) -> list[Any]:
+        """The value that the link gives, as programs read it too; none where it cannot be read."""
+        for text in self._given.get(one.name, [])[:1]:
+            value, wrong = value_of(one, text)
+            if not wrong:
+                return [value]
+            if self.key(one.name) not in st.session_state:
+                why = as_text(wrong.removeprefix(f"{shown(text)} "))
+                self.problems.append(f"{one.name}: “{as_text(text[:80])}” {why}")
+        return []
 
     def _twice(self, name: str) -> None:
         """Say so where a parameter with one value is given several times."""
@@ -273,9 +312,9 @@ class Link:
             self._told_again.add(name)
             st.session_state[key] = st.session_state[key]
 
-    def _problem(self, name: str, text: str, wanted: str | None) -> None:
-        if self.key(name) in st.session_state:
-            return
-        shown = as_text(text[:80])
-        ask = f"is not {wanted}" if wanted else "is not among the options any more"
-        self.problems.append(f"{name}: “{shown}” {ask}.")
+
+def _meant(text: str, options: Options) -> str | tuple[str, ...]:
+    """The option that a text means, or all that it may mean."""
+    if isinstance(options, Mapping):
+        return looked_up(text, options)
+    return text if text in options else ()

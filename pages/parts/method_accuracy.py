@@ -48,12 +48,12 @@ class Chosen:
 def choose(link: Link, known: Accuracy) -> Chosen:
     """Read the filters from the link."""
     of = slugs(figures_of.titles(known.rows))
-    question = of[link.one("question", list(of), next(iter(of)))]
+    question = of[link.one("question", of, next(iter(of)))]
     tasks = slugs(figures_of.tasks_of(known.rows, question))
-    task = tasks[link.one("task", list(tasks), next(iter(tasks)))]
+    task = tasks[link.one("task", tasks, next(iter(tasks)))]
     names = slugs(figures_of.data_sets_of(known.rows, question, task))
     usual = list(names)[:1] if MEAN in names.values() else list(names)
-    picked = link.many("data", list(names), usual)
+    picked = link.many("data", names, usual)
     side: Side = next(s for s in SIDES if s == link.one("methods", list(SIDES), "all"))
     data_sets = [names[s] for s in names if s in picked]
     return Chosen(

@@ -37,14 +37,14 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         widgets.no_run("how-long")
         return None
     first, second = st.columns([1, 1], vertical_alignment="bottom")
-    workload = link.one("workload", list(workloads), next(iter(workloads)))
+    workload = link.one("workload", workloads, next(iter(workloads)))
     with first:
         st.selectbox(
             "Workload", list(workloads), link.place("workload", list(workloads)),
             format_func=workloads.__getitem__, key=link.key("workload"),
         )  # fmt: skip
     patterns = slugs(asked.patterns(shared, workloads[workload]))
-    pattern = link.one("pattern", list(patterns), next(iter(patterns)))
+    pattern = link.one("pattern", patterns, next(iter(patterns)))
     with second:
         st.selectbox(
             "Input pattern",
@@ -59,10 +59,11 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
     with second:
         _quick(link, epochs)
     options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
-    by_slug = dict(zip(slugs([o.label for o in options]), options, strict=True))
+    labels = slugs([o.label for o in options])
+    by_slug = dict(zip(labels, options, strict=True))
     usual = usual_options(by_slug)
-    link.many("systems", list(by_slug), usual, MOST_CHOSEN)
-    baseline = link.one("baseline", list(by_slug), next(iter(by_slug)))
+    link.many("systems", labels, usual, MOST_CHOSEN)
+    baseline = link.one("baseline", labels, next(iter(labels)))
     with third:
         st.selectbox(
             "Compare with",

@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.parts import asked
-from pages.parts.links import Link, slugs
+from pages.parts.links import Link, slug, slugs
 from planner.store import Store
 from planner.suspect_filter import ANY, NONE, narrowed
 from planner.suspects import NAMES, Flag
@@ -43,8 +43,11 @@ def draw(link: Link, shared: Store) -> Chosen:
     """One multiselect per facet that has something to choose; counts beside the options."""
     flags = asked.suspects(shared).flags
     tables = {f: slugs(options) for f, options in asked.facets(shared, {}).items()}
-    tables["suspect"] = slugs([ANY, NONE, *_names(flags.values())]) if flags else {}
-    chosen = {f: link.many(f, list(t), []) for f, t in tables.items()}
+    link.ignore("limit", "cursor")  # how many rows a program gets at once
+    given = {text for text in link.given.get("suspect", []) if text}
+    named = [n for n in NAMES if slug(n) in given or n in _names(flags.values())]
+    tables["suspect"] = slugs([ANY, NONE, *named]) if flags or given else {}
+    chosen = {f: link.many(f, t, []) for f, t in tables.items()}
     by_facet = {f: [tables[f][s] for s in picked] for f, picked in chosen.items()}
     others = {f: v for f, v in by_facet.items() if f != "suspect"}
     left_by_flags = narrowed(flags, by_facet["suspect"])

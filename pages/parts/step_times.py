@@ -76,7 +76,7 @@ def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> 
     own = tuple(n for n in names if f"{n} · ".startswith(f"{of.trained} · "))
     kinds = [_NOBODYS, *([_OWN] if own else [])]
     workloads = slugs([*kinds, *own, *(n for n in names if n not in own)])
-    workload = workloads[link.one("times", list(workloads), list(workloads)[len(kinds) - 1])]
+    workload = workloads[link.one("times", workloads, list(workloads)[len(kinds) - 1])]
     nothing = StepTimes(workloads=workloads, own=own)
     whose = _whose(of, workload, own)
     if not whose:
@@ -86,12 +86,12 @@ def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> 
         (t for t in timed if t.workload in wanted), key=lambda t: wanted.index(t.workload)
     )
     systems = slugs(dict.fromkeys(t.system_name for t in rows))
-    name = systems[link.one("system", list(systems), next(iter(systems)))]
+    name = systems[link.one("system", systems, next(iter(systems)))]
     of_system = [t for t in rows if t.system_name == name]
     devices = slugs(dict.fromkeys(t.system for t in of_system))
-    system = devices[link.one("devices", list(devices), next(iter(devices)))]
+    system = devices[link.one("devices", devices, next(iter(devices)))]
     patterns = slugs(dict.fromkeys(_pattern(t) for t in of_system if t.system == system))
-    pattern = patterns[link.one("pattern", list(patterns), next(iter(patterns)))]
+    pattern = patterns[link.one("pattern", patterns, next(iter(patterns)))]
     alike = [t for t in of_system if _pattern(t) == pattern]
     found = _curves(shared, [t for t in alike if t.system == system], whose, left_out)
     chosen = replace(

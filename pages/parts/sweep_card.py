@@ -199,11 +199,12 @@ def _outcome(status: SweepStatus) -> None:
 def _curves(shared: Store, result_set: str) -> None:
     """Links to the curves: one for each of its workloads that the Throughput page knows."""
     within = asked.facets(shared, {"result_set": [result_set], "status": ["ok"]})
-    systems = slugs(within["system"])
+    systems = {name: s for s, name in slugs(asked.facets(shared, {})["system"]).items()}
+    here = [systems[name] for name in within["system"]]
     all_of = {name: s for s, name in slugs(asked.workloads(shared)).items()}
     names = [n for n in within["workload"] if n in all_of]
     for name, short in list(zip(names, told_apart(names), strict=True))[:MOST_LINKS]:
-        wanted = {"workload": all_of[name], "systems": list(systems)[:1]}
+        wanted = {"workload": all_of[name], "systems": here[:1]}
         label = f"Throughput of {as_text(short)}" if short else "Throughput curve"
         st.page_link(_THROUGHPUT, label=label, icon=":material/show_chart:", query_params=wanted)
 

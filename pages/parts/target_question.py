@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import asked, reference_choice, step_times, target_rows, widgets
+from pages.parts import asked, reference_choice, step_times, target_choice, target_rows, widgets
 from pages.parts.links import Link, as_text, slugs
 from pages.parts.step_times import StepTimes, Subject
 from pages.parts.target_lines import View
@@ -42,7 +42,7 @@ def ask(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
         return None
     if not sets:
         st.caption(widgets.answer_text(f"{NO_TRIALS} {HOW_TO_MAKE} Until then: reference points."))
-    workload = link.one("workload", list(labels), next(iter(labels)))
+    workload = link.one("workload", labels, next(iter(labels)))
     place = list(labels).index(workload)
     first, second = st.columns(2, vertical_alignment="bottom")
     first.selectbox(
@@ -62,7 +62,7 @@ def _measured(
 ) -> View:
     trials = asked.trials(shared, of)
     known = slugs(trials.optimizers)
-    chosen = link.many("optimizers", list(known), list(known)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
+    chosen = link.many("optimizers", known, list(known)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
     place.multiselect(
         "Optimisers",
         list(known),
@@ -142,9 +142,9 @@ def _view(
 def _target(link: Link, trials: Trials, known: tuple[list[float], float | None]) -> float | None:
     """The value to reach, from the easiest to one that nothing reached; None without curves."""
     targets, usual = known
-    offered = {f"{t:.6g}": t for t in targets}
-    if usual is None or not offered:
+    if usual is None or not targets:
         return None
+    offered = target_choice.offered(link, targets, str(link.held("workload")))
     chosen = link.one("target", list(offered), f"{usual:.6g}")
     shares = trials.in_per_cent
     texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}

@@ -26,6 +26,7 @@ from planner.curves import SystemCurve
 from planner.estimate import Estimate, Refusal
 from planner.goodput import best_batch, minimum_time
 from planner.optimizer_curves import OptimizerCurve
+from planner.slugs import looked_up
 from planner.transfer import Library
 from planner.written import counted
 
@@ -220,15 +221,18 @@ def _chosen(asked: Asked, shown: Offered) -> tuple[tuple[str, ...], list[str]]:
     """Ids that exist and one's own, at most so many; the usual ones where none is asked for."""
     if not asked.options:
         return shown.usual, []
-    known = [c.id for c in shown.candidates]
-    gone = [_no_option(o, known) for o in asked.options if o not in known]
-    kept = [o for o in asked.options if o in known]
+    named = {c.id: c.named for c in shown.candidates}
+    known, meant = list(named), [(o, looked_up(o, named)) for o in asked.options]
+    gone = [_no_option(o, known, m) for o, m in meant if not isinstance(m, str)]
+    kept = [m for _, m in meant if isinstance(m, str)]
     chosen, left = with_own(kept, [o for o in shown.own if o in known])
     return chosen, [*gone, too_many(left)] if left else gone
 
 
-def _no_option(name: str, known: Sequence[str]) -> str:
+def _no_option(name: str, known: Sequence[str], alike: Sequence[str] = ()) -> str:
     """That there is no such option, what there is like it, and where all are listed."""
+    if alike:
+        return f"{NO_OPTION}{name[:80]!r} alone: it may mean {' or '.join(alike[:6])}. Choose one."
     near = difflib.get_close_matches(name[:80], known, n=3, cutoff=0.5) or _sharing(name, known)
     ask = f"Choose one of {', '.join(near)}, ...: " if near else ""
     return f"{NO_OPTION}{name[:80]!r} (any more). {ask}{WHERE_OPTIONS}."

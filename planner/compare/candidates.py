@@ -21,7 +21,7 @@ from planner.compare.placing import machines_for
 from planner.compare.priced import committed_for, machine_of, rental_of
 from planner.compare.records import OWN_ENTRY, Candidate, Hardware, Job
 from planner.how_long import Option as MeasuredRun
-from planner.slugs import slug
+from planner.slugs import slug, slugs
 
 __all__ = ["OWN_ENTRY", "THERE", "Shop", "best_runs", "candidates_of", "usual"]
 Best = Mapping[str, tuple[Hardware, MeasuredRun]]
@@ -51,9 +51,20 @@ def candidates_of(job: Job, shop: Shop, entries: Sequence[Entry] = ()) -> list[C
     known = {a.id: a for a in shop.catalog.accelerators}
     kept: dict[str, Candidate] = {}
     for one in _all(best, known, shop, entries):
-        kept.setdefault(one.id, one)
+        kept.setdefault(one.named or one.id, one)
     every = [*kept.values(), *_clusters(job, list(kept.values()), known, shop, best)]
-    return told_by_price(_told_apart(quoted(every, entries)))
+    return told_by_price(_told_apart(quoted(_with_ids(every), entries)))
+
+
+def _with_ids(every: Sequence[Candidate]) -> list[Candidate]:
+    """Give each a slug of its own: two machines or offers may share one (planner.slugs)."""
+    names = [(c.named, c.way == "rent") for c in every if c.named]
+    ids = {
+        name: short
+        for rented in (False, True)  # an offer's name is put together with slashes by us
+        for short, name in slugs((n for n, r in names if r == rented), any_ascii=rented).items()
+    }
+    return [replace(c, id=ids[c.named]) if c.named else c for c in every]
 
 
 def _clusters(
@@ -124,6 +135,7 @@ def _usd(offer: Offer, shop: Shop) -> float | None:
 def _there(hardware: Hardware, run: MeasuredRun, assumed: Assumptions) -> Candidate:
     return Candidate(
         id=f"own-{slug(hardware.label)}",
+        named=f"own {hardware.label}",
         label=f"Own {hardware.label}",
         way="own",
         hardware=hardware,
@@ -153,6 +165,7 @@ def _rented(
     paid = f", paid all month for {years}" if years else ""
     return Candidate(
         id=f"rent-{slug(offer.id)}{f'-x{machines}' if machines > 1 else ''}",
+        named=f"rent {offer.id}{f' x{machines}' if machines > 1 else ''}",
         label=f"Rent {hardware.label} ({offer.provider}{terms}{several})",
         way="rent",
         hardware=hardware,

@@ -25,9 +25,12 @@ _INT8: Final = (
     f"Training in int8 is not reckoned: it is for inference. Choose {', '.join(TRAINED_IN[:-1])} "
     f"or {TRAINED_IN[-1]}."
 )
-_LARGE: Final = 1e18
+_LARGE: Final = 9e17
+"""A field of a browser holds whole numbers up to about here."""
+LONGEST_NAME: Final = 80
 DESCRIPTION: Final = (
-    Parameter(name="name", words="name of a described workload", default="described workload"),
+    Parameter(name="name", words="name of a described workload", default="described workload",
+              longest=LONGEST_NAME),
     Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
               least=1.0, most=_LARGE),
     Parameter(name="params", words="parameters of the network", kind="number", least=1.0,
@@ -41,7 +44,7 @@ DESCRIPTION: Final = (
     Parameter(name="precision", words="number format it is trained in",
               kind="choice", choices=TRAINED_IN, default="float32"),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
-              "without it Adam's two moments are assumed"),
+              "without it Adam's two moments are assumed", longest=LONGEST_NAME),
     Parameter(name="batch", words="global batch size", kind="number", unit="samples", least=1.0,
               most=1e12),
 )  # fmt: skip

@@ -86,6 +86,7 @@ def _assumption(name: str) -> Parameter:
 ASSUMED: Final = tuple(_assumption(one.name) for one in fields(Assumptions))
 COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
 """Everything a comparison can be asked."""
+BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
 """What a page's link may hold besides, for the eye only."""
 
@@ -202,7 +203,7 @@ def _in_usd(limit: float | None, display: Display) -> float | None:
 
 def _by(told: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> datetime | None:
     """The date to be done by; one that has passed is told and not asked for."""
-    if not told["by"]:
+    if told["by"] is None:
         return None
     wrong, by = "", moment_of(told["by"])
     if by is None:
@@ -221,4 +222,6 @@ def _by(told: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> d
 def _deadline_s(told: Mapping[str, Any], by: datetime | None, begins: datetime) -> float | None:
     if by is not None:
         return (by - begins).total_seconds()
-    return None if told["deadline"] is None or told["by"] else float(told["deadline"]) * HOUR_S
+    if told["deadline"] is None or told["by"] is not None:
+        return None
+    return float(told["deadline"]) * HOUR_S

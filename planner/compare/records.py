@@ -96,10 +96,11 @@ class Goal:
 class Candidate:
     """One way to get the job done: which hardware, and who pays what for it.
 
-    `id` stands in links. `run` is the measured run it rests on, None where the time has to be
-    estimated. `rental` belongs to "rent", `owned` to the other two (of "own" only the electricity
-    is paid). `price` tells the price with its date, `stale` that it is old, `source` where it is
-    from. `hardware` is all of it, be it several machines of one offer.
+    `id` stands in links: the slug of `named`, where that is not "". `run` is the measured run it
+    rests on, None where the time has to be estimated. `rental` belongs to "rent", `owned` to the
+    other two (of "own" only the electricity is paid). `price` tells the price with its date,
+    `stale` that it is old, `source` where it is from. `hardware` is all of it, be it several
+    machines of one offer.
     """
 
     id: str
@@ -113,6 +114,7 @@ class Candidate:
     price: str = ""
     stale: bool = False
     source: str = ""
+    named: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ and a program must not take: so commands and the HTTP interface refuse. Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from planner import asked
 from planner.catalog import Catalog
@@ -22,11 +22,11 @@ from planner.compare.records import Job
 from planner.compare.whole_question import answered_whole, problems_of
 from planner.cost import Display
 from planner.curves import SystemCurve, curves_of
-from planner.how_long import HowLong, Option, how_long
+from planner.how_long import HowLong, how_long
 from planner.optimizer_curves import OptimizerCurve
-from planner.parameters import Given, Problem, missing, query_of, read
+from planner.parameters import Given, Problem, query_of, read
 from planner.runs import Run
-from planner.slugs import slugs
+from planner.slugs import looked_up, not_found, slugs
 from planner.store import queries
 from planner.store.facts import facts_of, measured_job, steps_of, trial_set_of
 from planner.store.no_steps import no_steps
@@ -36,7 +36,6 @@ from planner.store.suspect_runs import suspects_of
 from planner.trials import Trials, targets_of
 from planner.usual import MOST_LINES, offered, usual_options, with_epochs
 
-Name = TypeVar("Name")
 NO_RUN: Final = Problem(
     parameter="",
     message="There is no run yet. Measure one, or name a folder of results in EPOCHWISE_RESULTS.",
@@ -92,9 +91,10 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
     without = suspect.left_out if told["without_suspects"] else frozenset[str]()
     runs = with_priors(store, queries.runs_of(store, *place), without)
     options = offered(runs, _epoch_times(store))
-    by_slug = dict(zip(slugs([o.label for o in options]), options, strict=True))
-    chosen = _picked("systems", "system", told["systems"], by_slug, problems)
-    base = _one("baseline", "system", told["baseline"], by_slug, problems)
+    names = slugs([o.label for o in options])
+    by_slug = dict(zip(names, options, strict=True))
+    chosen = _picked("systems", "system", told["systems"], names, problems)
+    base = _one("baseline", "system", told["baseline"], names, problems)
     listed = list(dict.fromkeys([*(chosen or usual_options(by_slug)), base]))
     result = how_long(
         [with_epochs(by_slug[s], _epoch_times(store)) for s in listed],
@@ -121,7 +121,7 @@ def curve_answered(store: Store, given: Given) -> CurveAnswer:
     workload = names[_one("workload", "workload", told["workload"], names, problems)]
     runs = _runs_of_curves(store, workload, told, problems)
     beside = _picked("beside", "workload", told["beside"], names, problems)
-    further = [r for b in beside for r in _best_known(store, names[b])]
+    further = [r for b in beside if names[b] != workload for r in _best_known(store, names[b])]
     chosen = curves_of([*runs, *further], without)[:MOST_LINES]
     return CurveAnswer(
         chosen=tuple(chosen),
@@ -168,7 +168,7 @@ def compare_facts(
     if asking.workload == DESCRIBED or any(not p.parameter for p in problems):
         return None
     workload = _trained(store, asking.workload, problems)
-    own = not asking.workload or workload == asking.workload  # else its patterns are another's
+    own = not asking.workload or not any(p.parameter == "workload" for p in problems)
     place = {"workload": workload, "pattern": asking.pattern if own else ""}
     found = None if workload is None else _place(store, place, problems)
     if found is None:
@@ -218,7 +218,8 @@ def _place(
         return None
     workload = names[_one("workload", "workload", told["workload"], names, problems)]
     patterns = slugs(queries.patterns(store, workload))
-    known = not told["workload"] or told["workload"] in names  # else its patterns are another's
+    wanted = told["workload"]
+    known = not wanted or isinstance(looked_up(wanted, names), str)  # else patterns of another
     wanted = told["pattern"] if known else None
     return workload, patterns[_one("pattern", "pattern", wanted, patterns, problems)]
 
@@ -230,14 +231,18 @@ def _trained(store: Store, wanted: str, problems: list[Problem]) -> str | None:
     if not known:
         problems.append(NO_TRAINING if names else NO_RUN)
         return None
-    if wanted in names and wanted not in known:
+    meant = looked_up(wanted, names)
+    if isinstance(meant, str) and meant not in known:
         message = (
-            f"Of {names[wanted]} only inference was timed, so nothing says how long training "
+            f"Of {names[meant]} only inference was timed, so nothing says how long training "
             f"takes. Measure its training, or choose {', '.join(list(known)[:3])} ..."
         )
         problems.append(Problem(parameter="workload", message=message))
         return next(iter(known))
-    return _one("workload", "workload", wanted, known, problems)
+    if wanted and not isinstance(meant, str):  # what was not trained may be meant as well
+        problems.append(Problem(parameter="workload", message=not_found("workload", wanted, names)))
+        return next(iter(known))
+    return meant if isinstance(meant, str) else next(iter(known))
 
 
 def _runs_of_curves(
@@ -265,29 +270,35 @@ def _one(
     parameter: str,
     kind: str,
     wanted: str | None,
-    known: Mapping[str, Name],
+    known: Mapping[str, str],
     problems: list[Problem],
     *,
     usual: str = "",
 ) -> str:
-    """The slug that is asked for, the usual or first one where none is or there is no such."""
-    if wanted and wanted not in known:
-        problems.append(Problem(parameter=parameter, message=missing(kind, wanted, known)))
-    return wanted if wanted and wanted in known else usual or next(iter(known))
+    """The slug that is meant, the usual or first one where none is given or there is no such."""
+    meant = looked_up(wanted, known) if wanted else ()
+    if isinstance(meant, str):
+        return meant
+    if wanted:
+        problems.append(Problem(parameter=parameter, message=not_found(kind, wanted, known)))
+    return usual or next(iter(known))
 
 
 def _picked(
     parameter: str,
     kind: str,
     wanted: Iterable[str],
-    known: Mapping[str, Option] | Mapping[str, str],
+    known: Mapping[str, str],
     problems: list[Problem],
 ) -> list[str]:
-    """The slugs that are asked for and exist, in the order they are offered."""
-    listed: Sequence[str] = list(wanted)
-    gone = [w for w in listed if w not in known]
-    problems += [Problem(parameter=parameter, message=missing(kind, g, known)) for g in gone]
-    return [w for w in listed if w in known]
+    """The slugs that are meant and exist, in the order they are given."""
+    meant = [(w, looked_up(w, known)) for w in wanted]
+    problems += [
+        Problem(parameter=parameter, message=not_found(kind, w, known))
+        for w, m in meant
+        if not isinstance(m, str)
+    ]
+    return list(dict.fromkeys(m for _, m in meant if isinstance(m, str)))
 
 
 def _epoch_times(store: Store) -> Callable[[str], tuple[float, ...]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from planner import asked
-from planner.parameters import Given, Problem, missing, query_of, read
-from planner.slugs import slugs
+from planner.parameters import Given, Problem, query_of, read
+from planner.slugs import looked_up, not_found, slugs
 from planner.store import queries
 from planner.store.folders import Folder
 from planner.store.reader import Store
@@ -85,25 +85,28 @@ def _filters(
         wanted = told[facet]
         if not wanted:
             continue
-        known = dict(zip(slugs(outside.get(v, v) if facet == "folder" else v for v in counts),
-                         counts, strict=True))  # fmt: skip
-        problems += [
-            Problem(parameter=facet, message=missing(facet.replace("_", " "), w, known))
-            for w in wanted
-            if w not in known
-        ]
-        found[facet] = [known[w] for w in wanted if w in known]
+        shown = slugs(outside.get(v, v) if facet == "folder" else v for v in counts)
+        known = dict(zip(shown, counts, strict=True))
+        found[facet] = [known[s] for s in _meant(facet, wanted, shown, problems)]
     return found
+
+
+def _meant(
+    facet: str, wanted: Sequence[str], known: Mapping[str, str], problems: list[Problem]
+) -> list[str]:
+    """The slugs that are meant; `problems` gets the texts that mean none, or several."""
+    meant = [(w, looked_up(w, known)) for w in wanted]
+    problems += [
+        Problem(parameter=facet, message=not_found(facet.replace("_", " "), w, known))
+        for w, m in meant
+        if not isinstance(m, str)
+    ]
+    return [m for _, m in meant if isinstance(m, str)]
 
 
 def _flags(wanted: tuple[str, ...], problems: list[Problem]) -> list[str]:
     known = slugs([ANY, NONE, *NAMES])
-    problems += [
-        Problem(parameter="suspect", message=missing("flag", w, known))
-        for w in wanted
-        if w not in known
-    ]
-    return [known[w] for w in wanted if w in known]
+    return [known[s] for s in _meant("suspect", wanted, known, problems)]
 
 
 def _one_run(text: str, problems: list[Problem]) -> list[str]:
