@@ -11,6 +11,7 @@ import numpy as np
 from planner.crossover import crossover_batch
 from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record
+from planner.guarded import or_refusal
 from planner.runs import Run
 from planner.throughput import ThroughputCurve, fit_throughput, published_curve
 
@@ -70,6 +71,11 @@ def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[Syste
 
 def curve_sentence(one: SystemCurve) -> str:
     """What a curve says, or why there is none, as one sentence."""
+    said = or_refusal(one.label, lambda: _sentence(one))
+    return f"{one.label}: {said.reason} {said.measure_next}" if isinstance(said, Refusal) else said
+
+
+def _sentence(one: SystemCurve) -> str:
     if isinstance(one.curve, Refusal):
         return f"{one.label}: {one.curve.reason} {one.curve.measure_next}{without(one)}"
     v0, half = one.curve.asymptotic_throughput, one.curve.half_saturation_batch
@@ -183,7 +189,8 @@ def cell(value: float | Floats) -> float | None:
 
 
 def _point(run: Run) -> bool:
-    return run.global_batch_size is not None and run.step_time_s is not None
+    """Whether it is a point of a curve; a step time can be so small that it is kept as 0."""
+    return run.global_batch_size is not None and 0.0 < (run.step_time_s or 0.0) < np.inf
 
 
 def _curve(key: str, label: str, runs: Sequence[Run], left_out: Collection[str]) -> SystemCurve:
@@ -200,7 +207,7 @@ def _curve(key: str, label: str, runs: Sequence[Run], left_out: Collection[str])
         left_out=tuple(r for r in points if r.run_id in left_out),
         batch=batch,
         step_s=step,
-        curve=_fitted(batch, step, runs),
+        curve=or_refusal(label or key, lambda: _fitted(batch, step, runs)),
     )
 
 

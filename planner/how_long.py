@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -12,8 +13,15 @@ from numpy.typing import ArrayLike
 
 from planner.durations import HOUR_S, in_words, with_ends
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
+from planner.guarded import or_refusal
 from planner.labels import distinct_labels
-from planner.projection import SESSION_SD, later_epoch, project, project_summary
+from planner.projection import (
+    SESSION_SD,
+    START_NOT_INCLUDED,
+    later_epoch,
+    project,
+    project_summary,
+)
 from planner.ratios import MEASURE_AGAIN
 from planner.runs import Run
 from planner.speed_words import SPEED, ahead
@@ -92,10 +100,10 @@ def options_of(
 
 def of_several_kinds(option: Option) -> Steadiness | None:
     """What its single epochs say, where they are not of one kind; None where they are."""
-    if option.run.status != "ok" or len(option.epoch_s) < 2 or option.run.pre_train_s is None:
+    if option.run.status != "ok" or len(option.epoch_s) < 2:
         return None
-    found = steadiness(option.epoch_s)
-    return None if found.steady else found
+    found = or_refusal(_named(option.run), lambda: steadiness(option.epoch_s))
+    return None if isinstance(found, Refusal) or found.steady else found
 
 
 def first_projected(option: Option, *, rest_like_last: bool) -> int:
@@ -113,12 +121,24 @@ def total_time(
     level: float = LEVEL,
 ) -> Estimate | Refusal:
     """Time of `epochs` epochs [s] on an option, by `planner.projection`; refuses what it must."""
-    run, session_sd = option.run, SESSION_SD if another_session else 0.0
+    session_sd = SESSION_SD if another_session else 0.0
+    return or_refusal(
+        _named(option.run),
+        lambda: _total_time(
+            option, epochs, session_sd=session_sd, rest_like_last=rest_like_last, level=level
+        ),
+    )
+
+
+def _total_time(
+    option: Option, epochs: ArrayLike, *, session_sd: float, rest_like_last: bool, level: float
+) -> Estimate | Refusal:
+    run = option.run
     if refused := _refused(run, len(option.epoch_s)):
         return refused
-    if len(option.epoch_s) > 1 and run.pre_train_s is not None:
+    if len(option.epoch_s) > 1:
         return project(
-            run.pre_train_s,
+            _pre_train_s(run, option.epoch_s[0]),
             option.epoch_s,
             epochs,
             level=level,
@@ -128,12 +148,12 @@ def total_time(
         )
     return project_summary(
         epochs=epochs,
-        later_epoch_mean_s=float(run.later_epoch_mean_s or math.nan),
-        later_epochs=(run.epochs_measured or 2) - 1,
+        later_epoch_mean_s=run.later_epoch_mean_s,
+        later_epochs=(run.epochs_measured or 2) - 1 if run.later_epoch_mean_s else 0,
         later_epoch_sd_s=run.later_epoch_sd_s,
         pre_train_s=run.pre_train_s,
         first_epoch_s=run.first_epoch_s,
-        until_first_epoch_end_s=None if run.first_epoch_s else run.until_first_epoch_end_s,
+        until_first_epoch_end_s=run.until_first_epoch_end_s,
         level=level,
         session_sd=session_sd,
         prior=run.epoch_prior,
@@ -144,10 +164,17 @@ def later_epoch_time(
     option: Option, *, rest_like_last: bool = False, level: float = LEVEL
 ) -> Estimate | Refusal:
     """Return what one more epoch costs in the long run [s]; refuses as `total_time` does."""
+    return or_refusal(
+        _named(option.run),
+        lambda: _later_epoch_time(option, rest_like_last=rest_like_last, level=level),
+    )
+
+
+def _later_epoch_time(option: Option, *, rest_like_last: bool, level: float) -> Estimate | Refusal:
     run = option.run
     if refused := _failed(run):
         return refused
-    if len(option.epoch_s) < 2 or run.pre_train_s is None:
+    if len(option.epoch_s) < 2:
         if run.later_epoch_mean_s is None:
             return NO_EPOCHS
         return later_epoch(
@@ -206,7 +233,7 @@ def how_long(
     here = [total(o, there=False) for o in options]  # a ratio adds the sessions' spread itself
     against = here[options.index(base)]
     answers = [
-        Answer(option=o, total=total(o, there=another_session), speed_ratio=speed_up(against, h))
+        Answer(option=o, total=total(o, there=another_session), speed_ratio=_ratio(against, h, o))
         for o, h in zip(options, here, strict=True)
     ]
     ranked = tuple(sorted(answers, key=_rank))
@@ -223,6 +250,14 @@ def how_long(
     )
 
 
+def _ratio(
+    against: Estimate | Refusal, total: Estimate | Refusal, option: Option
+) -> Estimate | None:
+    """How many times faster than the baseline; None where one of the two has no total."""
+    found = or_refusal(_named(option.run), lambda: speed_up(against, total))
+    return None if isinstance(found, Refusal) else found
+
+
 def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     """The answer as one sentence to paste: what, where, how long, how sure, against what."""
     best = ranked[0]
@@ -234,6 +269,7 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     time, low, high = _told(total)
     interval = f"{sure}: {low} to {high}"
     known = interval if float(total.high) > float(total.low) else "as measured"
+    known += "; start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
     text = f"{what}: {time} ({known})"
     if best.option is baseline or best.speed_ratio is None:
         return f"{text}."
@@ -251,7 +287,9 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
     if len(good) < 2:
         return ""
     (best, least), *rest = sorted(good, key=lambda known: float(known[1].value))
-    close = [o.label for o, t in rest if not apart(least, t)]
+    close = [
+        o.label for o, t in rest if or_refusal(_named(o.run), partial(apart, least, t)) is False
+    ]
     if not close:
         return ""
     return (
@@ -297,16 +335,33 @@ def _failed(run: Run) -> Refusal | None:
 def _refused(run: Run, kept: int) -> Refusal | None:
     if failed := _failed(run):
         return failed
-    if run.later_epoch_mean_s is None and kept < 2:
+    if kept > 1:
+        return None
+    first = run.first_epoch_s is not None or run.until_first_epoch_end_s is not None
+    if run.later_epoch_mean_s is None and not first:
         return NO_EPOCHS
-    if run.first_epoch_s is None and run.until_first_epoch_end_s is None and kept < 2:
+    if not first:
         later_s = plain(float(run.later_epoch_mean_s or math.nan), 4)
+        before = " and the time before it are" if run.pre_train_s is None else " is"
         return Refusal(
-            reason="Only the mean of epochs 2 and later is known: epoch 1 and the time before it "
-            f"are missing ({later_s} s an epoch after that).",
+            reason=f"Only the mean of epochs 2 and later is known: epoch 1{before} missing "
+            f"({later_s} s an epoch after that).",
             measure_next="Measure the first epoch and the time before it.",
         )
     return None
+
+
+def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
+    """Start-up time [s]: as measured, else what the sum with epoch 1 leaves for it."""
+    until_s = run.until_first_epoch_end_s
+    if run.pre_train_s is not None or until_s is None:
+        return run.pre_train_s
+    return until_s - first_epoch_s if until_s >= first_epoch_s else None
+
+
+def _named(run: Run) -> str:
+    """The run as a refusal and the log name it."""
+    return f"the run{_at_batch(run)} on {run.system}"
 
 
 def _rank(answer: Answer) -> tuple[bool, float]:

@@ -17,7 +17,8 @@ def basis_in_words(run: Run, epochs: int) -> str:
     """How the total is known: what was measured or published, and whether it was projected."""
     count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
     projected = run.epochs_measured is not None and epochs > run.epochs_measured
-    return f"{run.basis}, {count}{', projected' if projected else ''}"
+    start = "" if run.start_known else ", start-up time not included"
+    return f"{run.basis}, {count}{', projected' if projected else ''}{start}"
 
 
 def answer_rows(result: HowLong, suspect: Mapping[str, str] | None = None) -> list[Record]:

@@ -27,7 +27,13 @@ import numpy as np
 from planner.checking import bad_seconds, speak_once
 from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
 from planner.later_epochs import EPOCHS, SD0, EpochPrior, LaterEpochs
-from planner.projection_given import bad_epochs, bad_share, later_given, start_given
+from planner.projection_given import (
+    bad_epochs,
+    bad_share,
+    later_given,
+    start_given,
+    start_included,
+)
 from planner.steadiness import Steadiness, steadiness
 
 if TYPE_CHECKING:
@@ -46,6 +52,8 @@ NO_MEAN: Final = (
     "A mean over all of them says nothing about the rest: such projections were 37 % wrong."
 )
 LIKE_LAST: Final = "The total holds only if the rest goes on like the last of them."
+START_NOT_INCLUDED: Final = "Start-up time is not included."
+"""The reason of a total that starts with epoch 1, because the time before it is unknown."""
 UNSETTLED: Final = (
     "The last epoch measured is more than 20 % off the others: a hiccup, or the first of another "
     "kind. Measure one more."
@@ -53,7 +61,7 @@ UNSETTLED: Final = (
 
 
 def project(
-    pre_train_s: float,
+    pre_train_s: float | None,
     epoch_s: ArrayLike,
     epochs: ArrayLike,
     *,
@@ -66,7 +74,8 @@ def project(
     """Total time of `epochs` epochs [s] from the epochs of one measured run.
 
     Args:
-        pre_train_s: process start to the first step of epoch 1 [s], at least 0.
+        pre_train_s: process start to the first step of epoch 1 [s], at least 0; None where it is
+            unknown: the total starts with epoch 1 then, and a reason says so.
         epoch_s: measured epoch times from epoch 1 on [s], above 0, shape (k,).
         epochs: N, whole numbers from 1, scalar or any shape.
         level: coverage of the interval [share].
@@ -92,7 +101,7 @@ def project(
     times, numbers = np.asarray(epoch_s, dtype=np.float64), np.asarray(epochs)
     if times.ndim != 1:
         raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
-    problems = bad_seconds("pre-train", pre_train_s, zero=True)
+    problems = [] if pre_train_s is None else bad_seconds("pre-train", pre_train_s, zero=True)
     for epoch, seconds in enumerate(times, start=1):
         problems += bad_seconds(f"epoch {epoch}", seconds)
     speak_once(problems + bad_epochs(numbers, MOST_EPOCHS) + bad_share("session_sd", session_sd))
@@ -104,13 +113,14 @@ def project(
     if (numbers < after).any():
         return _refuse_earlier(found, after)
     told = _total(
-        float(pre_train_s + times[:after].sum()),
+        float((pre_train_s or 0.0) + times[:after].sum()),
         _measured(times, after, prior),
         numbers,
         level=level,
         session_sd=session_sd,
         continuing=continuing,
     )
+    told = _from_start(told, included=pre_train_s is not None)
     return told if (numbers == 1).all() else _with_kinds(told, found, split=split)
 
 
@@ -136,9 +146,10 @@ def project_summary(
         later_epoch_mean_s: their mean [s], above 0; None where there are none.
         later_epoch_sd_s: their standard deviation with ddof = 0 [s]; None where unknown, then the
             prior alone speaks and a reason says so.
-        pre_train_s: process start to the first step of epoch 1 [s]; with `first_epoch_s` [s].
+        pre_train_s: process start to the first step of epoch 1 [s]; None where it is unknown.
         first_epoch_s: epoch 1 [s].
-        until_first_epoch_end_s: the sum of those two [s], where a source gives only that.
+        until_first_epoch_end_s: the sum of those two [s]; it counts where one of them is missing.
+            Without it and `pre_train_s` the total starts with epoch 1, and a reason says so.
         level: coverage of the interval [share].
         session_sd: relative sd between sessions, see `project`.
         continuing: see `project`; k is `later_epochs` + 1.
@@ -156,9 +167,10 @@ def project_summary(
     speak_once(
         problems + wrong + bad_epochs(numbers, MOST_EPOCHS) + bad_share("session_sd", session_sd)
     )
-    return _total(
+    told = _total(
         start_s, later, numbers, level=level, session_sd=session_sd, continuing=continuing
     )
+    return _from_start(told, included=start_included(pre_train_s, until_first_epoch_end_s))
 
 
 def later_epoch(
@@ -215,6 +227,13 @@ def _total(
     half = np.hypot(half, session_half_width(level, session_sd) * total)
     basis: Basis = "extrapolated" if (total_epochs > measured).any() else "measured"
     return _estimate(total, half, level, basis, _reasons(later))
+
+
+def _from_start(told: Estimate | Refusal, *, included: bool) -> Estimate | Refusal:
+    """Say of a total that its start-up time is not in it."""
+    if included or isinstance(told, Refusal):
+        return told
+    return replace(told, reasons=(START_NOT_INCLUDED, *told.reasons))
 
 
 def _refuse(later: LaterEpochs) -> Refusal | None:

@@ -16,18 +16,25 @@ if TYPE_CHECKING:
 def start_given(
     pre_train_s: float | None, first_epoch_s: float | None, until_s: float | None
 ) -> tuple[float, list[str]]:
-    """Seconds until the end of epoch 1, and what is wrong with them."""
-    parts = (pre_train_s, first_epoch_s)
-    if until_s is not None and parts == (None, None):
+    """Return the seconds until the end of epoch 1, and what is wrong with them.
+
+    The two parts count where both are known, else their sum. With epoch 1 alone the time starts
+    there: see `start_included`.
+    """
+    if until_s is not None and (pre_train_s is None or first_epoch_s is None):
         return until_s, bad_seconds("everything until the end of epoch 1", until_s)
-    if until_s is not None or pre_train_s is None or first_epoch_s is None:
-        told = (
-            f"pre_train_s is {pre_train_s}, first_epoch_s is {first_epoch_s} and "
-            f"until_first_epoch_end_s is {until_s}. Give either the first two or only the last."
-        )
-        return np.nan, [told]
-    problems = bad_seconds("pre-train", pre_train_s, zero=True)
-    return pre_train_s + first_epoch_s, problems + bad_seconds("epoch 1", first_epoch_s)
+    if first_epoch_s is None:
+        missing = "Neither first_epoch_s nor until_first_epoch_end_s is given. Give one of them."
+        return np.nan, [missing]
+    problems = bad_seconds("epoch 1", first_epoch_s)
+    if pre_train_s is None:
+        return first_epoch_s, problems
+    return pre_train_s + first_epoch_s, bad_seconds("pre-train", pre_train_s, zero=True) + problems
+
+
+def start_included(pre_train_s: float | None, until_s: float | None) -> bool:
+    """Return whether a total has the start-up time in it."""
+    return pre_train_s is not None or until_s is not None
 
 
 def later_given(

@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 
 from planner.estimate import Refusal
 from planner.export import Record
+from planner.guarded import or_refusal
 from planner.how_long import Option, later_epoch_time, total_time
+from planner.projection import START_NOT_INCLUDED
 from planner.ratios import MEASURE_AGAIN, RatioReport, RunTimes, SpeedUp, systems_of
 from planner.speed_words import ahead_between, ahead_of
 
@@ -54,14 +56,18 @@ def ratio_rows(
     ]  # fmt: skip
     if not all(sides):
         return []
-    report = systems_of(sides[0], sides[1], epochs)
+    report = or_refusal(f"{fast} and {slow}", lambda: systems_of(sides[0], sides[1], epochs))
+    if isinstance(report, Refusal):
+        return []
     named = [(f"same batch, {_batch(r)}", r) for r in report.same_batch]
     named += [
         ("best against best", report.best_against_best),
         (_largest(report.largest_speed_up), report.largest_speed_up),
         (_smallest(report.smallest_speed_up), report.smallest_speed_up),
     ]
-    return [_row(name, r, epochs) for name, r in named]
+    rows = [_row(name, r, epochs) for name, r in named]
+    noted = any(row["Notes"] for row in rows)
+    return [{k: v for k, v in row.items() if noted or k != "Notes"} for row in rows]
 
 
 def _largest(report: RatioReport) -> str:
@@ -88,6 +94,7 @@ def _row(name: str, report: RatioReport, epochs: int) -> Record:
         "Per later epoch": _factor(report.asymptotic),
         "Decided": _decided(report.over_epochs),
         "Runs": _runs(report.over_epochs),
+        "Notes": _notes(report.over_epochs),
     }
 
 
@@ -109,6 +116,18 @@ def _decided(answer: SpeedUp | Refusal) -> str:
 
 def _runs(answer: SpeedUp | Refusal) -> str:
     return "" if isinstance(answer, Refusal) else f"{answer.a.label} against {answer.b.label}"
+
+
+def _notes(answer: SpeedUp | Refusal) -> str:
+    """What the ratio does not include, as a start-up time that one of the runs does not state."""
+    if isinstance(answer, Refusal) or START_NOT_INCLUDED not in answer.factor.reasons:
+        return ""
+    without = [r.label for r in (answer.a, answer.b) if START_NOT_INCLUDED in _reasons(r)]
+    return f"Start-up time of {' and '.join(without)} is not included."
+
+
+def _reasons(run: RunTimes) -> tuple[str, ...]:
+    return () if isinstance(run.total, Refusal) else run.total.reasons
 
 
 def _batch(report: RatioReport) -> str:

@@ -53,6 +53,11 @@ class Run:
     epoch_prior: EpochPrior = EPOCHS
 
     @property
+    def start_known(self) -> bool:
+        """Whether its total has the start-up time in it."""
+        return self.pre_train_s is not None or self.until_first_epoch_end_s is not None
+
+    @property
     def set_folder(self) -> str:
         """Name of the folder the run lies in: the set it is shown with, even after a rename."""
         return self.file.rsplit("/", 2)[-2] if "/" in self.file else self.result_set

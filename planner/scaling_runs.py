@@ -19,6 +19,7 @@ from planner.convergence import ConvergenceCurve
 from planner.estimate import Estimate, Floats, Refusal
 from planner.frontier import SECONDS_PER_HOUR, Choice, frontier
 from planner.goodput import time_to_target
+from planner.guarded import or_refusal
 from planner.runs import Run
 from planner.scaling import ScalingCurve, fit_scaling
 from planner.scaling_answers import SpeedUp
@@ -132,16 +133,7 @@ def scaling_of(
         return NO_POINTS
     launches = _launches([p for _, p in chosen], like)
     several = len(set(launches)) > 1
-    try:
-        curve = fit_scaling(
-            [(r.global_batch_size or 0) / p.devices for r, p in chosen],
-            [p.devices for _, p in chosen],
-            [p.nodes for _, p in chosen],
-            [r.step_time_s or 0.0 for r, _ in chosen],
-            launches if several else None,
-        )
-    except ValueError as problem:  # a file may hold any number: the page stays
-        return Refusal(reason=str(problem), measure_next="Measure these runs again.")
+    curve = or_refusal(chosen[0][0].system, lambda: _fitted(chosen, launches if several else None))
     if isinstance(curve, Refusal):
         return curve
     return Scaled(
@@ -177,6 +169,22 @@ def efficiencies(
         scaled.curve.strong_scaling(batch, devices, over, scaled.launch),
         scaled.curve.weak_scaling(batch / devices, devices, over, scaled.launch),
     )
+
+
+def _fitted(
+    chosen: Sequence[tuple[Run, Placement]], launches: Sequence[str] | None
+) -> ScalingCurve | Refusal:
+    """Fit the runs where each of them was; a file may hold any number, which is refused."""
+    try:
+        return fit_scaling(
+            [(r.global_batch_size or 0) / p.devices for r, p in chosen],
+            [p.devices for _, p in chosen],
+            [p.nodes for _, p in chosen],
+            [r.step_time_s or 0.0 for r, _ in chosen],
+            launches,
+        )
+    except ValueError as problem:
+        return Refusal(reason=str(problem), measure_next="Measure these runs again.")
 
 
 def _linked_alike(one: Placement, like: Placement) -> bool:

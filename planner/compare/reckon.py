@@ -26,8 +26,9 @@ from planner.compare.comparison import (
     by_id,
 )
 from planner.compare.ranking import DECIDED, LIKELY_IN_TIME, better, ranked, standing
-from planner.compare.records import Candidate
+from planner.compare.records import Candidate, Fit, Timed
 from planner.compare.rows import busy_share, cost_draws, row_of
+from planner.guarded import or_refusal
 
 __all__ = [
     "CHEAPEST",
@@ -57,5 +58,15 @@ def compare(question: Question, candidates: Sequence[Candidate]) -> Comparison:
     """
     if not candidates:
         raise ValueError("There is nothing to compare. Choose at least one option.")
-    rows = [row_of(question, c) for c in candidates]
+    rows = [_row(question, c) for c in candidates]
     return Comparison(question=question, rows=ranked(rows, question.wanted))
+
+
+def _row(question: Question, candidate: Candidate) -> Row:
+    """What one candidate takes and costs; whatever is wrong with its numbers refuses it alone."""
+    found = or_refusal(candidate.label, lambda: row_of(question, candidate))
+    if isinstance(found, Row):
+        return found
+    fit = Fit(fits=None, need_bytes=None, have_bytes=None, at_least=False, sentence="Not known.")
+    refused = Timed(total=found, batch=None, fit=fit)
+    return Row(candidate=candidate, timed=refused, time=found, cost=found)

@@ -8,7 +8,7 @@ All totals have the same parts: what comes before the first step is in each of t
 Where it was measured on another machine it is the job's median, `PRE_TRAIN_FACTOR` less or more at
 90 %: nobody knows how it scales, since disk, host and compiler decide it, not the accelerator. The
 doubts of both parts add in quadrature. Where no run of the job tells it, it is left out, and a
-reason says so (`START_NOT_KNOWN`).
+reason says so (`START_NOT_INCLUDED`).
 
 A measured time is asked for another machine of the same kind, since that is what is rented or
 bought: it carries the spread between sessions, in which start and work move together
@@ -31,7 +31,7 @@ from planner.estimate import LEVEL, Estimate, Refusal
 from planner.how_long import Option as MeasuredRun
 from planner.how_long import total_time
 from planner.products import log_half_widths, ratio, widened
-from planner.projection import session_half_width
+from planner.projection import START_NOT_INCLUDED, session_half_width
 from planner.transfer import Library
 
 PRE_TRAIN_FACTOR: Final = 2.0
@@ -40,7 +40,6 @@ NOT_MEASURED_BATCH: Final = (
     "At whatever batch is fastest on each accelerator; a larger batch needs more epochs for the "
     "same target."
 )
-START_NOT_KNOWN: Final = "What comes before the first step is not known and not counted."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +132,7 @@ def _start_s(job: Job, run: MeasuredRun) -> float:
 
 def _no_start(job: Job) -> tuple[str, ...]:
     """That no run of the job tells what comes before the first step; nothing where one does."""
-    return () if job.pre_train_s > 0.0 else (START_NOT_KNOWN,)
+    return () if job.pre_train_s > 0.0 else (START_NOT_INCLUDED,)
 
 
 def _start(job: Job, level: float) -> Estimate:

@@ -118,8 +118,10 @@ def test_two_totals_within_their_joint_interval_are_not_decided() -> None:
     ("change", "reason"),
     [
         ({"status": "oom", "status_reason": "12 GB asked, 8 GB there"}, "12 GB asked"),
-        ({"later_epoch_mean_s": None}, "Epoch times are not known"),
-        ({"first_epoch_s": None}, "epoch 1 and the time before it"),
+        ({"later_epoch_mean_s": None}, "Only the first epoch was measured"),
+        ({"later_epoch_mean_s": None, "first_epoch_s": None}, "Epoch times are not known"),
+        ({"first_epoch_s": None}, "epoch 1 is missing"),
+        ({"first_epoch_s": None, "pre_train_s": None}, "epoch 1 and the time before it"),
         ({"later_epoch_sd_s": 5.0}, "vary"),
     ],
 )

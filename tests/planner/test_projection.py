@@ -236,7 +236,9 @@ def test_all_problems_are_told_at_once() -> None:
 
 
 def test_all_problems_of_a_summary_are_told_at_once() -> None:
-    with pytest.raises(ValueError, match="Give either the first two or only the last") as caught:
+    with pytest.raises(
+        ValueError, match="Neither first_epoch_s nor until_first_epoch_end_s is given"
+    ) as caught:
         project_summary(epochs=0, later_epochs=-1, later_epoch_mean_s=0.0, later_epoch_sd_s=-1.0)
     assert str(caught.value).count("\n") == 3
     with pytest.raises(ValueError, match="mean of the later epochs has no time"):

@@ -68,6 +68,7 @@ def full_row() -> dict[str, Any]:
         "until_first_epoch_end_s": 14.0,
         "later_epoch_mean_s": 10.1,
         "later_epoch_sd_s": 0.0,
+        "total_s": 25.0,
         "extra": '{"temperature_c": 61.5}',
         "epochs": EPOCHS,
         "evaluations": EVALUATIONS,

@@ -15,13 +15,12 @@ from planner.compare.sheets import library_of
 from planner.compare.times import (
     NOT_MEASURED_BATCH,
     PRE_TRAIN_FACTOR,
-    START_NOT_KNOWN,
     Known,
     OwnTarget,
     timed,
 )
 from planner.estimate import Estimate
-from planner.projection import session_half_width
+from planner.projection import START_NOT_INCLUDED, session_half_width
 from tests.planner.compare.made import CATALOG, RUN, SHOP, job, row
 
 LIBRARY = library_of(CATALOG, [row(RUN)])
@@ -89,11 +88,11 @@ def test_a_start_that_no_run_tells_is_not_counted_and_said_to_be() -> None:
     here = _total(_timed("own-plain", job(bare), TARGET, at_100_a_second))
     there = _total(_timed("rent-cloud-eu-1x-huge-on-demand", job(bare), TARGET))
     assert here.value == pytest.approx(100.0)
-    assert START_NOT_KNOWN in here.reasons
-    assert START_NOT_KNOWN in there.reasons
+    assert START_NOT_INCLUDED in here.reasons
+    assert START_NOT_INCLUDED in there.reasons
     known = _total(_timed("rent-cloud-eu-1x-huge-on-demand", job(), TARGET))
     measured = _total(_timed("own-plain", job(), TARGET, at_100_a_second))
-    assert START_NOT_KNOWN not in (*known.reasons, *measured.reasons)
+    assert START_NOT_INCLUDED not in (*known.reasons, *measured.reasons)
 
 
 def test_a_long_start_is_told_in_the_units_a_person_would_say() -> None:

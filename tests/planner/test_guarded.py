@@ -1,0 +1,63 @@
+"""What is wrong with one row refuses that row and no other."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner.estimate import Estimate, Refusal
+from planner.guarded import or_refusal
+from planner.how_long import how_long, of_several_kinds, options_of
+from planner.ratio_tables import ratio_rows
+from planner.runs import Run
+from tests.planner.test_how_long import FAST, RUN
+
+
+def _boom() -> Estimate:
+    raise ZeroDivisionError("secret path")
+
+
+def test_an_exception_becomes_a_refusal_whose_text_is_in_the_log_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        told = or_refusal("the run on T4", _boom)
+    assert isinstance(told, Refusal)
+    assert "the run on T4" in told.reason
+    assert "secret" not in told.reason + told.measure_next
+    assert "secret path" in caplog.text
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, np.array([1.0, np.inf])])
+def test_an_estimate_that_is_not_finite_is_none(value: float) -> None:
+    told = or_refusal("it", lambda: Estimate(value=value, low=1.0, high=2.0))
+    assert isinstance(told, Refusal)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"first_epoch_s": -1.0},
+        {"first_epoch_s": 1e308, "pre_train_s": 1e308},
+        {"later_epoch_mean_s": 1e-320},
+        {"later_epoch_sd_s": -0.1},
+        {"pre_train_s": float("nan")},
+    ],
+)
+def test_an_impossible_run_is_refused_and_the_others_are_ranked(bad: dict[str, float]) -> None:
+    odd: Run = replace(RUN, run_id="c" * 32, system="ODD", **bad)  # type: ignore[arg-type]
+    options = options_of([RUN, FAST, odd])
+    for baseline in options:
+        told = how_long(options, 100, baseline.label)
+        good = [a.option.run.system for a in told.answers if isinstance(a.total, Estimate)]
+        assert good[:2] == ["TPU", "GPU"] or {"TPU", "GPU"} < set(good)
+    assert isinstance(ratio_rows(options, "ODD", "GPU", 100), list)
+    assert ratio_rows(options, "TPU", "GPU", 100)
+
+
+def test_single_epochs_that_are_impossible_are_of_no_kind() -> None:
+    [option] = options_of([RUN], {RUN.run_id: (12.0, -1.0, 10.0)})
+    assert of_several_kinds(option) is None
