@@ -10,7 +10,7 @@ DEV := .venv/.dev-installed
 JAX := .venv-jax/.installed
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
 
-.PHONY: app test lint types sweep jax bench faults screenshots data docs browser clean
+.PHONY: app test lint types sweep jax bench load faults screenshots data docs browser clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -34,6 +34,9 @@ faults: $(DEV)
 
 bench: $(DEV)
 	$(BIN)/python -m tests.bench
+
+load: $(DEV)
+	$(BIN)/python -m tests.load
 
 screenshots: $(DEV) browser
 	$(BIN)/python -m tests.browser.screenshots docs/screenshots

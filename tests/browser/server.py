@@ -35,7 +35,9 @@ def uvicorn(*further: str) -> Serve:
 
 
 @contextmanager
-def served(results: Path, serve: Serve | None = None) -> Iterator[str]:
+def served(
+    results: Path, serve: Serve | None = None, *, further: Path | None = None
+) -> Iterator[str]:
     """The app's address, with `results` as the person's own folder instead of theirs.
 
     What its sweeps do is told in the folder `state` beside it.
@@ -46,7 +48,7 @@ def served(results: Path, serve: Serve | None = None) -> Iterator[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", *(serve or streamlit())(port)],
             cwd=ROOT,
-            env=_environment(results),
+            env=_environment(results, further),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -66,12 +68,14 @@ def served(results: Path, serve: Serve | None = None) -> Iterator[str]:
             sys.stderr.write(said[-4000:])
 
 
-def _environment(results: Path) -> dict[str, str]:
+def _environment(results: Path, further: Path | None) -> dict[str, str]:
     """This process' environment without anybody's own Epochwise settings."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("EPOCHWISE_", "STREAMLIT_"))}
     names = {"STATE": "state", "CATALOG": "catalog", "SAVED": "saved"}
     mine = {f"EPOCHWISE_{name}": str(results.parent / place) for name, place in names.items()}
     mine["EPOCHWISE_RESULTS"] = str(results)
+    if further is not None:
+        mine["EPOCHWISE_FURTHER_RESULTS"] = str(further)
     return kept | mine
 
 
