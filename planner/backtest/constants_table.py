@@ -163,7 +163,7 @@ compare.efficiency:NODE_SHARED | share | of that variance on one node: the workl
 compare.efficiency:SPREAD_DOF | degrees of freedom | of both intervals | devices | none
 compare.placing:PER_NODE | accelerators | of one machine, as servers are sold | round | none
 compare.memory:USABLE | share | of the memory, that a framework gets | none: a round number | none
-compare.memory:SHARD_ROOM | share | of it that shards may fill: activations need the rest | round
+compare.memory:SHARD_ROOM | share | of it that leaves room for activations | round
     | none
 compare.memory:BARELY | share | of it from which on a job barely fits | round | none
 compare.optimizers:UNKNOWN_MOMENTS | copies | kept of every weight by an optimiser nobody knows

@@ -1,15 +1,19 @@
 """Does the job fit into a device's memory, and what to do where it does not?
 
     bytes on one device = a + c * (samples on it)               fitted where it was measured
-    bytes >= params * bytes_per_parameter                       where it was not
+    bytes >= params * bytes_per_parameter / devices             where it was not
 
 A module that holds several devices (K80, MI250, a chip of TPU v3) has so many memories: none sees
-the others'. Parameters, gradients and optimiser state stay on every device under data parallelism;
-what grows with the batch (activations) is not known from the parameters. So what was only described
-can be refused, never promised. Bytes per parameter: 4 for float32 weights, 4 for their gradients, 4
-for each moment the optimiser keeps (`planner.compare.optimizers`; Adam's two where nobody knows,
-which the sentence says); mixed precision adds a half-size copy of the weights (Rajbhandari et al.
-2020, ZeRO, section 3.1: 16 for Adam in mixed precision, counting half-size gradients).
+the others'. Weights, gradients and optimiser state (the state) stand on every device under plain
+data parallelism; where that is too much they are sharded over all devices of the option (ZeRO stage
+3, FSDP), and activations stay per device. So a job is refused only where its state exceeds what all
+devices have together, or where one sample exceeds what the state leaves of a device. What grows
+with the batch (activations) is not known from the parameters, so what was only described can be
+refused, never promised; a share of the state above `SHARD_ROOM` is offered with a warning. Bytes
+per parameter: 4 for float32 weights, 4 for their gradients, 4 for each moment the optimiser keeps
+(`planner.compare.optimizers`; Adam's two where nobody knows, which the sentence says); mixed
+precision adds a half-size copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for
+Adam in mixed precision, counting half-size gradients).
 """
 
 from __future__ import annotations
@@ -29,8 +33,9 @@ USABLE: Final = 0.94
 """Share of the memory a framework gets: driver, context and fragments take the rest. Every sentence
 that names a memory tells both: '16 GB (15.0 GB of it for the job)'."""
 SHARD_ROOM: Final = 0.7
-"""Share of it that shards may fill: activations and gathered layers need the rest. What fills more
-of one device fits tightly: it is offered with a warning, since nobody knows its activations."""
+"""Share of it that leaves room for activations and gathered layers. What fills more fits tightly:
+it is offered with a warning, since its activations are not known. MPT-30B fills 80 % of 8 x 80 GB
+and is trained there (LLM Foundry's tables)."""
 BARELY: Final = 0.9
 """Share of it from which on it fits barely: hardly a sample's activations have room."""
 GIGA: Final = 1e9
@@ -51,7 +56,7 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
         )
     line = _line(job)
     if line is not None and batch is not None:
-        return _by_line(line, batch, have, hardware)
+        return _by_line(job, line, batch, have, hardware)
     return _by_parameters(job, have, hardware)
 
 
@@ -96,8 +101,8 @@ def least_count(job: Job, accelerator: Accelerator, batch: float | None) -> int 
     line = _line(job)
     if line is None or batch is None:
         return _accelerators(_shards(job, have), one)
-    room = math.floor((have - line[0]) / line[1])
-    return None if room < 1 else _accelerators(math.ceil(batch / room), one)
+    found = _devices_of(line, batch, have) or _devices_sharded(job, line, batch, have)
+    return None if found is None else _accelerators(found, one)
 
 
 def usable_bytes(hardware: Hardware) -> float | None:
@@ -125,27 +130,66 @@ def _line(job: Job) -> tuple[float, float] | None:
     return (float(intercept), float(slope)) if slope > 0.0 else None
 
 
-def _by_line(line: tuple[float, float], batch: float, have: float, hardware: Hardware) -> Fit:
+def _by_line(
+    job: Job, line: tuple[float, float], batch: float, have: float, hardware: Hardware
+) -> Fit:
     each = batch / hardware.devices
     need = line[0] + line[1] * each
-    fits = need <= have
+    shared = need - _saved(job, line, hardware.devices)
+    fits = True if need <= have else None if shared <= have < need and shared < need else False
     where = f" of {_devices(hardware)}" if _several_in_one(hardware) else ""
     told = f"{gigabytes(need)} of {_room(have)} at {each:,.0f} samples on each{where}"
+    sentence = f"{'Fits' if fits else 'Does not fit'}: {told}."
+    way_out = "" if fits else _ways_out(line, batch, have, hardware)
+    if fits is None:
+        sentence = (
+            f"Only sharded over all {_devices(hardware)}: {gigabytes(shared)} of {_room(have)} on "
+            f"each at {each:,.0f} samples, where {gigabytes(need)} were needed otherwise."
+        )
+        way_out = _SHARD
     return Fit(
         fits=fits,
-        need_bytes=need,
+        need_bytes=shared if fits is None else need,
         have_bytes=have,
-        at_least=False,
-        sentence=f"{'Fits' if fits else 'Does not fit'}: {told}.",
-        way_out="" if fits else _ways_out(line, batch, have, hardware),
+        at_least=fits is None,
+        sentence=sentence,
+        way_out=way_out,
     )
 
 
-def _ways_out(line: tuple[float, float], batch: float, have: float, hardware: Hardware) -> str:
+def _saved(job: Job, line: tuple[float, float], devices: int) -> float:
+    """Bytes of a device that sharding saves, of a job whose memory was measured."""
+    return _state(job, line) * (1.0 - 1.0 / devices)
+
+
+def _state(job: Job, line: tuple[float, float]) -> float:
+    """Weights, gradients and optimiser state [bytes], at most what it takes without a sample."""
+    if job.params is None:
+        return 0.0
+    return max(min(job.params * _each_parameter(job), line[0]), 0.0)
+
+
+def _devices_of(line: tuple[float, float], batch: float, have: float) -> int | None:
+    """Devices whose part of the batch fits on each; None where not one sample does."""
     room = math.floor((have - line[0]) / line[1])
-    if room < 1:
+    return None if room < 1 else math.ceil(batch / room)
+
+
+def _devices_sharded(job: Job, line: tuple[float, float], batch: float, have: float) -> int | None:
+    """The same with the state sharded over them; None where a sample alone is too large."""
+    state = _state(job, line)
+    left = have - (line[0] - state)
+    if left <= line[1] or not state:
+        return None
+    shards, samples = state / (left - line[1]), (state + line[1] * batch) / left
+    return math.ceil(max(shards, samples))
+
+
+def _ways_out(line: tuple[float, float], batch: float, have: float, hardware: Hardware) -> str:
+    more = _devices_of(line, batch, have)
+    if more is None:
         return f"Not one sample fits: shard over several (FSDP, ZeRO). {_SPLIT}"
-    more = math.ceil(batch / room)
+    room = math.floor((have - line[0]) / line[1])
     return (
         f"A batch of at most {room * hardware.devices:,} fits, or {_accelerators(more, hardware):,}"
         " accelerators at this batch; or accumulate gradients over smaller batches."
@@ -174,13 +218,12 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             how = "Barely fits" if need > BARELY * have else "Fits tightly"
             sentence = f"{how}: {left}; {told} of {_room(have)}{where}."
             way_out = _MORE_ROOM
-    elif hardware.devices >= shards:
-        each = gigabytes(need / hardware.devices)
-        sentence = f"Only sharded: {told}, {each} on each of {_devices(hardware)}."
-        way_out = "Shard weights and optimiser state over the accelerators (FSDP, ZeRO)."
+    elif need <= have * hardware.devices:
         need /= hardware.devices
+        sentence, way_out = _sharded(job, told, need, have, hardware), _SHARD
     else:
-        fits, sentence = False, f"Does not fit: {told}, {_has(hardware, have)}."
+        bytes_each = f"{plain(_each_parameter(job))} bytes a parameter"
+        fits, sentence = False, f"Does not fit: {told} ({bytes_each}), {_has(hardware, have)}."
         more = _accelerators(shards, hardware)
         way_out = f"Take {more:,} or more and shard over them (FSDP, ZeRO). {_SPLIT}"
         if more > MOST_COUNT:
@@ -190,6 +233,17 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         fits=fits, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_told(job.optimizer)}".rstrip(), way_out=way_out,
     )  # fmt: skip
+
+
+def _sharded(job: Job, told: str, each: float, have: float, hardware: Hardware) -> str:
+    """That it fits only sharded over all devices, how tightly, and what that assumes."""
+    left = f"only {gigabytes(have - each)} are left for activations"
+    tight = f" {left[:1].upper()}{left[1:]}." if each > SHARD_ROOM * have else ""
+    how = "" if not tight else "Barely fits: only" if each > BARELY * have else "Fits tightly: only"
+    return (
+        f"{how or 'Only'} sharded: {told} ({plain(_each_parameter(job))} bytes a parameter), "
+        f"{gigabytes(each)} on each of {_devices(hardware)} of {_room(have)}.{tight}"
+    )
 
 
 def _hopeless(count: int) -> str:
@@ -203,6 +257,7 @@ def _shards(job: Job, have: float) -> int:
     return math.ceil((job.params or 0.0) * _each_parameter(job) / (have * SHARD_ROOM))
 
 
+_SHARD: Final = "Shard weights, gradients and optimiser state over all accelerators (FSDP, ZeRO)."
 _COUNTABLE: Final = 10_000_000
 _SMALLER: Final = "Take a smaller network, or train only a part of it (LoRA)."
 _MORE_ROOM: Final = (
@@ -227,12 +282,11 @@ def _devices(hardware: Hardware) -> str:
 
 
 def _has(hardware: Hardware, have: float) -> str:
-    """'the T4 has 16 GB (15.0 GB of it for the job)'; of several: 'each of the 2 ...'."""
+    """'the T4 has 16 GB (15.0 GB of it for the job)'; of several 'all 8 H100 have ...'."""
     name = hardware.accelerator.name if hardware.accelerator else hardware.label
-    if not _several_in_one(hardware):
+    if hardware.devices == 1:
         return f"the {name} has {_room(have)}"
-    each = hardware.devices // hardware.count
-    return f"each of the {each} devices of the {name} has {_room(have)}"
+    return f"all {_devices(hardware)} have {_room(have * hardware.devices)} together"
 
 
 def _room(have: float) -> str:

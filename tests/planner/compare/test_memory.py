@@ -74,8 +74,70 @@ def test_weights_that_fit_on_none_fit_sharded_over_enough() -> None:
     eight = Hardware(label="8 x Plain", accelerator=PLAIN, count=8)
     told = fit_of(replace(JOB, params=1e10), eight, 10.0)
     assert told.fits is None
-    assert told.sentence.startswith("Only sharded")
-    assert "15.0 GB on each of 8" in told.sentence
+    assert told.sentence == (
+        "Only sharded: weights, gradients and optimiser state take 120 GB (12 bytes a parameter), "
+        "15.0 GB on each of 8 Plain of 40 GB (37.6 GB of it for the job)."
+    )
+    assert told.headroom == pytest.approx(1.0 - 15.0 / 37.6)
+
+
+H100 = replace(PLAIN, name="H100", memory_bytes=80e9)
+LLM = replace(JOB, precision="bfloat16", optimizer="AdamW")
+
+
+@pytest.mark.parametrize(
+    ("params", "count", "fits"),
+    [
+        (30e9, 8, True),  # MPT-30B: 480 GB on 640
+        (29.96e9, 8, True),
+        (30e9, 6, False),  # 80 GB on each of 75
+        (30e9, 7, True),
+        (70e9, 8, False),  # 1.12 TB on 640 GB
+        (70e9, 16, True),
+        (13e9, 1, False),
+        (13e9, 4, True),
+        (4.5e9, 1, True),
+        (175e9, 32, False),
+        (175e9, 40, True),
+    ],
+)
+def test_the_state_is_compared_with_all_cards(params: float, count: int, fits: bool) -> None:  # noqa: FBT001
+    many = Hardware(label=f"{count} x H100", accelerator=H100, count=count)
+    told = fit_of(replace(LLM, params=params), many, 512.0)
+    assert (told.fits is not False) == fits
+    if count > 1 and not fits:
+        assert f"all {count} H100 have {80 * count:,} GB (" in told.sentence
+        assert "16 bytes a parameter" in told.sentence
+
+
+def test_shards_that_leave_little_room_are_offered_with_a_warning() -> None:
+    eight = Hardware(label="8 x H100", accelerator=H100, count=8)
+    told = fit_of(replace(LLM, params=30e9), eight, 512.0)
+    assert told.sentence == (
+        "Fits tightly: only sharded: weights, gradients and optimiser state take 480 GB (16 bytes "
+        "a parameter), 60.0 GB on each of 8 H100 of 80 GB (75.2 GB of it for the job). Only 15.2 "
+        "GB are left for activations."
+    )
+    assert "FSDP" in told.way_out
+    barely = fit_of(replace(LLM, params=35e9), eight, 512.0)
+    assert barely.sentence.startswith("Barely fits: only sharded: ")
+
+
+def test_of_a_measured_job_the_state_is_sharded_too_and_the_samples_are_not() -> None:
+    """40 GB without a sample, of them 36 of state, and 1 GB a sample."""
+    of = replace(JOB, params=3e9, memory=((10.0, 50e9), (20.0, 60e9)))
+    one, two = (Hardware(label="x", accelerator=PLAIN, count=n) for n in (1, 2))
+    assert fit_of(of, one, 2.0).fits is False
+    told = fit_of(of, two, 20.0)  # 4 + 18 + 10 GB on each
+    assert told.fits is None
+    assert told.need_bytes == pytest.approx(32e9)
+    assert told.sentence.startswith("Only sharded over all 2 Plain: 32.0 GB of 40 GB")
+    assert fit_of(of, two, 40.0).fits is False
+    count = least_count(of, PLAIN, 40.0)
+    assert count == 3
+    enough, fewer = (Hardware(label="x", accelerator=PLAIN, count=n) for n in (3, 2))
+    assert fit_of(of, enough, 40.0).fits is None
+    assert fit_of(of, fewer, 40.0).fits is False
 
 
 def test_a_module_of_two_devices_has_two_memories() -> None:
@@ -86,12 +148,10 @@ def test_a_module_of_two_devices_has_two_memories() -> None:
         "on each of 2 devices; activations were not measured."
     )
     sharded = fit_of(replace(JOB, params=2e9), one, 10.0)  # 24 GB: more than one device has
-    assert sharded.sentence.endswith("12.0 GB on each of 2 devices.")
+    assert "12.0 GB on each of 2 devices of 20 GB (18.8 GB of it for the job)." in sharded.sentence
     large = fit_of(replace(JOB, params=1e10), two, 10.0)
     assert large.fits is False
-    assert (
-        "each of the 2 devices of the Plain has 20 GB (18.8 GB of it for the job)" in large.sentence
-    )
+    assert "all 4 devices have 80 GB (75.2 GB of it for the job) together" in large.sentence
     assert large.way_out.startswith("Take 5 or more")  # 120 GB in shards of 13 GB are 10 devices
 
 
@@ -164,8 +224,10 @@ def test_the_fewest_it_fits_on_are_the_fewest(params: float) -> None:
     assert count is not None
     enough = Hardware(label="so many", accelerator=PLAIN, count=count)
     assert fit_of(of, enough, 10.0).fits is None
-    fewer = Hardware(label="fewer", accelerator=PLAIN, count=count - 1)
-    assert count == 1 or fit_of(of, fewer, 10.0).fits is False
+    assert count == 1 or "left for activations" not in fit_of(of, enough, 10.0).sentence
+    if count > 2:
+        fewer = fit_of(of, Hardware(label="fewer", accelerator=PLAIN, count=count - 1), 10.0)
+        assert fewer.fits is False or "left for activations" in fewer.sentence
 
 
 def test_the_fewest_of_a_measured_job_hold_its_batch() -> None:
