@@ -1,7 +1,7 @@
 """Why this file exists: the rung "benchmarks of the card".
 
-A few benchmarks b were measured on the card k, and the workload v on other cards h. Over these,
-how v goes with the benchmarks is a straight line,
+A few benchmarks b were measured on the card k, and the workload v on other cards h where at least
+one of them was measured too. Over these, how v goes with the benchmarks is a straight line,
 
     y[v,h] = a + sum_b(slope_b * y[b,h])               y = log(samples/s)
 
@@ -11,6 +11,10 @@ regressors of each other and cards are few, hence the ridge: SLOPE_RIDGE is the 
 cell (0.1^2) over the prior variance of a slope about the additive one (0.3^2). In the limit of
 many benchmarks this is a low-rank completion of the table, in that of a hard ridge the additive
 one.
+
+A card h without any of these benchmarks says nothing: what the table would fill in for it is made
+of v's own speed there alone (from an H100 NVL that ran only v the answers were 3 times off, and no
+interval held). A benchmark that is missing on a card h where another was measured is filled in.
 
 Leaving a card out is exact in closed form: a ridge with a free intercept is a linear smoother, so
 the error is residual/(1 - leverage). The leverage also says how difficult a card is.
@@ -59,13 +63,19 @@ def predict(library: Library, known: Known) -> Prediction:
 
 
 def _design(library: Library, known: Known) -> _Design:
-    there = library.measured & known.cards
+    there = library.measured & known.cards & tied(library, known)
     x = np.nan_to_num(library.filled[known.benchmarks])
     mean = divided(there @ x.T, there.sum(axis=1, keepdims=True))
     prior = np.where(np.isfinite(mean), voices(library, known), 0.0)
     x = np.where(prior[:, :, None] > 0.0, x - mean[:, :, None], 0.0)
     prior = np.nan_to_num(divided(prior, prior.sum(axis=1, keepdims=True)))
     return _Design(x=x, prior=prior, there=there)
+
+
+def tied(library: Library, known: Known) -> Mask:
+    """Cards where a benchmark was measured that may be used for the workload, (v, k)."""
+    usable = known.may_speak[:, known.benchmarks].astype(np.float64)
+    return np.asarray(usable @ library.measured[known.benchmarks] > 0.0)
 
 
 def _along(slope: Floats, x: Floats) -> Floats:

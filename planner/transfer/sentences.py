@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from planner.estimate import Refusal
+from planner.transfer.benchmarks import tied
 from planner.transfer.conformal import GROUPS, Calibration, rank_of
 from planner.transfer.prediction import Known
 from planner.transfer.records import SPECS, Cell, Library, Neighbour, NextRun, Rung, named
@@ -34,6 +35,8 @@ def of_rung(library: Library, answer: Answer) -> str:
     row, column = answer.cell
     card, sheet = library.cards[column], answer.rung == "data sheet of the card"
     used = answer.known.cards & (np.isfinite(library.sheets[row]).all(axis=-1) | (not sheet))
+    if answer.rung == "benchmarks of the card":
+        used = used & tied(library, answer.known)[row]
     own = listing([library.cards[i] for i in np.flatnonzero(used)])
     there = listing([_name(library.workloads[i]) for i in answer.known.benchmarks])
     if sheet:

@@ -118,6 +118,52 @@ def an_answer(
     return Transferred(wanted=cell, estimate=estimate, rung="measured")
 
 
+# -- what ties two cards ------------------------------------------------------------------------
+
+
+def test_a_card_with_no_library_workload_ties_nothing() -> None:
+    """The own workload alone on c1: what a table fills in for c1 is made of that one run."""
+    log, _ = additive()
+    alone = hidden(log, (slice(0, 2), slice(None)), (slice(None), 1))
+    alone[0, 1] = log[0, 1]
+    for rung in (OTHERS, BENCHMARKS):
+        answer = refused(transfer(table(alone), wanted(), rung=rung))
+        assert "No workload ties c0 to a card where w0 fp16 was measured." in answer.reason
+    refused(transfer(table(alone), wanted()))
+
+
+def test_a_card_with_no_library_workload_is_answered_by_its_data_sheet() -> None:
+    log, card = additive()
+    alone = hidden(log, (slice(0, 2), slice(None)), (slice(None), 1))
+    alone[0, 1] = log[0, 1]
+    answer = told(transfer(table(alone, sheets=sheets_of(card)), wanted()))
+    assert answer.rung == SHEET
+    assert answer.estimate.low <= np.exp(log[0, 0]) <= answer.estimate.high
+
+
+@pytest.mark.parametrize("shared", [2, 5, 7])
+def test_one_library_workload_on_both_cards_ties_them(shared: int) -> None:
+    log, _ = additive()
+    alone = hidden(log, (slice(0, 2), slice(None)), (slice(None), 1))
+    alone[0, 1], alone[shared, 1] = log[0, 1], log[shared, 1]
+    answer = told(transfer(table(alone), wanted(), rung=BENCHMARKS))
+    assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
+
+
+def test_of_two_own_cards_only_the_one_with_benchmarks_is_learnt_from() -> None:
+    """What c2 alone did, were it ten times too slow, changes nothing."""
+    log, _ = additive()
+    alone = hidden(log, (slice(0, 2), slice(None)), (slice(None), 2))
+    alone[0, 1] = log[0, 1]
+    answers = []
+    for slower in (0.0, np.log(10.0)):
+        alone[0, 2] = log[0, 2] - slower
+        answers.append(told(transfer(table(alone), wanted(), rung=BENCHMARKS)))
+    assert_allclose(answers[0].estimate.value, np.exp(log[0, 0]))
+    assert_allclose(answers[1].estimate.value, answers[0].estimate.value, rtol=1e-6)
+    assert "c2" not in answers[0].estimate.reasons[0]
+
+
 # -- a measurement -----------------------------------------------------------------------------
 
 

@@ -448,6 +448,52 @@ def test_intervals_at_90_percent_hold_85_to_95(name: str) -> None:
     assert 85.0 <= scores(1)[name].coverage <= 95.0
 
 
+def own_cards(table: Public, step: int, *, benchmark: bool) -> Iterator[Case]:
+    """A workload on one's own card, where no library workload ran, or one of them did."""
+    full = full_of(table)
+    names = sorted({w for w, _ in full.workloads})
+    every = itertools.product(full.workloads, full.cards, full.cards)
+    for workload, own, card in itertools.islice(every, 0, None, step):
+        others = [n for n in names if n != workload[0]]
+        there = {others[sum(map(ord, workload[0] + own)) % len(others)]} if benchmark else set()
+        keep = [
+            (w in there or c != own) if w != workload[0] else (p == workload[1] and c == own)
+            for w, p, c in zip(table.workload, table.precision, table.card, strict=True)
+        ]
+        library = table.library(keep)
+        if own != card and workload in library.workloads and card in library.cards:
+            yield from cases(table, library, [(workload, card)])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_from_a_card_where_no_library_workload_ran_benchmarks_of_a_card_say_nothing(
+    version: int,
+) -> None:
+    """They said something: 97 and 327 % off, and 30 and 7 % of the intervals held."""
+    asked, held = list(own_cards(public(version), 7, benchmark=False)), []
+    assert len(asked) > 20
+    for case in asked:
+        assert best_answer(case.library, case.place, 0.9, "benchmarks of the card") is None
+        answer = best_answer(case.library, case.place, 0.9)
+        if answer is not None:
+            assert answer.rung == "data sheet of the card"
+            held.append(abs(answer.log_samples_per_s - case.truth) <= answer.half_width)
+    assert np.mean(held) >= 0.85
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_one_library_workload_on_the_own_card_makes_an_interval_that_holds(version: int) -> None:
+    asked = list(own_cards(public(version), 7, benchmark=True))
+    answers = [best_answer(c.library, c.place, 0.9, "benchmarks of the card") for c in asked]
+    held = [
+        abs(a.log_samples_per_s - c.truth) <= a.half_width
+        for a, c in zip(answers, asked, strict=True)
+        if a is not None
+    ]
+    assert len(held) == len(asked) > 20
+    assert np.mean(held) >= 0.85
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_on_six_later_cards_intervals_hold_nearly_as_often(name: str) -> None:
     assert 80.0 <= scores(2)[name].coverage <= 100.0
