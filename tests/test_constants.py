@@ -78,7 +78,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         cost.records:_YEAR_S cost.records:_MOST_USD parameters:NEXT_TO_NOTHING
         compare.influences:MOST_BARS compare.keeping:MOST compare.description:_LARGE
         compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
-        parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
+        records:SLACK parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
         parameters:LONGEST_QUERY projection:MOST_EPOCHS records:MAX_TEXT scaling_terms:MOST
         usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
         rivals:ENDLESS_S compare.description:LONGEST_NAME""",
