@@ -6,9 +6,11 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import Final
 
+from planner import limits
 from planner.catalog.page import catalog_page
+from planner.limits import FILES
 from planner.refusals import RULES
-from planner.schema import COLUMNS, EPOCH, EVALUATION, SCHEMA_VERSION, STEP, Column
+from planner.schema import COLUMNS, EPOCH, EVALUATION, REAL, SCHEMA_VERSION, STEP, WHOLE, Column
 
 _GROUPS: Final = {
     "identity": "Identity and provenance",
@@ -29,6 +31,12 @@ _INTRODUCTION: Final = (
 )
 
 
+_LIMITS: Final = (
+    "A file beyond one of these is refused with the reason, before it is loaded; a longer text of "
+    "a set.toml is cut. Numbers have the sizes given above with their columns."
+)
+
+
 def records_page() -> str:
     """docs/records.md: every column of a run with type, unit, rule and meaning."""
     parts = [
@@ -44,6 +52,9 @@ def records_page() -> str:
     for name, item in (("epochs", EPOCH), ("evaluations", EVALUATION), ("steps", STEP)):
         fields = ", ".join(f"`{f.name}` {f.type}" for f in item)
         parts.append(f"- **{name}**: {fields}")
+    parts += ["", "## Limits of files and texts", "", _LIMITS, ""]
+    parts += ["| limit | value | of what |", "|---|---|---|"]
+    parts += [f"| `{name}` | {getattr(limits, name):,} | {what} |" for name, what in FILES.items()]
     return "\n".join(parts) + "\n"
 
 
@@ -67,10 +78,17 @@ PAGES: Final = MappingProxyType[str, Callable[[], str]](
 """Page name (docs/NAME.md) -> its text."""
 
 
+def _range(column: Column) -> str:
+    """Which numbers a column takes: 0 or not, and sizes; nothing for texts, flags and lists."""
+    if column.type not in (REAL, WHOLE):
+        return ""
+    least = max(1.0, column.span.least) if column.type == WHOLE else column.span.least
+    sizes = f"{least:g} to {column.span.most:g}"
+    return {"positive": sizes, "not negative": f"0, {sizes}", "any": f"0, ± {sizes}"}[column.rule]
+
+
 def _column_line(column: Column) -> str:
-    limits = {"positive": "> 0", "not negative": ">= 0"}
-    number = column.group != "nested" and not column.choices
-    values = " / ".join(column.choices) or (limits.get(column.rule, "") if number else "")
+    values = " / ".join(column.choices) or _range(column)
     mark = " **id**" if column.identity else ""
     needed = " required" if column.required else ""
     kind = "list of records" if column.group == "nested" else str(column.type)

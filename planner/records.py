@@ -12,6 +12,7 @@ from typing import Any, Final, TypeGuard
 
 import pyarrow as pa
 
+from planner.limits import MAX_ENTRIES, MAX_TEXT, UNITS
 from planner.schema import (
     ARROW_SCHEMA,
     BY_NAME,
@@ -25,8 +26,6 @@ from planner.schema import (
 
 Row = Mapping[str, Any]
 
-MAX_TEXT: Final = 10_000
-"""Longest text a column may hold [characters]; a longer one is an accident or an attack."""
 SLACK: Final = 1.1
 """Times that should add up may miss each other by this factor: tables are rounded."""
 _WHOLE_ITEMS: Final = frozenset({"epoch", "step", "samples"})
@@ -218,12 +217,17 @@ def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - 
         return f"is {value}{unit}. It must be above 0; leave it out where it is not known."
     if column.rule == "not negative" and value < 0:
         return f"is {value}{unit}. It must not be negative."
+    if value not in column.span:
+        words = column.span.words(column.unit)
+        return f"is {value}{unit}; it must be from {words}. Correct it or leave it out."
     return None
 
 
 def _nested_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
     if not isinstance(value, Sequence) or isinstance(value, str):
         return f"is {type(value).__name__}; it must be a list of records."
+    if len(value) > MAX_ENTRIES:
+        return f"has {len(value):,} entries; at most {MAX_ENTRIES:,} are stored. Shorten it."
     names = {field.name for field in column.type.value_type}
     key = column.type.value_type.field(0).name
     before = 0
@@ -252,6 +256,9 @@ def _item_problem(column: Column, item: Row) -> str | None:
             return f"took {name}={number}. A time must be finite."
         if name.endswith("_s") and (number < 0 or (number == 0 and name in {"epoch_s", "step_s"})):
             return f"took {number} s ({name}). A time must be above 0. Fix it or mark the run."
+        unit = "s" if name.endswith("_s") else "steps" if name in _WHOLE_ITEMS else None
+        if unit and number not in UNITS[unit]:
+            return f"has {name} {number!r}; it must be from {UNITS[unit].words('')}. Correct it."
     needed = {"epochs": "epoch_s", "steps": "step_s"}.get(column.name)
     return f"has no {needed}." if needed and item.get(needed) is None else None
 

@@ -14,6 +14,8 @@ from typing import Final, Literal
 
 import pyarrow as pa
 
+from planner import limits
+
 SCHEMA_VERSION: Final = 1
 """Version of the table below; a file with a newer one is refused, an older one is read."""
 
@@ -47,6 +49,11 @@ class Column:
     required: bool = False
     identity: bool = False
     """Part of what makes this run this run: the run_id is the hash of these columns."""
+
+    @property
+    def span(self) -> limits.Span:
+        """Sizes that a number of this column may have, beside 0 where its rule allows that."""
+        return limits.COLUMNS.get(self.name) or limits.UNITS[self.unit]
 
 
 TEXT, WHOLE, REAL, FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()

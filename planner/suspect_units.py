@@ -42,13 +42,21 @@ def unit_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
         said = (
             (float(near), "an epoch against what its neighbours say"),
             (others.get(run.run_id, math.nan), "a step against what other batches say"),
-            *_own_ratios(run),
+            *_computed(run),
             (starts.get(run.run_id, math.nan), "pre_train_s against others of its case"),
         )
         odd = next((_told(run, r, what) for r, what in said if _slip(r)), None)
         odd = odd or next(_too_scattered(run), None)
         found += [odd] if odd else []
     return found
+
+
+def _computed(run: CheckedRun) -> tuple[tuple[float, str], ...]:
+    """The ratios of a run; none where its numbers are beyond what a float can divide."""
+    try:
+        return tuple(_own_ratios(run))
+    except (ArithmeticError, ValueError):
+        return ()
 
 
 def _told(run: CheckedRun, ratio: float, what: str) -> Flag:
@@ -137,4 +145,5 @@ def _slip(ratio: float) -> float | None:
 
 
 def _off(ratio: float, factor: float) -> float:
-    return abs(abs(math.log(ratio)) - math.log(factor))
+    """How far a ratio is from a factor or its inverse, in logarithms."""
+    return abs(abs(math.log(ratio)) - math.log(factor)) if is_known(ratio) else math.inf

@@ -26,9 +26,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Final
 
 from planner.checked_runs import CheckedRun, is_known
+from planner.checking import LARGEST, SMALLEST
 from planner.durations import in_words
 from planner.neighbours import neighbours
 from planner.projection import MAX_CV
@@ -69,18 +71,26 @@ def suspects(runs: Sequence[CheckedRun]) -> tuple[Flag, ...]:
 
     Runs with a slip of a unit are no measure of others, so the checks that compare leave them out.
     """
-    slips = unit_flags(runs)
+    whole = [run for run in runs if _comparable(run)]
+    slips = unit_flags(whole)
     slipped = {flag.run for flag in slips}
-    sound = [run for run in runs if run.run_id not in slipped]
+    sound = [run for run in whole if run.run_id not in slipped]
     return (
         *neighbour_flags(sound),
-        *epoch_flags(runs),
+        *epoch_flags(whole),
         *falling_flags(sound),
         *scaling_flags(sound),
         *duplicate_flags(runs),
         *zero_flags(runs),
         *slips,
     )
+
+
+def _comparable(run: CheckedRun) -> bool:
+    """Whether ratios of all its numbers can be squared; the store accepts no others."""
+    numbers = [getattr(run, field.name) for field in fields(run)]
+    sizes = (abs(n) for n in numbers if isinstance(n, int | float) and n)
+    return all(SMALLEST <= size <= LARGEST for size in sizes)
 
 
 def neighbour_flags(runs: Sequence[CheckedRun]) -> list[Flag]:

@@ -79,9 +79,13 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare.influences:MOST_BARS compare.keeping:MOST compare.description:_LARGE
         compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
         records:SLACK parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
-        parameters:LONGEST_QUERY projection:MOST_EPOCHS records:MAX_TEXT scaling_terms:MOST
+        parameters:LONGEST_QUERY projection:MOST_EPOCHS scaling_terms:MOST
         usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
-        rivals:ENDLESS_S compare.description:LONGEST_NAME""",
+        rivals:ENDLESS_S compare.description:LONGEST_NAME
+        limits:MAX_TEXT limits:MAX_ENTRIES limits:MAX_FILE_BYTES limits:MAX_FOOTER_BYTES
+        limits:MAX_FILE_RUNS limits:MAX_ROW_GROUPS limits:MAX_SET_BYTES limits:MAX_SET_LINE
+        limits:MAX_SET_KEYS limits:MAX_SET_DEPTH limits:MAX_SET_TEXT limits:MAX_SET_UNKNOWN
+        limits:MAX_REASON""",
     "how it is told or drawn": """
         slugs:DIGITS slugs:MOST_NAMED checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
         durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S written:GROUPED_FROM

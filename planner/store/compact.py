@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from planner.schema import ARROW_SCHEMA
+from planner.store.accept import accepted, body_problem, first_line, name_problem
 from planner.store.commit import COMPACT, CommitError, commit_table, compact_name, sweep_temporaries
 from planner.store.locks import locked
 from planner.store.seal import SealError, check_seal
@@ -78,6 +79,9 @@ def _whole_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
         if path.is_symlink() or not path.is_file():
             left.append(f"{path.name} is not a plain file.")
             continue
+        if reason := name_problem(str(path)):
+            left.append(f"{path.name} {reason}")
+            continue
         try:
             check_seal(path)
             good.append(path)
@@ -111,9 +115,14 @@ def _read(paths: list[Path]) -> tuple[list[Path], pa.Table, tuple[str, ...]]:
 
 def _read_one(path: Path) -> pa.Table | str:
     try:
+        seal = accepted(str(path))
+        if isinstance(seal, str):
+            return seal
+        if seal.summary and (reason := body_problem(str(path))):
+            return reason
         table = pq.ParquetFile(path).read(use_threads=False)
-    except pa.ArrowException as error:
-        return f"cannot be read ({error})."
+    except Exception as error:  # noqa: BLE001 - one file must never stop the others
+        return f"cannot be read ({first_line(error)})."
     known = table.schema.equals(ARROW_SCHEMA)
     return table if known else "does not have the columns of a run."
 

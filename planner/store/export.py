@@ -57,7 +57,7 @@ def _write_settled(store: Store, path: Path) -> int:
 
 
 def _write(store: Store, path: Path) -> int:
-    files = [row[0] for row in store.rows(sql.FILES)]
+    files = [sql.literal(row[0]) for row in store.rows(sql.FILES)]
     with duckdb.connect(str(path)) as out:
         out.register("shown", store.arrow(sql.ALL_RUNS))
         out.execute(_RUNS)

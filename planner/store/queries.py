@@ -202,7 +202,7 @@ def table(store: Store, filters: Filters, most: int = MOST_ROWS) -> pa.Table:
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:
     """Steps each run of a file needed to reach `value`, NULL where it never did."""
     query = sql.RETARGET_HIGHER if higher_is_better else sql.RETARGET
-    return store.arrow(query, [value, file])
+    return store.arrow(query, [value, sql.literal(file)])
 
 
 def run_file(store: Store, run_id: str) -> bytes:
@@ -239,7 +239,7 @@ def _trial_set(row: tuple[Any, ...]) -> TrialSet:
 def _place(of: TrialSet, most: int) -> dict[str, Any]:
     names = ("network", "dataset", "precision", "metric", "folder", "result_set")
     known = dict(zip(names, of.key, strict=True))
-    return known | {"files": list(of.files), "most": most}
+    return known | {"files": [sql.literal(f) for f in of.files], "most": most}
 
 
 def _trials(of: TrialSet, rows: pa.Table) -> Trials:

@@ -17,13 +17,12 @@ from typing import Any, Final, TypeVar
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from planner.records import check_rows, run_id
+from planner.limits import MAX_REASON
 from planner.schema import ARROW_SCHEMA, SUMMARY
 from planner.store import scan, sql
+from planner.store.accept import accepted, first_line, name_problem, text_problem
 from planner.store.folders import Folder
-from planner.store.seal import SealError, check_seal
 from planner.store.sets import NAME, ResultSet, read_set
 
 LIMITS: Final[dict[str, str | bool | int | float | list[str]]] = {
@@ -58,11 +57,22 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class _Arrivals:
-    """What one refresh found: rows of single runs, files of many, and refusals."""
+    """What one refresh found: rows of single runs, files of many with their rows, refusals."""
 
     single: list[dict[str, Any]] = field(default_factory=list)
-    many: list[str] = field(default_factory=list)
+    many: dict[str, int] = field(default_factory=dict)
     refused: list[Refused] = field(default_factory=list)
+
+    def take(self, path: str) -> str | None:
+        """Add a new file, or say why it is refused."""
+        seal = accepted(path)
+        if isinstance(seal, str):
+            return seal
+        if seal.summary is None:
+            self.many[path] = seal.rows
+        else:
+            self.single.append(seal.summary | {"file": path})
+        return None
 
     @property
     def loaded(self) -> set[str]:
@@ -138,7 +148,7 @@ class Store:
             if not found:
                 raise KeyError(run_id)
             try:
-                return self.arrow(query, [found[0][0], run_id])
+                return self.arrow(query, [sql.literal(found[0][0]), run_id])
             except (duckdb.IOException, duckdb.InvalidInputException):
                 if last:
                     raise
@@ -149,7 +159,8 @@ class Store:
 
     def _reset(self) -> None:
         self._base = duckdb.connect(":memory:", config=_CONFIG)
-        self._base.execute(sql.ALLOW, [[str(f.path) for f in self.folders]])
+        allowed = {p for f in self.folders for p in (str(f.path), sql.literal(str(f.path)))}
+        self._base.execute(sql.ALLOW, [sorted(allowed)])
         for statement in (*sql.SETTINGS, *sql.CREATE):
             self._base.execute(statement)
         self._known: scan.Listing | None = None
@@ -184,14 +195,14 @@ class Store:
         self._base.execute(sql.CLEAR_INCOMING)
         arrivals = _Arrivals()
         for path in paths:
-            reason = _name_problem(path) or scan.kind_problem(now[path])
+            reason = name_problem(path) or scan.kind_problem(now[path])
             reason = reason or self._place_problem(path)
-            reason = reason or self._poison.get((path, now[path])) or _verify(path, arrivals)
+            reason = reason or self._poison.get((path, now[path])) or arrivals.take(path)
             if reason is not None:
                 arrivals.refused.append(self._refusal(path, reason))
         arrivals.refused.extend(self._load_rows(arrivals.single))
-        for path in arrivals.many:
-            if reason := self._load_file(path, now[path]):
+        for path, rows in arrivals.many.items():
+            if reason := self._load_file(path, rows, now[path]):
                 arrivals.refused.append(self._refusal(path, reason))
         for folder in self.folders:
             self._base.execute(sql.SET_FOLDER, [folder.label, f"{folder.path}/"])
@@ -209,15 +220,16 @@ class Store:
             raise
         except (pa.ArrowException, TypeError, ValueError, OverflowError, duckdb.Error) as error:
             if len(rows) == 1:
-                reason = f"does not have the columns of a run ({_first_line(error)})."
+                reason = f"does not have the columns of a run ({first_line(error)})."
                 return [self._refusal(rows[0]["file"], reason)]
             half = len(rows) // 2
             return self._load_rows(rows[:half]) + self._load_rows(rows[half:])
         return []
 
-    def _load_file(self, path: str, stamp: scan.Stamp) -> str | None:
+    def _load_file(self, path: str, rows: int, stamp: scan.Stamp) -> str | None:
+        """Load a file of many runs, all of them under its own name, or say why it is refused."""
         try:
-            self._base.execute(sql.LOAD_FILES, [[path]])
+            self._base.execute(sql.LOAD_FILES, [[sql.literal(path)]])
         except duckdb.IOException:
             if not Path(path).exists():
                 raise FileNotFoundError(path) from None
@@ -226,7 +238,11 @@ class Store:
             self._poison[path, stamp] = "breaks the reader. Restore it from a copy or delete it."
             raise
         except duckdb.Error as error:
-            return f"does not have the columns of a run ({_first_line(error)})."
+            return f"does not have the columns of a run ({first_line(error)})."
+        [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
+        if held != rows:
+            self._base.execute(sql.DROP_INCOMING, [path])
+            return f"says {rows:,} runs but holds {held:,}. Restore it from a copy or delete it."
         broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
         if broken is None:
             return None
@@ -249,7 +265,7 @@ class Store:
         """All sets by their folder, and what is wrong with their set.toml files."""
         sets, refused = {}, []
         for place in {os.path.dirname(p) for p in now} - self._roots:  # noqa: PTH120 - 10,000 fast
-            if reason := _name_problem(place):
+            if reason := text_problem(place):
                 refused.append(self._refusal(place, reason))
                 continue
             sets[place], problem = read_set(Path(place), self._folder_of(place))
@@ -258,7 +274,8 @@ class Store:
         return sets, refused
 
     def _refusal(self, path: str, reason: str) -> Refused:
-        return Refused(path=_shown(path), folder=self._folder_of(path), reason=_shown(reason))
+        cut = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 4]} ..."
+        return Refused(path=_shown(path), folder=self._folder_of(path), reason=_shown(cut))
 
     def _folder_of(self, path: str) -> str:
         return next((f.label for f in self.folders if path.startswith(f"{f.path}/")), "")
@@ -269,61 +286,8 @@ class Store:
         return None
 
 
-def _verify(path: str, arrivals: _Arrivals) -> str | None:
-    try:
-        seal = check_seal(Path(path))
-    except SealError as error:
-        return str(error)
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError, KeyError) as error:
-        return f"cannot be read ({_first_line(error)})."
-    if seal.summary is not None:
-        if reason := _rules_problem(seal.summary):
-            return reason
-        arrivals.single.append(seal.summary | {"file": path})
-        return None
-    reason = _columns_problem(path)
-    if reason is None:
-        arrivals.many.append(path)
-    return reason
-
-
-def _rules_problem(summary: dict[str, Any]) -> str | None:
-    """A seal is no secret: what it tells must keep the rules of every run."""
-    problems = check_rows([summary])
-    if problems:
-        return f"breaks the rules: {problems[0].column} {problems[0].message}"
-    if run_id(summary) != summary["run_id"]:
-        return "has a run_id that is not the hash of its identity. Commit the run again."
-    return None
-
-
-def _name_problem(path: str) -> str | None:
-    """A name that is no text in UTF-8 cannot travel through queries and pages."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return "has a name that is not UTF-8. Rename it."
-    return None
-
-
 def _shown(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _columns_problem(path: str) -> str | None:
-    """What tells the columns of a file of many from those of a run; DuckDB would cast text."""
-    try:
-        given = pq.read_schema(path)
-    except pa.ArrowException as error:
-        return f"cannot be read ({_first_line(error)})."
-    known = {f.name: f.type for f in given}
-    for column in ARROW_SCHEMA:
-        if known.get(column.name) != column.type:
-            what = f"is {known[column.name]}" if column.name in known else "is missing"
-            return f"does not have the columns of a run ({column.name} {what})."
-    return None
 
 
 @contextmanager
@@ -333,7 +297,3 @@ def _cursor(base: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnecti
         yield cursor
     finally:
         cursor.close()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

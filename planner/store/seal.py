@@ -13,11 +13,13 @@ import hashlib
 import io
 import json
 import os
+import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from planner.limits import MAX_FILE_BYTES, MAX_FILE_RUNS, MAX_FOOTER_BYTES
 from planner.schema import COLUMNS, SCHEMA_VERSION, SUMMARY
 
 KEY: Final = b"epochwise.seal"
@@ -70,8 +72,21 @@ def seal_bytes(data: bytes) -> bytes:
 
 def check_seal(path: Path) -> Seal:
     """The seal of a whole file; SealError with the reason for any other."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return check_sealed(file)
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """A plain file to be read; SealError for anything else that has its name by now.
+
+    A link is not followed and a pipe is not waited for.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    handle = os.open(path, flags)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise SealError("is not a plain file. Remove it.")
+    return os.fdopen(handle, "rb")
 
 
 def check_sealed(file: BinaryIO) -> Seal:
@@ -96,6 +111,12 @@ def check_sealed(file: BinaryIO) -> Seal:
         raise
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise _damaged() from error  # sealed, but not by us
+    if rows < 0 or (summary is not None and rows != 1):
+        raise _damaged()
+    if rows > MAX_FILE_RUNS:
+        raise SealError(
+            f"holds {rows:,} runs; a file may hold {MAX_FILE_RUNS:,}. Split it into several files."
+        )
     return Seal(sha256=body["sha256"], schema_version=version, rows=rows, summary=summary)
 
 
@@ -140,13 +161,22 @@ def _footer(file: BinaryIO) -> tuple[int, bytes]:
     size = file.seek(0, os.SEEK_END)
     if size == 0:
         raise SealError("is empty (0 bytes): its writer was cut off. Delete it.")
+    if size > MAX_FILE_BYTES:
+        raise SealError(
+            f"has {size:,} bytes; a file may have {MAX_FILE_BYTES:,}. Split it into several files."
+        )
     file.seek(max(size - 8, 0))
     tail = file.read(8)
-    start = size - 8 - int.from_bytes(tail[:4], "little")
+    length = int.from_bytes(tail[:4], "little")
+    start = size - 8 - length
     if tail[4:] != b"PAR1" or start < 4:
         raise SealError("is not a whole parquet file (torn or cut). Delete it and resume the run.")
+    if length > MAX_FOOTER_BYTES:
+        raise SealError(
+            f"has a footer of {length:,} bytes; at most {MAX_FOOTER_BYTES:,} are read. Delete it."
+        )
     file.seek(start)
-    return start, file.read(size - 8 - start)
+    return start, file.read(length)
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -184,7 +214,7 @@ def _to_json(value: Any) -> Any:  # noqa: ANN401 - any cell
 def _summary(body: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever the JSON held
     if body is None:
         return None
-    if not isinstance(body, dict) or not body.keys() >= REQUIRED:
+    if not isinstance(body, dict) or not body.keys() >= REQUIRED or len(body) > 2 * len(SUMMARY):
         raise _damaged()
     body["recorded_at"] = _EPOCH + timedelta(microseconds=body["recorded_at"])
     return body

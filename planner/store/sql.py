@@ -11,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 
 from planner.checked_runs import READ
+from planner.limits import MAX_TEXT
 from planner.schema import BY_NAME, NESTED, SUMMARY
 
 _TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
@@ -62,6 +63,12 @@ _DERIVED_TYPES: Final = """workload VARCHAR, system VARCHAR, pattern VARCHAR, so
     step_time_s DOUBLE, samples_per_s DOUBLE"""
 _COLUMNS: Final = f"{_DEFINED}, {_DERIVED_TYPES}, folder VARCHAR, file VARCHAR"
 
+
+def literal(path: str) -> str:
+    """A path as a pattern that fits no other: DuckDB reads every path as a pattern."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+
+
 CREATE: Final = (
     f"CREATE TABLE runs ({_COLUMNS})",
     f"CREATE TABLE spare ({_COLUMNS})",
@@ -97,6 +104,11 @@ def _broken(name: str) -> str:
         terms.append(f"NOT isfinite({name})")
     if column.rule != "any" and column.type in (pa.float64(), pa.int64()):
         terms.append(f"{name} {'<=' if column.rule == 'positive' else '<'} 0")
+    if column.type in (pa.float64(), pa.int64()):
+        size, span = f"abs({name}::DOUBLE)", column.span
+        terms.append(f"({name} <> 0 AND {size} NOT BETWEEN {span.least!r} AND {span.most!r})")
+    if column.type == pa.string():
+        terms.append(f"length({name}) > {MAX_TEXT}")
     if column.choices:
         terms.append(f"{name} NOT IN ({', '.join(repr(c) for c in column.choices)})")
     return f"WHEN {' OR '.join(terms)} THEN '{name}'" if terms else ""
@@ -106,6 +118,7 @@ _RULES: Final = " ".join(text for n in SUMMARY if (text := _broken(n)))
 BROKEN_RULE: Final = f"""
     SELECT run_id, CASE {_RULES} END AS rule FROM incoming
     WHERE file = ? AND rule IS NOT NULL LIMIT 1"""
+HELD: Final = "SELECT count(*) FROM incoming WHERE file = ?"
 DROP_INCOMING: Final = "DELETE FROM incoming WHERE file = ?"
 CLEAR_INCOMING: Final = "DELETE FROM incoming"
 DROP_RUNS: Final = "DELETE FROM runs WHERE file IN (SELECT unnest(?))"

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner.schema import SUMMARY
-from planner.store.seal import SealError, check_seal
+from planner.store.accept import body_problem
+from planner.store.seal import check_seal
 
 
 def summaries(result_set: Path) -> Iterator[dict[str, Any]]:
@@ -29,11 +29,13 @@ def summaries(result_set: Path) -> Iterator[dict[str, Any]]:
 
 def _of_file(path: Path) -> list[dict[str, Any]]:
     try:
-        summary = check_seal(path).summary
-        if summary is not None:
-            return [summary]
+        seal = check_seal(path)
+        if seal.summary is not None:
+            return [seal.summary]
+        if body_problem(str(path), seal.rows):
+            return []
         known = [n for n in pq.read_schema(path).names if n in SUMMARY]
         rows = pq.read_table(path, columns=known).to_pylist()
-    except (SealError, OSError, pa.ArrowException):
+    except Exception:  # noqa: BLE001 - whatever is wrong with it, the file holds nothing
         return []
     return [{k: v for k, v in row.items() if v is not None} for row in rows]

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 from planner.records import check_rows, run_id
 from planner.schema import ARROW_SCHEMA, SUMMARY
 from planner.store import scan
+from planner.store.accept import accepted, body_problem, first_line, name_problem
 from planner.store.folders import Folder
 from planner.store.reader import Refused, Store
-from planner.store.seal import Seal, SealError, check_seal
+from planner.store.seal import Seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,7 @@ def verify_folder(folder: Folder) -> Report:
         if not path.endswith(".parquet"):
             continue
         files += 1
-        reason = scan.kind_problem(stamp)
+        reason = name_problem(path) or scan.kind_problem(stamp)
         if reason is None:
             count, reason = _deep(Path(path))
             runs += count
@@ -48,16 +49,21 @@ def verify_folder(folder: Folder) -> Report:
 
 
 def _deep(path: Path) -> tuple[int, str | None]:
+    """How many runs the file holds and what is wrong with it; nothing in it raises."""
     try:
-        seal = check_seal(path)
+        seal = accepted(str(path))
+        if isinstance(seal, str):
+            return 0, seal
+        if reason := body_problem(str(path), seal.rows):
+            return 0, reason
         table = pq.read_table(path, use_threads=False)
-    except SealError as error:
-        return 0, str(error)
-    except (OSError, pa.ArrowException) as error:
-        return 0, f"cannot be read ({error})."
-    if not table.schema.equals(ARROW_SCHEMA):
-        return 0, "does not have the columns of a run. Delete it and run it again."
-    return table.num_rows, _rows_problem(seal, table)
+        if not table.schema.equals(ARROW_SCHEMA):
+            return 0, "does not have the columns of a run. Delete it and run it again."
+        return table.num_rows, _rows_problem(seal, table)
+    except FileNotFoundError:
+        return 0, "has gone while it was read."
+    except Exception as error:  # noqa: BLE001 - one file must never stop the others
+        return 0, f"cannot be read ({first_line(error)}). Restore it from a copy or delete it."
 
 
 def _rows_problem(seal: Seal, table: pa.Table) -> str | None:

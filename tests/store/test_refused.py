@@ -208,14 +208,14 @@ def test_a_file_that_may_not_be_read_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     a_set(tmp_path, [row()])
-    real = Path.open
+    real = os.open
 
-    def denied(path: Path, mode: str = "r", **options: object) -> object:
-        if path.suffix == ".parquet":
+    def denied(path: str | Path, flags: int, *more: int, **options: int) -> int:
+        if str(path).endswith(".parquet"):
             raise PermissionError(13, "Permission denied", str(path))
-        return real(path, mode, **options)  # type: ignore[call-overload]  # passed on
+        return real(path, flags, *more, **options)
 
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(os, "open", denied)
     [told] = reasons(opened(tmp_path)).values()
     assert told.startswith("cannot be read ([Errno 13] Permission denied")
 
