@@ -19,7 +19,8 @@ def _ends(*names: str) -> dict[str, str]:
 
 _PROJECTION: Final = {
     "option": "string", "workload": "string", "input_pattern": "string", "system": "string",
-    "global_batch_size": "integer?", "epochs": "integer", "total_s": "number?",
+    "global_batch_size": "integer?", "epochs": "integer", "samples_per_epoch": "number?",
+    "timed_samples_per_epoch": "number?", "total_s": "number?",
     "total_hms": "string?", "low_s": "number?", "high_s": "number?", "level": "number?",
     "baseline": "string", "speed_ratio_to_baseline": "number?", "speed_ratio_low": "number?",
     "speed_ratio_high": "number?", "another_session": "boolean", "rest_like_last": "boolean",
@@ -89,6 +90,8 @@ def schemas() -> dict[str, Schema]:
         "Results": _object({"query": _type("string"), "total": _type("integer"),
                             "next_cursor": _type("string?"), "rows": _rows("RunRow")}),
         "Projection": _object({"query": _type("string"), "epochs": _type("integer"),
+                               "samples_per_epoch": _type("number?"),
+                               "epoch_size": _type("string"),
                                "baseline": _type("string"), "sentence": _type("string"),
                                "undecided": _type("string?"), "rows": _rows("ProjectionRow"),
                                "sources": _rows("Source")}),
@@ -122,6 +125,7 @@ def _comparison() -> Schema:
     )
     return _object({
         "query": _type("string"), "workload": _type("string"), "goal": _type("string"),
+        "samples_per_epoch": _type("number?"),
         "sentence": _type("string"), "undecided": _type("string?"),
         "measure_next": _type("string?"), "money": _type("string"), "rows": _rows("OptionRow"),
         "rent_or_buy": _or_null(bought), "matters_most": _or_null(matters),

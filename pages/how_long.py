@@ -22,6 +22,7 @@ from planner.how_long import (
     epochs_in_words,
     how_long,
     of_several_kinds,
+    with_sizes,
 )
 from planner.palette import LIGHT_THEME
 from planner.ratio_tables import ratio_rows
@@ -59,6 +60,7 @@ def show() -> None:
         another_session=another,
         rest_like_last=like_last,
         left_out=left_out,
+        size=chosen.size,
     )
     suspect = asked.suspects(shared).names
     _answer(link, result, chosen.options, shared)
@@ -109,7 +111,7 @@ def how_sure(result: HowLong) -> str:
     best = result.answers[0]
     if isinstance(best.total, Refusal):
         return f"Next: {best.total.measure_next}"
-    basis = how_long_tables.basis_in_words(best.option.run, result.epochs)
+    basis = how_long_tables.basis_in_words(best.option, result.epochs)
     where = (
         "any session on hardware of this kind"
         if result.another_session
@@ -185,7 +187,7 @@ def _shown(
     total = answer.total
     row: dict[str, str | float | None] = {
         "option": answer.option.label,
-        "basis": how_long_tables.basis_in_words(answer.option.run, result.epochs),
+        "basis": how_long_tables.basis_in_words(answer.option, result.epochs),
         "suspect": suspect.get(answer.option.run.run_id),
     }
     if isinstance(total, Refusal):
@@ -229,7 +231,7 @@ def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) ->
         with box:
             st.dataframe(
                 ratio_rows(
-                    _with_answered(options, result),
+                    with_sizes(_with_answered(options, result), result.epoch_size),
                     fast,
                     slow,
                     result.epochs,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
+from planner.epoch_size import SAMPLES_PER_EPOCH
 from planner.how_long import EPOCHS, MOST_EPOCHS
 from planner.parameters import MOST_VALUES, Parameter
 from planner.suspect_filter import ANY, NONE
@@ -31,6 +32,7 @@ HOW_LONG: Final = (
     Parameter(name="pattern", words="input pattern, as its slug; without it the best known"),
     Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs",
               default=EPOCHS, least=1, most=MOST_EPOCHS),
+    SAMPLES_PER_EPOCH,
     Parameter(name="systems", words="systems to rank, as their slugs; without them the usual",
               many=MOST_CHOSEN),
     Parameter(name="baseline", words="system that all are compared with, as its slug"),

@@ -40,6 +40,8 @@ def projection_body(
     return {
         "query": query,
         "epochs": result.epochs,
+        "samples_per_epoch": result.epoch_size.samples,
+        "epoch_size": result.epoch_size.sentence,
         "baseline": result.baseline.label,
         "sentence": result.sentence,
         "undecided": result.undecided or None,
@@ -77,6 +79,7 @@ def compare_body(
         "query": query,
         "workload": told.question.job.workload,
         "goal": goal.words,
+        "samples_per_epoch": told.question.job.samples_per_epoch,
         "sentence": sentence(told, display),
         "undecided": open_question or None,
         "measure_next": measure or None,

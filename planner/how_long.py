@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -12,6 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.durations import HOUR_S, in_words, with_ends
+from planner.epoch_size import (
+    AS_TIMED,
+    ONE_PASS,
+    Conversion,
+    EpochSize,
+    conversions,
+    epoch_size,
+)
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
 from planner.guarded import or_refusal
 from planner.labels import distinct_labels
@@ -48,11 +56,15 @@ NO_EPOCHS: Final = Refusal(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One measured run one may choose, with the label that tells it from the others."""
+    """One measured run one may choose, with the label that tells it from the others.
+
+    `conversion` says how its timed epochs become those in question, or why they cannot.
+    """
 
     label: str
     run: Run
     epoch_s: tuple[float, ...] = ()
+    conversion: Conversion | Refusal = AS_TIMED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +81,7 @@ class HowLong:
     """All answers, fastest first and refusals last.
 
     `left_out` are the ids of runs that the ranking does without: their totals are refusals.
+    `epoch_size` is what an epoch is, the same for all answers.
     """
 
     epochs: int
@@ -79,6 +92,15 @@ class HowLong:
     another_session: bool = False
     rest_like_last: bool = False
     left_out: frozenset[str] = frozenset()
+    epoch_size: EpochSize = ONE_PASS
+
+    @property
+    def size_sentence(self) -> str:
+        """What an epoch is, where that is not simply what every run timed; else empty."""
+        size = self.epoch_size
+        converted = any(timed_ratio(a.option) != 1.0 for a in self.answers)
+        plain = size.source in {"stated", "published", "timed"} and not converted
+        return "" if plain else size.sentence
 
 
 def options_of(
@@ -98,6 +120,12 @@ def options_of(
     ]
 
 
+def with_sizes(options: Sequence[Option], size: EpochSize) -> list[Option]:
+    """The options with their epochs converted to one size, in the same order."""
+    found = conversions([o.run for o in options], size)
+    return [replace(o, conversion=c) for o, c in zip(options, found, strict=True)]
+
+
 def of_several_kinds(option: Option) -> Steadiness | None:
     """What its single epochs say, where they are not of one kind; None where they are."""
     if option.run.status != "ok" or len(option.epoch_s) < 2:
@@ -109,7 +137,7 @@ def of_several_kinds(option: Option) -> Steadiness | None:
 def first_projected(option: Option, *, rest_like_last: bool) -> int:
     """Fewest epochs that are answered: those before the last kind have to be over."""
     found = of_several_kinds(option) if rest_like_last else None
-    return found.segments[-1].first_epoch if found else 1
+    return math.ceil(found.segments[-1].first_epoch / timed_ratio(option)) if found else 1
 
 
 def total_time(
@@ -136,8 +164,11 @@ def _total_time(
     run = option.run
     if refused := _refused(run, len(option.epoch_s)):
         return refused
+    if isinstance(option.conversion, Refusal):
+        return option.conversion
+    ratio = option.conversion.ratio
     if len(option.epoch_s) > 1:
-        return project(
+        total = project(
             _pre_train_s(run, option.epoch_s[0]),
             option.epoch_s,
             epochs,
@@ -145,8 +176,10 @@ def _total_time(
             session_sd=session_sd,
             rest_like_last=rest_like_last,
             prior=run.epoch_prior,
+            epoch_ratio=ratio,
         )
-    return project_summary(
+        return _noted(total, option.conversion)
+    total = project_summary(
         epochs=epochs,
         later_epoch_mean_s=run.later_epoch_mean_s,
         later_epochs=(run.epochs_measured or 2) - 1 if run.later_epoch_mean_s else 0,
@@ -157,7 +190,9 @@ def _total_time(
         level=level,
         session_sd=session_sd,
         prior=run.epoch_prior,
+        epoch_ratio=ratio,
     )
+    return _noted(total, option.conversion)
 
 
 def later_epoch_time(
@@ -174,27 +209,35 @@ def _later_epoch_time(option: Option, *, rest_like_last: bool, level: float) -> 
     run = option.run
     if refused := _failed(run):
         return refused
+    if isinstance(option.conversion, Refusal):
+        return option.conversion
+    ratio = option.conversion.ratio
     if len(option.epoch_s) < 2:
         if run.later_epoch_mean_s is None:
             return NO_EPOCHS
-        return later_epoch(
+        time = later_epoch(
             later_epochs=(run.epochs_measured or 2) - 1,
             later_epoch_mean_s=run.later_epoch_mean_s,
             later_epoch_sd_s=run.later_epoch_sd_s,
             level=level,
             prior=run.epoch_prior,
+            epoch_ratio=ratio,
         )
+        return _noted(time, option.conversion)
     total = total_time(option, MOST_EPOCHS, rest_like_last=rest_like_last, level=level)
     if isinstance(total, Refusal):
         return total
-    rest = np.asarray(option.epoch_s[first_projected(option, rest_like_last=rest_like_last) :])
-    return later_epoch(
+    found = of_several_kinds(option) if rest_like_last else None
+    rest = np.asarray(option.epoch_s[found.segments[-1].first_epoch if found else 1 :])
+    time = later_epoch(
         later_epochs=rest.size,
         later_epoch_mean_s=float(rest.mean()),
         later_epoch_sd_s=float(rest.std()),
         level=level,
         prior=run.epoch_prior,
+        epoch_ratio=ratio,
     )
+    return _noted(time, option.conversion)
 
 
 def how_long(
@@ -205,6 +248,7 @@ def how_long(
     another_session: bool = False,
     rest_like_last: bool = False,
     left_out: Collection[str] = (),
+    size: EpochSize | None = None,
 ) -> HowLong:
     """Rank the options for `epochs` epochs against the one labelled `baseline`.
 
@@ -215,12 +259,15 @@ def how_long(
         another_session: totals are asked for another session or machine of the kind.
         rest_like_last: where epochs are of several kinds, the rest goes on like the last of them.
         left_out: ids of runs to do without; they are refused, and the sentence counts them.
+        size: what an epoch is (`planner.epoch_size`); None decides it from these options alone.
 
     Raises:
         ValueError: no option, or none with that label.
     """
     if not options:
         raise ValueError("There is no option to compare. Choose at least one system.")
+    size = size or epoch_size([o.run for o in options])
+    options = with_sizes(options, size)
     base = next((o for o in options if o.label == baseline), None)
     if base is None:
         raise ValueError(f"{baseline!r} is not among the options. Choose one that is.")
@@ -247,6 +294,7 @@ def how_long(
         another_session=another_session,
         rest_like_last=rest_like_last,
         left_out=without,
+        epoch_size=size,
     )
 
 
@@ -362,6 +410,19 @@ def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
 def _named(run: Run) -> str:
     """The run as a refusal and the log name it."""
     return f"the run{_at_batch(run)} on {run.system}"
+
+
+def timed_ratio(option: Option) -> float:
+    """Timed epochs in one epoch of an option, 1 where it is refused."""
+    return 1.0 if isinstance(option.conversion, Refusal) else option.conversion.ratio
+
+
+def _noted(result: Estimate | Refusal, converted: Conversion) -> Estimate | Refusal:
+    """A time with what its conversion adds: sentences, and that it is far from what was timed."""
+    if isinstance(result, Refusal) or not converted.reasons:
+        return result
+    basis = "extrapolated" if converted.far else result.basis
+    return replace(result, basis=basis, reasons=(*result.reasons, *converted.reasons))
 
 
 def _rank(answer: Answer) -> tuple[bool, float]:

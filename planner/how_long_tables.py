@@ -6,19 +6,22 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.durations import hms
+from planner.epoch_size import timed_samples
 from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record
-from planner.how_long import QUICK, Answer, HowLong, Option, total_time
-from planner.runs import Run
+from planner.how_long import QUICK, Answer, HowLong, Option, timed_ratio, total_time
 from planner.store.sets import ResultSet
 
 
-def basis_in_words(run: Run, epochs: int) -> str:
-    """How the total is known: what was measured or published, and whether it was projected."""
+def basis_in_words(option: Option, epochs: int) -> str:
+    """How the total is known: measured or published, converted to another size, projected."""
+    run = option.run
+    ratio = timed_ratio(option)
     count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
-    projected = run.epochs_measured is not None and epochs > run.epochs_measured
+    projected = run.epochs_measured is not None and epochs * ratio > run.epochs_measured
+    more = f"{', converted' if ratio != 1.0 else ''}{', projected' if projected else ''}"
     start = "" if run.start_known else ", start-up time not included"
-    return f"{run.basis}, {count}{', projected' if projected else ''}{start}"
+    return f"{run.basis}, {count}{more}{start}"
 
 
 def answer_rows(result: HowLong, suspect: Mapping[str, str] | None = None) -> list[Record]:
@@ -70,6 +73,8 @@ def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
         "system": run.system,
         "global_batch_size": run.global_batch_size,
         "epochs": result.epochs,
+        "samples_per_epoch": result.epoch_size.samples,
+        "timed_samples_per_epoch": timed_samples(run),
         "total_s": None if isinstance(total, Refusal) else _round(total.value),
         "total_hms": None if isinstance(total, Refusal) else hms(float(total.value)),
         "low_s": None if isinstance(total, Refusal) else _round(total.low),
@@ -83,7 +88,7 @@ def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
         "rest_like_last": result.rest_like_last,
         "suspect": suspect,
         "left_out": run.run_id in result.left_out,
-        "basis": basis_in_words(run, result.epochs),
+        "basis": basis_in_words(answer.option, result.epochs),
         "refused": total.reason if isinstance(total, Refusal) else None,
         "measure_next": total.measure_next if isinstance(total, Refusal) else None,
         "notes": None if isinstance(total, Refusal) else " ".join(total.reasons) or None,

@@ -15,10 +15,19 @@ quadrature.
     MAX_CV       0.20   share of the mean  above this the epochs are not of one kind
 
 Epochs of several kinds (`planner.steadiness`) are refused: no mean says what the rest takes.
+
+Runs that timed epochs of another size than the ones in question (`planner.epoch_size`) give an
+`epoch_ratio`, how many timed epochs one of them is. N of them are M = N * epoch_ratio timed epochs:
+
+    total(N) = pre-train + epoch 1 + mean*(M - 1)                       [s]
+
+so that start-up and what epoch 1 takes beyond the mean (tracing, caches) are counted once, and the
+interval is the one of M epochs. Of a part of a first epoch (M < 1) that part of the mean counts.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +38,7 @@ from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal, t_quantile
 from planner.later_epochs import EPOCHS, SD0, EpochPrior, LaterEpochs
 from planner.projection_given import (
     bad_epochs,
+    bad_ratio,
     bad_share,
     later_given,
     start_given,
@@ -70,6 +80,7 @@ def project(
     continuing: bool = False,
     rest_like_last: bool = False,
     prior: EpochPrior = EPOCHS,
+    epoch_ratio: float = 1.0,
 ) -> Estimate | Refusal:
     """Total time of `epochs` epochs [s] from the epochs of one measured run.
 
@@ -88,6 +99,7 @@ def project(
             measured, and the mean starts after it.
         prior: what is believed about the epochs before they are looked at; that of
             `planner.epoch_scatter` where other runs were measured on the same machine.
+        epoch_ratio: timed epochs in one epoch, above 0; of 1 the epochs are those that were timed.
 
     Returns:
         The total in the shape of `epochs`, or a `Refusal` where no epoch, one epoch, epochs that
@@ -104,24 +116,27 @@ def project(
     problems = [] if pre_train_s is None else bad_seconds("pre-train", pre_train_s, zero=True)
     for epoch, seconds in enumerate(times, start=1):
         problems += bad_seconds(f"epoch {epoch}", seconds)
-    speak_once(problems + bad_epochs(numbers, MOST_EPOCHS) + bad_share("session_sd", session_sd))
+    problems += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
+    speak_once(problems + bad_share("session_sd", session_sd))
     if not times.size:
         return Refusal(reason="No epoch was measured.", measure_next=EPOCHS_TO_MEASURE)
     found = steadiness(times)
     split = rest_like_last and not found.steady
     after = found.segments[-1].first_epoch if split else 1
-    if (numbers < after).any():
-        return _refuse_earlier(found, after)
+    if split and (numbers * epoch_ratio < after).any():
+        return _refuse_earlier(found, math.ceil(after / epoch_ratio))
     told = _total(
-        float((pre_train_s or 0.0) + times[:after].sum()),
+        (float((pre_train_s or 0.0) + times[:after].sum()), float(times[0])),
         _measured(times, after, prior),
         numbers,
+        epoch_ratio,
         level=level,
         session_sd=session_sd,
         continuing=continuing,
     )
     told = _from_start(told, included=pre_train_s is not None)
-    return told if (numbers == 1).all() else _with_kinds(told, found, split=split)
+    exact = _exact(numbers, epoch_ratio)
+    return told if exact else _with_kinds(told, found, split=split)
 
 
 def project_summary(
@@ -137,6 +152,7 @@ def project_summary(
     session_sd: float = 0.0,
     continuing: bool = False,
     prior: EpochPrior = EPOCHS,
+    epoch_ratio: float = 1.0,
 ) -> Estimate | Refusal:
     """Total time of `epochs` epochs [s] from a published summary; the same law as `project`.
 
@@ -154,6 +170,7 @@ def project_summary(
         session_sd: relative sd between sessions, see `project`.
         continuing: see `project`; k is `later_epochs` + 1.
         prior: see `project`.
+        epoch_ratio: see `project`.
 
     Returns:
         As `project`.
@@ -164,12 +181,13 @@ def project_summary(
     numbers = np.asarray(epochs)
     start_s, problems = start_given(pre_train_s, first_epoch_s, until_first_epoch_end_s)
     later, wrong = later_given(later_epochs, later_epoch_mean_s, later_epoch_sd_s, prior)
-    speak_once(
-        problems + wrong + bad_epochs(numbers, MOST_EPOCHS) + bad_share("session_sd", session_sd)
-    )
+    wrong += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
+    speak_once(problems + wrong + bad_share("session_sd", session_sd))
+    first_s = start_s if first_epoch_s is None else first_epoch_s
     told = _total(
-        start_s, later, numbers, level=level, session_sd=session_sd, continuing=continuing
-    )
+        (start_s, first_s), later, numbers, epoch_ratio,
+        level=level, session_sd=session_sd, continuing=continuing,
+    )  # fmt: skip
     return _from_start(told, included=start_included(pre_train_s, until_first_epoch_end_s))
 
 
@@ -181,6 +199,7 @@ def later_epoch(
     level: float = LEVEL,
     session_sd: float = 0.0,
     prior: EpochPrior = EPOCHS,
+    epoch_ratio: float = 1.0,
 ) -> Estimate | Refusal:
     """What one more epoch costs in the long run [s]: the limit of total(N)/N.
 
@@ -189,11 +208,11 @@ def later_epoch(
     Arguments, refusals and errors as `project_summary`.
     """
     later, problems = later_given(later_epochs, later_epoch_mean_s, later_epoch_sd_s, prior)
-    speak_once(problems + bad_share("session_sd", session_sd))
+    speak_once(problems + bad_share("session_sd", session_sd) + bad_ratio(epoch_ratio))
     if refusal := _refuse(later):
         return refusal
-    mean = np.asarray(later.mean_s)
-    half = later.half_width_of_one(level)
+    mean = np.asarray(later.mean_s * epoch_ratio)
+    half = later.half_width_of_one(level) * epoch_ratio
     half = np.hypot(half, session_half_width(level, session_sd) * mean)
     return _estimate(mean, half, level, "measured", _reasons(later))
 
@@ -203,29 +222,40 @@ def session_half_width(level: float, session_sd: float = SESSION_SD) -> float:
     return float(np.sqrt(2.0) * session_sd * t_quantile(level, SESSION_DOF))
 
 
+def _exact(epochs: NDArray[np.generic], epoch_ratio: float) -> bool:
+    """Whether only the epoch that was timed first is in question, so that nothing is estimated."""
+    return epoch_ratio == 1.0 and bool((epochs == 1).all())
+
+
 def _total(
-    start_s: float,
+    start: tuple[float, float],
     later: LaterEpochs,
     epochs: NDArray[np.generic],
+    epoch_ratio: float,
     *,
     level: float,
     session_sd: float,
     continuing: bool,
 ) -> Estimate | Refusal:
-    total_epochs = epochs.astype(np.float64)
-    if (total_epochs == 1.0).all():  # needs no later epoch, so nothing can be refused
+    """Sum up `start`, the seconds until the end of epoch 1 and those of epoch 1, and the rest."""
+    start_s, first_s = start
+    timed_epochs = epochs.astype(np.float64) * epoch_ratio
+    if _exact(epochs, epoch_ratio):  # needs no later epoch, so nothing can be refused
         exact = np.full(epochs.shape, start_s)
         between = session_half_width(level, session_sd) * exact
         return _estimate(exact, between, level, "measured", ())
     if refusal := _refuse(later):
         return refusal
-    ahead, measured = total_epochs - later.after, later.count + later.after
-    total = start_s + later.mean_s * ahead
+    ahead, measured = timed_epochs - later.after, later.count + later.after
+    # Of less than epoch 1 the mean's part is left out, which is at most what epoch 1 took.
+    total = start_s + np.where(ahead < 0.0, min(first_s, later.mean_s), later.mean_s) * ahead
     if continuing:
-        ahead = np.where(total_epochs >= measured, total_epochs - measured, ahead)
+        ahead = np.where(timed_epochs >= measured, timed_epochs - measured, ahead)
+    if epoch_ratio != 1.0:  # a part of epoch 1 was never timed by itself
+        ahead = np.maximum(ahead, np.minimum(timed_epochs, 1.0))
     half = later.half_width(ahead, level)
     half = np.hypot(half, session_half_width(level, session_sd) * total)
-    basis: Basis = "extrapolated" if (total_epochs > measured).any() else "measured"
+    basis: Basis = "extrapolated" if (timed_epochs > measured).any() else "measured"
     return _estimate(total, half, level, basis, _reasons(later))
 
 

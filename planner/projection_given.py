@@ -67,3 +67,10 @@ def bad_share(name: str, share: float) -> list[str]:
     if 0.0 <= share < np.inf:
         return []
     return [f"{name} is {share:g}. A relative deviation is 0 or more. Give 0.02 for 2 %."]
+
+
+def bad_ratio(epoch_ratio: float) -> list[str]:
+    """What is wrong with the number of timed epochs in one epoch."""
+    if 0.0 < epoch_ratio < np.inf:
+        return []
+    return [f"epoch_ratio is {epoch_ratio:g}. Give a number above 0; 1 converts nothing."]

@@ -50,6 +50,10 @@ class Run:
     samples_per_s: float | None
     asymptotic_throughput: float | None
     overhead_s: float | None
+    dataset: str | None = None
+    train_samples: int | None = None
+    validation_s: float | None = None
+    validation_samples_per_epoch: int | None = None
     epoch_prior: EpochPrior = EPOCHS
 
     @property

@@ -62,6 +62,12 @@ def runs_of(shared: Store, workload: str, pattern: str) -> list[Run]:
     return _once(shared, question, lambda: queries.runs_of(shared, workload, pattern))
 
 
+def stated_samples(shared: Store, workload: str) -> tuple[int, ...]:
+    """As `planner.store.queries.stated_samples`."""
+    question = ("stated samples", workload)
+    return _once(shared, question, lambda: queries.stated_samples(shared, workload))
+
+
 def runs_with_priors(
     shared: Store, workload: str, pattern: str, without: frozenset[str]
 ) -> list[Run]:

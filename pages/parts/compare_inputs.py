@@ -15,6 +15,7 @@ from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.parameters import BY_NAME, DESCRIBED, DISPLAY, compare_parameters
 from planner.compare.records import Order
 from planner.cost import Display, shown
+from planner.epoch_size import MOST_SAMPLES
 from planner.parameters import limits
 from planner.store import Store
 from planner.trials import TrialSet, target_text
@@ -57,6 +58,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
         )  # fmt: skip
     if workload == DESCRIBED:
         link.ignore("pattern", "goal", "target", "optimizer")
+        link.keep("samples_per_epoch")
         compare_described.draw(link)
         _wanted(link, begins, epochs=True)
         return
@@ -65,6 +67,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     if of is None:
         link.one("goal", ["epochs"], "epochs")
         link.ignore("target", "optimizer")
+    _epoch_size(link, shared, workload)
     _wanted(link, begins, epochs=not by_target)
     link.keep(*compare_described.NAMES, *(["epochs"] if by_target else ["target", "optimizer"]))
 
@@ -114,6 +117,20 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
         format_func=known.__getitem__, key=link.key("optimizer"),
     )  # fmt: skip
     return True
+
+
+def _epoch_size(link: Link, shared: Store, workload: str) -> None:
+    """Samples of an epoch: a field where somebody gave them, or where nothing else does."""
+    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    pattern = str(st.session_state.get(link.key("pattern"), ""))
+    found, _ = compare_state.facts(shared, {"workload": [workload], "pattern": [pattern]})
+    if given is None and (found is None or found.job.samples_per_epoch is not None):
+        return
+    st.number_input(
+        "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+        placeholder="not stated", key=link.key("samples_per_epoch"),
+        help="Training samples of one epoch",
+    )  # fmt: skip
 
 
 def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:

@@ -120,7 +120,8 @@ def _facts(shared: Store, asking: CompareParameters) -> tuple[Facts | None, tupl
 
 def _job_key(asking: CompareParameters) -> Hashable:
     target = (asking.target, asking.optimizer) if asking.asked.epochs is None else None
-    return asking.workload, asking.pattern, asking.described, target
+    size = asking.samples_per_epoch
+    return asking.workload, asking.pattern, asking.described, target, size
 
 
 def offered(shared: Store, given: Parameters, begins: datetime | None = None) -> Offered | None:

@@ -107,6 +107,15 @@ class Link:
         self._begin(name, self._read(one), default)
         return int(st.session_state[self.key(name)])
 
+    def whole(self, name: str, low: int, high: int) -> int | None:
+        """First value of a whole number that may be left empty; None is left empty."""
+        self._defaults[name] = None
+        self._twice(name)
+        one = Parameter(name=name, words="", kind="whole", least=low, most=high)
+        self._begin(name, self._read(one), None)
+        value = st.session_state[self.key(name)]
+        return None if value is None else int(value)
+
     def decimal(self, name: str, low: float, high: float, default: float | None) -> float | None:
         """First value of a number between `low` and `high`, both allowed; None is left empty."""
         self._defaults[name] = default

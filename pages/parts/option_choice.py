@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.parts import asked, widgets
 from pages.parts.links import Link, slugs
+from planner.epoch_size import MOST_SAMPLES, EpochSize, epoch_size, needs_field
 from planner.how_long import EPOCHS, MOST_EPOCHS, QUICK, Option
 from planner.store import Store
 from planner.usual import MOST_CHOSEN, MOST_LINES, offered, usual_options, with_epochs
@@ -25,6 +26,7 @@ class Chosen:
     ranked: list[Option]
     baseline: Option
     epochs: int
+    size: EpochSize
 
 
 def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
@@ -59,6 +61,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
     with second:
         _quick(link, epochs)
     options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
+    size = _size(link, shared, workloads[workload], options)
     labels = slugs([o.label for o in options])
     by_slug = dict(zip(labels, options, strict=True))
     usual = usual_options(by_slug)
@@ -87,6 +90,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         ranked=[whole[s] for s in listed],
         baseline=whole[baseline],
         epochs=epochs,
+        size=size,
     )
 
 
@@ -95,6 +99,25 @@ def _epochs(link: Link) -> int:
     step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
     st.number_input("Epochs", 1, MOST_EPOCHS, epochs, step, format="%d", key=link.key("epochs"))
     return epochs
+
+
+def _size(link: Link, shared: Store, workload: str, options: list[Option]) -> EpochSize:
+    """Size of an epoch; its field is there where somebody gave it, or runs differ from it."""
+    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    runs = [o.run for o in options]
+    size = epoch_size(runs, given, asked.stated_samples(shared, workload))
+    if needs_field(runs, size):
+        st.number_input(
+            "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+            placeholder=_placeholder(size), key=link.key("samples_per_epoch"),
+            help="Training samples of one epoch",
+        )  # fmt: skip
+    return size
+
+
+def _placeholder(size: EpochSize) -> str:
+    """The size that counts while the field is empty."""
+    return "not stated" if size.samples is None else f"{size.samples:,.0f}"
 
 
 def _quick(link: Link, epochs: int) -> None:

@@ -8,7 +8,15 @@ import numpy as np
 
 from planner import figures
 from planner.estimate import Refusal
-from planner.how_long import Answer, HowLong, Option, chart_epochs, first_projected, total_time
+from planner.how_long import (
+    Answer,
+    HowLong,
+    Option,
+    chart_epochs,
+    first_projected,
+    timed_ratio,
+    total_time,
+)
 from planner.palette import slots
 
 
@@ -43,7 +51,7 @@ def _line(
         value=np.asarray(total.value),
         low=np.asarray(total.low),
         high=np.asarray(total.high),
-        measured_epochs=run.epochs_measured or 1,
+        measured_epochs=(run.epochs_measured or 1) / timed_ratio(option),
         suspect=suspect.get(run.run_id, ""),
         left_out=run.run_id in result.left_out,
     )

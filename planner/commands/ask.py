@@ -120,7 +120,7 @@ def _print_how_long(result: HowLong) -> None:
     print_answer([t for t in (result.sentence, result.undecided) if t])
     rows = []
     for a in result.answers:
-        basis = basis_in_words(a.option.run, result.epochs)
+        basis = basis_in_words(a.option, result.epochs)
         if isinstance(a.total, Refusal):
             told = f"{a.total.reason} {a.total.measure_next}"
             rows.append([a.option.label, NONE, NONE, NONE, told])

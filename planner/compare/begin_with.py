@@ -166,7 +166,7 @@ def _samples(job: Job, goal: Goal | None) -> float | None:
     if goal is None:
         return None
     if goal.epochs is not None:
-        return goal.epochs * job.samples_per_epoch
+        return None if job.samples_per_epoch is None else goal.epochs * job.samples_per_epoch
     return None if goal.samples is None else float(goal.samples.value)
 
 

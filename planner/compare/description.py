@@ -60,8 +60,9 @@ def precision_told(problem: Problem, given: Given) -> Problem:
 def described_of(told: Mapping[str, Any], problems: list[Problem]) -> Described | None:
     """The description in the values; None where too little is told. Adds what is wrong with it."""
     wrong = []
+    samples = told["samples"] or told["samples_per_epoch"]
     heavy = told["flops"] is not None or None not in (told["params"], told["tokens"])
-    if told["samples"] is None:
+    if samples is None:
         wrong.append(("samples", "How many samples has an epoch? A described workload needs it."))
     if told["flops"] is None and told["params"] is None:
         wrong.append(("flops", "How heavy is a sample? Give flops, or params and tokens."))
@@ -70,18 +71,18 @@ def described_of(told: Mapping[str, Any], problems: list[Problem]) -> Described 
     if told["goal"] == "target":
         wrong.append(("goal", "Nobody measured steps to a target of it. Ask for epochs."))
     batch, optimizer = told["batch"], told["network_optimizer"] or ""
-    if batch and told["samples"] and batch > told["samples"]:
-        wrong.append(("batch", _too_large(batch, told["samples"])))
+    if batch and samples and batch > samples:
+        wrong.append(("batch", _too_large(batch, samples)))
         batch = None
     if unknown := unknown_optimizer(optimizer):
         wrong.append(("network_optimizer", unknown))
         optimizer = ""
     problems += [Problem(parameter=name, message=message) for name, message in wrong]
-    if told["samples"] is None or not heavy:
+    if samples is None or not heavy:
         return None
     return Described(
         name=told["name"],
-        samples_per_epoch=told["samples"],
+        samples_per_epoch=samples,
         precision=told["precision"],
         params=told["params"],
         tokens_per_sample=told["tokens"],

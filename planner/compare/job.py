@@ -10,7 +10,9 @@ from typing import Any, Final
 from planner.catalog import Catalog
 from planner.compare.placing import placed
 from planner.compare.records import Hardware, Job
+from planner.epoch_size import EpochSize, epoch_size
 from planner.how_long import Option as MeasuredRun
+from planner.how_long import with_sizes
 
 FLOPS_PER_PARAMETER: Final = 6.0
 """Training operations per parameter and token: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
@@ -73,6 +75,7 @@ def job_measured(
     rows: Iterable[Mapping[str, Any]],
     measured: Sequence[MeasuredRun],
     catalog: Catalog,
+    size: EpochSize | None = None,
 ) -> Job:
     """The job of a measured workload.
 
@@ -81,6 +84,7 @@ def job_measured(
         rows: summary columns of its good training runs, whatever the input pattern.
         measured: its runs that may be projected, under one pattern.
         catalog: to place them.
+        size: what an epoch is (`planner.epoch_size`); None decides it from these rows and runs.
 
     Raises:
         ValueError: there is no row.
@@ -89,14 +93,17 @@ def job_measured(
     if not known:
         raise ValueError(f"{workload} has no run. Choose a workload that was measured.")
     every = list(known.values())
-    kept = tuple(m for m in measured if m.run.run_id in known and m.run.mode == "training")
+    size = size or epoch_size(
+        [m.run for m in measured], stated={s for r in every if (s := r["train_samples"])}
+    )
+    kept = tuple(
+        m for m in with_sizes(measured, size) if m.run.run_id in known and m.run.mode == "training"
+    )
     hardware = {m.run.run_id: _there(catalog, known[m.run.run_id], m) for m in kept}
     return Job(
         workload=workload,
         precision=_first(every, "precision") or "float32",
-        samples_per_epoch=float(
-            _most(every, "train_samples") or _most(every, "samples_per_epoch") or 1
-        ),
+        samples_per_epoch=size.samples,
         pre_train_s=_middle(every, "pre_train_s"),
         params=_most(every, "params"),
         train_flops_per_sample=_most(every, "train_flops_per_sample"),

@@ -16,6 +16,7 @@ from planner.compare.display_asked import display_asked
 from planner.compare.job import Described
 from planner.compare.reckon import Wanted
 from planner.cost import Display, in_usd
+from planner.epoch_size import SAMPLES_PER_EPOCH
 from planner.parameters import Given, Parameter, Problem, query_of, read
 
 DESCRIBED: Final = "described"
@@ -34,6 +35,7 @@ QUESTION: Final = (
               choices=("epochs", "target"), default="epochs"),
     Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs", default=EPOCHS,
               least=1, most=MOST_EPOCHS),
+    SAMPLES_PER_EPOCH,
     Parameter(name="target", words="value of the metric to reach; without it the usual one",
               kind="number", least=-1e9, most=1e9),
     Parameter(name="optimizer", words="optimiser that gets to the target, as its slug"),
@@ -102,6 +104,7 @@ class CompareParameters:
 
     workload: str = ""
     pattern: str = ""
+    samples_per_epoch: float | None = None
     target: float | None = None
     optimizer: str = ""
     asked: Asked = field(default_factory=Asked)
@@ -152,6 +155,7 @@ def compare_parameters(
     asking = CompareParameters(
         workload=told["workload"] or "",
         pattern=told["pattern"] or "",
+        samples_per_epoch=told["samples_per_epoch"],
         target=told["target"],
         optimizer=told["optimizer"] or "",
         asked=asked,

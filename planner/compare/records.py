@@ -44,8 +44,9 @@ class Job:
     """What is to be trained, measured somewhere or only described.
 
     `precision` is written as in the measurements. `samples_per_epoch` [samples] is what one epoch
-    passes over. `pre_train_s` [s] comes before the first step. `params` counts parameters,
-    `train_flops_per_sample` the operations of forward and backward pass; None is not known.
+    passes over, None where nothing states it. `pre_train_s` [s] comes before the first step.
+    `params` counts parameters, `train_flops_per_sample` the operations of forward and backward
+    pass; None is not known.
     `tokens_per_sample` is told for a described job only.
     `overhead_s` is the least overhead of a step that was measured [s]. `measured` are its runs
     under one input pattern, `hardware` where each of them ran, by run id,
@@ -54,7 +55,7 @@ class Job:
 
     workload: str
     precision: str
-    samples_per_epoch: float
+    samples_per_epoch: float | None
     pre_train_s: float = 0.0
     params: float | None = None
     train_flops_per_sample: float | None = None

@@ -27,6 +27,7 @@ from planner.compare.memory import fit_of
 from planner.compare.rates import OVERHEAD_MATTERS, rate_on
 from planner.compare.records import Candidate, Fit, Goal, Job, Scaling, Timed
 from planner.durations import in_words
+from planner.epoch_size import ADD_SIZE
 from planner.estimate import LEVEL, Estimate, Refusal
 from planner.how_long import Option as MeasuredRun
 from planner.how_long import total_time
@@ -39,6 +40,10 @@ PRE_TRAIN_FACTOR: Final = 2.0
 NOT_MEASURED_BATCH: Final = (
     "At whatever batch is fastest on each accelerator; a larger batch needs more epochs for the "
     "same target."
+)
+NO_SIZE: Final = Refusal(
+    reason="The samples per epoch are not stated, so samples/s give no time.",
+    measure_next=ADD_SIZE,
 )
 
 
@@ -153,6 +158,8 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
     """Pre-train time and the samples of the goal at a rate, all doubts in quadrature."""
     samples = goal.samples
     if goal.epochs is not None:
+        if job.samples_per_epoch is None:
+            return NO_SIZE
         exact = goal.epochs * job.samples_per_epoch
         samples = Estimate(value=exact, low=exact, high=exact, level=rate.level)
     if samples is None:

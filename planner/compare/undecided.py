@@ -103,6 +103,8 @@ def _takes(told: Comparison, row: Row) -> str:
     rate = row.timed.rate
     if rate is None:
         return ""
+    if told.question.job.samples_per_epoch is None:
+        return ""
     samples = EPOCHS_TO_MEASURE * told.question.job.samples_per_epoch
     minutes = (told.question.job.pre_train_s + samples / float(rate.value)) / 60.0
     shown = f"{minutes:.0f} min" if minutes >= 1.5 else "a minute"

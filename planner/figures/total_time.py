@@ -13,6 +13,7 @@ from planner.durations import in_words
 from planner.estimate import Floats
 from planner.figures.frame import Drawing, escape
 from planner.palette import DASHES, SYMBOLS, Theme
+from planner.written import plain
 
 _TIMES: Final = (
     (1.0, "1 s"), (10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"),
@@ -43,7 +44,7 @@ class TimeLine:
     value: Floats
     low: Floats
     high: Floats
-    measured_epochs: int
+    measured_epochs: float
     suspect: str = ""
     left_out: bool = False
 
@@ -85,7 +86,7 @@ def _draw(drawing: Drawing, line: TimeLine, scale: float) -> None:
         line.value[at : at + 1] / scale,
         marker={"color": colour, "size": 8, "symbol": f"{symbol}-open" if told else symbol}
         | ({"line": {"width": 2}} if told else {}),
-        hovertemplate=f"measured up to epoch {line.measured_epochs}{told}<extra></extra>",
+        hovertemplate=f"measured up to epoch {plain(line.measured_epochs, 2)}{told}<extra></extra>",
     )
 
 

@@ -24,7 +24,7 @@ def job_lines(told: Comparison) -> list[tuple[str, str]]:
         ("Workload", job.workload),
         ("Asked for", f"{goal.words} with {goal.optimizer}" if goal.optimizer else goal.words),
         ("Input pattern", ", ".join(patterns)),
-        ("Samples in an epoch", f"{job.samples_per_epoch:,.0f}"),
+        ("Samples in an epoch", _counted(job.samples_per_epoch)),
         ("Global batch size", _counted(batch)),
         ("Parameters", _counted(job.params)),
         ("Tokens in a sample", _counted(job.tokens_per_sample)),

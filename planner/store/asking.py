@@ -28,7 +28,7 @@ from planner.parameters import Given, Problem, query_of, read
 from planner.runs import Run
 from planner.slugs import looked_up, not_found, slugs
 from planner.store import queries
-from planner.store.facts import facts_of, measured_job, steps_of, trial_set_of
+from planner.store.facts import epoch_size_of, facts_of, measured_job, steps_of, trial_set_of
 from planner.store.no_steps import no_steps
 from planner.store.reader import Store
 from planner.store.scatter import with_priors
@@ -103,6 +103,7 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
         another_session=told["session"],
         rest_like_last=told["rest_like_last"],
         left_out=without,
+        size=epoch_size_of(store, place[0], runs, told["samples_per_epoch"]),
     )
     return HowLongAnswer(
         result=result, suspect=suspect.names, query=query, problems=tuple(problems)
@@ -174,7 +175,7 @@ def compare_facts(
     if found is None:
         return None
     workload, pattern = found
-    job = measured_job(store, catalog, workload, pattern)
+    job = measured_job(store, catalog, workload, pattern, asking.samples_per_epoch)
     return facts_of(store, catalog, job, pattern, _steps(store, job, asking, problems))
 
 

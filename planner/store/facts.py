@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from planner.catalog import Catalog
@@ -11,17 +11,30 @@ from planner.compare.job import job_measured
 from planner.compare.records import Job
 from planner.compare.sheets import library_of
 from planner.curves import SystemCurve, curves_of
+from planner.epoch_size import EpochSize, epoch_size
 from planner.estimate import Refusal
 from planner.how_long import options_of
 from planner.optimizer_curves import OptimizerCurve, compare
+from planner.runs import Run
 from planner.store import queries
 from planner.store.reader import Store
 from planner.store.scatter import with_priors
 from planner.trials import Trials, TrialSet, goal_text, usual_target
 
 
-def measured_job(store: Store, catalog: Catalog, workload: str, pattern: str) -> Job:
+def epoch_size_of(
+    store: Store, workload: str, runs: Sequence[Run], given: float | None = None
+) -> EpochSize:
+    """Size of an epoch of a workload, of which `runs` are those of one pattern."""
+    return epoch_size(runs, given, queries.stated_samples(store, workload))
+
+
+def measured_job(
+    store: Store, catalog: Catalog, workload: str, pattern: str, samples: float | None = None
+) -> Job:
     """A workload under an input pattern, with its runs that ended well.
+
+    `samples` is the size of an epoch where somebody entered it [samples].
 
     Raises:
         ValueError: there is no such workload.
@@ -29,7 +42,8 @@ def measured_job(store: Store, catalog: Catalog, workload: str, pattern: str) ->
     timed = with_priors(store, queries.runs_of(store, workload, pattern))
     runs = [r for r in timed if r.status == "ok"]
     rows = queries.job_rows(store, workload)
-    return job_measured(workload, rows, options_of(runs), catalog)
+    size = epoch_size_of(store, workload, runs, samples)
+    return job_measured(workload, rows, options_of(runs), catalog, size)
 
 
 def system_curves(store: Store, workload: str, pattern: str) -> Mapping[str, SystemCurve]:

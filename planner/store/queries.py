@@ -96,6 +96,11 @@ def runs_of(store: Store, workload: str, pattern: str, most: int = MOST_RUNS) ->
     return [_run(row) for row in rows]
 
 
+def stated_samples(store: Store, workload: str) -> tuple[int, ...]:
+    """Sizes of the data set that the good runs of a workload state [samples]; two at the most."""
+    return tuple(row[0] for row in store.rows(sql.TRAIN_SAMPLES, [workload]))
+
+
 def trial_sets(store: Store) -> list[TrialSet]:
     """Sets of trials that were evaluated on the way, most batch sizes first."""
     return [_trial_set(row) for row in store.rows(sql.TRIAL_SETS)]

@@ -169,13 +169,18 @@ RUN_COLUMNS: Final = (
     "software", "device_kind", "mode", "global_batch_size", "pre_train_s", "first_epoch_s",
     "until_first_epoch_end_s", "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured",
     "total_s", "steps_per_epoch", "samples_per_epoch", "step_time_s", "samples_per_s",
-    "asymptotic_throughput", "overhead_s",
+    "asymptotic_throughput", "overhead_s", "dataset", "train_samples", "validation_s",
+    "validation_samples_per_epoch",
 )  # fmt: skip
 _RUN: Final = ", ".join(RUN_COLUMNS)
 RUN: Final = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
 RUNS_OF: Final = f"""
     SELECT {_RUN} FROM runs WHERE workload = ? AND pattern = ?
     ORDER BY system, global_batch_size, repeat, recorded_at, run_id LIMIT ?"""
+TRAIN_SAMPLES: Final = """
+    SELECT DISTINCT train_samples FROM runs
+    WHERE workload = ? AND status = 'ok' AND train_samples IS NOT NULL LIMIT 2"""
+"""Two sizes are enough to show that the runs of a workload do not state one."""
 SCATTER: Final = """
     WITH told AS (
         SELECT file, system, mode, epochs_measured, later_epoch_sd_s / later_epoch_mean_s

@@ -55,7 +55,9 @@ def test_without_any_run_the_page_says_so_and_looks_again_on_a_button(
     shown = show(address)
     assert "There is no run yet." in texts(shown)
     assert not shown.get("plotly_chart")
-    a_set(alone, [timed(), timed(global_batch_size=128, later_epoch_mean_s=8.0)])
+    a_set(
+        alone, [timed(), timed(global_batch_size=128, steps_per_epoch=50, later_epoch_mean_s=8.0)]
+    )
     shown.button(key=again).click().run()
     assert "There is no run yet." not in texts(sound(shown))
     assert shown.get("plotly_chart")
@@ -169,7 +171,12 @@ def test_a_run_with_single_epochs_draws_them(alone: Path) -> None:
 def crowd(alone: Path) -> Path:
     """200 systems at two batches each."""
     records = [
-        timed(system_name=f"System {i:03}", global_batch_size=b, later_epoch_mean_s=5.0 + i + b / 9)
+        timed(
+            system_name=f"System {i:03}",
+            global_batch_size=b,
+            steps_per_epoch=51_200 // b,
+            later_epoch_mean_s=5.0 + i + b / 9,
+        )
         for i in range(200)
         for b in (64, 512)
     ]
