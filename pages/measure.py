@@ -21,7 +21,7 @@ Told = tuple[SweepStatus, Condition]
 
 def show() -> None:
     """Draw the page."""
-    link = Link("measure")
+    link = Link(sweep_card.PAGE)
     st.title("Measure")
     may, known = permission(), measuring.statuses()
     opened = _opened(link, known)

@@ -19,10 +19,13 @@ def read(page: str) -> Parameters:
 
     Nothing changed by hand and a URL that is not the one we wrote: somebody followed a link
     or went back, so the URL wins. An empty URL on the way from another page: the page is as
-    it was left.
+    it was left. So it is under the parameters of a link that it drew to another page: Streamlit
+    writes them into the address of the page that is left, where Back finds them.
     """
     memory, given = memory_of(page), parameters_now()
     written, values = memory.get("written"), memory.get("values", {})
+    if given in memory.get("offered", ()) and given != written:
+        given = written or {}
     if given and given != memory.get("address", given):  # a link was followed since
         for name in ("adopted", "reset", "address"):
             memory.pop(name, None)
@@ -39,6 +42,14 @@ def read(page: str) -> Parameters:
     if given != (written or {}) and not touched:
         return _anew(page, given)
     return written or given
+
+
+def offer(page: str, parameters: Parameters) -> None:
+    """Remember the parameters of a link that `page` draws to another page."""
+    offered: list[Parameters] = memory_of(page).setdefault("offered", [])
+    if parameters not in offered:
+        offered.append(parameters)
+        del offered[:-MOST]
 
 
 def _anew(page: str, given: Parameters) -> Parameters:

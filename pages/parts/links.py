@@ -11,19 +11,35 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.parts.link_address import LAST, MOST, Parameters, base, memory_of, parameters_now, read
+from pages.parts.link_address import (
+    LAST,
+    MOST,
+    Parameters,
+    base,
+    memory_of,
+    offer,
+    parameters_now,
+    read,
+)
 from pages.parts.link_values import as_text, as_texts, plain
 from planner.parameters import Parameter, shown, value_of
 from planner.slugs import looked_up, not_found, slug, slugs
 
-__all__ = ["Link", "Options", "Parameters", "as_text", "plain", "slug", "slugs"]
+__all__ = ["Link", "Options", "Parameters", "as_text", "page_link", "plain", "slug", "slugs"]
 Options = Sequence[str] | Mapping[str, str]
 """Values that a widget offers: as they are, or slugs with the names they stand for."""
+
+
+def page_link(page: str, target: Path, label: str, icon: str, parameters: Parameters) -> None:
+    """Draw a link from `page` to another page of the app, which opens with these parameters."""
+    offer(page, parameters)
+    st.page_link(target, label=label, icon=icon, query_params=parameters)
 
 
 class Link:
@@ -40,6 +56,7 @@ class Link:
         self._cut_short = bool(memory.get("drawing"))
         memory["drawing"] = True
         self._told_again: set[str] = set()
+        self._before = str(st.session_state.get(LAST, page))
         self._given = read(page)
 
     @property
@@ -238,9 +255,14 @@ class Link:
             st.query_params.from_dict(now)
 
     def tell(self) -> None:
-        """Name the parts of the link that no longer exist, or never did."""
+        """Name the parts of the link that no longer exist, or never did.
+
+        Parameters of the page one comes from are dropped without a word: after Back they stand in
+        the address of this one, though nobody wrote them there.
+        """
+        others = memory_of(self._before).get("values", {}) if self._before != self.page else {}
         for name in self._given:
-            if name not in self._defaults and name not in self._carried:
+            if name not in self._defaults and name not in self._carried and name not in others:
                 self.problems.append(f"{as_text(name[:80])}: this page knows no such setting.")
         if self.problems:
             st.warning(

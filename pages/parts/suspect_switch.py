@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.parts import asked, widgets
-from pages.parts.links import Link, as_text, slugs
+from pages.parts.links import Link, Parameters, as_text, page_link, slugs
 from pages.parts.state import ROOT
 from planner.runs import Run
 from planner.store import Store
@@ -50,20 +50,15 @@ def draw(
         if may or elsewhere:
             st.toggle(label if may else SCATTER, key=link.key(PARAMETER))
         if suspect:
-            _see_them(shared, suspect)
+            _see_them(link, shared, suspect)
     if elsewhere:
         st.caption(ELSEWHERE)
     if suspect:
         _evidence(shared, suspect)
 
 
-def _see_them(shared: Store, suspect: list[Run]) -> None:
-    st.page_link(
-        _RESULTS,
-        label="See them",
-        icon=":material/flag:",
-        query_params=_in_results(shared, suspect),
-    )
+def _see_them(link: Link, shared: Store, suspect: list[Run]) -> None:
+    page_link(link.page, _RESULTS, "See them", ":material/flag:", _in_results(shared, suspect))
 
 
 def _evidence(shared: Store, suspect: list[Run]) -> None:
@@ -92,8 +87,8 @@ def _switched(may: int, suspect: int) -> str:
     return f"The switch leaves {whom} out; what counts is {', '.join(LEFT_OUT)}. "
 
 
-def _in_results(shared: Store, suspect: list[Run]) -> dict[str, str | list[str]]:
+def _in_results(shared: Store, suspect: list[Run]) -> Parameters:
     """Which link lists the suspect runs of these workloads."""
     names = slugs(asked.facets(shared, {})["workload"])
     wanted = {run.workload for run in suspect}
-    return {"suspect": "any", "workload": [s for s, name in names.items() if name in wanted]}
+    return {"suspect": ["any"], "workload": [s for s, name in names.items() if name in wanted]}

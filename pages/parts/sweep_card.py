@@ -9,7 +9,7 @@ from typing import Final, Literal
 import streamlit as st
 
 from pages.parts import asked, measuring, widgets
-from pages.parts.links import as_text, slugs
+from pages.parts.links import as_text, page_link, slugs
 from pages.parts.state import ROOT, store
 from planner.durations import in_words
 from planner.store import Store, queries, sweeps
@@ -29,6 +29,8 @@ BADGES: Final[dict[Condition, tuple[str, str, _COLOURS]]] = {
     "finished": ("Finished", "check", "green"),
     "failed": ("Failed", "error", "red"),
 }
+PAGE: Final = "measure"
+"""The page that shows the card."""
 _RESULTS: Final = ROOT / "pages" / "results.py"
 _THROUGHPUT: Final = ROOT / "pages" / "throughput.py"
 
@@ -186,12 +188,8 @@ def _outcome(status: SweepStatus) -> None:
     if short is None:
         return
     with widgets.actions():
-        st.page_link(
-            _RESULTS,
-            label="Results of this sweep",
-            icon=":material/table_rows:",
-            query_params={"result_set": short},
-        )
+        icon = ":material/table_rows:"
+        page_link(PAGE, _RESULTS, "Results of this sweep", icon, {"result_set": [short]})
         _curves(shared, status.result_set)
     _failures(shared, status.result_set)
 
@@ -204,9 +202,9 @@ def _curves(shared: Store, result_set: str) -> None:
     all_of = {name: s for s, name in slugs(asked.workloads(shared)).items()}
     names = [n for n in within["workload"] if n in all_of]
     for name, short in list(zip(names, told_apart(names), strict=True))[:MOST_LINKS]:
-        wanted = {"workload": all_of[name], "systems": here[:1]}
+        wanted = {"workload": [all_of[name]], "systems": here[:1]}
         label = f"Throughput of {as_text(short)}" if short else "Throughput curve"
-        st.page_link(_THROUGHPUT, label=label, icon=":material/show_chart:", query_params=wanted)
+        page_link(PAGE, _THROUGHPUT, label, ":material/show_chart:", wanted)
 
 
 def told_apart(names: list[str]) -> list[str]:

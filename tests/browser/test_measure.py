@@ -161,6 +161,10 @@ def test_progress_moves_by_itself_and_a_stopped_sweep_resumes(
     settled(page).get_by_role("link", name="Results of this sweep").click()
     expect(page.get_by_text("4 of ")).to_be_visible()
     expect(page).to_have_url(f"{app}/results?result_set=small")
+    page.go_back()
+    _says(settled(page), "Small sweep: 4 of 4 runs measured in")
+    expect(page.get_by_text("could not be followed")).to_have_count(0)
+    expect(page).to_have_url(re.compile(rf"{app}/measure(\?ticket=[^&]+)?$"))
 
 
 def test_a_sweep_outlives_the_server_and_the_next_server_knows_it(

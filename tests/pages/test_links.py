@@ -344,3 +344,71 @@ def test_a_link_followed_after_that_counts_more_than_what_was_adopted_before() -
     page.button[0].click().run()
     page.query_params["number"] = "50"
     assert [value for value, _ in _fields(page.run())] == [50, 7]
+
+
+# -- what another page leaves in the address -----------------------------------------------------
+
+
+def _two_pages() -> None:
+    import streamlit as st
+
+    from pages.parts.link_address import offer
+    from pages.parts.links import Link
+
+    page = st.session_state.get("page", "first")
+    link = Link(page)
+    link.number("epochs", 1, 100, 7)
+    if page == "second":
+        link.one("workload", ["a", "b"], "a")
+    link.write()
+    link.tell()
+    offer("first", {"workload": ["b"], "epochs": ["50"]})
+    st.json({"epochs": st.session_state[link.key("epochs")]})
+
+
+def _epochs(page: AppTest) -> int:
+    import json
+
+    return int(json.loads(page.json[0].value)["epochs"])
+
+
+def _go(page: AppTest, name: str, **link: str) -> AppTest:
+    """As the browser does: another page, under the address of the history's entry."""
+    page.session_state["page"] = name
+    page.query_params.clear()
+    for parameter, value in link.items():
+        page.query_params[parameter] = value
+    return sound(page.run())
+
+
+def test_under_the_parameters_of_its_own_link_to_another_page_a_page_is_as_it_was_left() -> None:
+    page = AppTest.from_function(_two_pages)
+    page.query_params["epochs"] = "20"
+    assert _epochs(sound(page.run())) == 20
+    assert _epochs(_go(page, "second", workload="b", epochs="50")) == 50
+    back = _go(page, "first", workload="b", epochs="50")
+    assert _epochs(back) == 20
+    assert not back.warning
+    assert _address(back) == {"epochs": ["20"]}
+
+
+def test_parameters_of_the_page_one_comes_from_are_dropped_without_a_word() -> None:
+    page = AppTest.from_function(_two_pages)
+    sound(page.run())
+    _go(page, "second", workload="a", epochs="50")
+    back = _go(page, "first", workload="a", epochs="30")
+    assert _epochs(back) == 30
+    assert not back.warning
+
+
+def test_a_parameter_that_no_page_before_knows_is_still_reported() -> None:
+    page = AppTest.from_function(_two_pages)
+    sound(page.run())
+    _go(page, "second", workload="a")
+    assert "zzz: this page knows no such setting" in _go(page, "first", zzz="1").warning[0].value
+
+
+def test_a_typed_link_with_a_parameter_of_another_page_is_reported() -> None:
+    page = AppTest.from_function(_two_pages)
+    page.query_params["workload"] = "a"
+    assert "workload: this page knows no such setting" in sound(page.run()).warning[0].value
