@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.parts import asked, curve_choice, factor, suspect_switch, theme, widgets
 from pages.parts.curve_lines import lines
-from pages.parts.links import Link
+from pages.parts.links import Link, as_text
 from pages.parts.state import store
 from planner import curves, figures
 from planner.curve_answers import answer_sentences, source_rows
@@ -107,6 +107,10 @@ def _charts(
                 "throughput.residuals",
                 "Relative difference between measured and fitted step times",
             )
+            exact = [one.label for one in chosen if curves.passes_through(one)]
+            if exact:
+                named = ", ".join(exact)
+                st.caption(as_text(f"The fit passes through both points of {named}."))
 
 
 def _open_markers(drawn: list[figures.ThroughputLine]) -> str:

@@ -16,6 +16,8 @@ from planner.runs import Run
 from planner.throughput import ThroughputCurve, fit_throughput, published_curve
 
 GRID: Final = 81
+ROUNDING_OF_A_FIT: Final = 1e-9
+"""Relative residuals below it are rounding: a fit in doubles leaves some 1e-15 to 1e-12."""
 """Points of a drawn curve."""
 NOTHING_LEFT: Final = Refusal(
     reason="Every run of it is suspect, and suspect runs are left out.",
@@ -136,6 +138,21 @@ def fitted_step_s(one: SystemCurve, runs: Sequence[Run]) -> Floats:
     batch = np.array([r.global_batch_size for r in runs], float)
     told = None if isinstance(one.curve, Refusal) else one.curve.step_time(batch)
     return np.asarray(told.value) if isinstance(told, Estimate) else np.full(batch.shape, np.nan)
+
+
+def left_over(one: SystemCurve, runs: Sequence[Run]) -> Floats:
+    """Return measured over fitted step times less 1, one a run; NaN where nothing is fitted.
+
+    What is below `ROUNDING_OF_A_FIT` is the rounding of the computation and comes as 0.
+    """
+    step_s = np.array([r.step_time_s for r in runs], float)
+    off = step_s / fitted_step_s(one, runs) - 1.0
+    return np.where(np.abs(off) < ROUNDING_OF_A_FIT, 0.0, off)
+
+
+def passes_through(one: SystemCurve) -> bool:
+    """Return whether the curve has two points and nothing is left over at either."""
+    return len(one.points) == 2 and not np.any(left_over(one, one.points) != 0.0)
 
 
 def grid_of(one: SystemCurve) -> Floats:
@@ -271,7 +288,7 @@ def _row(one: SystemCurve) -> Record:
 def _points(one: SystemCurve) -> list[Record]:
     runs = (*one.points, *one.left_out)
     rows: list[Record] = []
-    for run, fit in zip(runs, fitted_step_s(one, runs), strict=True):
+    for run, fit, off in zip(runs, fitted_step_s(one, runs), left_over(one, runs), strict=True):
         batch, step, known = run.global_batch_size or 0, _step_s(run), bool(np.isfinite(fit))
         rows.append(
             {
@@ -280,9 +297,7 @@ def _points(one: SystemCurve) -> list[Record]:
                 "step_s": round(step, 6),
                 "samples_per_s": round(batch / step, 4),
                 "fitted_step_s": round(float(fit), 6) if known else None,
-                "measured_against_fit_percent": round(100 * float(step / fit - 1), 3)
-                if known
-                else None,
+                "measured_against_fit_percent": round(100 * float(off), 3) + 0.0 if known else None,
                 "in_fit": run not in one.left_out,
                 "run_id": run.run_id,
             }

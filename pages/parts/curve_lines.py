@@ -48,7 +48,7 @@ def _points(one: SystemCurve, runs: Sequence[Run], suspect: Mapping[str, str]) -
     return figures.Points(
         batch=batch,
         throughput=batch / step_s,
-        residuals=step_s / curves.fitted_step_s(one, runs) - 1.0,
+        residuals=curves.left_over(one, runs),
         flags=tuple(suspect.get(run.run_id, "") for run in runs),
     )
 

@@ -14,6 +14,8 @@ from planner.figures.frame import Drawing, batch_axis, escape, last, log_ticks
 from planner.palette import DASHES, SYMBOLS, Theme
 
 _SPEED: Final = "batch %{x:,}<br>%{y:,.4g} samples/s"
+LEAST_SCALE_PERCENT: Final = 0.1
+"""The axis of residuals shows at least so much to either side: below it nothing is worth a look."""
 _OFF: Final = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
 
 
@@ -83,7 +85,10 @@ def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> go.Figure:
             _points(drawing, line, points, 100 * points.residuals, _OFF)
     drawing.x = _batch_axis(with_fit)
     drawing.y = {"title": "measured against fit (%)", "zeroline": True,
-                 "zerolinecolor": theme.quiet}  # fmt: skip
+                 "zerolinecolor": theme.quiet, "exponentformat": "none"}  # fmt: skip
+    values = [np.r_[x.measured.residuals, x.left_out.residuals] for x in with_fit]
+    if np.nanmax(100 * np.abs(np.concatenate(values or [np.zeros(1)]))) < LEAST_SCALE_PERCENT:
+        drawing.y["range"] = [-LEAST_SCALE_PERCENT, LEAST_SCALE_PERCENT]
     return drawing.figure()
 
 

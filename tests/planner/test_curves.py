@@ -6,8 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from planner.curves import crossover_sentence, curve_rows, curve_sentence, curves_of, grid_of
+from planner.curves import (
+    crossover_sentence,
+    curve_rows,
+    curve_sentence,
+    curves_of,
+    grid_of,
+    left_over,
+    passes_through,
+)
 from planner.curves import point_rows as points_of
 from planner.estimate import Refusal
 from planner.runs import Run
@@ -137,3 +147,31 @@ def test_a_curve_of_suspect_runs_alone_is_refused_and_its_points_are_kept() -> N
     assert "keep the suspect runs in the fit" in curve_sentence(one)
     assert grid_of(one).tolist() == [32, 128, 512, 1024]
     assert [r["fitted_step_s"] for r in points_of([one])] == [None] * 4
+
+
+# -- what is left over of a fit ------------------------------------------------------------------
+
+
+@given(
+    v0=st.floats(1e-3, 1e7), overhead_s=st.floats(1e-6, 1e2), first=st.integers(1, 4096),
+    times=st.integers(2, 64),
+)  # fmt: skip
+def test_rounding_is_nothing_left_over_whatever_the_numbers(
+    v0: float, overhead_s: float, first: int, times: int
+) -> None:
+    batches = (first, first * times)
+    [one] = curves_of([_run(b, overhead_s + b / v0) for b in batches])
+    assume(not isinstance(one.curve, Refusal))
+    assert left_over(one, one.points).tolist() == [0.0, 0.0]
+    assert passes_through(one)
+    percents = [str(r["measured_against_fit_percent"]) for r in points_of([one])]
+    assert percents == ["0.0", "0.0"]
+
+
+def test_what_is_measured_apart_from_the_fit_stays_left_over() -> None:
+    [one] = curves_of([_run(32, 0.82), _run(128, 1.78 * 1.02), _run(512, 5.62)])
+    off = left_over(one, one.points)
+    assert np.abs(off).max() > 1e-3
+    assert not passes_through(one)
+    [pulled] = curves_of([_run(32, 1.0), _run(512, 0.9)])  # no line through both has two signs
+    assert isinstance(pulled.curve, Refusal) or not passes_through(pulled)

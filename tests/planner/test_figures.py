@@ -145,3 +145,13 @@ def test_a_suspect_total_has_an_open_marker_and_one_left_out_is_grey() -> None:
     assert [m.color for m in markers] == [LIGHT_THEME.colours[0], LIGHT_THEME.quiet]
     names = {a.text: a.font.color for a in figure.layout.annotations}
     assert names["out"] == LIGHT_THEME.quiet != names["odd"]
+
+
+def test_the_axis_of_residuals_never_shows_rounding() -> None:
+    line = _throughput_line()
+    exact = replace(line, measured=replace(line.measured, residuals=np.array([0.0, 2e-10, 0.0])))
+    drawn = figures.residuals([exact], LIGHT_THEME)
+    assert drawn.layout.yaxis.range == (-0.1, 0.1)
+    assert drawn.layout.yaxis.exponentformat == "none"
+    assert figures.residuals([line], LIGHT_THEME).layout.yaxis.range is None
+    assert not figures.residuals([], LIGHT_THEME).data
