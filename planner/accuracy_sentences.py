@@ -23,8 +23,9 @@ AFTER: Final = "after 3 epochs"
 FIRST: Final = (
     ("at a batch between measured ones", batch.QUESTION, INTERIOR, MEAN),
     ("at twice the largest", batch.QUESTION, TWICE, MEAN),
-    ("for a steady run told from its first 3 epochs", epochs.QUESTION, AFTER, epochs.STEADY),
-    ("on a card known by its data sheet alone", unmeasured.QUESTION, SHEET, unmeasured.DATA_SET),
+    ("for a steady run from its first 3 epochs", epochs.QUESTION, AFTER, epochs.STEADY),
+    ("transferred from another GPU", unmeasured.QUESTION, SHEET, unmeasured.DATA_SET),
+    ("estimated from FLOPs", described.QUESTION, described.DESCRIBED, MEAN),
 )
 """What is said first: words, question, task and data set."""
 THEN: Final = (
@@ -45,7 +46,10 @@ REGRETS: Final = {"longer": "regret in time", "more device-hours": "regret in de
 def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Paragraphs: errors, intervals, what is missed and what is worst, and the rest."""
     told = (
-        (_errors("On public measurements hidden from it, Epochwise was ", rows, FIRST),),
+        (
+            _errors("On public measurements hidden from it, Epochwise was ", rows, FIRST),
+            _one_in_ten(rows, FIRST[-1]),
+        ),
         (_intervals(rows), _unrefused(rows, FIRST)),
         (_reached(verdicts), _furthest(rows)),
         (_errors("It was ", rows, THEN), _unrefused(rows, THEN), _choices(rows)),
@@ -64,6 +68,14 @@ def _found(
 def _errors(start: str, rows: Sequence[Row], asked: Sequence[tuple[str, str, str, str]]) -> str:
     found = [(words, per_cent(row.median_error)) for words, row in _found(rows, asked)]
     return f"{start}{_off(found)} (medians)." if found else ""
+
+
+def _one_in_ten(rows: Sequence[Row], asked: tuple[str, str, str, str]) -> str:
+    """How far off the worst tenth is of the answers that are furthest off."""
+    found = [row for _, row in _found(rows, [asked])]
+    return "".join(
+        f"One in ten {asked[0]} was more than {per_cent(r.p90_error)} off." for r in found
+    )
 
 
 def _unrefused(rows: Sequence[Row], asked: Sequence[tuple[str, str, str, str]]) -> str:

@@ -15,8 +15,14 @@ from planner.estimate import Basis, Estimate, Floats, Refusal
 from planner.lines import PARAMETERS, Lines, predict_lines, ratio_interval
 
 BASES: Final[tuple[Basis, ...]] = (
-    "measured", "interpolated", "extrapolated", "similar workload", "data sheet", "published"
-)  # fmt: skip
+    "measured",
+    "interpolated",
+    "extrapolated",
+    "similar workload",
+    "transferred from another GPU",
+    "estimated from FLOPs",
+    "published",
+)
 """From the firmest to the weakest."""
 NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
 TWICE: Final = 2.0

@@ -11,7 +11,13 @@ from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 Basis = Literal[
-    "measured", "interpolated", "extrapolated", "similar workload", "data sheet", "published"
+    "measured",
+    "interpolated",
+    "extrapolated",
+    "similar workload",
+    "transferred from another GPU",
+    "estimated from FLOPs",
+    "published",
 ]
 
 LEVEL = 0.9

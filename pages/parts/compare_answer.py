@@ -25,7 +25,8 @@ _BASES: Final = {
     "interpolated": "read between measurements there",
     "extrapolated": "measured there and projected",
     "similar workload": "scaled from similar workloads measured there",
-    "data sheet": "estimated from data sheets: nobody measured it there",
+    "transferred from another GPU": "transferred from another GPU, unmeasured there",
+    "estimated from FLOPs": "estimated from FLOPs, unmeasured there",
     "published": "a published figure",
 }
 _LIKELY: Final = (

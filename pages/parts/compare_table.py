@@ -253,7 +253,7 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "cheapest": _share(cheapest, words),
             "fastest": _share(fastest, words),
             "in_time": _share("Meets limits", f"How likely it finishes {limits}"),
-            "basis": text("Basis", width=82),
+            "basis": text("Basis", width=150),
             "memory": number("Memory free", format="%.0f %%", width=90),
             "batch": number("Best batch", format="localized", width=80),
             "price": text("Price", width=190),

@@ -55,6 +55,9 @@ USUAL_BATCH: Final = 256.0
 OVERHEAD_MATTERS: Final = 0.1
 MFU_DOF: Final = 10.0
 MEASURED: Final = "the measured workload"
+FLOPS: Final[Basis] = "estimated from FLOPs"
+ESTIMATED: Final[frozenset[Basis]] = frozenset({FLOPS, "transferred from another GPU"})
+"""Where the accelerator's specifications are part of the answer."""
 OPERATIONS: Final = "the operations of the workload"
 """What answers of one rung have in common."""
 
@@ -148,7 +151,7 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
             f"A step of so small a network is mostly overhead ({plain(1e3 * overhead, 2)} ms at "
             f"batch {plain(batch)}): a faster accelerator changes little.",
         )
-    return Estimate(value=value, low=low, high=high, level=level, basis="data sheet", reasons=told)
+    return Estimate(value=value, low=low, high=high, level=level, basis=FLOPS, reasons=told)
 
 
 def measure_on(job: Job, accelerator: Accelerator) -> str:
@@ -214,7 +217,7 @@ def _one(
 
 def _with_peak(told: Estimate, job: Job, accelerator: Accelerator) -> Estimate:
     """Of an answer by data sheets, also which peak was taken from the accelerator's."""
-    other = peak_told(accelerator, job.precision) if told.basis == "data sheet" else ""
+    other = peak_told(accelerator, job.precision) if told.basis in ESTIMATED else ""
     return replace(told, reasons=(*told.reasons, other)) if other else told
 
 
@@ -271,4 +274,4 @@ def _by(rate: Estimate, factor: float) -> Estimate:
 
 def _weaker(basis: Basis) -> Basis:
     """Of several accelerators nobody timed, even where one of them was."""
-    return "data sheet" if basis == "data sheet" else "similar workload"
+    return basis if basis in ESTIMATED else "similar workload"

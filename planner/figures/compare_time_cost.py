@@ -21,7 +21,8 @@ BASIS_SYMBOLS: Final = {
     "interpolated": ("square", "\u25a0"),
     "extrapolated": ("triangle-up", "\u25b2"),
     "similar workload": ("diamond", "\u25c6"),
-    "data sheet": ("diamond-open", "\u25c7"),
+    "transferred from another GPU": ("diamond-open", "\u25c7"),
+    "estimated from FLOPs": ("hexagon-open", "\u2b21"),
     "published": ("triangle-down", "\u25bc"),
 }
 """Marker of each basis, and the sign that stands for it in the legend."""

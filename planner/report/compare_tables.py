@@ -29,7 +29,8 @@ BASES: Final = MappingProxyType[Basis, str](
         "interpolated": "a fitted curve between points that were measured there",
         "extrapolated": "measured there and projected: to more epochs, or beyond those batch sizes",
         "similar workload": "from how workloads like this one ran there and elsewhere",
-        "data sheet": "from the makers' peak figures and what share of them is usually reached",
+        "transferred from another GPU": "timed on other accelerators, scaled by specifications",
+        "estimated from FLOPs": "from the work of a sample, the maker's peak and its usual share",
         "published": "somebody else's figure, as printed",
     }
 )

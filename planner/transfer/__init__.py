@@ -13,8 +13,8 @@ library used on a card: where that was the largest that fits, memory is part of 
                                 on 1+ cards where the workload ran; first
                                 where it ran on more cards than the card
                                 has benchmarks
-    data sheet of the card      the sheets of the card and of 1+ cards       data sheet
-                                where the workload ran
+    data sheet of the card      the sheets of the card and of 1+ cards       transferred from
+                                where the workload ran                       another GPU
 
 Every interval is conformal: it is made of the errors the same rung makes on the library, cards and
 workloads left out whole, with as much known about them (`planner.transfer.conformal`).

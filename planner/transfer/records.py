@@ -19,7 +19,7 @@ BASIS_OF: Final[Mapping[Rung, Basis]] = {
     "measured": "measured",
     "workload on other cards": "similar workload",
     "benchmarks of the card": "similar workload",
-    "data sheet of the card": "data sheet",
+    "data sheet of the card": "transferred from another GPU",
 }
 """Every rung of the ladder, the firmest first, with the basis of its answers."""
 SPECS: Final = ("peak FLOP/s", "memory bandwidth", "memory")

@@ -13,7 +13,9 @@ import pytest
 
 from planner import accuracy
 from planner.accuracy import accuracy_of, ours, per_cent, shown_rows, verdicts_of
-from planner.backtest import batch, epochs, regret
+from planner.accuracy_sentences import FIRST, SHEET
+from planner.answers import BASES
+from planner.backtest import batch, described, epochs, regret, unmeasured
 from planner.backtest.rows import MEAN, REFUSED, UNREFUSED, Row
 from planner.backtest.targets import INTERIOR, TARGETS, TWICE
 from planner.refusals import RULES
@@ -237,3 +239,31 @@ def test_where_nothing_is_answered_nothing_is_said(shipped: list[Row]) -> None:
     silent = replace(ROW, points=0, median_error=math.nan, coverage=math.nan)
     assert accuracy_of([silent]).sentences == ()
     assert all(math.isfinite(v.measured) for v in verdicts_of(shipped))
+
+
+def test_the_headline_says_how_wrong_described_workloads_are(shipped: list[Row]) -> None:
+    row = ours(shipped, described.QUESTION, described.DESCRIBED, MEAN)
+    assert row is not None
+    headline, held, *_ = accuracy_of(shipped).sentences
+    assert f"{per_cent(row.median_error)} estimated from FLOPs (medians)" in headline
+    assert (
+        f"One in ten estimated from FLOPs was more than {per_cent(row.p90_error)} off" in headline
+    )
+    assert per_cent(row.coverage) in held
+    sheet = ours(shipped, unmeasured.QUESTION, SHEET, unmeasured.DATA_SET)
+    assert sheet is not None
+    assert f"{per_cent(sheet.median_error)} transferred from another GPU" in headline
+
+
+def test_a_headline_without_described_workloads_says_nothing_of_them() -> None:
+    worse = replace(
+        ROW, question=described.QUESTION, task=described.DESCRIBED, median_error=0.9, p90_error=3.0
+    )
+    assert "FLOPs" not in accuracy_of([ROW]).sentences[0]
+    assert "was more than 300 % off" in accuracy_of([ROW, worse]).sentences[0]
+
+
+def test_no_two_bases_of_unmeasured_hardware_share_a_name() -> None:
+    names = [words for words, *_ in FIRST[-2:]]
+    assert names == ["transferred from another GPU", "estimated from FLOPs"]
+    assert set(names) <= set(BASES)

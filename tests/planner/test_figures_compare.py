@@ -20,7 +20,8 @@ H100 = figures.Spot(
     label="Rent 1 x H100 <b>", short="Rent 1 x H100", slot=0, basis="measured",
     time=(50_000.0, 42_000.0, 59_000.0), cost=(35.0, 29.0, 41.0), front=True, told="2.49 USD/h",
 )  # fmt: skip
-OWN = replace(H100, label="Own V100", short="Own V100", slot=1, basis="data sheet",
+OWN = replace(H100, label="Own V100", short="Own V100", slot=1,
+              basis="transferred from another GPU",
               time=(250_000.0, 230_000.0, 270_000.0), cost=(20.0, 15.0, 25.0))  # fmt: skip
 DEAR = replace(H100, label="Rent TPU", short="Rent TPU", slot=2, basis="extrapolated",
                time=(90_000.0, 88_000.0, 92_000.0), cost=(114.0, 90.0, 139.0), front=False,
@@ -92,7 +93,8 @@ def test_the_shape_tells_the_basis_and_the_legend_names_the_shapes_in_use() -> N
     shapes = {name: t.marker.symbol for name, t in _markers(figure).items()}
     assert shapes == {"Rent 1 x H100 &lt;b&gt;": "circle", "Own V100": "diamond-open",
                       "Rent TPU": "triangle-up"}  # fmt: skip
-    assert "\u25cf measured   \u25b2 extrapolated   \u25c7 data sheet" in _notes(figure)
+    signs = "\u25cf measured   \u25b2 extrapolated   \u25c7 transferred from another GPU"
+    assert signs in _notes(figure)
 
 
 def test_every_basis_has_a_shape_of_its_own() -> None:

@@ -209,7 +209,7 @@ def test_cards_as_fast_as_the_root_of_flops_times_bandwidth_are_known_from_their
     library = table(hidden(log, (slice(None), 0)), sheets=sheets_of(speed))
     answer = told(transfer(library, wanted()))
     assert_allclose(answer.estimate.value, np.exp(log[0, 0]))
-    assert (answer.rung, answer.estimate.basis) == (SHEET, "data sheet")
+    assert (answer.rung, answer.estimate.basis) == (SHEET, "transferred from another GPU")
 
 
 def test_votes_are_averaged_as_factors() -> None:
@@ -641,7 +641,7 @@ def test_the_weaker_basis_is_that_of_the_ratio() -> None:
     sheet, measured = (told(transfer(library, wanted(card=card))) for card in (0, 1))
     ratio = decide(measured, sheet).ratio
     assert ratio is not None
-    assert ratio.basis == "data sheet"
+    assert ratio.basis == "transferred from another GPU"
 
 
 def test_different_workloads_or_levels_have_no_ratio() -> None:

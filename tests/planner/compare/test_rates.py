@@ -100,7 +100,7 @@ def test_a_card_that_was_not_is_told_by_the_data_sheets_of_both() -> None:
     rate = rate_on(job(), Hardware(label="1 x Twice", accelerator=TWICE), library)
     told = rate.samples_per_s
     assert isinstance(told, Estimate)
-    assert told.basis == "data sheet"
+    assert told.basis == "transferred from another GPU"
     assert 150.0 < _value(told) < 210.0  # twice in every respect
     assert rate.measure_next == "Measure Net · Data on one Twice."
 
