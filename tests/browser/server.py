@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -36,11 +36,16 @@ def uvicorn(*further: str) -> Serve:
 
 @contextmanager
 def served(
-    results: Path, serve: Serve | None = None, *, further: Path | None = None
+    results: Path,
+    serve: Serve | None = None,
+    *,
+    further: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """The app's address, with `results` as the person's own folder instead of theirs.
 
-    What its sweeps do is told in the folder `state` beside it.
+    What its sweeps do is told in the folder `state` beside it. `settings` are further variables
+    of the server's environment.
     """
     port = _free_port()
     log = results.parent / f"{results.name}-server-{port}.log"
@@ -48,7 +53,7 @@ def served(
         process = subprocess.Popen(
             [sys.executable, "-m", *(serve or streamlit())(port)],
             cwd=ROOT,
-            env=_environment(results, further),
+            env=_environment(results, further) | dict(settings or {}),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

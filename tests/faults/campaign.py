@@ -19,11 +19,11 @@ from typing import Final
 from planner.store import Store
 from planner.store.compact import compact_set
 from planner.store.seal import SealError, check_seal
+from tests.faults import outcomes
 from tests.faults.writer import commit_cases
 from tests.store.build import ids
 
-FULL: Final = os.environ.get("EPOCHWISE_FAULTS") == "full"
-"""The full counts of `make faults`, or the short ones of `make test`."""
+FULL: Final = outcomes.FULL
 DRAW: Final = random.Random(20260301)
 _CHILDREN: Final = multiprocessing.get_context("forkserver")
 _CHILDREN.set_forkserver_preload(["tests.faults.campaign"])

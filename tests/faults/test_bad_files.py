@@ -14,7 +14,8 @@ import pytest
 
 from planner.records import table_from_rows
 from planner.store import commit_runs
-from tests.faults.campaign import DRAW, FULL
+from tests.faults.campaign import DRAW
+from tests.faults.outcomes import FULL
 from tests.faults.writer import case
 from tests.store.build import a_set, ids, opened, row, rows, sealed_table, sealed_with
 

@@ -18,8 +18,9 @@ from planner.store import commit as commit_module
 from planner.store.compact import compact_set
 from planner.store.export import export_duckdb
 from planner.store.verify import verify_folder
-from tests.faults.campaign import FULL, read_only, small_disk, temporaries, torn
+from tests.faults.campaign import read_only, small_disk, temporaries, torn
 from tests.faults.full import FullAt
+from tests.faults.outcomes import FULL
 from tests.faults.writer import case
 from tests.store.build import a_set, folder, ids, opened, reasons
 

@@ -15,7 +15,8 @@ import pytest
 from planner.records import run_id
 from planner.store.commit import STALE_S, sweep_temporaries
 from tests.faults import campaign
-from tests.faults.campaign import FULL, Child, moments, temporaries, torn
+from tests.faults.campaign import Child, moments, temporaries, torn
+from tests.faults.outcomes import FULL
 from tests.faults.writer import case
 from tests.store.build import a_set, ids, opened, reasons
 

@@ -23,7 +23,8 @@ from planner.store.sweeps import read_statuses
 from planner.store.verify import verify_folder
 from runners.supervise import ROOT
 from runners.sweep import case_id_of
-from tests.faults.campaign import DRAW, FULL, moments, temporaries, torn
+from tests.faults.campaign import DRAW, moments, temporaries, torn
+from tests.faults.outcomes import FULL
 from tests.runners.stubs import HANG_S, case, new_mark, starts
 from tests.store.build import a_set, folder
 

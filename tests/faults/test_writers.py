@@ -9,7 +9,8 @@ import pytest
 
 from planner.store import Store
 from tests.faults import campaign
-from tests.faults.campaign import FULL, Child, Poll, temporaries, torn
+from tests.faults.campaign import Child, Poll, temporaries, torn
+from tests.faults.outcomes import FULL
 from tests.store.build import a_set, folder
 
 pytestmark = pytest.mark.faults

@@ -24,7 +24,8 @@ from runners.cases import Case
 from runners.context import Context
 from runners.measure import Bench, Hooks, measure
 from runners.supervise import ROOT
-from tests.faults.campaign import FULL, small_disk
+from tests.faults.campaign import small_disk
+from tests.faults.outcomes import FULL
 from tests.runners.stubs import HANG_S, bench, new_mark, orphans, starts
 from tests.store.build import folder
 
