@@ -104,5 +104,6 @@ def _several(count: int, what: str) -> str:
 
 st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")
 page = st.navigation(_pages())
-page.run()
-_footer()
+with store().at_one_moment():
+    page.run()
+    _footer()

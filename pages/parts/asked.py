@@ -1,17 +1,15 @@
-"""Questions every rerun asks again, answered once for each state of the data.
+"""Questions every rerun asks again, answered once for each state of the runs they are about.
 
-A person moving a slider changes the answer, not the data behind it. What the store said is kept
-until its generation changes; everything that depends on the person is worked out anew.
+A person moving a slider changes the answer, not the data behind it. What the store said of a
+workload is kept until one of its runs changes, what it said of all runs until any of them does
+(decision 0030); everything that depends on the person is worked out anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TypeVar
 
-from planner.checked_runs import CheckedRun
 from planner.curves import SystemCurve, curves_of
 from planner.effect_tables import effects_of
 from planner.effects import FactorEffect
@@ -20,15 +18,11 @@ from planner.runs import Run
 from planner.scaling_runs import Placement
 from planner.store import Store, facts, queries
 from planner.store.queries import TimedSystem
-from planner.store.scatter import with_priors
-from planner.suspects import Flag, by_run, left_out, named
-from planner.suspects import suspects as all_flags
+from planner.store.scatter import priors_of, with_priors
+from planner.store.suspect_runs import Suspects, suspects_of
 from planner.trials import Trials, TrialSet, targets_of, usual_target
 
 Answer = TypeVar("Answer")
-_MOST: Final = 500
-"""Answers kept of one state of the data; more and all are asked anew."""
-_KEPT: Final[WeakKeyDictionary[Store, tuple[int, dict[Hashable, Any]]]] = WeakKeyDictionary()
 
 
 def totals(shared: Store) -> queries.Totals:
@@ -53,19 +47,19 @@ def trained_workloads(shared: Store) -> dict[str, int]:
 
 def patterns(shared: Store, workload: str) -> dict[str, int]:
     """As `planner.store.queries.patterns`."""
-    return _once(shared, ("patterns", workload), lambda: queries.patterns(shared, workload))
+    return _of(shared, workload, "patterns", lambda: queries.patterns(shared, workload))
 
 
 def runs_of(shared: Store, workload: str, pattern: str) -> list[Run]:
     """As `planner.store.queries.runs_of`."""
-    question = ("runs", workload, pattern)
-    return _once(shared, question, lambda: queries.runs_of(shared, workload, pattern))
+    question = ("runs", pattern)
+    return _of(shared, workload, question, lambda: queries.runs_of(shared, workload, pattern))
 
 
 def stated_samples(shared: Store, workload: str) -> tuple[int, ...]:
     """As `planner.store.queries.stated_samples`."""
-    question = ("stated samples", workload)
-    return _once(shared, question, lambda: queries.stated_samples(shared, workload))
+    ask = lambda: queries.stated_samples(shared, workload)  # noqa: E731
+    return _of(shared, workload, "stated samples", ask)
 
 
 def runs_with_priors(
@@ -73,8 +67,20 @@ def runs_with_priors(
 ) -> list[Run]:
     """As `runs_of`, with what other runs say of the scatter of their epochs."""
     runs = runs_of(shared, workload, pattern)
-    question = ("runs with priors", workload, pattern, without)
-    return _once(shared, question, lambda: with_priors(shared, runs, without))
+    priors = _priors(shared, runs, without)
+    question = ("runs with priors", pattern, priors)
+    return _of(shared, workload, question, lambda: with_priors(shared, runs, without))
+
+
+def priors(shared: Store, workload: str, pattern: str) -> Hashable:
+    """What the runs of other workloads change of the answers about these runs."""
+    return _priors(shared, runs_of(shared, workload, pattern), frozenset())
+
+
+def _priors(shared: Store, runs: list[Run], without: frozenset[str]) -> Hashable:
+    ids = tuple(run.run_id for run in runs)
+    question = ("priors", ids, without)
+    return _once(shared, question, lambda: tuple(priors_of(shared, runs, without)))
 
 
 def curves(shared: Store, workload: str) -> list[SystemCurve]:
@@ -84,12 +90,12 @@ def curves(shared: Store, workload: str) -> list[SystemCurve]:
         found = (runs_of(shared, workload, pattern) for pattern in patterns(shared, workload))
         return curves_of([run for runs in found for run in runs])
 
-    return _once(shared, ("curves", workload), ask)
+    return _of(shared, workload, "curves", ask)
 
 
 def forms(shared: Store, workload: str) -> list[FormRun]:
     """As `planner.store.queries.forms`."""
-    return _once(shared, ("forms", workload), lambda: queries.forms(shared, workload))
+    return _of(shared, workload, "forms", lambda: queries.forms(shared, workload))
 
 
 def trial_sets(shared: Store) -> list[TrialSet]:
@@ -99,7 +105,14 @@ def trial_sets(shared: Store) -> list[TrialSet]:
 
 def trials(shared: Store, of: TrialSet) -> Trials:
     """As `planner.store.queries.trials`: the flat arrays that every target is asked of."""
-    return _once(shared, ("trials", of), lambda: queries.trials(shared, of))
+    question = ("trials", of, trials_version(shared, of))
+    return shared.kept.once(question, lambda: queries.trials(shared, of))
+
+
+def trials_version(shared: Store, of: TrialSet) -> int:
+    """A number that grows whenever a run of that network changes."""
+    own = (w for w in shared.workloads if f"{w} · ".startswith(f"{of.network} · "))
+    return shared.version(*own)
 
 
 def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
@@ -110,7 +123,8 @@ def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
 def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:
     """As `planner.trials.targets_of` and `planner.trials.usual_target`."""
     known = trials(shared, of)
-    return _once(shared, ("targets", of), lambda: (targets_of(known), usual_target(known)))
+    question = ("targets", of, trials_version(shared, of))
+    return shared.kept.once(question, lambda: (targets_of(known), usual_target(known)))
 
 
 def timed_systems(shared: Store) -> list[TimedSystem]:
@@ -118,10 +132,19 @@ def timed_systems(shared: Store) -> list[TimedSystem]:
     return _once(shared, "timed systems", lambda: queries.timed_systems(shared))
 
 
+def library(shared: Store) -> Hashable:
+    """How fast every workload was on every system with accelerators, as a key."""
+
+    def ask() -> Hashable:
+        return tuple(tuple(row.values()) for row in queries.library_rows(shared))
+
+    return _once(shared, "library", ask)
+
+
 def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placement]:
     """As `planner.store.queries.placements`."""
-    question = ("placements", workload, pattern)
-    return _once(shared, question, lambda: queries.placements(shared, workload, pattern))
+    question = ("placements", pattern)
+    return _of(shared, workload, question, lambda: queries.placements(shared, workload, pattern))
 
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
@@ -129,10 +152,10 @@ def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dic
     return _once(shared, ("facets", _asked(filters)), lambda: queries.facets(shared, filters))
 
 
-def epoch_times(shared: Store, run_id: str) -> tuple[float, ...]:
-    """As `planner.store.queries.epoch_times`."""
+def epoch_times(shared: Store, workload: str, run_id: str) -> tuple[float, ...]:
+    """As `planner.store.queries.epoch_times`, of a run of that workload."""
     ask = lambda: tuple(queries.epoch_times(shared, run_id).tolist())  # noqa: E731
-    return _once(shared, ("epochs", run_id), ask)
+    return _of(shared, workload, ("epochs", run_id), ask)
 
 
 def which(shared: Store, filters: queries.Filters) -> list[str]:
@@ -145,42 +168,22 @@ def count(shared: Store, filters: queries.Filters) -> int:
     return _once(shared, ("count", _asked(filters)), lambda: queries.count(shared, filters))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Suspects:
-    """The flags of every run that has any, by run_id, and the runs a fit can do without.
-
-    `names` are the flags' names in one text; `cut_short` where there are more runs than are
-    looked at.
-    """
-
-    flags: Mapping[str, Sequence[Flag]]
-    names: Mapping[str, str]
-    left_out: frozenset[str]
-    cut_short: bool
-
-
 def suspects(shared: Store) -> Suspects:
-    """What is odd about the good runs: all are compared with all, so it is asked once."""
-    return _once(shared, "suspects", lambda: _suspects(queries.checked_runs(shared)))
+    """As `planner.store.suspect_runs.suspects_of`."""
+    return suspects_of(shared)
 
 
 def effects(
     shared: Store, workload: str, without: frozenset[str]
 ) -> dict[str, tuple[FactorEffect, ...]]:
     """What each factor does in a workload, told by runs that are not among `without`."""
+    rows = _of(shared, workload, "factors", lambda: queries.factor_rows(shared, workload))
+    gone = frozenset(r["run_id"] for r in rows) & without
 
     def ask() -> dict[str, tuple[FactorEffect, ...]]:
-        rows = queries.factor_rows(shared, workload)
-        return effects_of([r for r in rows if r["run_id"] not in without], workload)
+        return effects_of([r for r in rows if r["run_id"] not in gone], workload)
 
-    return _once(shared, ("effects", workload, without), ask)
-
-
-def _suspects(runs: Sequence[CheckedRun]) -> Suspects:
-    flags = by_run(all_flags(runs))
-    cut_short = len(runs) >= queries.MOST_CHECKED
-    names = {run: named(own) for run, own in flags.items()}
-    return Suspects(flags=flags, names=names, left_out=left_out(flags), cut_short=cut_short)
+    return _of(shared, workload, ("effects", gone), ask)
 
 
 def _asked(filters: queries.Filters) -> Hashable:
@@ -189,12 +192,11 @@ def _asked(filters: queries.Filters) -> Hashable:
     return tuple(kept)
 
 
+def _of(shared: Store, workload: str, question: Hashable, ask: Callable[[], Answer]) -> Answer:
+    """The answer about one workload: until its runs change."""
+    return shared.kept.once((question, workload, shared.version(workload)), ask)
+
+
 def _once(shared: Store, question: Hashable, ask: Callable[[], Answer]) -> Answer:
-    generation, known = _KEPT.get(shared, (-1, {}))
-    if generation != shared.generation or len(known) > _MOST:
-        known = {}
-        _KEPT[shared] = (shared.generation, known)
-    if question not in known:
-        known[question] = ask()
-    answer: Answer = known[question]
-    return answer
+    """The answer about all runs: until any of them changes."""
+    return shared.kept.once((question, shared.generation), ask)

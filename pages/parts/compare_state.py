@@ -7,16 +7,15 @@ a program that ask alike get the same numbers. Draws take room, so only the last
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from pages.parts.links import Parameters
+from pages.parts import asked
+from pages.parts.links import Parameters, slugs
 from pages.parts.state import ROOT
 from planner.catalog import TABLE_NAMES
 from planner.compare import ask
@@ -28,13 +27,13 @@ from planner.parameters import Problem
 from planner.store import Store
 from planner.store.asking import compare_facts
 from planner.store.catalog import CatalogRead, own_folder, read_catalog
+from planner.store.kept import Kept
 
 Answer = TypeVar("Answer")
 SHIPPED: Final = ROOT / "data" / "catalog"
-_MOST: Final = 32
+_MOST: Final = 64
 """Answers kept; each holds some hundred kilobytes of draws."""
-_KEPT: Final[OrderedDict[Hashable, Any]] = OrderedDict()
-_LOCK: Final = threading.Lock()
+_KEPT: Final = Kept(_MOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +54,7 @@ class Told:
 
 def once(key: Hashable, ask: Callable[[], Answer]) -> Answer:
     """The answer of a question, worked out when it is not among the last ones."""
-    with _LOCK:
-        if key in _KEPT:
-            _KEPT.move_to_end(key)
-            known: Answer = _KEPT[key]
-            return known
-    found = ask()
-    with _LOCK:
-        _KEPT[key] = found
-        while len(_KEPT) > _MOST:
-            _KEPT.popitem(last=False)
-    return found
+    return _KEPT.once(key, ask)
 
 
 def today() -> date:
@@ -99,16 +88,41 @@ def _stamps(place: Path) -> tuple[tuple[int, int] | None, ...]:
     return tuple(found)
 
 
-def of_state(shared: Store) -> Hashable:
-    """What every answer depends on: the runs, the catalogue, the day."""
+def of_state(shared: Store, asking: CompareParameters) -> Hashable:
+    """What every answer depends on: the runs of the job, the catalogue, the day."""
     places = (*(f.path for f in shared.folders), SHIPPED, folder())
-    return id(shared), places, shared.generation, _stamps(SHIPPED), _stamps(folder()), today()
+    stamps = (_stamps(SHIPPED), _stamps(folder()), today())
+    return shared.serial, places, _of_runs(shared, asking), stamps
+
+
+def _of_runs(shared: Store, asking: CompareParameters) -> Hashable:
+    """The state of the runs that a job's answers are about; of all where there is no such job.
+
+    Those are its own, those of other workloads that say how much epochs scatter or how fast
+    accelerators are, and the trials of its network.
+    """
+    library = asked.library(shared)
+    if asking.described is not None:
+        return library
+    trained = list(asked.trained_workloads(shared))
+    named = slugs(asked.workloads(shared))
+    workload = named.get(asking.workload) if asking.workload else next(iter(trained), None)
+    if workload not in trained:
+        return shared.generation
+    patterns = asked.patterns(shared, workload)
+    priors = tuple(asked.priors(shared, workload, pattern) for pattern in patterns)
+    trials: Hashable = None
+    if asking.asked.epochs is None:  # of a target without trials the answer names others
+        of = asked.trial_set_of(shared, workload)
+        version = asked.trials_version(shared, of) if of else 0
+        trials = (*asked.trial_sets(shared), version)
+    return workload, tuple(slugs(patterns)), shared.version(workload), priors, library, trials
 
 
 def facts(shared: Store, given: Parameters) -> tuple[Facts | None, tuple[str, ...]]:
     """What is known about the job in question, and what of it cannot be looked up."""
     asking, _ = compare_parameters(given)
-    key = ("facts", of_state(shared), _job_key(asking))
+    key = ("facts", of_state(shared, asking), _job_key(asking))
     return once(key, lambda: _facts(shared, asking))
 
 
@@ -136,9 +150,9 @@ def offered(shared: Store, given: Parameters, begins: datetime | None = None) ->
 
 
 def _offered(shared: Store, asking: CompareParameters, known: Facts) -> Offered:
-    asked = replace(asking.asked, options=())
-    key = ("offered", of_state(shared), _job_key(asking), asked)
-    return once(key, lambda: ask.offered(asked, known, today()))
+    question = replace(asking.asked, options=())
+    key = ("offered", of_state(shared, asking), _job_key(asking), question)
+    return once(key, lambda: ask.offered(question, known, today()))
 
 
 def usd_per(given: Parameters) -> dict[str, float]:
@@ -152,7 +166,7 @@ def told(shared: Store, given: Parameters, begins: datetime | None = None) -> To
     known, gone = facts(shared, given)
     if known is None:
         return None
-    key = ("answer", of_state(shared), _job_key(asking), asking.asked)
+    key = ("answer", of_state(shared, asking), _job_key(asking), asking.asked)
     shown = _offered(shared, asking, known)
     found = once(key, lambda: answered_whole(asking.asked, known, today(), shown))
     return Told(

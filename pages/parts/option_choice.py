@@ -83,7 +83,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         max_selections=MOST_CHOSEN,
     )
     listed = list(dict.fromkeys([*chosen, baseline])) if chosen else []
-    times = partial(asked.epoch_times, shared)
+    times = partial(asked.epoch_times, shared, workloads[workload])
     whole = {s: with_epochs(by_slug[s], times) for s in {*listed, baseline}}
     return Chosen(
         options=options,
@@ -138,4 +138,4 @@ def _options(shared: Store, place: tuple[str, str], left_out: frozenset[str]) ->
     """The workload's runs; single epochs are fetched only where the summary does not hold them."""
     runs = asked.runs_with_priors(shared, *place, left_out)
     widgets.cut_short(runs)
-    return offered(runs, partial(asked.epoch_times, shared))
+    return offered(runs, partial(asked.epoch_times, shared, place[0]))

@@ -19,8 +19,12 @@ def _store(environment: tuple[tuple[str, str], ...]) -> Store:
 
 
 def store() -> Store:
-    """The store over the shipped folder, the user's own and any further ones; fresh."""
+    """The store over the shipped folder, the user's own and any further ones; fresh.
+
+    While a page is drawn it is that of the moment when drawing began (pages/shell.py).
+    """
     known = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
     shared = _store(known)
-    shared.refresh()
+    if not shared.is_held:
+        shared.refresh()
     return shared

@@ -179,9 +179,17 @@ def which(store: Store, filters: Filters) -> list[str]:
     return [row[0] for row in store.rows(sql.WHICH, _given(filters))]
 
 
-def checked_runs(store: Store, most: int = MOST_CHECKED) -> list[CheckedRun]:
+def checked_runs(
+    store: Store, most: int = MOST_CHECKED, *, workload: str | None = None
+) -> list[CheckedRun]:
     """The good runs that took a time, as the checks for suspect runs read them."""
-    return [checked_run(row) for row in store.arrow(sql.CHECKED, [most]).to_pylist()]
+    asked = {"workload": workload, "most": most}
+    return [checked_run(row) for row in store.arrow(sql.CHECKED, asked).to_pylist()]
+
+
+def checked_workloads(store: Store) -> dict[str, int]:
+    """Workloads with the number of their runs that `checked_runs` reads, all of them counted."""
+    return dict(store.rows(sql.CHECKED_WORKLOADS))
 
 
 def factor_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[str, Any]]:

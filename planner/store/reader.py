@@ -7,9 +7,10 @@ other people's rows. Nested columns are read in place, from the file the run cam
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from planner.schema import ARROW_SCHEMA, SUMMARY
 from planner.store import scan, sql
 from planner.store.accept import accepted, first_line, name_problem, text_problem
 from planner.store.folders import Folder
+from planner.store.kept import Kept
 from planner.store.sets import NAME, ResultSet, read_set
 
 LIMITS: Final[dict[str, str | bool | int | float | list[str]]] = {
@@ -38,6 +40,9 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = LIMITS | {
     "python_enable_replacements": False,
 }
 _TRIES: Final = 50
+MOST_KEPT: Final = 4_000
+"""Answers about the runs that a store keeps; a workload has about ten, a filter three."""
+_SERIAL: Final = itertools.count()
 _BROKEN: Final = (duckdb.FatalException, duckdb.InternalException)
 """After one of these an instance answers nobody any more."""
 Answer = TypeVar("Answer")
@@ -79,14 +84,34 @@ class _Arrivals:
         return {row["file"] for row in self.single} | set(self.many)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moment:
+    """What one thread sees of the store: a transaction, and what was true when it began."""
+
+    cursor: duckdb.DuckDBPyConnection
+    generation: int
+    sets: Mapping[str, ResultSet]
+    refused: Mapping[str, Refused]
+    versions: Mapping[str, int]
+    models: Mapping[str, frozenset[str]]
+
+
 class Store:
-    """The runs of some folders. Safe to share between threads; `refresh` before a page asks."""
+    """The runs of some folders. Safe to share between threads; `refresh` before a page asks.
+
+    `kept` holds what was worked out of these runs; `serial` tells the store from every other.
+    """
 
     def __init__(self, folders: Sequence[Folder]) -> None:
         self.folders = tuple(folders)
+        self.kept = Kept(MOST_KEPT)
+        self.serial = next(_SERIAL)
         self._roots = {str(f.path) for f in self.folders}
-        self.generation = 0
+        self._generation = 0
+        self._versions: Mapping[str, int] = {}
+        self._models: Mapping[str, frozenset[str]] = {}
         self._lock = threading.Lock()
+        self._own = threading.local()
         self._poison: dict[tuple[str, scan.Stamp], str] = {}
         self._refused: dict[str, Refused] = {}
         self._sets: dict[str, ResultSet] = {}
@@ -96,17 +121,62 @@ class Store:
     @property
     def refused(self) -> tuple[Refused, ...]:
         """Files that were found and not shown, in order of path."""
-        refused = self._refused
+        refused = self._moment.refused if self._moment else self._refused
         return tuple(refused[p] for p in sorted(refused))
 
     @property
     def sets(self) -> tuple[ResultSet, ...]:
         """All result sets, in order of folder and slug."""
-        sets = self._sets
+        sets = self._moment.sets if self._moment else self._sets
         return tuple(sets[p] for p in sorted(sets))
 
+    @property
+    def generation(self) -> int:
+        """A number that grows whenever anything in the folders has changed."""
+        return self._moment.generation if self._moment else self._generation
+
+    def version(self, *workloads: str) -> int:
+        """A number that grows whenever a run of these workloads comes, goes or changes.
+
+        It is that of all runs of their models: forms of a network and its precisions are compared.
+        """
+        moment = self._moment
+        versions = moment.versions if moment else self._versions
+        models = moment.models if moment else self._models
+        return max((versions[m] for w in workloads for m in models.get(w, ())), default=0)
+
+    @property
+    def workloads(self) -> Iterable[str]:
+        """All workloads that ever had a run here."""
+        return (self._moment.models if self._moment else self._models).keys()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this thread sees one state of the runs (`at_one_moment`)."""
+        return self._moment is not None
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """Refresh, then show this thread that one state of the runs until the block ends.
+
+        A page asks many questions; runs that are committed meanwhile must not be in some answers
+        and missing in others. Other threads see what is new.
+        """
+        if self._moment is not None:
+            yield
+            return
+        self.refresh()
+        self._begin()
+        try:
+            yield
+        finally:
+            self._end()
+
     def refresh(self) -> int:
-        """Take in what is new, let go what is gone; the generation grows if anything changed."""
+        """Take in what is new, let go what is gone; the generation grows if anything changed.
+
+        A thread that sees one state of the runs sees the new one from here on.
+        """
         with self._lock:
             for _ in range(_TRIES):
                 try:
@@ -115,13 +185,22 @@ class Store:
                     break
                 except _BROKEN:  # one bad file poisons an instance: a new one, without that file
                     self._reset()
-            return self.generation
+        if self._moment is not None:
+            self._begin()
+        return self.generation
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of one's own for one query."""
-        with _cursor(self._serving) as cursor:
-            yield cursor
+        """A cursor of one's own for one query; the thread's own where it sees one moment."""
+        if self._moment is None:
+            with _cursor(self._serving) as cursor:
+                yield cursor
+            return
+        try:
+            yield self._moment.cursor
+        except duckdb.Error:  # which ends a transaction: the store as it is answers what follows
+            self._end()
+            raise
 
     def rows(self, query: str, parameters: object = None) -> list[tuple[Any, ...]]:
         """All rows of a constant query of `planner.store.sql`."""
@@ -155,6 +234,34 @@ class Store:
                 self.refresh()
         raise AssertionError("unreachable")
 
+    # -- one moment --------------------------------------------------------------------------
+
+    @property
+    def _moment(self) -> _Moment | None:
+        found: _Moment | None = getattr(self._own, "moment", None)
+        return found
+
+    def _begin(self) -> None:
+        self._end()
+        with self._lock:
+            cursor = self._serving.cursor()
+            cursor.begin()
+            cursor.execute(sql.MOMENT).fetchall()
+            self._own.moment = _Moment(
+                cursor=cursor,
+                generation=self._generation,
+                sets=self._sets,
+                refused=self._refused,
+                versions=self._versions,
+                models=self._models,
+            )
+
+    def _end(self) -> None:
+        moment = self._moment
+        self._own.moment = None
+        if moment is not None:
+            moment.cursor.close()
+
     # -- taking in ---------------------------------------------------------------------------
 
     def _reset(self) -> None:
@@ -179,6 +286,7 @@ class Store:
                 arrivals = self._open([p for p in new if not p.endswith(NAME)], now)
             except FileNotFoundError:
                 continue
+            touched = self._base.execute(sql.TOUCHED, [gone]).fetchall()
             self._swap(gone)
             stay = {p: r for p, r in self._refused.items() if p in before and p not in gone}
             refused = stay | {r.path: r for r in arrivals.refused}
@@ -187,7 +295,8 @@ class Store:
             self._loaded = (self._loaded - set(gone)) | arrivals.loaded
             self._serving = self._base
             self._known = now
-            self.generation += 1
+            self._generation += 1
+            self._note(touched)
             return
 
     def _open(self, paths: list[str], now: scan.Listing) -> _Arrivals:
@@ -260,6 +369,14 @@ class Store:
             for statement in (sql.KEEP_SPARE, sql.KEEP_RUNS, sql.PROMOTE, sql.DROP_PROMOTED):
                 cursor.execute(statement)
             cursor.commit()
+
+    def _note(self, touched: Sequence[tuple[str, str]]) -> None:
+        """Runs of these workloads and models have changed. New tables: a moment keeps its own."""
+        models = dict(self._models)
+        for workload, model in touched:
+            models[workload] = models.get(workload, frozenset()) | {model}
+        self._models = models
+        self._versions = {**self._versions, **{m: self._generation for _, m in touched}}
 
     def _read_sets(self, now: scan.Listing) -> tuple[dict[str, ResultSet], list[Refused]]:
         """All sets by their folder, and what is wrong with their set.toml files."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from planner.epoch_scatter import QUIETEST, Scatter, scatter_of_many, scatters
-from planner.later_epochs import EPOCHS
+from planner.later_epochs import EPOCHS, EpochPrior
 from planner.projection import MAX_CV
 from planner.runs import Run
 from planner.store import sql
@@ -20,11 +18,6 @@ from planner.store.reader import Store
 
 _Known = Mapping[tuple[str, str, str], Scatter]
 _NOTHING: Final = Scatter()
-_KNOWN: Final[WeakKeyDictionary[Store, tuple[int, dict[frozenset[str], _Known]]]] = (
-    WeakKeyDictionary()
-)
-"""What was asked of a store at its generation: a hundred thousand runs take 25 ms each time."""
-_LOCK: Final = threading.Lock()
 
 
 def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()) -> list[Run]:
@@ -35,25 +28,21 @@ def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()
         runs: in any order, which is kept.
         without: ids of runs that say nothing (suspect ones).
     """
-    left_out = frozenset(without)
-    beside = _scatter(store, left_out) if runs else {}
-    own = zip(runs, _own(runs, left_out), strict=True)
-    priors = [(r, beside.get(_where(r), _NOTHING).without(s).prior()) for r, s in own]
+    priors = zip(runs, priors_of(store, runs, frozenset(without)), strict=True)
     return [r if p is EPOCHS else replace(r, epoch_prior=p) for r, p in priors]
+
+
+def priors_of(store: Store, runs: Sequence[Run], without: frozenset[str]) -> list[EpochPrior]:
+    """The prior of each run, as `with_priors` gives them: what other runs change of an answer."""
+    beside = _scatter(store, without) if runs else {}
+    own = zip(runs, _own(runs, without), strict=True)
+    return [beside.get(_where(r), _NOTHING).without(s).prior() for r, s in own]
 
 
 def _scatter(store: Store, without: frozenset[str]) -> _Known:
     """What all runs but these say, by folder, system and mode; asked once a generation."""
-    now = store.generation
-    with _LOCK:
-        generation, known = _KNOWN.get(store, (now, {}))
-        if generation == now and without in known:
-            return known[without]
-    found = _asked(store, without)
-    with _LOCK:
-        generation, known = _KNOWN.get(store, (now, {}))
-        _KNOWN[store] = (now, {**known, without: found} if generation == now else {without: found})
-    return found
+    question = ("scatter", store.generation, without)
+    return store.kept.once(question, lambda: _asked(store, without))
 
 
 def _asked(store: Store, without: frozenset[str]) -> _Known:

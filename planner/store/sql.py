@@ -251,12 +251,20 @@ PLACEMENTS: Final = """
         peer_to_peer
     FROM runs WHERE workload = ? AND pattern = ? AND status = 'ok' LIMIT ?"""
 """On how many devices and nodes each run was, and how they were launched and linked."""
+_CHECKED: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
+        until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
 CHECKED: Final = f"""
     SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
-    WHERE status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s, until_first_epoch_end_s,
-        pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL
-    ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT ?"""
+    WHERE {_CHECKED} AND ($workload IS NULL OR workload = $workload)
+    ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT $most"""
 """Good runs that took a time: of the others there is nothing to suspect. The newest first."""
+CHECKED_WORKLOADS: Final = f"""
+    SELECT workload, count(*) FROM runs WHERE {_CHECKED} GROUP BY workload ORDER BY workload"""
+TOUCHED: Final = """
+    SELECT DISTINCT workload, model FROM incoming
+    UNION SELECT DISTINCT workload, model FROM spare
+    UNION SELECT DISTINCT workload, model FROM runs WHERE file IN (SELECT unnest(?::VARCHAR[]))"""
+"""Workloads and models whose runs a refresh may change; the files are those that are gone."""
 FACTOR_ROWS: Final = """
     SELECT * FROM runs
     WHERE status = 'ok' AND later_epoch_mean_s IS NOT NULL AND
@@ -305,4 +313,6 @@ SETTINGS: Final = (
     "SET lock_configuration = true",
 )
 ALIVE: Final = "SELECT 1"
+MOMENT: Final = "SELECT count(*) FROM (SELECT 1 FROM runs LIMIT 1)"
+"""A transaction sees the runs as they are at its first query."""
 ALLOW: Final = "SET allowed_directories = ?"

@@ -1,0 +1,92 @@
+"""One cache: answers are worked out once, by one thread, and never more are kept than allowed."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+
+from planner.store.kept import MISSING, Kept
+
+
+def test_an_answer_is_worked_out_once() -> None:
+    kept, worked = Kept(10), iter(["first", "second"])
+    for _ in range(3):
+        assert kept.once("a", lambda: next(worked)) == "first"
+
+
+def test_none_is_an_answer() -> None:
+    kept, worked = Kept(10), iter([None, "second"])
+    for _ in range(2):
+        assert kept.once("a", lambda: next(worked)) is None
+
+
+def test_thirty_threads_that_ask_the_same_wait_for_one() -> None:
+    kept, worked, all_there = Kept(10), [], threading.Barrier(30)
+
+    def slow() -> str:
+        worked.append(threading.get_ident())
+        threading.Event().wait(0.05)
+        return "answer"
+
+    def ask(_: int) -> str:
+        all_there.wait()
+        return kept.once("a", slow)
+
+    with ThreadPoolExecutor(30) as threads:
+        assert set(threads.map(ask, range(30))) == {"answer"}
+    assert len(worked) == 1
+
+
+def test_one_question_does_not_wait_for_another() -> None:
+    kept, go_on = Kept(10), threading.Event()
+    with ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(lambda: kept.once("slow", lambda: go_on.wait(10)))
+        assert kept.once("quick", lambda: 1) == 1
+        go_on.set()
+        assert slow.result()
+
+
+def test_an_error_goes_to_the_one_whose_work_it_was_and_the_next_one_tries_again() -> None:
+    kept, begun, fail = Kept(10), threading.Event(), threading.Event()
+
+    def broken() -> str:
+        begun.set()
+        fail.wait(10)
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(lambda: kept.once("a", broken))
+        begun.wait(10)
+        second = threads.submit(lambda: kept.once("a", lambda: "answer"))
+        fail.set()
+        with pytest.raises(KeyboardInterrupt):
+            first.result()
+        assert second.result() == "answer"
+    assert kept.peek("a") == "answer"
+
+
+def test_what_was_not_asked_for_longest_goes_first() -> None:
+    kept = Kept(3)
+    for key in "abc":
+        kept.once(key, partial(str, key))
+    kept.once("a", lambda: "again")
+    kept.once("d", lambda: "d")
+    assert kept.peek("b") is MISSING
+    assert [kept.peek(key) for key in "acd"] == ["a", "c", "d"]
+
+
+def test_the_weight_of_all_answers_stays_below_the_limit() -> None:
+    kept = Kept(1_000, weigh=len)
+    for number in range(500):
+        kept.once(number, partial(bytes, number % 90))
+        assert kept.weight <= 1_000
+    assert kept.weight == sum(len(e.answer) for e in kept._entries.values())
+
+
+def test_an_answer_heavier_than_the_limit_is_given_and_not_kept() -> None:
+    kept = Kept(10, weigh=len)
+    assert kept.once("a", lambda: b"x" * 100) == b"x" * 100
+    assert (len(kept), kept.weight) == (0, 0)

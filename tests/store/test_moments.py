@@ -1,0 +1,134 @@
+"""A page sees one state of the runs from its first question to its last, and only its own runs."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from planner.store import Store, commit_runs, queries
+from planner.store.compact import compact_set
+from planner.store.suspect_runs import suspects_of
+from planner.suspects import by_run, suspects
+from tests.store.build import a_set, folder, row
+
+
+def _store(root: Path) -> Store:
+    store = Store([folder(root)])
+    store.refresh()
+    return store
+
+
+def test_runs_that_come_and_go_while_a_page_is_drawn_are_not_in_it(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row(repeat=i) for i in range(3)])
+    store = _store(tmp_path)
+    with ThreadPoolExecutor(1) as others, store.at_one_moment():
+        began = (store.generation, store.version("ResNet-50"), store.sets)
+        for path in place.glob("*.parquet"):
+            path.unlink()
+        commit_runs(place, [row(repeat=9), row(model="VGG")])
+        others.submit(store.refresh).result()
+        assert others.submit(lambda: queries.totals(store).runs).result() == 2
+        assert queries.totals(store).runs == 3
+        assert queries.workloads(store) == {"ResNet-50": 3}
+        assert (store.generation, store.version("ResNet-50"), store.sets) == began
+    assert queries.workloads(store) == {"ResNet-50": 1, "VGG": 1}
+
+
+def test_a_page_begins_with_what_was_committed_before_it(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    store = _store(tmp_path)
+    commit_runs(place, [row(repeat=1)])
+    with store.at_one_moment():
+        assert queries.totals(store).runs == 2
+
+
+def test_a_moment_within_a_moment_is_the_same(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    store = _store(tmp_path)
+    with store.at_one_moment():
+        commit_runs(place, [row(repeat=1)])
+        with store.at_one_moment():
+            assert queries.totals(store).runs == 1
+        assert queries.totals(store).runs == 1
+
+
+def test_a_run_that_a_compaction_moves_meanwhile_is_still_opened(tmp_path: Path) -> None:
+    epochs = [{"epoch": 1, "epoch_s": 2.0}]
+    place = a_set(tmp_path, [row(repeat=i, epochs=epochs) for i in range(3)])
+    store = _store(tmp_path)
+    [run, *_] = queries.which(store, {})
+    with store.at_one_moment():
+        compact_set(place)
+        assert queries.epoch_times(store, run).tolist() == [2.0]
+        assert queries.totals(store).runs == 3
+    assert not store.is_held
+
+
+def test_many_pages_at_once_each_see_a_state_that_there_was(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row()])
+    store = _store(tmp_path)
+
+    def page(_: int) -> bool:
+        with store.at_one_moment():
+            first = queries.totals(store).runs
+            counts = {queries.count(store, {}) for _ in range(5)}
+            by_system = sum(queries.facets(store, {})["system"].values())
+            return counts == {first} == {by_system}
+
+    with ThreadPoolExecutor(8) as pages:
+        drawn = pages.map(page, range(40))
+        for repeat in range(1, 20):
+            commit_runs(place, [row(repeat=repeat)])
+        assert all(drawn)
+
+
+def test_a_new_run_changes_the_version_of_its_own_workload_only(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row(), row(model="VGG")])
+    store = _store(tmp_path)
+    before = {name: store.version(name) for name in ("ResNet-50", "VGG")}
+    commit_runs(place, [row(model="VGG", repeat=1)])
+    store.refresh()
+    assert store.version("ResNet-50") == before["ResNet-50"]
+    assert store.version("VGG") > before["VGG"]
+    assert store.version("ResNet-50", "VGG") == store.version("VGG")
+
+
+def test_precisions_and_variants_of_a_model_change_together(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row(precision="float32")])
+    store = _store(tmp_path)
+    before = store.version("ResNet-50 · float32")
+    commit_runs(place, [row(variant="pruned", precision="bfloat16")])
+    store.refresh()
+    assert store.version("ResNet-50 · float32") > before
+
+
+def test_a_run_that_goes_changes_the_version_too(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row(), row(model="VGG")])
+    [done] = commit_runs(place, [row(repeat=1)])
+    store = _store(tmp_path)
+    before = {name: store.version(name) for name in ("ResNet-50", "VGG")}
+    done.path.unlink()
+    store.refresh()
+    assert store.version("ResNet-50") > before["ResNet-50"]
+    assert store.version("VGG") == before["VGG"]
+
+
+def test_a_copy_that_takes_the_place_of_a_run_that_goes_changes_the_version(tmp_path: Path) -> None:
+    one, other = a_set(tmp_path, slug="one"), a_set(tmp_path, slug="other")
+    [first] = commit_runs(one, [row()])
+    commit_runs(other, [row()])
+    store = _store(tmp_path)
+    before = store.version("ResNet-50")
+    first.path.unlink()
+    store.refresh()
+    assert queries.totals(store).runs == 1
+    assert store.version("ResNet-50") > before
+
+
+def test_flags_are_those_of_all_runs_together(tmp_path: Path) -> None:
+    odd = [row(global_batch_size=b, step_s=s) for b, s in ((64, 0.1), (128, 0.15), (256, 2.0))]
+    a_set(tmp_path, [*odd, *(r | {"model": "VGG"} for r in odd), row(repeat=5, step_s=0.1)])
+    store = _store(tmp_path)
+    known = suspects_of(store)
+    assert known.flags
+    assert known.flags == by_run(suspects(queries.checked_runs(store)))
