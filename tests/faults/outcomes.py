@@ -57,16 +57,27 @@ class Outcome:
     @contextlib.contextmanager
     def case(self, what: str) -> Iterator[None]:
         """Count and time one case; an exception inside is a page down."""
+        self.cases += 1
+        with self.step(what):
+            yield
+
+    @contextlib.contextmanager
+    def step(self, what: str) -> Iterator[None]:
+        """Time a part of a case; an exception inside is a page down."""
         began = time.perf_counter()
         try:
             yield
         except Exception as error:  # noqa: BLE001 - whatever comes out is what is counted
             self.broken(f"{what}: {type(error).__name__}: {str(error)[:300]}")
-        self.took(what, time.perf_counter() - began)
+        self.timed(what, time.perf_counter() - began)
 
     def took(self, what: str, seconds: float) -> None:
         """Count one case that took so long [s]."""
         self.cases += 1
+        self.timed(what, seconds)
+
+    def timed(self, what: str, seconds: float) -> None:
+        """A part of a case took so long [s]."""
         self.slowest_s = max(self.slowest_s, seconds)
         if seconds > HANG_S:
             self.hangs += 1
