@@ -11,8 +11,8 @@ from planner.how_long import EPOCHS, Option, options_of, total_time
 from planner.runs import Run
 from planner.steadiness import SHORTEST
 
-EpochTimes = Callable[[str], tuple[float, ...]]
-"""Seconds of each epoch of a run, by its id."""
+EpochTimes = Callable[[Sequence[str]], Mapping[str, tuple[float, ...]]]
+"""Seconds of each epoch of runs, by their ids; runs without single epochs may be missing."""
 MOST_LINES: Final = 12
 MOST_CHOSEN: Final = MOST_LINES - 1
 """The one that all are compared with is drawn as well."""
@@ -22,14 +22,19 @@ PREFERRED: Final = 5
 def offered(runs: Sequence[Run], epoch_times: EpochTimes) -> list[Option]:
     """Runs as options; single epochs are fetched only where the summary does not hold them."""
     bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
-    return options_of(runs, {r.run_id: epoch_times(r.run_id) for r in bare if r.status == "ok"})
+    return options_of(runs, epoch_times([r.run_id for r in bare if r.status == "ok"]))
 
 
-def with_epochs(option: Option, epoch_times: EpochTimes) -> Option:
-    """With its single epochs where there are enough to show that they are of several kinds."""
-    if option.epoch_s or (option.run.epochs_measured or 0) <= 2 * SHORTEST:
-        return option
-    return replace(option, epoch_s=epoch_times(option.run.run_id))
+def with_epochs(options: Sequence[Option], epoch_times: EpochTimes) -> list[Option]:
+    """Add single epochs where there are enough to show that they are of several kinds."""
+    enough = [o.run.run_id for o in options if not o.epoch_s and _may_change(o.run)]
+    known = epoch_times(enough)
+    return [replace(o, epoch_s=known.get(o.run.run_id, ()) or o.epoch_s) for o in options]
+
+
+def _may_change(run: Run) -> bool:
+    """Whether it has epochs enough for a change of pace to be seen."""
+    return run.status == "ok" and (run.epochs_measured or 0) > 2 * SHORTEST
 
 
 def usual_options(by_slug: Mapping[str, Option]) -> list[str]:

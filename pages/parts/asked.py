@@ -152,10 +152,10 @@ def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dic
     return _once(shared, ("facets", _asked(filters)), lambda: queries.facets(shared, filters))
 
 
-def epoch_times(shared: Store, workload: str, run_id: str) -> tuple[float, ...]:
-    """As `planner.store.queries.epoch_times`, of a run of that workload."""
-    ask = lambda: tuple(queries.epoch_times(shared, run_id).tolist())  # noqa: E731
-    return _of(shared, workload, ("epochs", run_id), ask)
+def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """As `planner.store.queries.epochs_of`, of runs of that workload."""
+    question = ("epochs", tuple(run_ids))
+    return _of(shared, workload, question, lambda: queries.epochs_of(shared, run_ids))
 
 
 def which(shared: Store, filters: queries.Filters) -> list[str]:

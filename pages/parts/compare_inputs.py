@@ -67,9 +67,12 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     if of is None:
         link.one("goal", ["epochs"], "epochs")
         link.ignore("target", "optimizer")
+    if by_target:
+        link.ignore("batch")
     _epoch_size(link, shared, workload)
-    _wanted(link, begins, epochs=not by_target)
-    link.keep(*compare_described.NAMES, *(["epochs"] if by_target else ["target", "optimizer"]))
+    _wanted(link, begins, epochs=not by_target, batch=not by_target)
+    others = [name for name in compare_described.NAMES if name != "batch"]
+    link.keep(*others, *(["epochs"] if by_target else ["target", "optimizer"]))
 
 
 def _trials(shared: Store, workload: str) -> TrialSet | None:
@@ -133,14 +136,21 @@ def _epoch_size(link: Link, shared: Store, workload: str) -> None:
     )  # fmt: skip
 
 
-def _wanted(link: Link, begins: datetime, *, epochs: bool) -> None:
+def _wanted(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) -> None:
     """How much training, how often, until when, for how much, and what comes first."""
-    row = iter(st.columns(6 if epochs else 5, vertical_alignment="bottom"))
+    row = iter(st.columns(5 + epochs + batch, vertical_alignment="bottom"))
     if epochs:
         link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
         next(row).number_input(
             "Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=100, format="%d",
             key=link.key("epochs"),
+        )  # fmt: skip
+    if batch:
+        link.decimal("batch", *limits(BY_NAME["batch"]), None)
+        next(row).number_input(
+            "Batch", *limits(BY_NAME["batch"]), value=None, step=1.0, format="%g",
+            placeholder="fastest", key=link.key("batch"),
+            help="A measured batch size; empty: the fastest on each system",
         )  # fmt: skip
     told = TOLD["runs_per_month"]
     required(link, "runs_per_month", told.least, told.most, Assumptions().runs_per_month)

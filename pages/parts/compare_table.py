@@ -217,8 +217,9 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
     }
     order = [
         "rank", "short", "cost", "time", "cost_range", "to_pay", "in_time",
-        *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "finishes", "basis",
-        "price", "cheaper", "faster", "month", "energy", "memory", "batch", "option", "why",
+        *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "batch",
+        "finishes", "basis", "price", "cheaper", "faster", "month", "energy", "memory",
+        "option", "why",
     ]  # fmt: skip
     kept = [
         name for name in order
@@ -255,7 +256,7 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
             "in_time": _share("Meets limits", f"How likely it finishes {limits}"),
             "basis": text("Basis", width=150),
             "memory": number("Memory free", format="%.0f %%", width=90),
-            "batch": number("Best batch", format="localized", width=80),
+            "batch": number("Batch", format="localized", width=64),
             "price": text("Price", width=190),
             "why": text("Why not, and the way out", width=420),
         },

@@ -83,8 +83,9 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         max_selections=MOST_CHOSEN,
     )
     listed = list(dict.fromkeys([*chosen, baseline])) if chosen else []
-    times = partial(asked.epoch_times, shared, workloads[workload])
-    whole = {s: with_epochs(by_slug[s], times) for s in {*listed, baseline}}
+    needed = list(dict.fromkeys([*listed, baseline]))
+    seconds = partial(asked.epochs_of, shared, workloads[workload])
+    whole = dict(zip(needed, with_epochs([by_slug[s] for s in needed], seconds), strict=True))
     return Chosen(
         options=options,
         ranked=[whole[s] for s in listed],
@@ -138,4 +139,4 @@ def _options(shared: Store, place: tuple[str, str], left_out: frozenset[str]) ->
     """The workload's runs; single epochs are fetched only where the summary does not hold them."""
     runs = asked.runs_with_priors(shared, *place, left_out)
     widgets.cut_short(runs)
-    return offered(runs, partial(asked.epoch_times, shared, place[0]))
+    return offered(runs, partial(asked.epochs_of, shared, place[0]))

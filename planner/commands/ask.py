@@ -160,9 +160,10 @@ def _print_batches(rows: list[Record]) -> None:
 def _print_compare(told: Comparison, found: CompareAnswer) -> None:
     display = found.display
     print_answer(answers(told, display, by=found.by))
-    head = ["Rank", "Option", "Time", "90 %", f"Cost of a run ({display.currency})",
+    head = ["Rank", "Option", "Batch", "Time", "90 %", f"Cost of a run ({display.currency})",
             odds_heads(told)[0], "Basis"]  # fmt: skip
-    print_table(head, [_line(r, display) for r in told.rows], ["Time", odds_heads(told)[0]])
+    right = ["Batch", "Time", odds_heads(told)[0]]
+    print_table(head, [_line(r, display) for r in told.rows], right)
     refused = [r for r in told.rows if isinstance(r.time, Refusal)]
     print_answer([*(f"{r.candidate.label}: {_why(r)}" for r in refused), *told.question.notes])
 
@@ -170,12 +171,14 @@ def _print_compare(told: Comparison, found: CompareAnswer) -> None:
 def _line(row: Row, display: Display) -> list[str]:
     rank = NONE if row.rank is None else f"{row.rank}{' tied' if row.tied else ''}"
     share = NONE if row.cheapest is None else f"{row.cheapest:.0%}".replace("%", " %")
+    batch = NONE if row.timed.batch is None else f"{row.timed.batch:,.0f}"
     if isinstance(row.time, Refusal):
-        return [rank, row.candidate.label, NONE, NONE, NONE, NONE, "refused"]
+        return [rank, row.candidate.label, batch, NONE, NONE, NONE, NONE, "refused"]
     cost = NONE if isinstance(row.cost, Refusal) else money_with_interval(row.cost, display)
     low, high = (hms(float(end)) for end in (row.time.low, row.time.high))
     time = hms(float(row.time.value))
-    return [rank, row.candidate.label, time, f"{low} to {high}", cost, share, row.time.basis]
+    between = f"{low} to {high}"
+    return [rank, row.candidate.label, batch, time, between, cost, share, row.time.basis]
 
 
 def _why(row: Row) -> str:

@@ -62,13 +62,15 @@ class Facts:
 class Asked:
     """What a person chose; empty `options` are the usual ones.
 
-    `epochs` None asks for the target of the facts. `entries` are hand-made options in the words of
-    `planner.compare.entries`. `country` (code or name) sets the price and carbon of electricity;
-    `tariff_typed` says that the assumed price was typed, so that it counts, be it the usual one.
-    `usd_per` are US dollars for one unit of another currency, for offers in it.
+    `epochs` None asks for the target of the facts. `batch` [samples] is the batch that measured
+    systems are timed at; None takes the fastest of each. `entries` are hand-made options in the
+    words of `planner.compare.entries`. `country` (code or name) sets the price and carbon of
+    electricity; `tariff_typed` says that the assumed price was typed, so that it counts, be it the
+    usual one. `usd_per` are US dollars for one unit of another currency, for offers in it.
     """
 
     epochs: int | None = EPOCHS
+    batch: float | None = None
     options: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
     wanted: Wanted = field(default_factory=Wanted)
@@ -140,10 +142,9 @@ def offered(asked: Asked, facts: Facts, today: date) -> Offered:
     rates = dict(asked.usd_per)
     entries, wrong = _entries(asked.entries, facts.catalog, rates)
     shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=rates)
-    every = doubted(candidates_of(facts.job, shop, entries), assumed, electricity)
-    begin = usual(
-        every, facts.job, goal=goal_of(asked, facts), wanted=asked.wanted, assumed=assumed
-    )
+    goal = goal_of(asked, facts)
+    every = doubted(candidates_of(facts.job, shop, entries, goal), assumed, electricity)
+    begin = usual(every, facts.job, goal=goal, wanted=asked.wanted, assumed=assumed)
     return Offered(
         candidates=tuple(every),
         usual=tuple(begin),
@@ -182,7 +183,8 @@ def goal_of(asked: Asked, facts: Facts) -> Goal:
     """So many epochs, or the target: its samples at the best batch of the fastest own system."""
     if asked.epochs is not None or facts.steps is None:
         epochs = EPOCHS if asked.epochs is None else asked.epochs
-        return Goal(words="1 epoch" if epochs == 1 else f"{counted(epochs)} epochs", epochs=epochs)
+        words = "1 epoch" if epochs == 1 else f"{counted(epochs)} epochs"
+        return Goal(words=words, epochs=epochs, at_batch=asked.batch)
     words, optimizer = facts.target_words, facts.steps.optimizer
     batch, law = _target_batch(facts), facts.steps.curve
     if isinstance(law, Refusal) or batch is None:

@@ -19,8 +19,10 @@ from planner.compare.entries import Entry, entry_id, quoted
 from planner.compare.naming import told_by_price
 from planner.compare.placing import machines_for
 from planner.compare.priced import committed_for, machine_of, rental_of
-from planner.compare.records import OWN_ENTRY, Candidate, Hardware, Job
+from planner.compare.records import OWN_ENTRY, Candidate, Goal, Hardware, Job
+from planner.estimate import Refusal
 from planner.how_long import Option as MeasuredRun
+from planner.how_long import total_time
 from planner.slugs import slug, slugs
 
 __all__ = ["OWN_ENTRY", "THERE", "Shop", "best_runs", "candidates_of", "usual"]
@@ -42,12 +44,15 @@ class Shop:
     usd_per: Mapping[str, float] = field(default_factory=dict)
 
 
-def candidates_of(job: Job, shop: Shop, entries: Sequence[Entry] = ()) -> list[Candidate]:
+def candidates_of(
+    job: Job, shop: Shop, entries: Sequence[Entry] = (), goal: Goal | None = None
+) -> list[Candidate]:
     """All ways there are: own entries, measured systems, offers, purchases; ids are unique.
 
-    Where the job fits on no offer, several machines of some (`planner.compare.clusters`) too.
+    Where the job fits on no offer, several machines of some (`planner.compare.clusters`) too. The
+    measured run of a system is the fastest for the `goal`.
     """
-    best = best_runs(job)
+    best = best_runs(job, goal)
     known = {a.id: a for a in shop.catalog.accelerators}
     kept: dict[str, Candidate] = {}
     for one in _all(best, known, shop, entries):
@@ -98,15 +103,29 @@ def _short(instance: str) -> str:
     return instance.rstrip(")").rsplit("(", 1)[-1].strip() or instance
 
 
-def best_runs(job: Job) -> dict[str, tuple[Hardware, MeasuredRun]]:
-    """The run of most samples/s on every system it was measured on, by the system's label."""
-    found: dict[str, tuple[Hardware, MeasuredRun]] = {}
+def best_runs(job: Job, goal: Goal | None = None) -> dict[str, tuple[Hardware, MeasuredRun]]:
+    """Return the fastest run on every system it was measured on, by the system's label.
+
+    Of so many epochs that is the run of least total, as How long? ranks them; runs at the batch
+    in question come before all others. Of a target it is the run of most samples/s.
+    """
+    by_system: dict[str, list[MeasuredRun]] = {}
     for option in job.measured:
-        there = job.hardware[option.run.run_id]
-        known = found.get(there.label)
-        if known is None or _speed(option) > _speed(known[1]):
-            found[there.label] = (there, option)
-    return found
+        by_system.setdefault(job.hardware[option.run.run_id].label, []).append(option)
+    best = {label: min(runs, key=lambda o: _place(o, goal)) for label, runs in by_system.items()}
+    return {label: (job.hardware[run.run.run_id], run) for label, run in best.items()}
+
+
+def _place(option: MeasuredRun, goal: Goal | None) -> tuple[bool, bool, float, float]:
+    """Where it stands among the runs of its system: the first is the fastest for the goal."""
+    speed = option.run.samples_per_s or 0.0
+    if goal is None or goal.epochs is None:
+        return False, False, 0.0, -speed
+    other = goal.at_batch is not None and option.run.global_batch_size != goal.at_batch
+    total = total_time(option, goal.epochs)
+    if isinstance(total, Refusal):
+        return other, True, 0.0, -speed
+    return other, False, float(total.value), -speed
 
 
 def _all(
@@ -234,7 +253,3 @@ def _measured_there(hardware: Hardware, best: Best) -> MeasuredRun | None:
         if same and there.count == hardware.count and there.nodes == hardware.nodes:
             return run
     return None
-
-
-def _speed(option: MeasuredRun) -> float:
-    return option.run.samples_per_s or 0.0

@@ -45,8 +45,9 @@ DESCRIPTION: Final = (
               kind="choice", choices=TRAINED_IN, default="float32"),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
               "without it Adam's two moments are assumed", longest=LONGEST_NAME),
-    Parameter(name="batch", words="global batch size", kind="number", unit="samples", least=1.0,
-              most=1e12),
+    Parameter(name="batch", words="global batch size; of a measured workload one that was "
+              "measured, without it the fastest on each system", kind="number", unit="samples",
+              least=1.0, most=1e12),
 )  # fmt: skip
 
 

@@ -59,8 +59,14 @@ def parts_of(job: Job, candidate: Candidate, found: Timed, total: Estimate) -> d
 
 
 def work_draws(total: Estimate, parts: dict[str, Floats]) -> Floats:
-    """Draws of the work on the hardware [s], shape (DRAWS,)."""
-    return np.asarray(float(total.value) * np.prod(list(parts.values()), axis=0))
+    """Draws of the work on the hardware [s], shape (DRAWS,).
+
+    Of one doubt the median is the total itself: How long? shows it, to the same digit.
+    """
+    draws = float(total.value) * np.prod(list(parts.values()), axis=0)
+    middle = float(np.median(draws)) if len(parts) == 1 else 0.0
+    exact = float(total.value) / middle if 0.0 < middle < math.inf else 1.0
+    return np.asarray(exact * draws)
 
 
 def own_scaling(card: str, *, across_nodes: bool) -> str:

@@ -21,6 +21,9 @@ from planner.parameters import Given, Parameter, Problem, query_of, read
 
 DESCRIBED: Final = "described"
 """The workload that nobody measured."""
+TARGET_BATCH: Final = (
+    "A target is reached at the best batch of each system. Leave batch out, or compare epochs."
+)
 HOUR_S: Final = 3600.0
 MOST_HOURS: Final = 1e6
 _MOMENT: Final = re.compile(
@@ -137,8 +140,11 @@ def compare_parameters(
     problems += wrong
     described = described_of(told, problems) if told["workload"] == DESCRIBED else None
     by = _by(told, begins, problems)
+    if told["goal"] == "target" and told["workload"] != DESCRIBED and told["batch"] is not None:
+        problems.append(Problem(parameter="batch", message=TARGET_BATCH))
     asked = Asked(
         epochs=told["epochs"] if told["goal"] == "epochs" else None,
+        batch=None if told["workload"] == DESCRIBED else told["batch"],
         options=told["options"],
         entries=told["own"],
         wanted=Wanted(

@@ -84,6 +84,7 @@ class Goal:
 
     `words` are for sentences: "2000 epochs", "2.5 % validation error"; `optimizer` gets there. Of
     a target `samples` [samples] at `batch` are known with an interval, of epochs neither.
+    `at_batch` [samples] is the batch that epochs are timed at; None takes the fastest measured one.
     """
 
     words: str
@@ -91,6 +92,7 @@ class Goal:
     epochs: int | None = None
     samples: Estimate | None = None
     batch: float | None = None
+    at_batch: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,8 @@ def sentence(told: Comparison, display: Display = DOLLARS) -> str:
         return _nothing(told)
     if none_in_reach(told):
         return _none(told, display)
-    finishes = f"{subject(leader, display)} {_does(told)} in {time_with_interval(leader.time)}"
+    does = f"{_does(told)}{_at_batch(leader, told)}"
+    finishes = f"{subject(leader, display)} {does} in {time_with_interval(leader.time)}"
     cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
     cost += _up_front(leader, display)
     kept = _in_time(told.question.wanted, leader, display)
@@ -286,6 +287,12 @@ def _does(told: Comparison) -> str:
     if goal.epochs is not None:
         return f"finishes {goal.words} of {name}"
     return f"brings {name} to {goal.words} with {goal.optimizer}"
+
+
+def _at_batch(row: Row, told: Comparison) -> str:
+    """' at batch 256' of epochs that were timed there; "" where no batch is known."""
+    batch = row.timed.batch
+    return "" if batch is None or told.question.goal.epochs is None else f" at batch {plain(batch)}"
 
 
 def _nothing(told: Comparison) -> str:

@@ -34,6 +34,7 @@ from planner.how_long import total_time
 from planner.products import log_half_widths, ratio, widened
 from planner.projection import START_NOT_INCLUDED, session_half_width
 from planner.transfer import Library
+from planner.written import plain
 
 PRE_TRAIN_FACTOR: Final = 2.0
 """What comes before the first step may be so many times shorter or longer elsewhere: assumed."""
@@ -110,6 +111,8 @@ def _measured(
 
 def _measured_total(job: Job, goal: Goal, run: MeasuredRun, known: Known) -> Estimate | Refusal:
     if goal.epochs is not None:
+        if goal.at_batch is not None and run.run.global_batch_size != goal.at_batch:
+            return _other_batch(job, goal.at_batch, run.run.system)
         return total_time(run, goal.epochs, another_session=True)
     own = known.own_targets.get(run.run.system)
     total = own.total if own else _no_curve(run.run.system)
@@ -252,13 +255,26 @@ def _exact_batch(job: Job, goal: Goal, candidate: Candidate, known: Known) -> fl
         own = known.own_targets.get(candidate.run.run.system)
         if goal.epochs is None and own is not None:
             return own.batch
-        return candidate.run.run.global_batch_size
-    return goal.batch if goal.epochs is None else job.batch
+        measured = candidate.run.run.global_batch_size
+        return goal.at_batch or measured if goal.epochs is not None else measured
+    return goal.batch if goal.epochs is None else goal.at_batch or job.batch
 
 
 def _too_large(fit: Fit, batch: float | None) -> Timed:
     refused = Refusal(reason=fit.sentence, measure_next=fit.way_out)
     return Timed(total=refused, batch=batch, fit=fit, measure_next=fit.way_out)
+
+
+def _other_batch(job: Job, batch: float, system: str) -> Refusal:
+    """That it was not measured there at the batch in question, and at which ones it was."""
+    sizes = {m.run.global_batch_size for m in job.measured if m.run.system == system}
+    known = ", ".join(f"{b:,}" for b in sorted(b for b in sizes if b))
+    return Refusal(
+        reason=f"It was not measured at batch {plain(batch)} on {system}.",
+        measure_next=f"Choose a measured batch ({known}), or leave it open for the fastest."
+        if known
+        else "Leave the batch open for the fastest.",
+    )
 
 
 def _no_curve(system: str) -> Refusal:

@@ -18,14 +18,15 @@ def job_lines(told: Comparison) -> list[tuple[str, str]]:
     """What and its value, "" where that is not known."""
     job, goal = told.question.job, told.question.goal
     patterns = sorted({m.run.pattern for m in job.measured if m.run.pattern})
-    batch = job.batch if goal.batch is None else goal.batch
+    batch = goal.batch or goal.at_batch or (job.batch if job.described else None)
+    fastest = "" if job.described else "the fastest that was measured, on each system"
     flops = job.train_flops_per_sample
     return [
         ("Workload", job.workload),
         ("Asked for", f"{goal.words} with {goal.optimizer}" if goal.optimizer else goal.words),
         ("Input pattern", ", ".join(patterns)),
         ("Samples in an epoch", _counted(job.samples_per_epoch)),
-        ("Global batch size", _counted(batch)),
+        ("Global batch size", fastest if batch is None else _counted(batch)),
         ("Parameters", _counted(job.params)),
         ("Tokens in a sample", _counted(job.tokens_per_sample)),
         (

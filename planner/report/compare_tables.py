@@ -130,7 +130,8 @@ def _ranked(
     many = f"<small>{row.machines} machines</small>" if row.machines > 1 else ""
     stale = "<small>price older than 12 months</small>" if row.candidate.stale else ""
     name = f'<span class="name">{escaped(row.candidate.label)}</span>'
-    cells = [str(number), rank, f"{name}{many}{stale}"]
+    batch = "" if row.timed.batch is None else f"<small>batch {row.timed.batch:,.0f}</small>"
+    cells = [str(number), rank, f"{name}{many}{batch}{stale}"]
     cells += [
         _time(row) + _ends(row, begins),
         _cost(row, display),

@@ -8,9 +8,10 @@ and a program must not take: so commands and the HTTP interface refuse. Nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from typing import Any, Final
 
 from planner import asked
@@ -90,14 +91,14 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
         return HowLongAnswer(result=None, suspect={}, query=query, problems=tuple(problems))
     without = suspect.left_out if told["without_suspects"] else frozenset[str]()
     runs = with_priors(store, queries.runs_of(store, *place), without)
-    options = offered(runs, _epoch_times(store))
+    options = offered(runs, partial(queries.epochs_of, store))
     names = slugs([o.label for o in options])
     by_slug = dict(zip(names, options, strict=True))
     chosen = _picked("systems", "system", told["systems"], names, problems)
     base = _one("baseline", "system", told["baseline"], names, problems)
     listed = list(dict.fromkeys([*(chosen or usual_options(by_slug)), base]))
     result = how_long(
-        [with_epochs(by_slug[s], _epoch_times(store)) for s in listed],
+        with_epochs([by_slug[s] for s in listed], partial(queries.epochs_of, store)),
         told["epochs"],
         by_slug[base].label,
         another_session=told["session"],
@@ -300,7 +301,3 @@ def _picked(
         if not isinstance(m, str)
     ]
     return list(dict.fromkeys(m for _, m in meant if isinstance(m, str)))
-
-
-def _epoch_times(store: Store) -> Callable[[str], tuple[float, ...]]:
-    return lambda run_id: tuple(queries.epoch_times(store, run_id).tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from planner.catalog import Catalog
 from planner.compare.ask import Facts
@@ -13,13 +14,13 @@ from planner.compare.sheets import library_of
 from planner.curves import SystemCurve, curves_of
 from planner.epoch_size import EpochSize, epoch_size
 from planner.estimate import Refusal
-from planner.how_long import options_of
 from planner.optimizer_curves import OptimizerCurve, compare
 from planner.runs import Run
 from planner.store import queries
 from planner.store.reader import Store
 from planner.store.scatter import with_priors
 from planner.trials import Trials, TrialSet, goal_text, usual_target
+from planner.usual import offered, with_epochs
 
 
 def epoch_size_of(
@@ -42,8 +43,10 @@ def measured_job(
     timed = with_priors(store, queries.runs_of(store, workload, pattern))
     runs = [r for r in timed if r.status == "ok"]
     rows = queries.job_rows(store, workload)
+    seconds = partial(queries.epochs_of, store)
+    options = with_epochs(offered(runs, seconds), seconds)
     size = epoch_size_of(store, workload, runs, samples)
-    return job_measured(workload, rows, options_of(runs), catalog, size)
+    return job_measured(workload, rows, options, catalog, size)
 
 
 def system_curves(store: Store, workload: str, pattern: str) -> Mapping[str, SystemCurve]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -158,6 +159,29 @@ def nested(store: Store, run_id: str, name: str) -> list[dict[str, Any]]:
 def epoch_times(store: Store, run_id: str) -> Floats:
     """Seconds of each epoch of a run, shape (epochs,); empty where single ones are not kept."""
     return np.array([e["epoch_s"] for e in nested(store, run_id, "epochs")], dtype=np.float64)
+
+
+def epochs_of(store: Store, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Seconds of each epoch of many runs, by run id; runs without single epochs are missing.
+
+    Files that cannot be read, or that a compaction has just moved, are asked run by run.
+    """
+    ids = list(run_ids)
+    files = [row[0] for row in store.rows(sql.FILES_OF, [ids])] if ids else []
+    if not files:
+        return {}
+    try:
+        told = store.rows(sql.EPOCHS_OF, {"files": files, "ids": ids})
+        return {run_id: tuple(map(float, seconds)) for run_id, seconds in told if seconds}
+    except (duckdb.Error, TypeError):
+        return {i: times for i in ids if (times := _epochs_alone(store, i))}
+
+
+def _epochs_alone(store: Store, run_id: str) -> tuple[float, ...]:
+    """Seconds of each epoch of a run; none where its file cannot be read."""
+    with contextlib.suppress(duckdb.Error, KeyError, TypeError):
+        return tuple(epoch_times(store, run_id).tolist())
+    return ()
 
 
 def facets(store: Store, filters: Filters) -> dict[str, dict[str, int]]:

@@ -21,7 +21,12 @@ from pages.parts import compare_deadline, compare_state, state, widgets
 from planner.__main__ import main
 from planner.commands import words
 from planner.export import csv_text
+from planner.how_long import options_of
+from planner.slugs import slugs
+from planner.store import queries
 from planner.store.folders import OWN
+from planner.usual import MOST_CHOSEN
+from tests import shipped
 from tests.api.served import ask
 from tests.pages.conftest import show
 
@@ -63,7 +68,7 @@ def _page(name: str, question: dict[str, str]) -> None:
     assert not show(name, **question).warning
 
 
-def _api(name: str, question: dict[str, str]) -> dict[str, Any]:
+def _api(name: str, question: dict[str, str] | list[tuple[str, str]]) -> dict[str, Any]:
     rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED, compare_state.folder()))
     told = ask(Starlette(routes=routes(rules)), f"/api/v1/{name}?{urlencode(question)}")
     assert told.status == 200, told.body
@@ -72,9 +77,19 @@ def _api(name: str, question: dict[str, str]) -> dict[str, Any]:
 
 
 def _command(name: str, question: dict[str, str], capsys: pytest.CaptureFixture[str]) -> object:
+    return _command_told(name, question, capsys, (words.ANSWERED,))
+
+
+def _command_told(
+    name: str,
+    question: dict[str, str] | list[tuple[str, str]],
+    capsys: pytest.CaptureFixture[str],
+    ends: tuple[int, ...] = (words.ANSWERED, words.REFUSED),
+) -> object:
+    """What the command prints, which may be that all of it is refused."""
     link = f"http://127.0.0.1:8501/{name}?{urlencode(question)}"
     capsys.readouterr()
-    assert main([name, "--json", "--link", link]) == 0
+    assert main([name, "--json", "--link", link]) in ends
     return json.loads(capsys.readouterr().out)
 
 
@@ -179,3 +194,66 @@ def _without_finish(text: bytes | str) -> list[dict[str, str]]:
     rows = list(csv.DictReader(io.StringIO(_text_of(text))))
     assert rows
     return [{n: v for n, v in r.items() if n != "finishes"} for r in rows]
+
+
+def _cases() -> list[tuple[str, str]]:
+    """Every shipped workload with good training runs, under each of its input patterns."""
+    known = slugs(queries.workloads(shipped.store()))
+    return [
+        (workload, pattern)
+        for workload, name in known.items()
+        for pattern, words in slugs(queries.patterns(shipped.store(), name)).items()
+        if any(
+            r.mode == "training" and r.status == "ok" and r.later_epoch_mean_s
+            for r in queries.runs_of(shipped.store(), name, words)
+        )
+    ]
+
+
+@pytest.mark.parametrize(("workload", "pattern"), _cases())
+def test_every_shipped_workload_has_one_answer_wherever_it_is_asked(
+    workload: str, pattern: str, files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = {"workload": workload, "pattern": pattern, "epochs": "137"}
+    _page("compare", place)
+    told = _api("compare", place)
+    assert _command_told("compare", place, capsys) == told
+    assert _without_finish(files["compare.csv"]()) == _without_finish(csv_text(told["rows"]))
+    report, csv_rows = _text(files["compare.report"]()), told["rows"]
+    assert " ".join(told["sentence"].split()) in report
+    for row in (r for r in csv_rows if r["run_id"]):
+        assert row["global_batch_size"], "every measured option shows its batch"
+        assert f"batch {row['global_batch_size']:,.0f}" in report
+        if row["way"] == "own":
+            _agrees_with_how_long(row, place, files, capsys)
+    leader = csv_rows[0]
+    if leader["global_batch_size"] and leader["rank"]:
+        assert f"at batch {leader['global_batch_size']:,.0f}" in told["sentence"]
+
+
+def _agrees_with_how_long(
+    row: dict[str, Any], place: dict[str, str], files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One option of Compare is the fastest run of its system on How long?, to the digit shown."""
+    name = slugs(queries.workloads(state.store()))[place["workload"]]
+    words = slugs(queries.patterns(state.store(), name))[place["pattern"]]
+    options = options_of(queries.runs_of(state.store(), name, words))
+    names = slugs([o.label for o in options])
+    same = [s for s, o in zip(names, options, strict=True)
+            if o.run.system == row["system"] or o.run.run_id == row["run_id"]]  # fmt: skip
+    here = next(s for s, o in zip(names, options, strict=True) if o.run.run_id == row["run_id"])
+    ask = [*place.items(), ("session", "on"), ("baseline", here)]
+    ask += [("systems", s) for s in same[:MOST_CHOSEN]]
+    link: dict[str, str | list[str]] = {**place, "session": "on", "baseline": here}
+    assert not show("how-long", **link, systems=same[:MOST_CHOSEN]).warning
+    told = _api("projection", ask)
+    assert files["how-long.csv"]() == csv_text(told["rows"])
+    assert _command_told("how-long", ask, capsys) == told
+    totals = {r["run_id"]: r for r in told["rows"]}
+    own = totals[row["run_id"]]
+    assert own["total_hms"] == row["time_hms"]
+    if row["time_s"] is None:
+        assert own["refused"] == row["refused"]
+    if own["total_s"] is not None:
+        fastest = min(r["total_s"] for r in totals.values() if r["total_s"] is not None)
+        assert own["total_s"] == fastest

@@ -125,7 +125,7 @@ def _names_of(store: Store, workload: str, name: str) -> dict[str, list[str]]:
     first = next(iter(patterns.values()))
     runs = queries.runs_of(store, name, first)
     systems = list(slugs(dict.fromkeys(r.system for r in runs)))
-    ranked = slugs([o.label for o in offered(runs, lambda _: ())])
+    ranked = slugs([o.label for o in offered(runs, lambda _: {})])
     return {
         "workload": [workload], "pattern": list(patterns)[:1], "patterns": list(patterns),
         "systems": systems, "system": systems, "ranked": list(ranked), "goal": ["epochs"],

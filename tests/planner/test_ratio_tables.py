@@ -21,16 +21,12 @@ EPOCHS = (1, 20, 2000)
 def _groups() -> list[list[Option]]:
     """Runs of every shipped workload and pattern, with their single epochs."""
     store = shipped.store()
-    seconds = partial(_seconds)
+    seconds = partial(queries.epochs_of, store)
     return [
-        [with_epochs(o, seconds) for o in offered(queries.runs_of(store, w, p), seconds)]
+        with_epochs(offered(queries.runs_of(store, w, p), seconds), seconds)
         for w in queries.workloads(store)
         for p in queries.patterns(store, w)
     ]
-
-
-def _seconds(run_id: str) -> tuple[float, ...]:
-    return tuple(queries.epoch_times(shipped.store(), run_id).tolist())
 
 
 @pytest.mark.parametrize("epochs", EPOCHS)
