@@ -2,33 +2,33 @@
 
 The script proper is pages/shell.py: with `st.navigation` in this file, beside the folder pages/,
 a cold deep link would run a page without the shell (docs/decisions/0002). The HTTP interface
-(docs/api.md) answers beside it, from the same store.
+(docs/api.md) answers beside it, from the same store; `api.guard` stands before both.
 """
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
+from starlette.middleware import Middleware
+from streamlit import config
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
+from api.guard import Doors, Guard, failed, scripts_of
 from api.routes import Rules, routes
 from pages.parts.state import store
 from planner.store.catalog import own_folder
 
 ROOT = Path(__file__).parent
-
-
-def _refuses(headers: Mapping[str, str]) -> str:
-    """As for the pages: open to all who reach the app under a name that it answers to."""
-    if is_host_allowed(headers.get("host")):
-        return ""
-    return "This server does not answer to that name. See server.allowedHosts."
-
-
-RULES = Rules(
-    store=store,
-    catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)),
-    refuses=_refuses,
+DOORS = Doors(
+    hosts=lambda: config.get_option("server.allowedHosts"),
+    host_allowed=is_host_allowed,
+    origins=lambda: config.get_option("server.corsAllowedOrigins"),
 )
-app = st.App(ROOT / "pages" / "shell.py", routes=routes(RULES))
+SCRIPTS = scripts_of(Path(st.__file__).parent / "static" / "index.html")
+RULES = Rules(store=store, catalogs=(ROOT / "data" / "catalog", own_folder(ROOT, os.environ)))
+app = st.App(
+    ROOT / "pages" / "shell.py",
+    routes=routes(RULES),
+    middleware=[Middleware(Guard, DOORS, SCRIPTS)],
+    exception_handlers={Exception: failed},
+)

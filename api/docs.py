@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from api.openapi import ADDRESSES, PATH, Address, table_of
-from api.routes import AT_ONCE
+from api.routes import AT_ONCE, MOST_WAITING
 from planner.parameters import LONGEST_QUERY, LONGEST_VALUE, MOST_GIVEN
 
 _BEGINNING: Final = f"""# The HTTP interface
@@ -31,9 +31,11 @@ curl 'http://127.0.0.1:8501/api/v1/results?basis=measured&limit=100'
 - **Read-only**: GET and HEAD. Every answer has an `ETag`: send it back as `If-None-Match` and get
   304 while nothing has changed.
 - **Limits**: {LONGEST_QUERY:,} bytes a query (414), {MOST_GIVEN} values, {LONGEST_VALUE} letters a
-  value, {AT_ONCE} questions worked on at once; more wait, then get 503.
-- **Who may ask**: whoever may open the pages, under the names of `server.allowedHosts`. Scripts of
-  other web sites may not: no answer allows other origins. Paths of the machine are never told.
+  value, {AT_ONCE} questions worked on at once, {MOST_WAITING} more wait; further ones get 503 with
+  `Retry-After`. Answers that are kept are sent at once.
+- **Who may ask**: whoever may open the pages, under `localhost` or the names of
+  `server.allowedHosts` ([settings](settings.md)); others get 403. Scripts of other web sites may
+  not: no answer allows other origins. Paths of the machine are never shown.
 - **Addresses** begin at the root of the server, whatever `server.baseUrlPath` says of the pages.
 - `{PATH}` describes all of it (OpenAPI 3.1).
 """

@@ -1,17 +1,19 @@
 """The addresses of the HTTP interface, to be mounted beside the app.
 
-Reading is as open as the pages are, and for the same people: `Rules.refuses` is asked before
-anything is answered. Answers are read-only, kept for one state of the data, and carry an ETag.
+Reading is as open as the pages are, and for the same people: `api.guard` stands before both.
+Answers are read-only, kept for one state of the data, and carry an ETag.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from http import HTTPStatus
@@ -32,25 +34,27 @@ from planner.store import Store
 from planner.store.catalog import read_catalog
 
 ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-AT_ONCE: Final = 4
-"""Questions that are worked on at the same time; more wait."""
-PATIENCE_S: Final = 20.0
+AT_ONCE: Final = 2
+"""Questions that are worked on at the same time; more wait. Two keep two cores busy."""
+MOST_WAITING: Final = 8
+"""Questions that wait; further ones are asked to come again."""
+LOOKS_AT_ONCE: Final = 2
+"""Questions whose answer is looked for at the same time; that takes milliseconds."""
 MOST_KEPT_BYTES: Final = 32 * 1024 * 1024
+Endpoint = Callable[[Request], Awaitable[Response]]
 _LOG: Final = logging.getLogger("epochwise.api")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the interface answers from, and for whom.
+    """What the interface answers from.
 
     `store` gives the store that the pages use, fresh. `catalogs` are the shipped folder of the
-    catalogue and the user's own. `refuses` says by a request's headers why it may not be answered,
-    "" where it may.
+    catalogue and the user's own.
     """
 
     store: Callable[[], Store]
     catalogs: tuple[Path, ...]
-    refuses: Callable[[Mapping[str, str]], str] = lambda _: ""
     today: Callable[[], date] = lambda: datetime.now(UTC).date()
 
 
@@ -61,7 +65,7 @@ def routes(rules: Rules) -> list[BaseRoute]:
         Route(path, _answering(desk, path), methods=["GET"], name=path) for path in ANSWERS
     ]
     description = openapi.PATH
-    found.append(Route(description, _describing(desk), methods=["GET"], name=description))
+    found.append(Route(description, _describing(), methods=["GET"], name=description))
     known = {*ANSWERS, description}
     found.append(Route("/api", _missing(known), methods=ALL_METHODS))
     found.append(Route("/api/{rest:path}", _missing(known), methods=ALL_METHODS))
@@ -69,32 +73,64 @@ def routes(rules: Rules) -> list[BaseRoute]:
 
 
 class _Desk:
-    """Answers, each worked out once for one state of the data, at most so many at once."""
+    """Answers, each worked out once for one state of the data, at most so many at once.
+
+    Both the look at what is kept and the work run on threads of their own: questions that wait
+    must not hold the threads on which the server hands out pages and files.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
         self._kept: OrderedDict[object, bytes] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
-        self._busy = threading.BoundedSemaphore(AT_ONCE)
+        self._inside = 0
+        self._look = ThreadPoolExecutor(LOOKS_AT_ONCE, thread_name_prefix="api-look")
+        self._work = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="api-work")
 
-    def body(self, path: str, query: str, given: dict[str, list[str]]) -> bytes | Response:
+    async def body(self, path: str, query: str, given: dict[str, list[str]]) -> bytes | Response:
         """The answer as JSON, or a problem."""
+        loop = asyncio.get_running_loop()
+        key, store, kept = await loop.run_in_executor(self._look, self._at_hand, path, query, given)
+        if kept is not None:
+            return kept
+        if not self._come_in():
+            return _too_busy()
+        # Whoever goes away while the work is under way leaves its answer to the next one.
+        return await loop.run_in_executor(self._work, self._worked_out, key, path, store, given)
+
+    def _at_hand(
+        self, path: str, query: str, given: dict[str, list[str]]
+    ) -> tuple[object, Store, bytes | None]:
+        """What the question is now, the store to ask, and its answer where that is kept."""
         store, stamp = self.rules.store(), _stamp(self.rules.catalogs)
         key = (path, query, store.generation, stamp, self.rules.today(), _minute(given))
+        return key, store, self._known(key)
+
+    def _known(self, key: object) -> bytes | None:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key]
-        if not self._busy.acquire(timeout=PATIENCE_S):
-            return _too_busy()
+            return self._kept.get(key)
+
+    def _come_in(self) -> bool:
+        with self._lock:
+            if self._inside >= AT_ONCE + MOST_WAITING:
+                return False
+            self._inside += 1
+            return True
+
+    def _worked_out(
+        self, key: object, path: str, store: Store, given: dict[str, list[str]]
+    ) -> bytes | Response:
         try:
-            made = self._made(ANSWERS[path], store, given)
+            made = self._known(key) or self._made(ANSWERS[path], store, given)
+            if isinstance(made, bytes):
+                self._keep(key, made)
+            return made
         finally:
-            self._busy.release()
-        if isinstance(made, bytes):
-            self._keep(key, made)
-        return made
+            with self._lock:
+                self._inside -= 1
 
     def _keep(self, key: object, made: bytes) -> None:
         with self._lock:
@@ -113,24 +149,24 @@ class _Desk:
         return read_catalog(shipped, own).catalog
 
 
-def _answering(desk: _Desk, path: str) -> Callable[[Request], Response]:
-    def answer(request: Request) -> Response:
-        return _safely(lambda: _refused(desk.rules, request) or _answer(desk, path, request))
+def _answering(desk: _Desk, path: str) -> Endpoint:
+    async def answer(request: Request) -> Response:
+        return await _safely(_answer(desk, path, request))
 
     return answer
 
 
-def _describing(desk: _Desk) -> Callable[[Request], Response]:
+def _describing() -> Endpoint:
     body = encoded(openapi.description())
 
-    def describe(request: Request) -> Response:
-        return _safely(lambda: _refused(desk.rules, request) or _fresh(body, request))
+    async def describe(request: Request) -> Response:
+        return _fresh(body, request)
 
     return describe
 
 
-def _missing(known: set[str]) -> Callable[[Request], Response]:
-    def missing(request: Request) -> Response:
+def _missing(known: set[str]) -> Endpoint:
+    async def missing(request: Request) -> Response:
         path = request.url.path.rstrip("/") or "/"
         if request.url.path in known:
             detail = f"{request.method[:20]} is not answered here. Ask with GET."
@@ -143,7 +179,7 @@ def _missing(known: set[str]) -> Callable[[Request], Response]:
     return missing
 
 
-def _answer(desk: _Desk, path: str, request: Request) -> Response:
+async def _answer(desk: _Desk, path: str, request: Request) -> Response:
     query = request.scope["query_string"]
     if len(query) > LONGEST_QUERY:
         detail = f"The query has {len(query):,} bytes; {LONGEST_QUERY:,} are read at most."
@@ -154,7 +190,7 @@ def _answer(desk: _Desk, path: str, request: Request) -> Response:
     except ValueError:
         told = f"It must be UTF-8, percent-encoded, with {MOST_GIVEN} values at most."
         return of_parameters([Problem(parameter="", message=f"The query cannot be read. {told}")])
-    made = desk.body(path, text, given)
+    made = await desk.body(path, text, given)
     return made if isinstance(made, Response) else _fresh(made, request)
 
 
@@ -168,15 +204,10 @@ def _fresh(body: bytes, request: Request) -> Response:
     return Response(body, headers=headers, media_type="application/json")
 
 
-def _refused(rules: Rules, request: Request) -> Response | None:
-    why = rules.refuses(request.headers)
-    return problem(HTTPStatus.FORBIDDEN, why) if why else None
-
-
-def _safely(answer: Callable[[], Response]) -> Response:
+async def _safely(answer: Awaitable[Response]) -> Response:
     """Whatever goes wrong inside stays inside: the asker gets a number, the log the rest."""
     try:
-        return answer()
+        return await answer
     except Exception:  # noqa: BLE001 - an error page would tell strangers too much
         number = uuid.uuid4().hex[:12]
         _LOG.exception("Error %s", number)

@@ -19,6 +19,8 @@ from planner.parameters import missing, shown
 MARK: Final = "~"
 """Between a slug and its digits: needs no quoting in an address and stands in no plain slug."""
 DIGITS: Final = 6
+LONGEST_FILE: Final = 60
+"""Letters of a file's name, its digits aside: one sign may become eighteen letters."""
 MOST_NAMED: Final = 6
 """Names in one message."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 .,()%·×-]*")
@@ -46,7 +48,7 @@ def own_slug(text: str) -> str:
 
 def file_slug(text: str) -> str:
     """Return the slug of a name somebody types, with digits always, without dots at its ends."""
-    base = slug(text).strip(".-") or "none"
+    base = slug(text)[:LONGEST_FILE].strip(".-") or "none"
     return f"{base}{MARK}{_digest(text)[:DIGITS]}"
 
 

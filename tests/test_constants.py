@@ -87,7 +87,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         limits:MAX_SET_KEYS limits:MAX_SET_DEPTH limits:MAX_SET_TEXT limits:MAX_SET_UNKNOWN
         limits:MAX_REASON""",
     "how it is told or drawn": """
-        slugs:DIGITS slugs:MOST_NAMED checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
+        slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED
+        checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
         durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S written:GROUPED_FROM
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE

@@ -14,7 +14,6 @@ from pages.parts.links import Link, Parameters, as_text, plain
 from pages.parts.permission import permission
 from pages.parts.state import ROOT
 from planner.compare.snapshot import changes, snapshot_of
-from planner.slugs import slug
 from planner.store import saved
 from planner.store.saved import Saved
 
@@ -23,6 +22,9 @@ ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "
 VIEW: Final = frozenset({"saved", "view", "show", "chart", "baseline"})
 _PROBLEM: Final = "compare-saved-problem"
 _DONE: Final = "compare-saved-done"
+_REPLACE: Final = "compare-saved-replace"
+"""The one that the next press replaces."""
+_ID: Final = r"[a-z0-9.~\-]{1,80}"
 
 
 def folder() -> Path:
@@ -35,7 +37,7 @@ def begin(link: Link) -> None:
 
     The link of one that is open tells its whole question: the usual options may be others later.
     """
-    name = link.text("saved", r"[a-z0-9.\-]{1,80}")
+    name = link.text("saved", _ID)
     if name is None:
         return
     link.pin(*ALWAYS)
@@ -45,7 +47,7 @@ def begin(link: Link) -> None:
     found = saved.read(folder(), name)
     if isinstance(found, Saved) and all(found.parameters.get(n) == v for n, v in given.items()):
         _open(link, found)
-        link.text("saved", r"[a-z0-9.\-]{1,80}")
+        link.text("saved", _ID)
 
 
 def _open(link: Link, found: Saved) -> None:
@@ -92,16 +94,24 @@ def _save(link: Link, told: Told, parameters: Parameters) -> None:
     name = plain(str(st.session_state.get("compare.save.name") or ""))[: saved.MOST_NAME]
     if not permission().allowed:
         return
-    if slug(name) == "none":
-        st.session_state[_PROBLEM] = "Give it a name with letters or digits."
+    if not name:
+        st.session_state[_PROBLEM] = "Give it a name."
         return
     kept = Saved(
         name=name,
         saved_at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         parameters=parameters,
         snapshot=snapshot_of(told.answered.comparison, told.facts.job),
+        file=saved.id_for(folder(), name),
     )
     again = isinstance(saved.read(folder(), kept.id), Saved)
+    if again and st.session_state.get(_REPLACE) != kept.id:
+        st.session_state[_REPLACE] = kept.id
+        st.session_state[_PROBLEM] = (
+            f"{name} is saved already. Save it once more to replace it, or choose another name."
+        )
+        return
+    st.session_state[_REPLACE] = None
     try:
         saved.save(folder(), kept)
     except OSError as error:

@@ -9,22 +9,23 @@ anywhere. So this asks what is true of this very process and this very request:
   (behind a Unix socket there is none: then there is a proxy);
 - the request names this machine as localhost (a public name, or a web site that has its own name
   lead to 127.0.0.1, does not);
-- no proxy says that it forwards for somebody.
+- no proxy says that it forwards for somebody;
+- the request comes from a page of this server: another port of this machine is another server.
 
 Whatever cannot be known counts as no.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
 
 import psutil
 import streamlit as st
+
+from planner.origins import host_of, is_loopback, is_own
 
 SETTING: Final = "EPOCHWISE_MEASURE"
 _FORWARDED: Final = (
@@ -56,6 +57,8 @@ def decide(
 
     `addresses` are those the server listens on, None where that is not known.
     """
+    if not is_own(headers.get("Origin"), headers.get("Host")) and not _is_listed(headers):
+        return _no("Another web page asks. Open this server's own page.")
     told = environment.get(SETTING, "").strip().lower()
     if told == "on":
         return YES
@@ -68,7 +71,7 @@ def decide(
 def _by_address(addresses: Sequence[str] | None) -> Permission | None:
     if not addresses:
         return _no("It cannot be told from where this app can be reached.")
-    if not all(_is_loopback(a) for a in addresses):
+    if not all(is_loopback(a) for a in addresses):
         return _no("Other machines can reach this app, and measuring runs programs on this one.")
     return None
 
@@ -76,7 +79,7 @@ def _by_address(addresses: Sequence[str] | None) -> Permission | None:
 def _by_request(headers: Mapping[str, str]) -> Permission | None:
     if any(headers.get(name) for name in _FORWARDED):
         return _no("This page comes through a proxy, so anybody might be asking.")
-    if not _is_loopback(_host(headers.get("Host", ""))):
+    if not is_loopback(host_of(headers.get("Host", ""))):
         return _no("This page was opened under a name other than localhost.")
     return None
 
@@ -85,21 +88,10 @@ def _no(why: str) -> Permission:
     return Permission(allowed=False, why=why)
 
 
-def _host(header: str) -> str:
-    """The name in a Host header, without its port."""
-    try:
-        return urlsplit(f"//{header}").hostname or ""
-    except ValueError:
-        return ""
-
-
-def _is_loopback(address: str) -> bool:
-    if address == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
+def _is_listed(headers: Mapping[str, str]) -> bool:
+    """Whether the operator names the asking page: behind a proxy its name is not the Host."""
+    listed = st.get_option("server.corsAllowedOrigins") or []
+    return headers.get("Origin", "").rstrip("/").lower() in {o.rstrip("/").lower() for o in listed}
 
 
 def _listening() -> list[str] | None:

@@ -18,7 +18,7 @@ from planner.compare.parameters import compare_parameters
 from planner.compare.snapshot import KEPT, Snapshot
 from planner.cost import shown
 from planner.export import Record
-from planner.slugs import slug
+from planner.slugs import file_slug, slug
 from planner.store.files import write_whole
 
 SAVED: Final = "EPOCHWISE_SAVED"
@@ -44,23 +44,33 @@ class _UnfitError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A question as a link holds it, and the answer of the day it was saved (ISO 8601, UTC)."""
+    """A question as a link holds it, and the answer of the day it was saved (ISO 8601, UTC).
+
+    `file` is the name of the file it was read from, without .json; "" of one that is new.
+    """
 
     name: str
     saved_at: str
     parameters: Mapping[str, list[str]]
     snapshot: Snapshot
+    file: str = ""
 
     @property
     def id(self) -> str:
-        """What stands in links; the file is named after it."""
-        return slug(self.name)
+        """What stands in links; the file is named after it. Two names never share one."""
+        return self.file or file_slug(self.name)
 
 
 def saved_folder(root: Path, environment: Mapping[str, str]) -> Path:
     """Folder of the saved comparisons: EPOCHWISE_SAVED, by default `saved` below `root`."""
     told = environment.get(SAVED) or "saved"
     return Path(os.path.abspath(root / Path(told).expanduser()))  # noqa: PTH100 - keep links
+
+
+def id_for(folder: Path, name: str) -> str:
+    """Return the id under which a name is saved, of an earlier version too, or would be."""
+    old = read(folder, slug(name))
+    return old.id if isinstance(old, Saved) and old.name == name else file_slug(name)
 
 
 def save(folder: Path, saved: Saved) -> None:
@@ -132,7 +142,7 @@ def _files(folder: Path) -> list[Path]:
             names = sorted(e.name for e in entries if e.name.endswith(".json"))
     except OSError:
         return []
-    return [folder / name for name in names if not name.startswith(".")][:MOST_FILES]
+    return [folder / name for name in names][:MOST_FILES]
 
 
 def _content(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -149,7 +159,8 @@ def _saved(body: object, which: str) -> Saved:
     if not isinstance(body, dict) or body.get("form") not in (FORM, FORM_1):
         raise _UnfitError("is of another form")
     name, saved_at = body.get("name"), body.get("saved_at")
-    if not (_text(name, MOST_NAME) and _text(saved_at, 40)) or slug(str(name)) != which:
+    fits = which in (file_slug(str(name)), slug(str(name)))  # the latter of earlier versions
+    if not (_text(name, MOST_NAME) and _text(saved_at, 40) and fits):
         raise _UnfitError("has no name or date that fits")
     parameters = _parameters(body.get("parameters"))
     return Saved(
@@ -157,6 +168,7 @@ def _saved(body: object, which: str) -> Saved:
         saved_at=str(saved_at),
         parameters=parameters if body.get("form") == FORM else _as_shown(parameters),
         snapshot=Snapshot(rows=_rows(body.get("rows")), runs=_runs(body.get("runs"))),
+        file=which,
     )
 
 

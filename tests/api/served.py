@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
@@ -35,12 +35,10 @@ class Answered:
         return json.loads(self.body, parse_constant=lambda name: 1 / 0 if name else None)
 
 
-def app(
-    of: Store | None = None, refuses: Callable[[Mapping[str, str]], str] = lambda _: ""
-) -> Starlette:
+def app(of: Store | None = None) -> Starlette:
     """The routes on the shipped results, or on a store of the test's own."""
     rules = Rules(store=lambda: of or store(), catalogs=(CATALOG, Path("/nowhere")),
-                  today=lambda: TODAY, refuses=refuses)  # fmt: skip
+                  today=lambda: TODAY)  # fmt: skip
     return Starlette(routes=routes(rules))
 
 

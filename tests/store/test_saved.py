@@ -43,9 +43,30 @@ def _changed(folder: Path, changes: dict[str, Any]) -> str:
 
 def test_what_is_saved_is_read_again_to_the_letter(tmp_path: Path) -> None:
     save(tmp_path / "new", ONE)
-    assert read(tmp_path / "new", "offer-for-tanaka-autumn") == ONE
-    assert read_all(tmp_path / "new") == ([ONE], [])
-    assert [p.name for p in (tmp_path / "new").iterdir()] == ["offer-for-tanaka-autumn.json"]
+    kept = replace(ONE, file=ONE.id)
+    assert read(tmp_path / "new", ONE.id) == kept
+    assert read_all(tmp_path / "new") == ([kept], [])
+    assert [p.name for p in (tmp_path / "new").iterdir()] == [f"{ONE.id}.json"]
+    assert ONE.id.startswith("offer-for-tanaka-autumn~")
+
+
+def test_a_file_of_an_earlier_version_keeps_its_id(tmp_path: Path) -> None:
+    save(tmp_path, ONE)
+    (tmp_path / f"{ONE.id}.json").rename(tmp_path / "offer-for-tanaka-autumn.json")
+    [found], problems = read_all(tmp_path)
+    assert (found.id, found.name, problems) == ("offer-for-tanaka-autumn", ONE.name, [])
+    assert saved.id_for(tmp_path, ONE.name) == "offer-for-tanaka-autumn"
+    assert saved.id_for(tmp_path, "Offer for Tanaka autumn") != "offer-for-tanaka-autumn"
+
+
+@pytest.mark.parametrize("name", [".NET", "日本 提案", "\ufdfa" * 60, "../../etc/passwd", "x" * 60])
+def test_any_name_becomes_a_file_in_the_folder_that_is_read_again(
+    tmp_path: Path, name: str
+) -> None:
+    save(tmp_path / "in", replace(ONE, name=name))
+    [found], problems = read_all(tmp_path / "in")
+    assert (found.name, problems) == (name, [])
+    assert [p.name for p in tmp_path.iterdir()] == ["in"]
 
 
 def test_the_file_holds_the_fingerprint_of_runs_and_prices(tmp_path: Path) -> None:
@@ -126,7 +147,7 @@ def test_a_damaged_file_is_told_and_the_others_are_read(tmp_path: Path, kind: st
     save(tmp_path, ONE)
     (tmp_path / "bad.json").write_bytes(content)
     good, problems = read_all(tmp_path)
-    assert good == [ONE]
+    assert good == [replace(ONE, file=ONE.id)]
     assert problems == [p for p in problems if p.startswith("The saved comparison 'bad.json' ")]
     assert told in problems[0]
 

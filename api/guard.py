@@ -1,0 +1,185 @@
+"""What stands before every page, file, socket and answer: who may ask, and what browsers may do.
+
+- A request that arrives on a loopback address has to name this machine (`localhost`, 127.0.0.1,
+  ::1). Else it comes through a name that somebody led here (DNS rebinding). Where the operator
+  names hosts, those count instead, on every address.
+- A socket, and every request that changes something, comes from a page of this server or from a
+  program. Another port of the same machine is another server.
+- Browsers are told to load nothing from elsewhere, to show no page inside another one, and to take
+  files for what they are called.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.problems import problem
+from planner.origins import host_of, is_loopback, is_own
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+HEALTH: Final = "/_stcore/health"
+"""Says ok and nothing else; whoever watches the server asks by its address."""
+WRONG_HOST: Final = (
+    "This server does not answer to that name. Open it as localhost, or add the name to "
+    "server.allowedHosts."
+)
+WRONG_ORIGIN: Final = (
+    "Another web page asked. Open this server's own page, or add that page's address to "
+    "server.corsAllowedOrigins."
+)
+_REFUSED_SOCKET: Final = 1008
+"""Policy violation (RFC 6455, 7.4.1); before the handshake ends it is sent as HTTP 403."""
+_HOST: Final = re.compile(r"[A-Za-z0-9.:\[\]-]{1,260}")
+_INLINE: Final = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+_ALWAYS: Final = {
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """Who is let in.
+
+    `hosts` are the names the operator lists, none where they list none; `host_allowed` says whether
+    a Host header is among them. `origins` are addresses of other pages that may use the server.
+    """
+
+    hosts: Callable[[], Sequence[str]] = tuple
+    host_allowed: Callable[[str | None], bool] = lambda _: True
+    origins: Callable[[], Sequence[str]] = tuple
+
+
+class Guard:
+    """ASGI middleware in front of the whole app."""
+
+    def __init__(self, app: ASGIApp, doors: Doors, scripts: Iterable[bytes] = ()) -> None:
+        self.app = app
+        self.doors = doors
+        self.policy = policy_of(scripts)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or answer why not."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        why = refusal(scope, headers, self.doors)
+        if scope["type"] == "websocket":
+            await (_shut(receive, send) if why else self.app(scope, receive, send))
+            return
+        told = headers_of(self.policy, headers.get("host", ""))
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                add(MutableHeaders(scope=message), told)
+            await send(message)
+
+        await (_refused(scope, why) if why else self.app)(scope, receive, with_headers)
+
+
+def failed(request: Request, _: Exception) -> Response:
+    """Return the answer to a request that broke the server: it stands before the guard too."""
+    response = PlainTextResponse("Something went wrong here. The server's log has it.\n", 500)
+    add(response.headers, headers_of(policy_of(()), request.headers.get("host", "")))
+    return response
+
+
+def headers_of(policy: str, host: str) -> dict[str, str]:
+    """Return the headers of every answer; some browsers want the socket's address in full."""
+    sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
+    return {**_ALWAYS, "Content-Security-Policy": policy.replace("{sockets}", sockets)}
+
+
+def refusal(scope: Scope, headers: Headers, doors: Doors) -> str:
+    """Return why a request may not be answered; "" where it may."""
+    hosts = headers.getlist("host")
+    host = hosts[0] if hosts else None
+    if scope.get("path", "").endswith(HEALTH):
+        return ""
+    if len(hosts) > 1 or not _knows(scope, host, doors):
+        return WRONG_HOST
+    changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
+    origin = headers.get("origin")
+    if changes and not is_own(origin, host) and not _listed(origin, doors.origins()):
+        return WRONG_ORIGIN
+    return ""
+
+
+def policy_of(scripts: Iterable[bytes]) -> str:
+    """Return the content security policy of pages; `scripts` stand inside them.
+
+    Streamlit writes styles into the page, draws charts into blobs and pictures into data addresses,
+    and reads arrow tables in WebAssembly; Plotly and Vega need nothing else.
+    """
+    digests = (base64.b64encode(hashlib.sha256(s).digest()).decode() for s in scripts)
+    own = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return "; ".join(
+        [
+            "default-src 'self'",
+            f"script-src 'self' 'wasm-unsafe-eval' {own}".rstrip(),
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "media-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self' data: blob:{sockets}",
+            "worker-src 'self' blob:",
+            "frame-src 'none'",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        ]
+    )
+
+
+def scripts_of(page: Path) -> tuple[bytes, ...]:
+    """Return the scripts that stand inside a page on disk; none where it cannot be read."""
+    try:
+        return tuple(_INLINE.findall(page.read_bytes()))
+    except OSError:
+        return ()
+
+
+def add(headers: MutableHeaders, told: Mapping[str, str]) -> None:
+    """Add headers that the answer does not have itself."""
+    for name, value in told.items():
+        headers.setdefault(name, value)
+
+
+def _knows(scope: Scope, host: str | None, doors: Doors) -> bool:
+    if doors.hosts():
+        return doors.host_allowed(host)
+    here = (scope.get("server") or ("",))[0]
+    return host is None or not is_loopback(str(here)) or is_loopback(host_of(host))
+
+
+def _listed(origin: str | None, listed: Sequence[str]) -> bool:
+    return origin is not None and origin.rstrip("/").lower() in {
+        one.rstrip("/").lower() for one in listed
+    }
+
+
+def _refused(scope: Scope, why: str) -> ASGIApp:
+    if scope["path"].startswith("/api"):
+        return problem(HTTPStatus.FORBIDDEN, why)
+    return PlainTextResponse(f"{why}\n", int(HTTPStatus.FORBIDDEN))
+
+
+async def _shut(receive: Receive, send: Send) -> None:
+    await receive()
+    await send({"type": "websocket.close", "code": _REFUSED_SOCKET})

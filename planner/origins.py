@@ -1,0 +1,60 @@
+"""Whose request it is: by the names in its headers `Host` and `Origin`, which a browser fills in.
+
+A page of another web site can send requests to a server on this machine, and can lead its own name
+to the loopback address. The browser then says so in these headers.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+
+
+def host_of(header: str) -> str:
+    """Return the name in a Host header, without its port; "" where it is none."""
+    parts = _parts(f"//{header}")
+    whole = parts is not None and not (parts.path or parts.query or parts.fragment)
+    plain = parts is not None and parts.username is None and whole
+    return (parts.hostname or "").rstrip(".") if parts is not None and plain else ""
+
+
+def is_loopback(name: str) -> bool:
+    """Return whether a name or address can only mean this machine."""
+    if name == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback
+
+
+def is_own(origin: str | None, host: str | None) -> bool:
+    """Return whether a request comes from a page of this server, or from no web page at all.
+
+    Args:
+        origin: header `Origin`; None where it is not sent, as by programs.
+        host: header `Host`. Another port is another server.
+    """
+    if origin is None:
+        return True
+    sent, own = _parts(origin), _parts(f"//{host or ''}")
+    if sent is None or own is None or sent.scheme not in _PORTS or not own.hostname:
+        return False
+    usual = _PORTS[sent.scheme]
+    here = (own.hostname.rstrip("."), own.port or usual)
+    return ((sent.hostname or "").rstrip("."), sent.port or usual) == here
+
+
+def _parts(address: str) -> SplitResult | None:
+    """An address taken apart, None where its host or port is none."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port  # out of range is told here only
+    except ValueError:
+        return None
+    return parts
