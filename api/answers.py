@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from planner.bodies import Body, compare_body, curve_body, projection_body
 from planner.catalog import Catalog
@@ -19,7 +19,7 @@ from planner.store.asking import (
     curve_answered,
     how_long_answered,
 )
-from planner.store.listing import folder_names, results_answered
+from planner.store.listing import results_answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,17 +112,3 @@ ANSWERS: Final[Mapping[str, Ask]] = MappingProxyType(
     }
 )
 """What is asked at each address."""
-
-
-def for_outsiders(body: Body, known: Known) -> Body:
-    """The same without the operator's paths: a further folder's label is where it lies."""
-    hidden = {k: v for k, v in folder_names(known.store.folders).items() if k != v}
-    return _renamed(body, hidden) if hidden else body
-
-
-def _renamed(told: Any, names: Mapping[str, str]) -> Any:  # noqa: ANN401 - plain data
-    if isinstance(told, dict):
-        return {key: _renamed(value, names) for key, value in told.items()}
-    if isinstance(told, list | tuple):
-        return [_renamed(value, names) for value in told]
-    return names.get(told, told) if isinstance(told, str) else told

@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from api import openapi
-from api.answers import ANSWERS, Ask, Known, for_outsiders
+from api.answers import ANSWERS, Ask, Known
 from api.problems import HEADERS, encoded, of_parameters, problem
 from planner.catalog import TABLE_NAMES, Catalog
 from planner.parameters import LONGEST_QUERY, MOST_GIVEN, Problem
@@ -142,7 +142,7 @@ class _Desk:
     def _made(self, ask: Ask, store: Store, given: dict[str, list[str]]) -> bytes | Response:
         known = Known(store=store, catalog=self._catalog(), today=self.rules.today())
         body, problems = ask(known, given)
-        return of_parameters(problems) if problems else encoded(for_outsiders(body, known))
+        return of_parameters(problems) if problems else encoded(body)
 
     def _catalog(self) -> Catalog:
         shipped, *own = self.rules.catalogs

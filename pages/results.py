@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.parts import asked, one_run, run_filters, widgets
 from pages.parts.links import Link, as_text
+from pages.parts.permission import permission
 from pages.parts.run_filters import TITLES, Chosen
 from pages.parts.state import store
 from planner.export import csv_text
@@ -212,7 +213,14 @@ def _refused(shared: Store) -> None:
             )
             return
         st.dataframe(
-            [{"File": _short(r.path), "Folder": r.folder, "Why": r.reason} for r in refused],
+            [
+                {
+                    "File": _within(r.path, shared),
+                    "Folder": r.folder,
+                    "Why": _without_paths(r.reason, shared),
+                }
+                for r in refused
+            ],
             hide_index=True,
             placeholder="–",
             key="results.refused",
@@ -238,13 +246,25 @@ def _sets(shared: Store) -> None:
         st.dataframe(
             rows, hide_index=True, placeholder="–", key="results.sets", alt="All result sets"
         )
-        where = ", ".join(f"{f.label}: {f.path}" for f in shared.folders if f.kind != "shipped")
+        may = permission().allowed  # strangers need no paths of this machine
+        further = [f for f in shared.folders if f.kind != "shipped"]
+        where = ", ".join(f"{f.label}: {f.path}" if may else f.label for f in further)
         st.caption(as_text(f"Folders read besides the shipped one: {where}."))
 
 
-def _short(path: str) -> str:
-    parts: Sequence[str] = path.split("/")
-    return "/".join(parts[-2:])
+def _without_paths(reason: str, shared: Store) -> str:
+    """A reason with the labels of folders in place of where they lie."""
+    for folder in sorted(shared.folders, key=lambda f: -len(str(f.path))):
+        reason = reason.replace(str(folder.path), folder.label)
+    return reason
+
+
+def _within(path: str, shared: Store) -> str:
+    """A file's place in its folder: where the folder lies is not for everybody."""
+    for folder in shared.folders:
+        if path.startswith(f"{folder.path}/"):
+            return path.removeprefix(f"{folder.path}/")
+    return path.rsplit("/", 1)[-1]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -230,6 +231,36 @@ def test_further_results_are_read_from_the_folder_that_is_named(
     told = _said(capsys, "how-long", "--list", "workloads", "--results", str(place.parent))
     assert "Unheard-of" in told[1]
     assert "Unheard-of" not in _said(capsys, "how-long", "--list", "workloads")[1]
+
+
+@pytest.mark.parametrize("command", ["how-long", "curve", "compare", "report --out x.html"])
+@pytest.mark.parametrize("option", ["results", "catalog"])
+def test_a_folder_whose_name_is_not_utf_8_is_refused_in_words(
+    command: str, option: str, tmp_path: Path
+) -> None:
+    place = os.fsencode(tmp_path) + b"/\xff\xfe"
+    os.makedirs(place + b"/mine")  # noqa: PTH103 - bytes
+    asked: list[str | bytes] = [sys.executable, "-m", "planner", *command.split()]
+    asked += [f"--{option}", place]
+    done = subprocess.run(asked, capture_output=True, cwd=ROOT, check=False)
+    told = done.stderr.decode()
+    assert (done.returncode, done.stdout) == (2, b"")
+    if option == "catalog" and command in ("how-long", "curve"):
+        return  # they take no catalogue
+    assert "has a name that is not UTF-8. Rename it first." in told
+    assert "Traceback" not in told
+
+
+def test_folders_of_the_environment_whose_names_are_not_utf_8_hide_no_others(
+    tmp_path: Path,
+) -> None:
+    place = os.fsencode(tmp_path) + b"/\xff"
+    os.makedirs(place + b"/mine")  # noqa: PTH103 - bytes
+    environment = os.environb | {b"EPOCHWISE_RESULTS": place, b"EPOCHWISE_FURTHER_RESULTS": place}
+    asked = [sys.executable, "-m", "planner", "how-long", "--json"]
+    done = subprocess.run(asked, capture_output=True, cwd=ROOT, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["rows"]
 
 
 @pytest.mark.usefixtures("read_anew")

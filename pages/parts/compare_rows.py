@@ -243,7 +243,8 @@ def own(catalog: Catalog) -> None:
     )
     records = listed(mine)
     if not records:
-        st.caption(as_text(f"No row is yours yet. They would lie in {compare_state.folder()}."))
+        where = f" They would lie in {compare_state.folder()}." if permission().allowed else ""
+        st.caption(as_text(f"No row is yours yet.{where}"))
         return
     st.dataframe(
         records[:_MOST_SHOWN], hide_index=True, placeholder="–", key="compare.rows.own",

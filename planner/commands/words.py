@@ -19,6 +19,7 @@ from planner.store import Store, folders_from_environment
 from planner.store.asking import NO_RUN
 from planner.store.catalog import own_folder, read_catalog
 from planner.store.folders import OWN as RESULTS
+from planner.store.folders import as_utf8
 from planner.store.reader import Refused
 from planner.written import plain
 
@@ -136,7 +137,7 @@ def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
     """A problem for each option that names a folder which is none or cannot be read."""
     named = {name: getattr(arguments, name) for name in FOLDERS}
     return tuple(
-        Problem(parameter="", message=f"--{name}: {path} {wrong} Name {FOLDERS[name]}.")
+        Problem(parameter="", message=f"--{name}: {as_utf8(path)} {wrong} Name {FOLDERS[name]}.")
         for name, path in named.items()
         if path is not None and (wrong := _no_folder(path))
     )
@@ -210,7 +211,10 @@ def _tell_refused(refused: Sequence[Refused], named: Path | None) -> None:
 def _no_folder(path: Path) -> str:
     """What is wrong with a folder; "" where it can be read."""
     try:
+        str(path).encode()
         next(path.iterdir(), None)
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8. Rename it first."
     except NotADirectoryError:
         return "is a file, not a folder."
     except OSError as error:

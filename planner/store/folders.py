@@ -15,7 +15,7 @@ Kind = Literal["shipped", "own", "further"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folder:
-    """A folder of result sets; `label` is what the pages call it."""
+    """A folder of result sets; `label` is what pages and programs call it, never its path."""
 
     path: Path
     label: str
@@ -33,10 +33,18 @@ def folders_from_environment(root: Path, environment: Mapping[str, str]) -> tupl
     folders = [
         Folder(path=root / "data" / "results", label="shipped", kind="shipped"),
         Folder(path=_resolved(root, own), label="yours", kind="own"),
-        *(Folder(path=_resolved(root, p), label=p, kind="further") for p in further),
+        *(
+            Folder(path=_resolved(root, p), label=f"further {k}", kind="further")
+            for k, p in enumerate(further, 1)
+        ),
     ]
     unique = {f.path: f for f in reversed(folders)}
     return tuple(f for f in folders if unique[f.path] is f)
+
+
+def as_utf8(path: str | Path) -> str:
+    """Return a path that can be printed and stored, with an escape for each byte not UTF-8."""
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def _resolved(root: Path, path: str) -> Path:

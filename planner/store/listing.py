@@ -11,7 +11,6 @@ from planner import asked
 from planner.parameters import Given, Problem, query_of, read
 from planner.slugs import looked_up, not_found, slugs
 from planner.store import queries
-from planner.store.folders import Folder
 from planner.store.reader import Store
 from planner.store.suspect_runs import suspects_of
 from planner.suspect_filter import ANY, NONE, narrowed
@@ -34,13 +33,6 @@ class ResultsAnswer:
     next_cursor: str
     query: str
     problems: tuple[Problem, ...]
-
-
-def folder_names(folders: tuple[Folder, ...]) -> dict[str, str]:
-    """What outsiders read in place of each folder's label: a further one's label is a path."""
-    further = [f.label for f in folders if f.kind == "further"]
-    numbered = {label: f"further {k}" for k, label in enumerate(further, 1)}
-    return {f.label: numbered.get(f.label, f.label) for f in folders}
 
 
 def results_answered(store: Store, given: Given) -> ResultsAnswer:
@@ -79,15 +71,13 @@ def _filters(
     store: Store, told: Mapping[str, Any], problems: list[Problem]
 ) -> dict[str, list[str]]:
     """Values by facet, looked up by their slugs."""
-    outside = folder_names(store.folders)
     found: dict[str, list[str]] = {}
     for facet, counts in queries.facets(store, {}).items():
         wanted = told[facet]
         if not wanted:
             continue
-        shown = slugs(outside.get(v, v) if facet == "folder" else v for v in counts)
-        known = dict(zip(shown, counts, strict=True))
-        found[facet] = [known[s] for s in _meant(facet, wanted, shown, problems)]
+        known = slugs(counts)
+        found[facet] = [known[s] for s in _meant(facet, wanted, known, problems)]
     return found
 
 

@@ -23,7 +23,7 @@ from planner.limits import MAX_REASON
 from planner.schema import ARROW_SCHEMA, SUMMARY
 from planner.store import scan, sql
 from planner.store.accept import accepted, first_line, name_problem, text_problem
-from planner.store.folders import Folder
+from planner.store.folders import Folder, as_utf8
 from planner.store.kept import Kept
 from planner.store.sets import NAME, ResultSet, read_set
 
@@ -266,7 +266,8 @@ class Store:
 
     def _reset(self) -> None:
         self._base = duckdb.connect(":memory:", config=_CONFIG)
-        allowed = {p for f in self.folders for p in (str(f.path), sql.literal(str(f.path)))}
+        places = [str(f.path) for f in self.folders if as_utf8(f.path) == str(f.path)]
+        allowed = {p for place in places for p in (place, sql.literal(place))}
         self._base.execute(sql.ALLOW, [sorted(allowed)])
         for statement in (*sql.SETTINGS, *sql.CREATE):
             self._base.execute(statement)
@@ -314,7 +315,7 @@ class Store:
             if reason := self._load_file(path, rows, now[path]):
                 arrivals.refused.append(self._refusal(path, reason))
         for folder in self.folders:
-            self._base.execute(sql.SET_FOLDER, [folder.label, f"{folder.path}/"])
+            self._base.execute(sql.SET_FOLDER, [folder.label, f"{as_utf8(folder.path)}/"])
         return arrivals
 
     def _load_rows(self, rows: list[dict[str, Any]]) -> list[Refused]:

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from planner.compare.reckon import Comparison
 from planner.compare.sentences import sentence
 from planner.compare.tables import option_rows
+from planner.slugs import file_slug
 from planner.store.asking import compare_answered
 from planner.store.catalog import read_catalog
 from tests.browser.conftest import Visit
@@ -193,7 +194,7 @@ def test_a_comparison_is_saved_and_opened_again(app_url: str, visit: Visit) -> N
     with rerun(page):
         widget(page, "compare.save.now").get_by_role("button").click()
     assert "saved=from-the-browser" in page.url
-    again = visit(f"{app_url}/compare?saved=from-the-browser", elsewhere=True)
+    again = visit(f"{app_url}/compare?saved={file_slug('From the browser')}", elsewhere=True)
     expect(again.get_by_text("Nothing has changed since")).to_be_visible()
     says(again)
 

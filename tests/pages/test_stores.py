@@ -10,7 +10,9 @@ import pytest
 
 from pages.parts.curve_choice import MOST_CURVES
 from pages.parts.option_choice import MOST_CHOSEN, MOST_LINES
-from planner.store import commit_runs
+from planner.slugs import slugs
+from planner.store import Store, commit_runs, queries
+from planner.store.asking import how_long_answered
 from tests.pages.conftest import PAGES, lines, show, sound, texts
 from tests.shipped import all_of
 from tests.store.build import a_set, row, rows, together
@@ -264,6 +266,52 @@ def test_two_runs_of_one_case_are_told_apart_and_said_to_be_undecided(alone: Pat
     said = texts(show(systems=[f"t4-batch-64-run-{one}", f"t4-batch-64-run-{other}"]))
     names = [f"T4 · batch 64 · run {digits}" for digits in (one, other)]
     assert any(f"Not decided between {a} and {b}" in said for a, b in (names, names[::-1]))
+
+
+# -- places --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_paths_of_this_machine_are_for_whoever_owns_it(
+    own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    far = tmp_path / "a secret place"
+    a_set(own, [timed()])
+    a_set(far, [timed(model="else")], slug="theirs")
+    (far / "stray.parquet").write_bytes(b"none")
+    monkeypatch.setenv("EPOCHWISE_FURTHER_RESULTS", str(far))
+    monkeypatch.setenv("EPOCHWISE_MEASURE", "off")
+    shown = show(address)
+    tables = " ".join(table.value.to_csv() for table in shown.dataframe)
+    choices = " ".join(o for box in [*shown.selectbox, *shown.multiselect] for o in box.options)
+    said = f"{texts(shown)} {tables} {choices}"
+    assert str(tmp_path) not in said
+    assert "secret" not in said
+    if address == "results":
+        assert "yours, further 1." in said
+        monkeypatch.setenv("EPOCHWISE_MEASURE", "on")
+        assert str(far) in texts(show(address))
+
+
+def test_the_trials_of_a_pattern_take_few_questions(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    ask = Store._asked
+
+    def counted(self: Store, question: Any) -> Any:  # noqa: ANN401 - as it is
+        asked.append("once")
+        return ask(self, question)
+
+    monkeypatch.setattr(Store, "_asked", counted)
+    most = max(len(queries.runs_of(store, w, p)) for w in queries.workloads(store)
+               for p in queries.patterns(store, w))  # fmt: skip
+    assert most > 400
+    for workload, name in slugs(queries.workloads(store)).items():
+        for pattern in slugs(queries.patterns(store, name)):
+            asked.clear()
+            how_long_answered(store, {"workload": [workload], "pattern": [pattern]})
+            assert len(asked) < 60
 
 
 # -- names -------------------------------------------------------------------------------------

@@ -242,3 +242,9 @@ def test_a_number_next_to_0_is_refused_with_what_to_write(name: str) -> None:
     _, problems = compare_parameters({name: ["5e-324"]})
     told = {p.parameter: p.message for p in problems}
     assert told[name] == "'5e-324' is next to 0. Write 0, or 1e-15 and more."
+
+
+@pytest.mark.parametrize("more", [{}, {"deadline": ["72"]}])
+def test_an_empty_date_is_a_problem_as_an_empty_deadline_is(more: dict[str, list[str]]) -> None:
+    assert "by" in [p.parameter for p in compare_parameters({"by": [""], **more})[1]]
+    assert [p.parameter for p in compare_parameters({"deadline": [""]})[1]] == ["deadline"]
