@@ -59,7 +59,8 @@ _OPTION: Final = {
 _RUN: Final = {
     "run_id": "string", "workload": "string", "system": "string", "global_batch_size": "integer?",
     "pattern": "string", "software": "string", "status": "string", "basis": "string",
-    "epochs_measured": "integer?", "first_epoch_s": "number?", "later_epoch_mean_s": "number?",
+    "epochs_measured": "integer?", "samples_per_epoch": "integer?",
+    "first_epoch_s": "number?", "later_epoch_mean_s": "number?",
     "later_epoch_sd_s": "number?", "samples_per_s": "number?", "total_s": "number?",
     "result_set": "string", "folder": "string", "recorded_at": "string?", "suspect": "string?",
 }  # fmt: skip

@@ -119,7 +119,8 @@ def how_sure(result: HowLong) -> str:
     )
     told = best.total
     meant = [f"The interval is for {where}."] if told.low < told.high else []
-    return " ".join([f"Basis: {basis}.", *meant, *told.reasons])
+    sizes = [result.size_sentence] if result.size_sentence else []
+    return " ".join([f"Basis: {basis}.", *sizes, *meant, *told.reasons])
 
 
 def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[str, str]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from planner.epoch_size import SAME
 from planner.schema import IDENTITY
 
 Value = str | bool | int | None
@@ -143,9 +144,10 @@ def _paired(before: list[FactorRun], after: list[FactorRun]) -> list[Pair]:
 
 
 def _pair(before: list[FactorRun], after: list[FactorRun]) -> Pair:
+    epoch = _image_trained if _sizes_differ((*before, *after)) else _epoch
     return Pair(
         batch=before[0].batch,
-        log_epoch=_mean_log(after, _epoch) - _mean_log(before, _epoch),
+        log_epoch=_mean_log(after, epoch) - _mean_log(before, epoch),
         log_image=_mean_log(after, _image) - _mean_log(before, _image),
         base=tuple(before),
         changed=tuple(after),
@@ -158,6 +160,17 @@ def _mean_log(runs: Sequence[FactorRun], time_s: Callable[[FactorRun], float]) -
 
 def _epoch(run: FactorRun) -> float:
     return run.epoch_s
+
+
+def _sizes_differ(runs: Sequence[FactorRun]) -> bool:
+    """Whether the epochs of runs are of different size, by more than a dropped last batch."""
+    sizes = [run.samples_per_epoch for run in runs if run.samples_per_epoch]
+    return len(sizes) == len(runs) and min(sizes) < (1.0 - SAME) * max(sizes)
+
+
+def _image_trained(run: FactorRun) -> float:
+    """Seconds of an epoch per trained image: epochs of unequal size compare by it."""
+    return run.epoch_s / (run.samples_per_epoch or math.nan)
 
 
 def _image(run: FactorRun) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.checked_runs import CheckedRun, configuration_of, grouped, is_known, numbered
+from planner.epoch_size import SAME
 from planner.estimate import Floats
 from planner.projection import SESSION_SD
 from planner.steadiness import NORMAL
@@ -49,13 +50,21 @@ def neighbours(runs: Sequence[CheckedRun]) -> Neighbours:
     left, z = np.full(len(runs), np.nan), np.full(len(runs), np.nan)
     timed = [i for i, run in enumerate(runs) if is_known(run.later_epoch_mean_s)]
     for members in grouped(timed, lambda i: runs[i].workload):
-        log = np.log([runs[i].later_epoch_mean_s or np.nan for i in members])
+        log = np.log(_times([runs[i] for i in members]))
         row = numbered([configuration_of(runs[i]) for i in members])
         column = numbered([runs[i].pattern for i in members])
         fit, scale = _expected(log, row, column)
         left[members] = log - fit[row, column]
         z[members] = left[members] / scale
     return Neighbours(ratio=np.exp(left), z=z)
+
+
+def _times(runs: Sequence[CheckedRun]) -> Floats:
+    """Epoch times [s], per sample where all sizes are stated and differ: only those compare."""
+    times = np.array([run.later_epoch_mean_s or np.nan for run in runs])
+    sizes = np.array([run.samples_per_epoch or np.nan for run in runs], dtype=np.float64)
+    differ = np.isfinite(sizes).all() and sizes.min() < (1.0 - SAME) * sizes.max()
+    return times / sizes if differ else times
 
 
 def _expected(log: Floats, row: list[int], column: list[int]) -> tuple[Floats, float]:

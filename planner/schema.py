@@ -142,7 +142,8 @@ COLUMNS: Final[tuple[Column, ...]] = (
     _real("learning_rate", "workload", "learning rate at its peak", "", identity=True),
     _text("precision", "workload", "float32, mixed_bfloat16 ...", identity=True),
     _whole("params", "workload", "trainable and other parameters", "parameters"),
-    _whole("train_samples", "workload", "samples in the training split", "samples"),
+    _whole("train_samples", "workload", "samples in the training split of the data set, "
+           "also where an epoch of the run has fewer", "samples"),
     _whole("validation_samples", "workload", "samples in the validation split", "samples"),
     # -- system (MLPerf system_desc names where there is one) ------------------------------
     _text("system_name", "system", "short name a person would use", required=True, identity=True),

@@ -61,7 +61,11 @@ def row_of(
 
 
 def planned(case: Case) -> dict[str, Any]:
-    """Columns that are known before anything runs."""
+    """Columns that are known before anything runs.
+
+    Both splits are those of the data set, however little of it an epoch passes over: what was
+    timed is `samples_per_epoch` (`planner.epoch_size`).
+    """
     data = DATASETS[case.dataset]
     training = case.mode == "training"
     return {
@@ -71,8 +75,8 @@ def planned(case: Case) -> dict[str, Any]:
         "dataset": data.title, "synthetic_data": data.synthetic, "input_shape": _shape(case),
         "optimizer": OPTIMIZERS[case.optimizer] if training else None,
         "learning_rate": float(case.learning_rate) if training else None,
-        "precision": case.precision, "train_samples": case.train_samples,
-        "validation_samples": case.validation_samples or None,
+        "precision": case.precision, "train_samples": data.train_samples,
+        "validation_samples": data.validation_samples if case.validation_samples else None,
         "framework": FRAMEWORKS[case.backend], "backend": case.backend, "engine": case.engine,
         "jit": case.jit, "strategy": case.strategy, "parallelism": "none",
         "launch": "single process", "sync": "none", "mode": case.mode,

@@ -48,6 +48,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     row[0].selectbox(
         "Workload", list(names), link.place("workload", list(names)),
         format_func=names.__getitem__, key=link.key("workload"),
+        on_change=lambda: link.forget_now("samples_per_epoch"),
     )  # fmt: skip
     if known:
         link.one("pattern", known, next(iter(known)))

@@ -11,6 +11,7 @@ from pages.parts import asked, theme, widgets
 from pages.parts.links import Link, as_text
 from planner import figures, utilization
 from planner.durations import hms, in_words
+from planner.epoch_size import in_samples, timed_samples
 from planner.runs import Run
 from planner.schema import BY_NAME
 from planner.store import Store, queries
@@ -75,7 +76,9 @@ def run_sentence(run: Run) -> str:
     if run.later_epoch_mean_s is not None:
         start = run.first_epoch_s
         first = "" if start is None else f", {in_words(start)} for epoch 1"
-        return f"{what}: {in_words(run.later_epoch_mean_s)} an epoch{first}."
+        samples = timed_samples(run)
+        size = "" if samples is None else f" of {in_samples(samples)}"
+        return f"{what}: {in_words(run.later_epoch_mean_s)} an epoch{size}{first}."
     if run.asymptotic_throughput is not None:
         return (
             f"{what}: {run.asymptotic_throughput:,.4g} samples/s at most, "

@@ -44,6 +44,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         st.selectbox(
             "Workload", list(workloads), link.place("workload", list(workloads)),
             format_func=workloads.__getitem__, key=link.key("workload"),
+            on_change=lambda: link.forget_now("samples_per_epoch"),
         )  # fmt: skip
     patterns = slugs(asked.patterns(shared, workloads[workload]))
     pattern = link.one("pattern", patterns, next(iter(patterns)))
@@ -55,13 +56,17 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
             format_func=patterns.__getitem__,
             key=link.key("pattern"),
         )
-    first, second, third = st.columns([5, 14, 8], vertical_alignment="bottom")
+    options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
+    size, shown = _size(link, shared, workloads[workload], options)
+    widths = [5, 5, 9, 8] if shown else [5, 14, 8]
+    first, *middle, second, third = st.columns(widths, vertical_alignment="bottom")
     with first:
         epochs = _epochs(link)
+    for column in middle:
+        with column:
+            _size_field(link, size)
     with second:
         _quick(link, epochs)
-    options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
-    size = _size(link, shared, workloads[workload], options)
     labels = slugs([o.label for o in options])
     by_slug = dict(zip(labels, options, strict=True))
     usual = usual_options(by_slug)
@@ -102,18 +107,22 @@ def _epochs(link: Link) -> int:
     return epochs
 
 
-def _size(link: Link, shared: Store, workload: str, options: list[Option]) -> EpochSize:
-    """Size of an epoch; its field is there where somebody gave it, or runs differ from it."""
+def _size(
+    link: Link, shared: Store, workload: str, options: list[Option]
+) -> tuple[EpochSize, bool]:
+    """Size of an epoch, and whether its field is shown: runs differ from it, or it was entered."""
     given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
     runs = [o.run for o in options]
     size = epoch_size(runs, given, asked.stated_samples(shared, workload))
-    if needs_field(runs, size):
-        st.number_input(
-            "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
-            placeholder=_placeholder(size), key=link.key("samples_per_epoch"),
-            help="Training samples of one epoch",
-        )  # fmt: skip
-    return size
+    return size, needs_field(runs, size)
+
+
+def _size_field(link: Link, size: EpochSize) -> None:
+    st.number_input(
+        "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+        placeholder=_placeholder(size), key=link.key("samples_per_epoch"),
+        help="Training samples of one epoch",
+    )  # fmt: skip
 
 
 def _placeholder(size: EpochSize) -> str:

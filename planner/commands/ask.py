@@ -117,7 +117,8 @@ def compare_answer(
 
 
 def _print_how_long(result: HowLong) -> None:
-    print_answer([t for t in (result.sentence, result.undecided) if t])
+    more = (result.undecided, result.size_sentence)
+    print_answer([result.sentence, *(t for t in more if t and t not in result.sentence)])
     rows = []
     for a in result.answers:
         basis = basis_in_words(a.option, result.epochs)

@@ -159,8 +159,8 @@ WHICH: Final = f"SELECT run_id FROM runs WHERE {_where()}"
 COUNT_ALL: Final = "SELECT count(*), max(recorded_at) FROM runs"
 TABLE: Final = f"""
     SELECT run_id, workload, system, global_batch_size, pattern, software, status, basis,
-        epochs_measured, first_epoch_s, later_epoch_mean_s, later_epoch_sd_s, samples_per_s,
-        total_s, result_set, folder, recorded_at
+        epochs_measured, samples_per_epoch, first_epoch_s, later_epoch_mean_s, later_epoch_sd_s,
+        samples_per_s, total_s, result_set, folder, recorded_at
     FROM runs WHERE {_where()}
     ORDER BY workload, system, pattern, global_batch_size, run_id LIMIT $most"""
 RUN_COLUMNS: Final = (

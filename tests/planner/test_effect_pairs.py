@@ -54,3 +54,13 @@ def test_a_row_becomes_a_record_without_what_names_the_run_only() -> None:
     assert record.validation_samples_per_epoch == 0
     assert factor_runs([{**row, "later_epoch_mean_s": None}], "workers") == []
     assert factor_runs([{**row, "validation": True}], "jit")[0].validation_samples_per_epoch is None
+
+
+def test_epochs_of_different_size_are_paired_by_the_time_of_a_sample() -> None:
+    short, whole = run(False, 1.0, samples_per_epoch=288), run(True, 5.0, samples_per_epoch=960)
+    assert_allclose(effect([short, whole]).per_epoch.value, 5.0 * 288 / 960)
+
+
+def test_a_dropped_last_batch_is_no_other_size() -> None:
+    fit, cut = run(False, 10.0), run(True, 9.0, samples_per_epoch=49_152)
+    assert_allclose(effect([fit, cut]).per_epoch.value, 0.9)

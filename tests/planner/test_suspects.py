@@ -26,7 +26,7 @@ from planner.suspects import (
     suspects,
     zero_flags,
 )
-from tests.planner.made_suspects import found, only, run, slipped, sweep
+from tests.planner.made_suspects import SAMPLES, found, only, run, slipped, sweep
 from tests.shipped import store
 
 # -- neighbours --------------------------------------------------------------------------------
@@ -203,3 +203,17 @@ def test_unsteady_epochs_alone_leave_no_run_out_and_every_other_flag_does() -> N
     assert all(left_out({"a": [flag(name, "a")]}) == {"a"} for name in LEFT_OUT)
     both = [flag("unsteady epochs", "a"), flag("duplicate", "a")]
     assert left_out({"a": both}) == {"a"}
+
+
+def test_a_pattern_that_timed_a_shorter_epoch_is_not_unlike_its_neighbours() -> None:
+    runs = sweep()
+    cut = [
+        replace(r, later_epoch_mean_s=(r.later_epoch_mean_s or 0.0) / 10,
+                first_epoch_s=(r.first_epoch_s or 0.0) / 10, total_s=None,
+                samples_per_epoch=SAMPLES // 10, steps_per_epoch=None)
+        if r.run_id == "augmented 128" else r
+        for r in runs
+    ]  # fmt: skip
+    assert not [f for f in neighbour_flags(cut) if f.run == "augmented 128"]
+    unstated = [replace(r, samples_per_epoch=None) for r in cut]
+    assert [f for f in neighbour_flags(unstated) if f.run == "augmented 128"]

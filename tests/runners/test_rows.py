@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.dataset_sizes import dataset_size
 from planner.records import Row, check_rows, complete
 from runners import machine
 from runners.child.clock import KEPT_STEPS
@@ -48,6 +49,21 @@ def test_the_summary_is_that_of_the_epochs_by_hand() -> None:
     }  # fmt: skip
     assert {n: row[n] for n in wanted} == wanted
     assert check_rows([complete(row)]) == []
+
+
+def test_a_row_states_the_size_of_the_data_set_beside_what_an_epoch_timed() -> None:
+    data = DATASETS["synthetic-cifar10"]
+    row = made([epoch(1, 4.0), epoch(2, 3.0)], validation=True, validation_samples=10)
+    assert (row["train_samples"], row["samples_per_epoch"]) == (data.train_samples, 64)
+    assert row["validation_samples"] == data.validation_samples
+
+
+def test_every_data_set_of_a_sweep_has_the_size_that_epochs_are_converted_to() -> None:
+    for data in DATASETS.values():
+        found = dataset_size(data.title)
+        assert found is not None
+        assert found.train_samples == data.train_samples
+        assert found.validation_samples == data.validation_samples
 
 
 def test_validation_is_inside_epochs_and_outside_steps() -> None:
