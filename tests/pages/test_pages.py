@@ -313,7 +313,9 @@ def test_filters_that_leave_nothing_are_named_and_one_button_clears_them() -> No
 def test_a_run_opens_by_its_link_and_closes_to_the_same_filters(store: Store) -> None:
     run = _options(store)[0].run
     shown = show("results", run=run.run_id, system="gpu")
-    assert "at batch 64: 18 min 28 s an epoch, 18 min 51 s for epoch 1." in texts(shown)
+    assert "at batch 64: 18 min 28 s an epoch of 49,984 samples, 18 min 51 s for epoch 1." in texts(
+        shown
+    )
     values = " ".join(shown.dataframe[0].value["Value"])
     assert run.run_id in values
     assert "koshian2" in values
