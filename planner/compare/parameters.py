@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ MOST_HOURS: Final = 1e6
 _MOMENT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2})(?:([+\- ])([0-9]{2}:[0-9]{2})|Z)"
 )
+_FIRST: Final = date.min + timedelta(days=2)
+_LAST: Final = date.max - timedelta(days=2)
 
 QUESTION: Final = (
     Parameter(name="workload", words="what is trained, as its slug; `described` for one nobody "
@@ -183,9 +185,11 @@ def moment_of(text: str) -> datetime | None:
         return None
     clock, sign, zone = found.groups()
     try:
-        return datetime.fromisoformat(f"{clock}{(sign or '+').replace(' ', '+')}{zone or '00:00'}")
+        made = datetime.fromisoformat(f"{clock}{(sign or '+').replace(' ', '+')}{zone or '00:00'}")
     except ValueError:
         return None
+    # Two days from an end of the calendar, another zone's time may lie outside it.
+    return made if _FIRST < made.date() < _LAST else None
 
 
 def moment_text(moment: datetime) -> str:

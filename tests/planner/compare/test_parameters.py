@@ -231,6 +231,14 @@ def test_a_plus_that_arrived_as_a_space_and_a_z_are_zones() -> None:
     assert moment_of("2026-11-27T09:00 09:00") == moment_of("2026-11-27T00:00Z") == moment_of(_BY)
 
 
+@pytest.mark.parametrize(
+    "text", ["9999-12-31T23:59-23:59", "9999-12-31T23:59Z", "0001-01-01T00:00+23:59"]
+)
+def test_a_moment_at_an_end_of_the_calendar_is_none(text: str) -> None:
+    """In another zone it would lie outside, and the page shows it in the reader's zone."""
+    assert moment_of(text) is None
+
+
 def test_a_date_beyond_all_deadlines_is_told() -> None:
     _, problems = compare_parameters({"by": ["9999-11-27T09:00Z"]})
     assert "hours ahead" in str(problems[0])
