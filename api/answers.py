@@ -78,7 +78,7 @@ def curve(known: Known, given: Given) -> Answer:
     told = curve_answered(known.store, given)
     if told.problems:
         return {}, told.problems
-    return curve_body(told.chosen, told.batches, known.store.sets, told.query), ()
+    return curve_body(told.chosen, told.batches, known.store.sets, told.query, told.notes), ()
 
 
 def compare(known: Known, given: Given) -> Answer:

@@ -97,6 +97,7 @@ def schemas() -> dict[str, Schema]:
                                "undecided": _type("string?"), "rows": _rows("ProjectionRow"),
                                "sources": _rows("Source")}),
         "Curves": _object({"query": _type("string"), "sentences": _list(_type("string")),
+                           "notes": _list(_type("string")),
                            "curves": _rows("CurveRow"), "at_batch": _rows("BatchRow"),
                            "points": _rows("PointRow"), "sources": _rows("Source")}),
         "Comparison": _comparison(),

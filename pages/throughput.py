@@ -18,6 +18,7 @@ from planner.curves import SystemCurve
 from planner.export import Record, Report, csv_text, html_page
 from planner.forms import form_rows
 from planner.palette import LIGHT_THEME
+from planner.step_sizes import TimedSteps
 from planner.store import Store
 
 
@@ -37,14 +38,17 @@ def show() -> None:
     effects = factor.offer(link, shared, workload, left_out)
     link.write()
     link.tell()
+    if choice.steps is not None:
+        _notes(choice.steps)
     if not chosen:
-        widgets.nothing(
-            "No curve is chosen.",
-            "No system or no input pattern is left above.",
-            "Show the usual ones",
-            lambda: link.forget("systems", "patterns"),
-            key="throughput.back",
-        )
+        if choice.steps is None:
+            widgets.nothing(
+                "No curve is chosen.",
+                "No system or no input pattern is left above.",
+                "Show the usual ones",
+                lambda: link.forget("systems", "patterns"),
+                key="throughput.back",
+            )
         if effects:  # epochs can be compared where no step was timed
             factor.draw(link, effects, workload)
         return
@@ -53,6 +57,18 @@ def show() -> None:
     _tables(chosen, shared)
     factor.draw(link, effects, workload)
     _forms(chosen, shared)
+
+
+def _notes(steps: TimedSteps) -> None:
+    """What step times rest on, and why systems have no curve and what gives them one."""
+    if steps.refused is not None:
+        with st.container(border=True):
+            st.markdown("#### No curve yet")
+            for text in steps.missing:
+                st.markdown(widgets.answer_text(text))
+        return
+    for text in filter(None, (steps.note, *steps.missing)):
+        st.caption(as_text(text))
 
 
 def _answer(

@@ -48,6 +48,7 @@ CURVE: Final = (
     Parameter(name="patterns", words="input patterns, as their slugs; without them the best known",
               many=MOST_VALUES),
     Parameter(name="systems", words="systems, as their slugs; without them all", many=MOST_LINES),
+    SAMPLES_PER_EPOCH,
     Parameter(name="beside", words="further workloads beside, as their slugs", many=MOST_BESIDE),
     Parameter(name="batch", words="global batch sizes to answer at", kind="number",
               unit="samples", least=1.0, most=1e9, many=MOST_BATCHES),

@@ -51,12 +51,17 @@ def projection_body(
 
 
 def curve_body(
-    chosen: Sequence[SystemCurve], batches: Sequence[float], sets: Sequence[ResultSet], query: str
+    chosen: Sequence[SystemCurve],
+    batches: Sequence[float],
+    sets: Sequence[ResultSet],
+    query: str,
+    notes: Sequence[str] = (),
 ) -> Body:
     """Throughput curves, their points, and what they say at the batches asked for."""
     return {
         "query": query,
         "sentences": answer_sentences(chosen),
+        "notes": list(notes),
         "curves": curve_rows(chosen),
         "at_batch": batch_rows(chosen, batches),
         "points": point_rows(chosen),

@@ -13,9 +13,11 @@ from typing import TypeVar
 from planner.curves import SystemCurve, curves_of
 from planner.effect_tables import effects_of
 from planner.effects import FactorEffect
+from planner.epoch_size import EpochSize, epoch_size
 from planner.forms import FormRun
 from planner.runs import Run
 from planner.scaling_runs import Placement
+from planner.step_sizes import systems_of, with_step_times
 from planner.store import Store, facts, queries
 from planner.store.queries import TimedSystem
 from planner.store.scatter import priors_of, with_priors
@@ -83,14 +85,21 @@ def _priors(shared: Store, runs: list[Run], without: frozenset[str]) -> Hashable
     return _once(shared, question, lambda: tuple(priors_of(shared, runs, without)))
 
 
-def curves(shared: Store, workload: str) -> list[SystemCurve]:
-    """Every curve of a workload, under all its input patterns."""
+def curves(
+    shared: Store, workload: str, samples: float | None = None
+) -> tuple[list[SystemCurve], list[str], EpochSize]:
+    """Every curve of a workload under all its input patterns, its systems, and its epoch's size.
 
-    def ask() -> list[SystemCurve]:
-        found = (runs_of(shared, workload, pattern) for pattern in patterns(shared, workload))
-        return curves_of([run for runs in found for run in runs])
+    `samples` is the size of an epoch where somebody entered it [samples].
+    """
 
-    return _of(shared, workload, "curves", ask)
+    def ask() -> tuple[list[SystemCurve], list[str], EpochSize]:
+        found = [r for p in patterns(shared, workload) for r in runs_of(shared, workload, p)]
+        size = epoch_size(found, samples, stated_samples(shared, workload))
+        timed = with_step_times(found, size).runs
+        return curves_of(timed), systems_of(timed), size
+
+    return _of(shared, workload, ("curves", samples), ask)
 
 
 def forms(shared: Store, workload: str) -> list[FormRun]:

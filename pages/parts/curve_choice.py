@@ -12,8 +12,10 @@ from pages.parts import asked, widgets
 from pages.parts.links import Link, slugs
 from planner import curves
 from planner.curves import SystemCurve
+from planner.epoch_size import MOST_SAMPLES
 from planner.runs import Run
 from planner.slugs import looked_up
+from planner.step_sizes import TimedSteps, with_step_times
 from planner.store import Store
 
 MOST_CURVES: Final = 12
@@ -22,11 +24,15 @@ MOST_BESIDE: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The workload by name, every curve of it, and the curves to show."""
+    """The workload by name, every curve of it, and the curves to show.
+
+    `steps` are the runs of the chosen systems and patterns, None where none is chosen.
+    """
 
     workload: str
     everything: Sequence[SystemCurve]
     chosen: list[SystemCurve]
+    steps: TimedSteps | None
 
 
 def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
@@ -46,16 +52,26 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
         patterns = _patterns(link, shared, workload)
     found = (asked.runs_of(shared, workload, p) for p in asked.patterns(shared, workload))
     widgets.cut_short(max(found, key=len, default=()))
-    everything = asked.curves(shared, workload)
-    systems = _systems(link, everything)
+    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    everything, names, size = asked.curves(shared, workload, given)
+    systems = _systems(link, names)
     runs = [r for p in patterns for r in asked.runs_of(shared, workload, p) if r.system in systems]
     others = {name: label for name, label in workloads.items() if name != short}
     link.drop("beside", lambda text: looked_up(text, workloads) == short)
     link.keep("batch")  # asked of the curves by programs; the chart shows every batch
-    chosen = curves.curves_of([*runs, *_beside(link, shared, others)], left_out)
+    steps = with_step_times(runs, size) if runs else None
+    timed = steps.runs if steps else ()
+    chosen = curves.curves_of([*timed, *_beside(link, shared, others)], left_out)
+    if given is not None or (steps and steps.needs_samples):
+        st.number_input(
+            "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+            placeholder="not stated", key=link.key("samples_per_epoch"),
+            help="Training samples of one epoch",
+        )  # fmt: skip
     if len(chosen) > MOST_CURVES:
         st.caption(f"The first {MOST_CURVES} of {len(chosen)} curves; choose fewer above.")
-    return Choice(workload=workload, everything=everything, chosen=chosen[:MOST_CURVES])
+    shown = chosen[:MOST_CURVES]
+    return Choice(workload=workload, everything=everything, chosen=shown, steps=steps)
 
 
 def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
@@ -69,8 +85,8 @@ def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
     return [name for short, name in patterns.items() if short in shown]
 
 
-def _systems(link: Link, everything: Sequence[SystemCurve]) -> set[str]:
-    systems = slugs(dict.fromkeys(c.runs[0].system for c in everything))
+def _systems(link: Link, names: Sequence[str]) -> set[str]:
+    systems = slugs(names)
     link.many("systems", systems, list(systems)[:MOST_CURVES], MOST_CURVES)
     wanted = st.multiselect(
         "Systems",

@@ -65,11 +65,14 @@ def run_curve(arguments: argparse.Namespace) -> int:
     told = curve_answered(store, words.given_of(arguments, [p.name for p in asked.CURVE]))
     words.refuse((*arguments.strange, *told.problems))
     if arguments.json:
-        words.print_json(curve_body(told.chosen, told.batches, store.sets, told.query))
+        body = curve_body(told.chosen, told.batches, store.sets, told.query, told.notes)
+        words.print_json(body)
     else:
         print_answer(answer_sentences(told.chosen))
         _print_curves(curve_rows(told.chosen))
         _print_batches(batch_rows(told.chosen, told.batches))
+    for note in told.notes:
+        words.tell(note)
     known = any(not isinstance(c.curve, Refusal) for c in told.chosen)
     return words.ANSWERED if known else words.REFUSED
 

@@ -28,6 +28,7 @@ from planner.optimizer_curves import OptimizerCurve
 from planner.parameters import Given, Problem, query_of, read
 from planner.runs import Run
 from planner.slugs import looked_up, not_found, slugs
+from planner.step_sizes import TimedSteps, systems_of, with_step_times
 from planner.store import queries
 from planner.store.facts import epoch_size_of, facts_of, measured_job, steps_of, trial_set_of
 from planner.store.no_steps import no_steps
@@ -59,12 +60,16 @@ class HowLongAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveAnswer:
-    """The chosen curves, and the batches [samples] they are asked at."""
+    """The chosen curves, and the batches [samples] they are asked at.
+
+    `notes` say what an epoch is where step times follow from it, and why systems have no curve.
+    """
 
     chosen: tuple[SystemCurve, ...]
     batches: tuple[float, ...]
     query: str
     problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +126,13 @@ def curve_answered(store: Store, given: Given) -> CurveAnswer:
         problems.append(NO_RUN)
         return CurveAnswer(chosen=(), batches=(), query="", problems=tuple(problems))
     workload = names[_one("workload", "workload", told["workload"], names, problems)]
-    runs = _runs_of_curves(store, workload, told, problems)
+    steps = _runs_of_curves(store, workload, told, problems)
     beside = _picked("beside", "workload", told["beside"], names, problems)
     further = [r for b in beside if names[b] != workload for r in _best_known(store, names[b])]
-    chosen = curves_of([*runs, *further], without)[:MOST_LINES]
+    chosen = curves_of([*steps.runs, *further], without)[:MOST_LINES]
     return CurveAnswer(
         chosen=tuple(chosen),
+        notes=tuple(t for t in (steps.note, *steps.missing) if t),
         batches=told["batch"],
         query=query_of(asked.CURVE, told),
         problems=tuple(problems),
@@ -249,18 +255,19 @@ def _trained(store: Store, wanted: str, problems: list[Problem]) -> str | None:
 
 def _runs_of_curves(
     store: Store, workload: str, told: Mapping[str, Any], problems: list[Problem]
-) -> list[Run]:
-    """Runs of the patterns and systems that are asked for, the usual ones without a choice."""
+) -> TimedSteps:
+    """Runs of the patterns and systems in question, the usual ones without a choice."""
     patterns = slugs(queries.patterns(store, workload))
     wanted = [*told["patterns"], *([told["pattern"]] if told["pattern"] else [])]
     chosen = _picked("patterns", "pattern", wanted, patterns, problems) or list(patterns)[:1]
-    every = curves_of([r for p in patterns.values() for r in queries.runs_of(store, workload, p)])
-    systems = slugs(dict.fromkeys(c.runs[0].system for c in every))
+    every = [r for p in patterns.values() for r in queries.runs_of(store, workload, p)]
+    size = epoch_size_of(store, workload, every, told["samples_per_epoch"])
+    systems = slugs(systems_of(with_step_times(every, size).runs))
     picked = _picked("systems", "system", told["systems"], systems, problems)
     kept = {systems[s] for s in picked or list(systems)[:MOST_LINES]}
     names = [name for short, name in patterns.items() if short in chosen]
     found = (r for name in names for r in queries.runs_of(store, workload, name))
-    return [r for r in found if r.system in kept]
+    return with_step_times([r for r in found if r.system in kept], size)
 
 
 def _best_known(store: Store, workload: str) -> list[Run]:

@@ -1,0 +1,112 @@
+"""Step times of runs that state only their epochs, and why a run has no point of a curve.
+
+An epoch of s samples at batch b has s/b steps, so a step takes epoch time * b/s. Where a run does
+not state s, it is the size of the epoch of its workload (`planner.epoch_size`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from planner.curves import curves_of
+from planner.epoch_size import EpochSize
+from planner.estimate import Refusal
+from planner.runs import Run
+
+NO_SAMPLES: Final = Refusal(
+    reason="The samples per epoch are not stated, so epoch times give no step time.",
+    measure_next="Enter the samples per epoch (samples_per_epoch), or add samples_per_epoch to "
+    "the runs.",
+)
+NO_BATCH: Final = Refusal(
+    reason="The batch sizes are not stated.",
+    measure_next="Add global_batch_size to the runs.",
+)
+NO_TIME: Final = Refusal(
+    reason="No step time, samples/s or mean of later epochs is stated.",
+    measure_next="Measure two epochs or more at three batch sizes.",
+)
+NO_GOOD_RUN: Final = Refusal(
+    reason="No run ended well.",
+    measure_next="Run these cases again at smaller batches, or choose another input pattern.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedSteps:
+    """Runs with step times where they can be had, and what to say of them.
+
+    `note` says what an epoch is where step times follow from it, else it is empty. `missing` says
+    why systems have no point, one sentence a reason. `refused` is the reason where no run has one.
+    """
+
+    runs: tuple[Run, ...]
+    note: str = ""
+    missing: tuple[str, ...] = ()
+    refused: Refusal | None = None
+
+    @property
+    def needs_samples(self) -> bool:
+        """Whether the samples per epoch would give step times that are missing."""
+        return any(NO_SAMPLES.reason in text for text in self.missing)
+
+
+def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
+    """Fill in the step times that follow from epoch times and the samples of an epoch.
+
+    Args:
+        runs: of one workload; those that state a step time keep it.
+        size: what an epoch of the workload is.
+    """
+    found = [_filled(r, size.samples) for r in runs]
+    filled = any(new is not old for new, old in zip(found, runs, strict=True))
+    why = [(r.system, _why_not(r)) for r in found]
+    has = {system for system, refusal in why if refusal is None}
+    lacking: dict[Refusal, list[str]] = {}
+    for system, refusal in dict.fromkeys(why):
+        if refusal is not None and system not in has:
+            lacking.setdefault(refusal, []).append(system)
+    return TimedSteps(
+        runs=tuple(found),
+        note=f"Step times follow from epoch times. {size.sentence}" if filled else "",
+        missing=tuple(
+            f"No curve for {', '.join(systems)}. {refusal.reason} {refusal.measure_next}"
+            for refusal, systems in lacking.items()
+        ),
+        refused=None if has else next(iter(lacking), NO_GOOD_RUN),
+    )
+
+
+def systems_of(runs: Sequence[Run]) -> list[str]:
+    """Systems to choose from: those with a curve first, then those that lack only a number."""
+    good = [r for r in runs if r.status == "ok"]
+    first = dict.fromkeys(c.runs[0].system for c in curves_of(good))
+    return list(dict.fromkeys([*first, *(r.system for r in good)]))
+
+
+def _filled(run: Run, samples: float | None) -> Run:
+    batch, mean_s = run.global_batch_size, run.later_epoch_mean_s
+    if run.step_time_s is not None or not batch:
+        return run
+    if run.samples_per_s:
+        return replace(run, step_time_s=batch / run.samples_per_s)
+    if not mean_s or not samples:
+        return run
+    speed = samples / mean_s
+    return replace(run, step_time_s=batch / speed, samples_per_s=speed)
+
+
+def _why_not(run: Run) -> Refusal | None:
+    """Why a run is no point of a curve; None where it is one."""
+    if run.status != "ok":
+        return NO_GOOD_RUN
+    if run.asymptotic_throughput is not None:
+        return None
+    timed = run.step_time_s is not None or bool(run.samples_per_s)
+    if not timed and not run.later_epoch_mean_s:
+        return NO_TIME
+    if not run.global_batch_size:
+        return NO_BATCH
+    return None if timed else NO_SAMPLES

@@ -1,0 +1,68 @@
+"""What README shows is run as it stands: its Python and its commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from planner.store.asking import curve_answered, how_long_answered
+from tests.shipped import ROOT
+from tests.store.build import opened
+
+BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCKS: Final = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+PYTHON: Final = [text for kind, text in BLOCKS if kind == "python"]
+COMMANDS: Final = [
+    line
+    for kind, text in BLOCKS
+    for line in text.replace("\\\n", " ").splitlines()
+    if not kind and line.startswith(".venv/bin/python -m planner")
+]
+
+
+def _run(words: list[str], place: Path) -> subprocess.CompletedProcess[str]:
+    """A Python of the environment in a folder of one's own, with the repository's packages."""
+    told = {**os.environ, "PYTHONPATH": str(ROOT), "EPOCHWISE_RESULTS": str(place / "results")}
+    return subprocess.run(
+        [sys.executable, *words], cwd=place, env=told, capture_output=True, text=True, check=False
+    )
+
+
+def test_there_is_something_to_run() -> None:
+    assert len(PYTHON) >= 2
+    assert len(COMMANDS) >= 5
+
+
+def test_the_run_it_adds_is_answered_everywhere(tmp_path: Path) -> None:
+    [snippet] = [text for text in PYTHON if "commit_runs" in text]
+    assert _run(["-c", snippet], tmp_path).returncode == 0
+    store = opened(tmp_path / "results")
+    assert store.refused == ()
+    total = how_long_answered(store, {}).result
+    assert total is not None
+    assert "2000 epochs of ResNet-50 at batch 256 on RTX 4090" in total.sentence
+    [curve] = curve_answered(store, {}).chosen
+    assert curve.step_s.tolist() == pytest.approx([18.2 * 256 / 50_000])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_answer(command: str, tmp_path: Path) -> None:
+    if ".store export" in command or ".store compact" in command:
+        (tmp_path / "results").mkdir()
+    (tmp_path / "logo.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/>'
+        "</svg>"
+    )
+    if "backtest DIR" in command:
+        pytest.skip("needs a folder of public data sets")
+    words = shlex.split(command, comments=True)[1:]
+    words = [w.replace("offer.pdf", "offer.html") for w in words]  # a PDF needs Chromium
+    done = _run(words, tmp_path)
+    assert done.returncode == 0, done.stderr
