@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts import asked
 from pages.parts.state import ROOT, store
+from pages.parts.turns import TURNS
 
 PAGES = ROOT / "pages"
 
@@ -104,6 +105,6 @@ def _several(count: int, what: str) -> str:
 
 st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")
 page = st.navigation(_pages())
-with store().at_one_moment():
+with TURNS.turn(), store().at_one_moment():
     page.run()
     _footer()

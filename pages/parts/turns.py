@@ -1,0 +1,62 @@
+"""Draw a few pages at a time, first come, first served (decision 0030).
+
+Python runs one thread at a time, and drawing a page gives way at each of its sixty messages: where
+thirty pages are drawn at once, each message of each page waits for the twenty-nine others.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+AT_ONCE: Final = 2
+"""Pages that are drawn at the same time: one works in Python, one waits for DuckDB or numpy."""
+LONGEST_S: Final = 1.0
+"""A page that takes longer waits for something else, a child process say: its turn is over."""
+_LOOK_S: Final = 0.1
+
+
+class Turns:
+    """Turns for threads, in the order in which they ask."""
+
+    def __init__(self, at_once: int = AT_ONCE, longest_s: float = LONGEST_S) -> None:
+        self._at_once, self._longest_s = at_once, longest_s
+        self._lock = threading.Lock()
+        self._queue: deque[tuple[object, threading.Event]] = deque()
+        self._running: dict[object, float] = {}
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Wait for a turn, and keep it until the block ends or it has lasted for too long."""
+        me, mine = object(), threading.Event()
+        with self._lock:
+            self._queue.append((me, mine))
+            self._next()
+        while not mine.wait(_LOOK_S):
+            with self._lock:
+                self._next()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.pop(me, None)
+                self._next()
+
+    def _next(self) -> None:
+        """Give free turns to those who have waited longest."""
+        now = time.monotonic()
+        for one, began in list(self._running.items()):
+            if now - began > self._longest_s:
+                del self._running[one]
+        while self._queue and len(self._running) < self._at_once:
+            one, event = self._queue.popleft()
+            self._running[one] = now
+            event.set()
+
+
+TURNS: Final = Turns()
+"""The turns of all sessions of this server."""
