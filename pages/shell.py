@@ -8,7 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts import asked
-from pages.parts.state import ROOT, store
+from pages.parts.state import ROOT, at_one_moment, store
 from pages.parts.turns import TURNS
 
 PAGES = ROOT / "pages"
@@ -105,6 +105,6 @@ def _several(count: int, what: str) -> str:
 
 st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")
 page = st.navigation(_pages())
-with TURNS.turn(), store().at_one_moment():
+with TURNS.turn(), at_one_moment():
     page.run()
     _footer()

@@ -126,7 +126,7 @@ def trials_version(shared: Store, of: TrialSet) -> int:
 
 def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
     """As `planner.store.facts.trial_set_of`."""
-    return _once(shared, ("trials of", workload), lambda: facts.trial_set_of(shared, workload))
+    return facts.own_trials(trial_sets(shared), workload)
 
 
 def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -23,8 +25,19 @@ def store() -> Store:
 
     While a page is drawn it is that of the moment when drawing began (pages/shell.py).
     """
-    known = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
-    shared = _store(known)
+    shared = _shared()
     if not shared.is_held:
         shared.refresh()
     return shared
+
+
+@contextmanager
+def at_one_moment() -> Iterator[None]:
+    """Show this thread one fresh state of the store until the block ends."""
+    with _shared().at_one_moment():
+        yield
+
+
+def _shared() -> Store:
+    known = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
+    return _store(known)

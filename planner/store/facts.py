@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -61,8 +61,12 @@ def system_curves(store: Store, workload: str, pattern: str) -> Mapping[str, Sys
 
 def trial_set_of(store: Store, workload: str) -> TrialSet | None:
     """Trials of the same network on the same data, whose steps to a target are known."""
-    own = (t for t in queries.trial_sets(store) if f"{workload} · ".startswith(f"{t.subject} · "))
-    return next(own, None)
+    return own_trials(queries.trial_sets(store), workload)
+
+
+def own_trials(sets: Iterable[TrialSet], workload: str) -> TrialSet | None:
+    """The first of these sets that is of the workload's network on its data."""
+    return next((t for t in sets if f"{workload} · ".startswith(f"{t.subject} · ")), None)
 
 
 def steps_of(

@@ -7,7 +7,7 @@ from typing import Final
 from planner.parameters import Problem, shown
 from planner.slugs import slugs
 from planner.store import queries
-from planner.store.facts import trial_set_of
+from planner.store.facts import own_trials
 from planner.store.reader import Store
 
 MOST_NAMED: Final = 6
@@ -31,9 +31,9 @@ def no_steps(store: Store, optimizer: str) -> list[Problem]:
 
 def with_targets(store: Store) -> tuple[str, ...]:
     """Slugs of the workloads that were trained and whose steps to a target are known."""
-    trained = queries.trained(store)
+    trained, sets = queries.trained(store), queries.trial_sets(store)
     named = slugs(queries.workloads(store)).items()
-    return tuple(s for s, name in named if name in trained and trial_set_of(store, name))
+    return tuple(s for s, name in named if name in trained and own_trials(sets, name))
 
 
 def _instead(store: Store) -> str:

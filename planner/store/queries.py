@@ -187,10 +187,13 @@ def _epochs_alone(store: Store, run_id: str) -> tuple[float, ...]:
 def facets(store: Store, filters: Filters) -> dict[str, dict[str, int]]:
     """Options of every facet with the runs each would show under the other facets' filters."""
     given = _given(filters)
-    return {
-        facet: dict(store.rows(query, {k: v for k, v in given.items() if k != facet}))
-        for facet, query in sql.FACET.items()
-    }
+    found: dict[str, dict[str, int]] = {facet: {} for facet in sql.FACETS}
+    for facet, option, runs in store.rows(sql.ALL_FACETS, given):
+        found[facet][option] = runs
+    for facet, query in sql.FACET.items():
+        if given[facet] is not None:  # its options are those under the others' filters
+            found[facet] = dict(store.rows(query, {k: v for k, v in given.items() if k != facet}))
+    return found
 
 
 def count(store: Store, filters: Filters) -> int:

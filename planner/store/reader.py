@@ -367,8 +367,11 @@ class Store:
             if paths:
                 cursor.execute(sql.DROP_RUNS, [paths])
                 cursor.execute(sql.DROP_SPARE, [paths])
-            for statement in (sql.KEEP_SPARE, sql.KEEP_RUNS, sql.PROMOTE, sql.DROP_PROMOTED):
-                cursor.execute(statement)
+            cursor.execute(sql.KEEP_SPARE)
+            cursor.execute(sql.KEEP_RUNS)
+            if paths:  # else every spare run is still the copy of one that is shown
+                cursor.execute(sql.PROMOTE)
+                cursor.execute(sql.DROP_PROMOTED)
             cursor.commit()
 
     def _note(self, touched: Sequence[tuple[str, str]]) -> None:

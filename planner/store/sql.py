@@ -153,6 +153,13 @@ FACET: Final = {
     for c in FACETS
 }
 """Options of one facet with their counts under the other facets' filters."""
+ALL_FACETS: Final = f"""
+    SELECT CASE {" ".join(f"WHEN {c} IS NOT NULL THEN '{c}'" for c in FACETS)} END AS facet,
+        coalesce({", ".join(f"{c}::VARCHAR" for c in FACETS)}), count(*)
+    FROM runs WHERE {_where()}
+    GROUP BY GROUPING SETS ({", ".join(f"({c})" for c in FACETS)})
+    HAVING facet IS NOT NULL ORDER BY {", ".join(FACETS)}"""
+"""As `FACET` of every facet under all filters: right for those that have no filter of their own."""
 
 COUNT: Final = f"SELECT count(*) FROM runs WHERE {_where()}"
 WHICH: Final = f"SELECT run_id FROM runs WHERE {_where()}"

@@ -534,3 +534,24 @@ def test_systems_that_were_timed_in_training_come_fewest_devices_first(tmp_path:
         ("8 × T4", 8, "software not stated", 1),
         ("TPU", 1, "software not stated", 0),
     ]
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [{}, {"status": ["ok"]}, {"system": ["T4"], "mode": ["training"]}, {"only": ["none"]}],
+    ids=str,
+)
+def test_the_options_of_all_facets_are_those_asked_facet_by_facet(
+    tmp_path: Path, filters: dict[str, list[str]]
+) -> None:
+    batches = [row(global_batch_size=b) for b in (8, 64, 512)]
+    batches += [row(repeat=1, status="oom", status_reason="no room")]
+    a_set(tmp_path, [*batches, row(system_name="V100", mode="inference", global_batch_size=None)])
+    store = opened(tmp_path)
+    given = queries._given(filters)
+    each = {
+        facet: store.rows(query, {k: v for k, v in given.items() if k != facet})
+        for facet, query in sql.FACET.items()
+    }
+    found = queries.facets(store, filters)
+    assert {facet: list(options.items()) for facet, options in found.items()} == each
