@@ -3,7 +3,11 @@
     MFU = train FLOPs per sample x samples per second / peak
 
 Two peaks answer two questions and are never mixed: a matrix product measured on the same device
-in the same format (what this machine can do today), and the vendor's data sheet (what was sold).
+in the same format (what this machine can do today), and the maker's data sheet (what was sold).
+Data sheets are those of the catalogue, which the caller passes in: forms of one card (SXM, PCIe)
+and number formats have peaks of their own, several cards have so many times the peak of one, and a
+name that several cards share has none. Processors have none either: a machine may be part of a
+socket.
 Operations are those of the network, not of its implementation (Chowdhery et al. 2022, PaLM,
 appendix B); a fused multiply-add counts as two.
 
@@ -19,24 +23,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from planner.catalog import Accelerator, Catalog, accelerator_named
+from planner.compare.placing import placed
+from planner.compare.sheets import format_of
 from planner.estimate import Refusal
-
-TERA: Final = 1e12
-
-DATA_SHEETS: Final[Mapping[str, Mapping[str, float]]] = MappingProxyType(
-    {
-        "V100": {"float32": 15.7 * TERA, "float16": 125 * TERA},
-        "T4": {"float32": 8.1 * TERA, "float16": 65 * TERA},
-        "A100": {"float32": 156 * TERA, "bfloat16": 312 * TERA, "float16": 312 * TERA},
-        "L4": {"float32": 60 * TERA, "bfloat16": 121 * TERA, "float16": 121 * TERA},
-        "H100": {"float32": 494 * TERA, "bfloat16": 989 * TERA, "float16": 989 * TERA},
-        "H200": {"float32": 494 * TERA, "bfloat16": 989 * TERA, "float16": 989 * TERA},
-    }
-)
-"""Dense peaks [FLOP/s] of NVIDIA's data sheets (SXM cards), read November 2026: tensor cores
-without sparsity; float32 of Ampere and later is TF32, which frameworks may use for it. A part of
-the card's name finds its line. Processors and TPUs have none here."""
-
 
 _PRODUCT: Final = "a matrix product measured beside it"
 _SHEET: Final = "its data sheet"
@@ -67,13 +57,18 @@ class Utilization:
     basis: str
 
 
-def utilizations(row: Mapping[str, Any]) -> tuple[Utilization, ...]:
-    """MFU of a run's summary columns against each peak that is known; empty where none is."""
-    speed = _flops_per_s(row)
-    peaks = {_PRODUCT: row.get("gemm_flops_per_s"), _SHEET: _sold(row)}
+def utilizations(row: Mapping[str, Any], catalog: Catalog) -> tuple[Utilization, ...]:
+    """Return the MFU of a run's summary columns against each known peak; empty where none is.
+
+    Args:
+        row: the columns of one run, None or missing where nothing is recorded.
+        catalog: accelerators with the peaks of their data sheets.
+    """
+    speed, (sheet, sold) = _flops_per_s(row), _sold(row, catalog)
+    peaks = ((_PRODUCT, _PRODUCT, row.get("gemm_flops_per_s")), (_SHEET, sheet, sold))
     return tuple(
-        Utilization(share=_share(speed, peak, basis), peak_flops_per_s=peak, basis=basis)
-        for basis, peak in peaks.items()
+        Utilization(share=_share(speed, peak, kind), peak_flops_per_s=peak, basis=basis)
+        for kind, basis, peak in peaks
         if speed and peak
     )
 
@@ -89,19 +84,28 @@ def _share(speed: float, peak: float, basis: str) -> float | Refusal:
     return speed / peak if speed <= peak else _NO_SHARE[basis]
 
 
-def _sold(row: Mapping[str, Any]) -> float | None:
-    name = str(row.get("accelerator_model_name") or "")
-    number_format = str(row.get("precision") or "").removeprefix("mixed_")
-    words = name.replace("-", " ").split()
-    if "pcie" in name.lower():  # slower cards under the same name
-        return None
-    sheet = next((s for card, s in DATA_SHEETS.items() if card in words), {})
-    return sheet.get(number_format)
+def _sold(row: Mapping[str, Any], catalog: Catalog) -> tuple[str, float | None]:
+    """The data sheet with its number format, and the peak of all accelerators of the run [FLOP/s].
+
+    A framework may see two devices on one accelerator; a run on one of them has half the peak.
+    """
+    name = row.get("accelerator_model_name")
+    found = accelerator_named(catalog, str(name)) if name else None
+    if not isinstance(found, Accelerator) or found.kind == "cpu":
+        return _SHEET, None
+    precision = format_of(found, str(row.get("precision") or ""))
+    if precision is None:
+        return _SHEET, None
+    there = placed(catalog, row)
+    devices = (row.get("accelerators_per_node") or 1) * (row.get("number_of_nodes") or 1)
+    count = there.count if devices >= found.devices else devices / found.devices
+    cards = f"{count:g} x {found.name}" if count != 1 else found.name
+    return f"{_SHEET} ({cards}, {precision})", count * found.peak_flops_per_s[precision]
 
 
-def sentence(row: Mapping[str, Any]) -> str | None:
-    """What a person reads: the operations a second, and their share of each peak."""
-    found, speed = utilizations(row), _flops_per_s(row)
+def sentence(row: Mapping[str, Any], catalog: Catalog) -> str | None:
+    """Return what a person reads: the operations a second, and their share of each peak."""
+    found, speed = utilizations(row, catalog), _flops_per_s(row)
     if not found or not speed:
         return None
     known = [f"{u.share:.1%} of {_peak(u)}" for u in found if not isinstance(u.share, Refusal)]
@@ -116,7 +120,12 @@ def sentence(row: Mapping[str, Any]) -> str | None:
 
 
 def _peak(used: Utilization) -> str:
-    return f"{used.basis} ({_in_words(used.peak_flops_per_s)})"
+    return f"{used.basis.removesuffix(')')}{_more(used.basis)}{_in_words(used.peak_flops_per_s)})"
+
+
+def _more(basis: str) -> str:
+    """What stands before the peak: a comma inside brackets that are open already."""
+    return ", " if basis.endswith(")") else " ("
 
 
 def _in_words(flops_per_s: float) -> str:

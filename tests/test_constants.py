@@ -67,7 +67,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         cost.payback:MONTHS_PER_YEAR cost.quantities:HOURS_PER_YEAR
         cost.quantities:HOURS_PER_MONTH cost.quantities:SECONDS_PER_HOUR durations:DAY_S
         durations:HOUR_S durations:YEAR_S
-        frontier:SECONDS_PER_HOUR utilization:TERA steadiness:NORMAL cost.times:NORMAL
+        frontier:SECONDS_PER_HOUR steadiness:NORMAL cost.times:NORMAL
         schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
         asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
@@ -100,7 +100,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
     "numerics": """
         cost.draws:DRAWS cost.draws:SEED cost.own:STRAIGHT cost.rent:SAME
         line_intervals:PARAMETERS
-        lines:ROUNDING lines:_BLOCK resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED
+        lines:ROUNDING curves:ROUNDING_OF_A_FIT lines:_BLOCK
+        resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED
         nonnegative:ROUNDING nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS
         optimizer_curves:_NOT_STATED rivals:LEAST scaling_terms:LINK_TERMS""",
     "printed by a source": """

@@ -19,6 +19,7 @@ from pages.parts.method_made import (
     parts_of,
 )
 from planner import crossover, figures
+from planner.catalog import Catalog
 from planner.crossover import crossover_batch
 from planner.curves import size
 from planner.estimate import Refusal
@@ -115,10 +116,10 @@ def utilisation_picture(values: Values, look: Theme) -> Picture:
     rows = [
         figures.Dot(label=f"batch {batch:,.0f}", slot=0, value=100 * share)
         for batch, run in zip(sizes, runs, strict=True)
-        for share in (used.share for used in utilizations(run))
+        for share in (used.share for used in utilizations(run, Catalog()))
         if not isinstance(share, Refusal)
     ]
-    said = sentence(runs[-1]) or ""
+    said = sentence(runs[-1], Catalog()) or ""
     scale = figures.Scale(title="share of the peak (%)", unit="%", least=0.01)
     return Picture(
         figure=figures.dots(rows, scale, look) if rows else None,

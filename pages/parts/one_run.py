@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.parts import asked, theme, widgets
+from pages.parts import asked, compare_state, theme, widgets
 from pages.parts.links import Link, as_text
 from planner import figures, utilization
 from planner.durations import hms, in_words
@@ -140,7 +140,7 @@ def _provenance(shared: Store, run: Run) -> None:
 
 def _all_columns(shared: Store, run: Run) -> None:
     values = queries.all_columns(shared, run.run_id)
-    if used := utilization.sentence(values):
+    if used := utilization.sentence(values, compare_state.catalog().catalog):
         st.caption(used)
     rows = [
         {
