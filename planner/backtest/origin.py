@@ -14,16 +14,18 @@ class Origin:
     """`folder` as a page names it; `whole` where every public data set was there and no other.
 
     `missing` are public data sets without a figure; all of them where only result sets were read.
+    `skipped` counts rows, files and questions that were left out because they could not be used.
     """
 
     folder: str
     missing: tuple[str, ...] = ()
     result_sets: bool = False
+    skipped: int = 0
 
     @property
     def whole(self) -> bool:
         """Whether the pages that ship may be made of it."""
-        return not self.missing and not self.result_sets
+        return not self.missing and not self.result_sets and not self.skipped
 
     @property
     def public(self) -> bool:
@@ -31,11 +33,13 @@ class Origin:
         return len(self.missing) < len(_public_names())
 
 
-def origin_of(folder: str, rows: Iterable[Row], result_sets: Collection[str]) -> Origin:
+def origin_of(
+    folder: str, rows: Iterable[Row], result_sets: Collection[str], skipped: int = 0
+) -> Origin:
     """What the rows were made of; `result_sets` are the titles of those among the data sets."""
     found = {row.data_set for row in rows} - set(result_sets)
     missing = tuple(name for name in _public_names() if name not in found)
-    return Origin(folder=folder, missing=missing, result_sets=bool(result_sets))
+    return Origin(folder=folder, missing=missing, result_sets=bool(result_sets), skipped=skipped)
 
 
 def _public_names() -> tuple[str, ...]:

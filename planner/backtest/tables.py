@@ -39,6 +39,7 @@ INTRODUCTION: Final = (
 )
 PUBLIC: Final = "The data are not part of this project; where each set comes from is said with it."
 PARTIAL: Final = "Of the public data sets these are missing: {missing}."
+SKIPPED: Final = "Rows, files or questions that could not be used are left out: {count:,}."
 OWN: Final = (
     "What is hidden was measured on the same systems as what is shown: how the product does on "
     "these measurements, not how it does elsewhere."
@@ -148,6 +149,7 @@ def _introduction(origin: Origin) -> tuple[str, ...]:
     about = [PUBLIC] if origin.public else []
     about += [PARTIAL.format(missing="; ".join(origin.missing))] if _partial(origin) else []
     about += [OWN] if origin.result_sets else []
+    about += [SKIPPED.format(count=origin.skipped)] if origin.skipped else []
     kinds = ["Public measurements"] if origin.public else []
     kinds += ["measurements of result sets"] if origin.result_sets else []
     data = " and ".join(kinds)

@@ -9,21 +9,27 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from planner.backtest import all_rows
+from planner.backtest import QUESTIONS
+from planner.backtest.choice import Choice
 from planner.backtest.chosen import choices
+from planner.backtest.columns import Skipped
 from planner.backtest.constants import constants_page
 from planner.backtest.origin import Origin, origin_of
 from planner.backtest.own import own_rows
 from planner.backtest.rows import Row
 from planner.backtest.seconds import by_method, per_thousand, seconds_page
 from planner.backtest.tables import accuracy_page
+from planner.backtest.watch import Watch
 from planner.store.files import write_whole
 from planner.store.public_data import (
-    MalformedError,
+    PublicTables,
     has_public_tables,
     public_tables,
     write_accuracy,
@@ -31,6 +37,7 @@ from planner.store.public_data import (
 from planner.store.result_data import has_result_sets, result_sets
 from planner.store.seconds import Stopwatch, write_seconds
 
+T = TypeVar("T")
 ROOT: Final = Path(__file__).resolve().parents[2]
 DATA_SETS: Final = ROOT.parent / "shared" / "datasets"
 ELSEWHERE: Final = Path("backtest")
@@ -47,13 +54,33 @@ NO_ANSWER: Final = (
 )
 
 
+PARTIAL: Final = 3
+"""Exit code where figures were written and something had to be left out of them."""
+MOST_NAMED: Final = 200
+"""Rows that are named one by one; more are counted, file by file."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What a folder gave: the rows, what they were made of, and what could not be read."""
+    """What a folder gave: the rows, what they were made of, and what was left out of them.
+
+    `choices` are the constants that its data sets would choose, `skipped` rows and files of public
+    data, `refused` result files, `failed` questions that could not be answered, and `missing`
+    files of public data that are not there, which is no fault.
+    """
 
     rows: list[Row]
+    choices: list[Choice]
     origin: Origin
+    skipped: list[Skipped]
     refused: list[str]
+    failed: list[str]
+    missing: tuple[str, ...]
+
+    @property
+    def partial(self) -> bool:
+        """Whether anything was left out."""
+        return bool(self.skipped or self.refused or self.failed)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,44 +96,71 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_backtest(options: argparse.Namespace) -> int:
-    """0 where all is well, 1 where nothing can be read or answered: then nothing is written."""
-    try:
-        if options.constants:
-            return _print_choices(options.folder)
-        return _run(options.folder, options.into)
-    except MalformedError as error:
-        return _refuse(str(error))
+    """Return 0 where all is well, `PARTIAL` where something was left out, 1 where nothing is left.
 
-
-def _run(folder: Path, into: Path | None) -> int:
+    In the last case nothing is written.
+    """
+    folder: Path = options.folder
+    if options.constants:
+        return _print_choices(folder)
     if not folder.is_dir():
         return _refuse(f"{folder} is not a folder. {NAME_ONE}")
     if not has_public_tables(folder) and not has_result_sets(folder):
         return _refuse(f"{folder} has nothing that the back-test can read. {NAME_ONE}")
     watch = Stopwatch()
     found = _answer(folder, watch)
-    for told in found.refused:
-        sys.stderr.write(f"Not read: {told}\n")
     if not found.rows:
+        _tell_left_out(found)
         return _refuse(NO_ANSWER.format(folder=folder))
-    place = into or (ROOT if found.origin.whole else ELSEWHERE)
-    _write(place, folder, found, watch)
+    place = options.into or (ROOT if found.origin.whole else ELSEWHERE)
+    _write(place, found, watch)
     _tell(place, found, watch)
-    return 0
+    _tell_left_out(found)
+    return PARTIAL if found.partial else 0
 
 
 def _answer(folder: Path, watch: Stopwatch) -> _Found:
-    rows = all_rows(public_tables(folder), watch)
+    read = public_tables(folder)
+    rows, failed = _rows(read, watch)
     sets, refused = result_sets(folder) if has_result_sets(folder) else ([], [])
-    own = own_rows(sets, watch)
-    origin = origin_of(_as_told(folder), rows, {one.title for one in sets} if own else set())
-    return _Found(rows=[*rows, *own], origin=origin, refused=refused)
+    own, failed_own = _tried("runs of result sets", lambda: own_rows(sets, watch))
+    chosen, failed_choice = _tried("the choice of constants", lambda: list(choices(read)))
+    failed += [*failed_own, *failed_choice]
+    origin = origin_of(
+        _as_told(folder),
+        rows,
+        {one.title for one in sets} if own else set(),
+        skipped=len(read.skipped) + len(failed),
+    )
+    return _Found(
+        rows=[*rows, *own], choices=chosen, origin=origin, skipped=read.skipped, refused=refused,
+        failed=failed, missing=read.missing if has_public_tables(folder) else (),
+    )  # fmt: skip
 
 
-def _write(into: Path, folder: Path, found: _Found, watch: Stopwatch) -> None:
-    """All is reckoned before anything is written."""
+def _rows(read: PublicTables, watch: Watch) -> tuple[list[Row], list[str]]:
+    """The rows of every question, and the questions that numbers in the data make impossible."""
+    rows: list[Row] = []
+    failed: list[str] = []
+    for question, answer in QUESTIONS.items():
+        found, problem = _tried(question, partial(answer, read, watch))
+        rows += found
+        failed += problem
+    return rows, failed
+
+
+def _tried(what: str, answer: Callable[[], Sequence[T]]) -> tuple[list[T], list[str]]:
+    """An answer and no problem, or none and why: one question never takes the others along."""
+    try:
+        return list(answer()), []
+    except Exception as error:  # noqa: BLE001 - whatever strange numbers do, the rest is answered
+        return [], [f"{what}: {type(error).__name__}: {error}"]
+
+
+def _write(into: Path, found: _Found, watch: Stopwatch) -> None:
+    """All is computed before anything is written."""
     page = accuracy_page(found.rows, found.origin)
-    constants = constants_page(choices(public_tables(folder)), found.origin)
+    constants = constants_page(found.choices, found.origin)
     write_accuracy(into / "data" / "accuracy.parquet", found.rows)
     write_whole(into / "docs" / "accuracy.md", page)
     write_whole(into / "docs" / "constants.md", constants)
@@ -114,23 +168,53 @@ def _write(into: Path, folder: Path, found: _Found, watch: Stopwatch) -> None:
     write_whole(into / "docs" / "accuracy-seconds.md", seconds_page(watch.timings, found.origin))
 
 
+def _tell_left_out(found: _Found) -> None:
+    """What was left out: counts first, then every row, file and question by name."""
+    if not found.partial:
+        return
+    rows = [one for one in found.skipped if one.line is not None]
+    files = len(found.skipped) - len(rows) + len(found.refused)
+    counts = [
+        f"{count:,} {what if count == 1 else f'{what}s'}"
+        for count, what in ((len(rows), "row"), (files, "file"), (len(found.failed), "question"))
+        if count
+    ]
+    sys.stderr.write(f"Left out: {', '.join(counts)}.\n")
+    for one in found.skipped[:MOST_NAMED]:
+        sys.stderr.write(f"  {one}\n")
+    if more := Counter(one.path for one in found.skipped[MOST_NAMED:]):
+        told = ", ".join(f"{count:,} of {path}" for path, count in more.items())
+        sys.stderr.write(f"  and {told}\n")
+    for text in (*found.refused, *found.failed):
+        sys.stderr.write(f"  {text}\n")
+    sys.stderr.write("Correct these in the data, or fetch the files again, and run it again.\n")
+
+
 def _tell(into: Path, found: _Found, watch: Stopwatch) -> None:
     for (question, method), timings in by_method(watch.timings).items():
         sys.stdout.write(f"{per_thousand(timings):8.2g} s of 1,000 answers: {question}, {method}\n")
     sys.stdout.write(f"{len(found.rows)} figures: docs/accuracy.md and others in {into}\n")
+    if found.missing:
+        names = ", ".join(found.missing)
+        sys.stdout.write(f"Not there, so without figures: {names}\n")
     if not found.origin.whole and into != ROOT:
         sys.stdout.write("They are not of all public data, so the shipped figures stay.\n")
 
 
 def _print_choices(folder: Path) -> int:
-    found = choices(public_tables(folder))
+    read = public_tables(folder)
+    found, failed = _tried("the choice of constants", lambda: list(choices(read)))
     for choice in found:
         sys.stdout.write(
             f"{choice.use}; left out: {choice.left_out}\n"
             f"    the others choose {choice.chosen}\n    ships             {choice.ships}\n"
         )
     told = f"{folder} has no public data set that a constant is chosen by."
-    return 0 if found else _refuse(told)
+    for problem in (*read.skipped[:MOST_NAMED], *failed):
+        sys.stderr.write(f"Left out: {problem}\n")
+    if not found:
+        return _refuse(told)
+    return PARTIAL if read.skipped else 0
 
 
 def _as_told(folder: Path) -> str:

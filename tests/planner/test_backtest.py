@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from planner import backtest
 from planner.__main__ import main
@@ -23,6 +26,7 @@ from planner.backtest.cases import (
     one_left_out,
 )
 from planner.backtest.choice import NOTHING, Choice, Setting, chosen, interval_score
+from planner.backtest.columns import COLUMNS, RUNS, CellsOf, Line, sound_rows
 from planner.backtest.constants import constants_page
 from planner.backtest.convergence import METHODS as CONVERGENCE_METHODS
 from planner.backtest.convergence import may_answer as may_answer_convergence
@@ -439,28 +443,181 @@ def _gavel_folder(place: Path, *changed: str) -> Path:
     [
         ("k80,consolidated,net,16,1,fast", "line 8, column steps_per_s: “fast” is not a number"),
         ("k80,consolidated,net,16,1,0", "column steps_per_s: “0” is not a number above 0"),
-        ("k80,consolidated,net,16,1,", "column steps_per_s: nothing stands there"),
-        ("k80,consolidated,net", "line 8: the column n_gpus is missing"),
+        ("k80,consolidated,net,16,1,-3", "column steps_per_s: “-3” is not a number above 0"),
+        ("k80,consolidated,net,16,1,nan", "column steps_per_s: “nan” is not a number"),
+        ("k80,consolidated,net,16,1,inf", "column steps_per_s: “inf” is not a number"),
+        ("k80,consolidated,net,16,1,1_0", "column steps_per_s: “1_0” is not a number"),
+        ("k80,consolidated,net,16,1,1e300", "column steps_per_s: “1e300” is outside 1e-12 to"),
+        ("k80,consolidated,net,16,1,1e-320", "column steps_per_s: “1e-320” is outside 1e-12 to"),
+        ("k80,consolidated,net,16,1.5,2", "column n_gpus: “1.5” is not a whole number"),
+        ("k80,consolidated,net,16,1,", "column steps_per_s: nothing is there"),
+        ("k80,consolidated,net", "line 8, column n_gpus: nothing is there"),
+        ("k80,consolidated,net,16,1,2,3", "line 8: has 7 cells, the first line 6 names"),
+        (f"k80,consolidated,net,16,1,{'9' * 5000}", "99… (5,000 letters)” is outside"),
+        (f"k80,consolidated,{'n' * 200_000},16,1,2", "line 8: cannot be read: field larger than"),
+        ('k80,consolidated,net,16,1,"2', "line 8: cannot be read: unexpected end of data"),
+        ('k80,consolidated,"net\nk80,consolidated,other",16,1,2', "column model: “net\\nk80,con"),
+        ("k80,consolidated,net\0,16,1,\0", "column steps_per_s: “\\x00” is not a number"),
     ],
 )
-def test_a_bad_cell_is_named_by_file_line_and_column_and_nothing_is_written(
+def test_a_bad_row_is_named_by_file_line_column_and_value_and_the_rest_is_answered(
     line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    whole, into = tmp_path / "whole", tmp_path / "into"
+    assert main(["backtest", str(_gavel_folder(tmp_path / "sound")), "--into", str(whole)]) == 0
     folder = _gavel_folder(tmp_path / "data", line)
+    capsys.readouterr()
+    assert main(["backtest", str(folder), "--into", str(into)]) == command.PARTIAL
+    told = capsys.readouterr().err
+    assert told.startswith("Left out: 1 row.\n  gavel_throughputs/throughput.csv")
+    assert words in told
+    figures = (whole / "data/accuracy.parquet", into / "data/accuracy.parquet")
+    assert figures[0].read_bytes() == figures[1].read_bytes()
+    page = " ".join((into / "docs/accuracy.md").read_text(encoding="utf-8").split())
+    assert "could not be used are left out: 1." in page
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the file is empty"),
+        (b"\xff\xfe\x00", "the columns gpu, placement, model, n_gpus, steps_per_s, batch_size"),
+        (b"gpu;placement;model;batch_size_per_gpu;n_gpus;steps_per_s\nk80;c;n;16;1;2\n",
+         "its first line is one column. Separate columns by commas"),
+        (b"gpu,gpu,placement,model,batch_size_per_gpu,n_gpus,steps_per_s\n",
+         "the column gpu is there twice"),
+        (b"gpu,placement,model,batch_size_per_gpu,n_gpus\n", "the column steps_per_s is missing"),
+        (b'"' + b"x" * 200_000 + b'"\n', "cannot be read: field larger than field limit"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used_is_named_and_the_others_are_read(
+    content: bytes, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _gavel_folder(tmp_path / "data")
+    odd = folder / "elasticflow_a100" / "strong_scaling.csv"
+    odd.parent.mkdir()
+    odd.write_bytes(content)
+    gavel_file = folder / "gavel_throughputs" / "throughput.csv"
+    sound = gavel_file.read_bytes()
+    gavel_file.write_bytes(content)
     assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == 1
-    told_error = capsys.readouterr().err
-    assert told_error.startswith("gavel_throughputs/throughput.csv")
-    assert words in told_error
+    told = next(x for x in capsys.readouterr().err.splitlines() if "gavel" in x)
+    assert told.startswith("  gavel_throughputs/throughput.csv: ")
+    assert words in told
     assert not (tmp_path / "into").exists()
+    gavel_file.write_bytes(sound)
+    assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
+    assert "Left out: 1 file." in capsys.readouterr().err
+    assert (tmp_path / "into" / "docs" / "accuracy.md").exists()
 
 
-def test_a_file_that_is_no_text_is_named(
+def test_bytes_that_are_not_utf_8_spoil_their_own_row_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = _gavel_folder(tmp_path / "data")
-    (folder / "gavel_throughputs" / "throughput.csv").write_bytes(b"\xff\xfe\x00")
-    assert main(["backtest", str(folder)]) == 1
-    assert "gavel_throughputs/throughput.csv cannot be read" in capsys.readouterr().err
+    file = folder / "gavel_throughputs" / "throughput.csv"
+    file.write_bytes(file.read_bytes() + b"k80,consolidated,n\xe9t,16,1,2\n")
+    assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
+    assert "line 8, column model: “n\\udce9t” is not UTF-8" in capsys.readouterr().err
+
+
+def test_a_folder_in_place_of_a_file_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _gavel_folder(tmp_path / "data")
+    (folder / "mlperf_rcp" / "rcp.csv").mkdir(parents=True)
+    assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
+    assert "mlperf_rcp/rcp.csv: is not a file" in capsys.readouterr().err
+
+
+def test_many_bad_rows_are_counted_and_the_first_of_them_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _gavel_folder(tmp_path / "data", *["k80,consolidated,net,16,1,x"] * 1234)
+    assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
+    told = capsys.readouterr().err
+    assert "Left out: 1,234 rows." in told
+    assert "and 1,034 of gavel_throughputs/throughput.csv" in told
+    assert len(told.splitlines()) < 210
+
+
+DATASETS = command.DATA_SETS
+EPOCHS_FILE = "koshian2_tpu_benchmark/epochs_main.csv"
+
+
+def _epoch_line(batch: str, epoch: int, seconds: str = "10.0", number: int = 0) -> Line:
+    cells = {"device": "gpu", "pattern": "1", "epoch": str(epoch), "batch_size": batch,
+             "epoch_seconds": seconds, "train_images_per_epoch": "50000",
+             "pre_train_seconds": "1"}  # fmt: skip
+    return Line(number=number or epoch + 1, cells=cells)
+
+
+def test_a_run_that_lacks_an_epoch_is_left_out_and_others_stay() -> None:
+    lines = [_epoch_line("64", e) for e in (1, 2, 3)] + [_epoch_line("128", e) for e in (1, 2)]
+    lines[1] = _epoch_line("64", 2, "ten")
+    kept, skipped = sound_rows(EPOCHS_FILE, lines)
+    assert {row["batch_size"] for row in kept} == {"128"}
+    assert [one.line for one in skipped] == [2, 3, 4]
+    assert "“ten” is not a number" in str(skipped[1])
+    assert "another row of its run" in str(skipped[0])
+
+
+def test_where_the_run_of_a_bad_row_is_unknown_the_runs_beside_it_are_left_out() -> None:
+    lines = [_epoch_line(b, e) for b in ("64", "128", "256") for e in (1, 2)]
+    lines[2] = _epoch_line("12B", 1)
+    kept, _ = sound_rows(EPOCHS_FILE, lines)
+    assert {row["batch_size"] for row in kept} == {"256"}
+
+
+@pytest.mark.skipif(not DATASETS.is_dir(), reason="the public data sets are not here")
+@pytest.mark.parametrize("path", [*COLUMNS])
+def test_no_row_of_the_public_data_is_left_out(path: str) -> None:
+    read = public_tables(DATASETS)
+    assert read(path)
+    assert read.skipped == []
+
+
+@pytest.mark.skipif(not DATASETS.is_dir(), reason="the public data sets are not here")
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_any_damaged_cell_is_left_out_with_its_line_and_column(data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from([p for p, kinds in COLUMNS.items() if any(kinds[1:])]))
+    rows = _public_rows(path)
+    at = data.draw(st.integers(0, len(rows) - 1))
+    _, above, at_least, optional = COLUMNS[path]
+    column = data.draw(st.sampled_from([*above, *at_least, *optional]))
+    cell = data.draw(st.sampled_from(["x", "nan", "-1", "inf", "1e400", "1e-300", "--", "0x1"]))
+    lines = [Line(number=n, cells=row) for n, row in enumerate(rows, start=2)]
+    lines[at] = replace(lines[at], cells={**rows[at], column: cell})
+    kept, skipped = sound_rows(path, lines)
+    named = [one for one in skipped if one.column == column]
+    assert [one.line for one in named] == [at + 2]
+    assert f"“{cell}”" in str(named[0])
+    assert len(kept) + len(skipped) == len(rows)
+    assert len(skipped) == 1 or path in RUNS
+
+
+@cache
+def _public_rows(path: str) -> list[CellsOf]:
+    return list(public_tables(DATASETS)(path))
+
+
+def test_a_question_that_fails_takes_no_other_along(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Epochs that end at one and the same moment: numbers in every cell, and no pace to divide."""
+    folder = _gavel_folder(tmp_path / "data")
+    place = folder / "dawnbench_train"
+    place.mkdir()
+    (place / "entries.csv").write_text("task,entry,hardware\nCIFAR10,a,b\n")
+    ends = "".join(f"CIFAR10,a,{e},0.5,60\n" for e in (1, 1, 1, 1, 1, 1))
+    (place / "epochs.csv").write_text(f"task,entry,epoch,hours,top1Accuracy\n{ends}")
+    code = main(["backtest", str(folder), "--into", str(tmp_path / "into")])
+    assert code == command.PARTIAL
+    told = capsys.readouterr().err
+    assert "Left out: " in told
+    assert "\n  epochs: " in told
+    assert (tmp_path / "into" / "docs" / "accuracy.md").exists()
 
 
 def test_some_of_the_data_never_replaces_what_ships(
