@@ -1,7 +1,8 @@
-"""What would a run take? From rows of the same network on the same machine, never from guesses.
+"""What would a run take? From rows of the same network on the same machine.
 
 A step time comes from the throughput law fitted to those rows; start-up from their mean. Where
-there are none, the answer is None, and a probe of two steps at two batch sizes can make some.
+there are none, a sweep that has begun says roughly how long its runs take (`as_the_others`). Where
+it has not, the answer is None, and a probe of two steps at two batch sizes can make rows.
 """
 
 from __future__ import annotations
@@ -27,11 +28,16 @@ EPOCH_EXTRA: Final = "epoch_extra_s"
 """Where `as_probe` puts it: no column, for it is not measured but worked out."""
 _DOUBT: Final = 2.0
 """Factor by which a time guessed from one other batch size may be wrong, either way."""
+ROUGHLY: Final = 3.0
+"""Factor by which a run of another network may take longer, or shorter, than those of its sweep."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """What one run would take: seconds with bounds, memory, energy, and from how many rows."""
+    """What one run would take: seconds with bounds, memory, energy, and from how many rows.
+
+    `alike` says whether these rows are of the same network, else they are of the same sweep only.
+    """
 
     seconds: float
     low_s: float
@@ -39,6 +45,25 @@ class Forecast:
     memory_bytes: float | None
     power_watts: float | None
     rows: int
+    alike: bool = True
+
+
+def as_the_others(rows: Iterable[Row]) -> Forecast | None:
+    """Return a rough forecast from finished runs of the same sweep; None where there are none.
+
+    As long as these took in the mean, as the time left of a running sweep is computed; their memory
+    says nothing of another network's.
+    """
+    told = [r for r in rows if r.get("status") == "ok" and _wall_s(r) > 0.0]
+    if not told:
+        return None
+    taken = [_wall_s(r) for r in told]
+    powers = [r["mean_power_watts"] for r in told if r.get("mean_power_watts")]
+    return Forecast(
+        seconds=statistics.fmean(taken), low_s=min(taken) / ROUGHLY, high_s=max(taken) * ROUGHLY,
+        memory_bytes=None, power_watts=statistics.fmean(powers) if powers else None,
+        rows=len(told), alike=False,
+    )  # fmt: skip
 
 
 def forecast(case: Case, known: Sequence[Row], system_name: str) -> Forecast | None:
@@ -111,11 +136,16 @@ def _start_s(case: Case, here: Sequence[Row]) -> tuple[float, float, float] | No
 
 
 def _not_steps_s(row: Row) -> float:
-    wall = _number(extra_of(row).get("wall_s")) or float(row["total_s"])
+    wall = _wall_s(row)
     later = float(row.get("later_epoch_mean_s") or row.get("first_epoch_s") or 0.0)
     epochs = later * int(row.get("epochs_measured") or 1)
     steps = _looked_at(row.get("timing"), int(row.get("steps_per_epoch") or 0))
     return max(wall - epochs - steps * float(row.get("step_p50_s") or 0.0), 0.0)
+
+
+def _wall_s(row: Row) -> float:
+    """Wall time of a run from its start to its end [s]; 0 where it is not known."""
+    return _number(extra_of(row).get("wall_s")) or _number(row.get("total_s"))
 
 
 def _looked_at(timing: str | None, steps: int) -> int:

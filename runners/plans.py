@@ -15,7 +15,15 @@ from planner.store.summaries import summaries
 from runners import design, machine
 from runners.cases import Case
 from runners.context import Context, known_rows, measurer
-from runners.forecast import EPOCH_EXTRA, Forecast, alike, as_probe, forecast
+from runners.forecast import (
+    EPOCH_EXTRA,
+    ROUGHLY,
+    Forecast,
+    alike,
+    as_probe,
+    as_the_others,
+    forecast,
+)
 from runners.measure import Hooks
 from runners.supervise import Stopped
 from runners.sweep import Done, done_in
@@ -35,6 +43,11 @@ class Planned:
     case: Case
     expected: Forecast | None
     done: bool
+
+    @property
+    def rough(self) -> bool:
+        """Whether only runs of other networks of its sweep tell its time."""
+        return self.expected is not None and not self.expected.alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,16 +76,30 @@ def plan(known: Context, *, probe: bool = False, stop: Stop = lambda: False) -> 
     if probe:
         rows += _probes(known, rows, stop)
     probed = any(EPOCH_EXTRA in r for c in cases for r in alike(c, rows))
-    basis = "measured runs of this machine" + (" and probes of two steps" if probed else "")
     planned = [_planned(c, known, rows, done) for c in cases]
     fitting = [p.case for p in planned if _fits(p.expected, known)]
     small = [_planned(c, known, rows, done) for c in design.smallest(fitting)]
-    told = any(p.expected for p in planned)
     return Plan(
         planned=tuple(planned),
         smallest=tuple(small),
         automatic=len(known.expanded.automatic),
-        basis=basis if told else None,
+        basis=_basis(planned, probed=probed),
+    )
+
+
+def _basis(planned: Sequence[Planned], *, probed: bool) -> str | None:
+    """What the times are predicted from; None where there are none."""
+    told = [p.expected for p in planned if p.expected]
+    if not told:
+        return None
+    basis = "measured runs of this machine" + (" and probes of two steps" if probed else "")
+    rough = sum(not p.done and p.rough for p in planned)
+    if not rough:
+        return basis
+    runs = "1 run" if rough == 1 else f"{rough} runs"
+    return (
+        f"{basis}; {runs} of networks that are not measured yet as long as those of this sweep so "
+        f"far, within a factor of {ROUGHLY:g}"
     )
 
 
@@ -82,9 +109,11 @@ def done_of(known: Context) -> Done:
 
 
 def _planned(case: Case, known: Context, rows: Sequence[Row], done: Done) -> Planned:
+    system = known.system_of(case.device)
+    others = (r for tries in done.rows.values() for r in tries if r.get("system_name") == system)
     return Planned(
         case=case,
-        expected=forecast(case, rows, known.system_of(case.device)),
+        expected=forecast(case, rows, system) or as_the_others(others),
         done=done.settled(case, known.spec.limits.attempts),
     )
 
@@ -173,6 +202,8 @@ def totals(known: Context, runs: Sequence[Planned], price_per_hour: float | None
     """What these runs take together; times only where every run has a forecast."""
     told = [p.expected for p in runs if p.expected]
     memory = max((t.memory_bytes for t in told if t.memory_bytes), default=None)
+    if any(p.rough for p in runs):
+        memory = None  # of networks that were not measured it is not known
     if not runs or len(told) < len(runs):
         return Totals(runs=len(runs), memory_bytes=memory, **({} if runs else {"hours": 0.0}))
     hours = sum(t.seconds for t in told) / 3600
@@ -194,13 +225,16 @@ def _cost(
     known: Context, hours: float, energy_kwh: float | None, price_per_hour: float | None
 ) -> float | None:
     """Hours and energy at the sweep's prices; None where none was said, or a part is not known."""
-    cost = known.spec.cost
-    hourly = price_per_hour if price_per_hour is not None else cost.price_per_hour
+    cost, hourly = known.spec.cost, _hourly(known, price_per_hour)
     if cost.price_per_kwh is None:
         return None if hourly is None else hourly * hours
     if energy_kwh is None:
         return None
     return (hourly or 0.0) * hours + cost.price_per_kwh * energy_kwh
+
+
+def _hourly(known: Context, price_per_hour: float | None) -> float | None:
+    return price_per_hour if price_per_hour is not None else known.spec.cost.price_per_hour
 
 
 def as_json(known: Context, made: Plan, price_per_hour: float | None = None) -> dict[str, Any]:
@@ -214,7 +248,10 @@ def as_json(known: Context, made: Plan, price_per_hour: float | None = None) -> 
         "planned": len(made.planned), "finished": len(made.planned) - len(made.left),
         "left": len(made.left), "automatic": made.automatic,
         "hours": left.hours, "hours_low": left.low_hours, "hours_high": left.high_hours,
-        "hours_basis": made.basis, "memory_bytes": left.memory_bytes,
+        "hours_basis": made.basis, "rough": sum(p.rough for p in made.left),
+        "priced": _hourly(known, price_per_hour) is not None
+        or known.spec.cost.price_per_kwh is not None,
+        "memory_bytes": left.memory_bytes,
         "energy_kwh": left.energy_kwh, "cost": left.cost, "currency": known.spec.cost.currency,
         "smallest": {"runs": small.runs, "hours": small.hours,
                      "batches": sorted({p.case.batch for p in made.smallest})},

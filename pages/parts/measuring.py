@@ -55,6 +55,8 @@ class Plan:
     hours_low: float | None = None
     hours_high: float | None = None
     hours_basis: str | None = None
+    rough: int = 0
+    priced: bool = True
     memory_bytes: float | None = None
     energy_kwh: float | None = None
     cost: float | None = None

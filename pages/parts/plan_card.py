@@ -74,9 +74,7 @@ def sentence(planned: Plan) -> str:
     done = (
         f" ({planned.finished:,} of {planned.planned:,} are measured)" if planned.finished else ""
     )
-    takes = (
-        "how long is not known yet" if planned.hours is None else f"about {_time(planned.hours)}"
-    )
+    takes = "duration unknown" if planned.hours is None else f"about {_time(planned.hours)}"
     return f"{planned.title}: {_count(planned.left)} to measure{done}, {takes}."
 
 
@@ -102,7 +100,7 @@ def _numbers(planned: Plan) -> None:
         "Runs to measure": f"{planned.left:,} of {planned.planned:,}",
         "Time": UNKNOWN if planned.hours is None else _time(planned.hours),
         "Memory at most": _memory(planned.memory_bytes),
-        "Energy": UNKNOWN if planned.energy_kwh is None else f"{planned.energy_kwh:.2g} kWh",
+        "Energy": _energy(planned),
         "Cost": _cost(planned),
     }
     with st.grid(5, min_column_width=140):
@@ -117,8 +115,8 @@ def basis(planned: Plan) -> str:
     """How the time is known, and between what limits."""
     if planned.hours is None:
         return (
-            "Nothing like it has been measured here yet, so its time is not known. Timing two "
-            "steps of each network tells it, in seconds to minutes."
+            "No run of this sweep or of its networks is measured on this machine yet. Time two "
+            "steps of each network for an estimate; it takes seconds to minutes."
         )
     low, high = planned.hours_low, planned.hours_high
     limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
@@ -130,13 +128,20 @@ def _time(hours: float) -> str:
     return in_words(3600.0 * hours)
 
 
+def _energy(planned: Plan) -> str:
+    """A time without power is one of runs whose power was not measured."""
+    if planned.energy_kwh is not None:
+        return f"{planned.energy_kwh:.2g} kWh"
+    return UNKNOWN if planned.hours is None else "not measured here"
+
+
 def _memory(size: float | None) -> str:
     return UNKNOWN if size is None else f"{size / 1e9:.1f} GB"
 
 
 def _cost(planned: Plan) -> str:
     if planned.cost is None:
-        return UNKNOWN
+        return UNKNOWN if planned.priced else "no price in the sweep"
     money = "below 0.01" if 0 < planned.cost < 0.01 else f"{planned.cost:,.2f}"
     return f"{money} {planned.currency or ''}".strip()
 
@@ -155,7 +160,8 @@ def _buttons(link: Link, planned: Plan, generation: int, busy: set[str]) -> None
             "Start", type="primary", icon=":material/play_arrow:", key="measure.start",
             disabled=mine or not planned.left, on_click=_start, args=(link, planned),
         )  # fmt: skip
-        probe = bool(planned.hours is None and planned.left) and st.button(
+        guessed = planned.hours is None or planned.rough > 0
+        probe = bool(guessed and planned.left) and st.button(
             "Time two steps", icon=":material/speed:", key="measure.probe", disabled=bool(busy)
         )
         widgets.share(link, sentence(planned), "content")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.records import Row
+from planner.store.commit import commit_runs
 from runners import plans
 from runners.context import Context
 from runners.expand import Expanded, Host
@@ -90,3 +91,66 @@ def test_json_sums_only_what_is_left(tmp_path: Path, no_rows: list[Row]) -> None
     assert (told["finished"], told["left"]) == (1, 1)
     assert told["hours"] == pytest.approx(seconds[1] / 3600)
     assert told["full"]["hours"] == pytest.approx(sum(seconds) / 3600)
+
+
+# -- a sweep that was stopped --------------------------------------------------------------------
+
+
+def stopped(tmp: Path, cost: Cost | None = None) -> Context:
+    """A sweep of two networks of which the first run of the first one is measured."""
+    known = context(tmp)
+    mlp = known.expanded.cases
+    other = replace(case(batch=16, train_samples=160), workload="simple-cnn", dataset="synthetic-cifar10")
+    known = replace(known, expanded=Expanded(cases=(*mlp, other)),
+                    spec=replace(known.spec, cost=cost or known.spec.cost))  # fmt: skip
+    commit_runs(known.folder, [measured(mlp[0], watts=100.0)])
+    return known
+
+
+def test_a_stopped_sweep_predicts_its_other_networks_from_its_own_runs(tmp_path: Path) -> None:
+    known = stopped(tmp_path)
+    made = plan(known)
+    assert [(p.done, p.rough) for p in made.planned] == [
+        (True, False), (False, False), (False, True)
+    ]  # fmt: skip
+    rough = made.planned[2].expected
+    assert rough is not None
+    wall_s = 8.0 + 10 * (0.01 + 0.001 * 16) * made.planned[0].case.epochs
+    assert rough.seconds == pytest.approx(wall_s)
+    assert rough.low_s == pytest.approx(wall_s / 3)
+    assert rough.high_s == pytest.approx(wall_s * 3)
+    assert "1 run of networks that are not measured yet" in (made.basis or "")
+    assert "within a factor of 3" in (made.basis or "")
+
+
+def test_the_plan_of_a_stopped_sweep_has_time_energy_and_cost(tmp_path: Path) -> None:
+    told = plans.as_json(known := stopped(tmp_path), plan(known))
+    assert told["hours"] > 0.0
+    assert told["hours_low"] < told["hours"] < told["hours_high"]
+    assert told["energy_kwh"] == pytest.approx(told["hours"] * 0.1)
+    assert told["cost"] == pytest.approx(2.0 * told["hours"])
+    assert (told["rough"], told["priced"]) == (1, True)
+    assert told["memory_bytes"] is None
+    unpriced = plans.as_json(free := stopped(tmp_path / "free", Cost()), plan(free))
+    assert (unpriced["cost"], unpriced["priced"]) == (None, False)
+
+
+def test_runs_that_failed_predict_nothing(tmp_path: Path) -> None:
+    known = stopped(tmp_path)
+    for path in known.folder.glob("*.parquet"):
+        path.unlink()
+    commit_runs(known.folder, [{**measured(known.expanded.cases[0]), "status": "crashed",
+                                "status_reason": "x"}])  # fmt: skip
+    assert [p.expected for p in plan(known).planned] == [None, None, None]
+
+
+def test_the_same_case_of_an_earlier_sweep_predicts_this_one(tmp_path: Path) -> None:
+    known = context(tmp_path)
+    commit_runs(known.results / "earlier", [measured(c) for c in known.expanded.cases])
+    made = plan(known)
+    assert [p.done for p in made.planned] == [False, False]
+    for one in made.planned:
+        assert one.expected is not None
+        assert not one.rough
+        wall_s = 8.0 + 10 * (0.01 + 0.001 * one.case.batch) * one.case.epochs
+        assert one.expected.seconds == pytest.approx(wall_s, rel=0.05)
