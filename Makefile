@@ -36,7 +36,7 @@ bench: $(DEV)
 	$(BIN)/python -m tests.bench
 
 load: $(DEV)
-	$(BIN)/python -m tests.load
+	$(BIN)/python -m tests.figures_page "make load" tests.load
 
 screenshots: $(DEV) browser
 	$(BIN)/python -m tests.browser.screenshots docs/screenshots

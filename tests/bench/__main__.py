@@ -1,9 +1,17 @@
-"""All benches, one after the other: `python -m tests.bench`, which is `make bench`."""
+"""All benches, or those named, one after the other: `python -m tests.bench`, which is `make bench`.
+
+Each prints its figures and replaces its own part of docs/figures.md; README's table follows.
+"""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
-for bench in ("store", "small_files", "fits", "money", "pages", "engines"):
-    subprocess.run([sys.executable, "-m", f"tests.bench.{bench}"], check=True)
+from tests import figures_page
+
+PARTS = ("store", "small_files", "fits", "money", "pages", "engines")
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        if code := figures_page.run(f"make bench {part}", f"tests.bench.{part}"):
+            raise SystemExit(code)

@@ -100,7 +100,9 @@ def stopped(tmp: Path, cost: Cost | None = None) -> Context:
     """A sweep of two networks of which the first run of the first one is measured."""
     known = context(tmp)
     mlp = known.expanded.cases
-    other = replace(case(batch=16, train_samples=160), workload="simple-cnn", dataset="synthetic-cifar10")
+    other = replace(
+        case(batch=16, train_samples=160), workload="simple-cnn", dataset="synthetic-cifar10"
+    )
     known = replace(known, expanded=Expanded(cases=(*mlp, other)),
                     spec=replace(known.spec, cost=cost or known.spec.cost))  # fmt: skip
     commit_runs(known.folder, [measured(mlp[0], watts=100.0)])
