@@ -86,7 +86,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A row with the line that it ends in; `broken` says why it could not be read as a row."""
+    """A row with the line that it begins in; `broken` says why it could not be read as a row."""
 
     number: int
     cells: CellsOf = field(default_factory=dict)

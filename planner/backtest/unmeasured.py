@@ -90,7 +90,10 @@ def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
         return []
     full = table.library()
     return [
-        row for task, cells in _tasks(table, full) for row in _of_task(task, list(cells), watch)
+        row
+        for task, cells in _tasks(table, full)
+        if (found := list(cells))  # none without the data sheets, say
+        for row in _of_task(task, found, watch)
     ]
 
 

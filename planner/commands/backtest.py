@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 from planner.backtest import QUESTIONS
 from planner.backtest.choice import Choice
 from planner.backtest.chosen import choices
-from planner.backtest.columns import Skipped
+from planner.backtest.columns import WITHOUT, Skipped
 from planner.backtest.constants import constants_page
 from planner.backtest.origin import Origin, origin_of
 from planner.backtest.own import own_rows
@@ -180,11 +180,14 @@ def _tell_left_out(found: _Found) -> None:
         if count
     ]
     sys.stderr.write(f"Left out: {', '.join(counts)}.\n")
-    for one in found.skipped[:MOST_NAMED]:
+    bad = [one for one in found.skipped if one.why != WITHOUT]
+    for one in bad[:MOST_NAMED]:
         sys.stderr.write(f"  {one}\n")
-    if more := Counter(one.path for one in found.skipped[MOST_NAMED:]):
+    if more := Counter(one.path for one in bad[MOST_NAMED:]):
         told = ", ".join(f"{count:,} of {path}" for path, count in more.items())
         sys.stderr.write(f"  and {told}\n")
+    for path, count in Counter(x.path for x in found.skipped if x.why == WITHOUT).items():
+        sys.stderr.write(f"  {path}: with them {count:,} sound rows of the same runs\n")
     for text in (*found.refused, *found.failed):
         sys.stderr.write(f"  {text}\n")
     sys.stderr.write("Correct these in the data, or fetch the files again, and run it again.\n")

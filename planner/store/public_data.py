@@ -90,18 +90,20 @@ def _lines(text: TextIO) -> tuple[list[str], list[Line]]:
     names: list[str] | None = None
     lines: list[Line] = []
     while True:
+        number = reader.line_num + 1
         try:
             cells = next(reader)
         except StopIteration:
             return names or [], lines
         except csv.Error as error:  # such as a cell of more than 131,072 letters
-            lines.append(Line(number=reader.line_num, broken=f"cannot be read: {error}"))
+            to = f", up to line {reader.line_num}" if reader.line_num > number else ""
+            lines.append(Line(number=number, broken=f"cannot be read: {error}{to}"))
             names = names or []
             continue
         if names is None:
             names = cells
         elif cells:
-            lines.append(_line(reader.line_num, names, cells))
+            lines.append(_line(number, names, cells))
 
 
 def _line(number: int, names: Sequence[str], cells: Sequence[str]) -> Line:

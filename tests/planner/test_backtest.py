@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from planner import backtest
 from planner.__main__ import main
-from planner.backtest import tables
+from planner.backtest import tables, unmeasured
 from planner.backtest.batch import batch_rows, may_answer
 from planner.backtest.cases import (
     TASKS,
@@ -650,3 +650,29 @@ def test_without_a_public_data_set_no_constant_is_chosen(
 ) -> None:
     assert main(["backtest", str(tmp_path), "--constants"]) == 1
     assert "no public data set that a constant is chosen by" in capsys.readouterr().err
+
+
+def test_rows_left_out_with_a_bad_one_are_counted_and_do_not_hide_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = _gavel_folder(tmp_path / "data")
+    place = folder / "koshian2_tpu_benchmark"
+    place.mkdir()
+    lines = [_epoch_line("64", e, "ten" if e == 250 else "10.0") for e in range(1, 301)]
+    cells = [line.cells for line in lines]
+    rows = [",".join(str(v) for v in row.values()) for row in cells]
+    text = "\n".join([",".join(cells[0]), *rows]) + "\n"
+    (place / "epochs_main.csv").write_text(text, encoding="utf-8")
+    assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
+    told = capsys.readouterr().err
+    assert f"Left out: 300 rows.\n  {EPOCHS_FILE}, line 251, column epoch_seconds: “ten”" in told
+    assert f"{EPOCHS_FILE}: with them 299 sound rows of the same runs" in told
+    assert len(told.splitlines()) < 6
+
+
+@pytest.mark.skipif(not DATASETS.is_dir(), reason="the public data sets are not here")
+@pytest.mark.parametrize("missing", ["accelerator_hardware/epoch_ml_hardware.csv"])
+def test_a_question_without_one_of_its_files_has_no_figures_and_no_fault(missing: str) -> None:
+    read = public_tables(DATASETS)
+    rows = unmeasured.unmeasured_rows(lambda path: () if path == missing else read(path))
+    assert all(row.asked for row in rows)
