@@ -9,17 +9,25 @@ import math
 import re
 from typing import Final
 
+from planner.written import plain, rounded_ends
+
 UNKNOWN: Final = "not known"
 ENDLESS: Final = "no limit"
 HOUR_S: Final = 3_600.0
 DAY_S: Final = 86_400.0
 YEAR_S: Final = 8_760.0 * HOUR_S
-IN_HOURS_S: Final = 10.0 * HOUR_S
-"""From here on nobody counts the minutes of an estimate."""
+IN_DAYS_S: Final = 48.0 * HOUR_S
+"""Above it an estimate is counted in days."""
 IN_YEARS_S: Final = 2.0 * YEAR_S
-"""From here on nobody counts its hours."""
+DIGITS: Final = 4
+"""Of an estimate at most: sessions of one machine differ by more than the next one."""
 LEAST_OF_A_UNIT: Final = 0.1
 """An end of an interval is not told in a unit of which it is a smaller part."""
+_UNITS: Final = (
+    (IN_YEARS_S, YEAR_S, "years"), (IN_DAYS_S * (1.0 + 1e-12), DAY_S, "d"), (HOUR_S, HOUR_S, "h"),
+    (60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs"),
+)  # fmt: skip
+"""From how many seconds on [s], seconds of the unit, its name."""
 CLOCK: Final = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
 
@@ -59,19 +67,49 @@ def in_words(seconds: float) -> str:
 
 
 def with_ends(value_s: float, low_s: float, high_s: float) -> tuple[str, str, str]:
-    """An estimate and both ends of its interval in one unit: 2.7 years, 0.73 years, 9.2 years.
+    """An estimate and both ends of its interval in one unit: 2.9 h, 0.9 h, 11 h.
 
-    Hours from `IN_HOURS_S` on and years from `IN_YEARS_S` on, as the estimate asks for it and the
-    lower end allows it (`LEAST_OF_A_UNIT`); otherwise each as `in_words`, as is every end that is
-    not finite.
+    The unit is the one that a person would use for the estimate (years from two on, days above 48
+    hours), or the next smaller one where the lower end would be less than `LEAST_OF_A_UNIT` of it;
+    the digits are those that the interval allows (`planner.written.rounded_ends`). Without an
+    interval, up to 48 hours, as `in_words`.
     """
-    told = (value_s, low_s, high_s)
-    for least, unit_s, unit in ((IN_YEARS_S, YEAR_S, "years"), (IN_HOURS_S, HOUR_S, "h")):
-        if value_s >= least and not low_s < LEAST_OF_A_UNIT * unit_s:
-            first, second, third = (_in_unit(seconds, unit_s, unit) for seconds in told)
-            return first, second, third
-    first, second, third = (in_words(seconds) for seconds in told)
+    if value_s == low_s == high_s and value_s <= IN_DAYS_S:
+        said = in_words(value_s)
+        return said, said, said
+    size, unit = _unit(value_s, low_s)
+    ends = rounded_ends(value_s / size, low_s / size, high_s / size, DIGITS)
+    first, second, third = (
+        f"{plain(end)} {unit}" if math.isfinite(end) else _not_finite(end) for end in ends
+    )
     return first, second, third
+
+
+def interval(value_s: float, low_s: float, high_s: float) -> str:
+    """An estimate with its interval, the unit once: '2.9 h (0.9 to 11 h)'; without one '2.9 h'."""
+    value, low, high = with_ends(value_s, low_s, high_s)
+    return value if low == high else f"{value} ({between(low, high)})"
+
+
+def between(low: str, high: str) -> str:
+    """Two ends of `with_ends` with their unit once: '0.9 to 11 h'."""
+    unit = low.rpartition(" ")[2]
+    return f"{low.removesuffix(f' {unit}') if high.endswith(f' {unit}') else low} to {high}"
+
+
+def about(value_s: float, low_s: float, high_s: float) -> str:
+    """An estimate without its interval, rounded to what that allows: 'about 2.9 h'."""
+    value, low, high = with_ends(value_s, low_s, high_s)
+    return value if low == high else f"about {value}"
+
+
+def _unit(value_s: float, low_s: float) -> tuple[float, str]:
+    """What an estimate is counted in: seconds of the unit, and its name."""
+    known = [(size, unit) for least, size, unit in _UNITS if value_s >= least] or [(1e-6, "µs")]
+    size, unit = known[0]
+    if 0.0 < low_s < LEAST_OF_A_UNIT * size and len(known) > 1:
+        return known[1]
+    return size, unit
 
 
 def in_days(seconds: float) -> str:
@@ -96,14 +134,6 @@ def parse_hms(text: str) -> float:
         )
     hours, minutes, seconds = match.groups()
     return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
-
-
-def _in_unit(seconds: float, unit_s: float, unit: str) -> str:
-    """Whole units, two digits below ten of them."""
-    if not math.isfinite(seconds):
-        return _not_finite(seconds)
-    count = seconds / unit_s
-    return f"{count:.2g} {unit}" if abs(count) < 9.95 else f"{_half_up(count):,} {unit}"
 
 
 def _short(seconds: float) -> str:

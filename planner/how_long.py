@@ -35,7 +35,7 @@ from planner.runs import Run
 from planner.speed_words import SPEED, ahead
 from planner.steadiness import Steadiness, steadiness
 from planner.totals import apart, speed_up
-from planner.written import counted, plain
+from planner.written import LEAST_DIGITS, counted, digits_of, plain
 
 QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
 """Numbers of epochs one asks for most: the columns of article 002's projection table."""
@@ -347,10 +347,10 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
 
 
 def _told(total: Estimate) -> tuple[str, str, str]:
-    """A total and its ends: in one unit where minutes no longer matter and it keeps them apart."""
+    """A total and its ends: in one unit where minutes no longer matter, or it is known roughly."""
     ends = float(total.value), float(total.low), float(total.high)
     told = with_ends(*ends)
-    if ends[0] >= IN_WHOLE_HOURS_S and len(set(told)) == len(told):
+    if ends[0] >= IN_WHOLE_HOURS_S or digits_of(*ends) == LEAST_DIGITS:
         return told
     value, low, high = map(in_words, ends)
     return value, low, high

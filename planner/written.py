@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 GROUPED_FROM: Final = 10_000
@@ -25,6 +25,59 @@ def plain(value: float, digits: int = 10) -> str:
     """Rounded to so many digits, thousands apart: 3,620, 0.00001; `nan` and `inf` as they are."""
     told = f"{value:.{digits}g}"
     return f"{Decimal(told):,f}" if math.isfinite(value) else told
+
+
+LEAST_DIGITS: Final = 2
+"""Of any estimate, however little is known of it."""
+
+
+def digits_of(value: float, low: float, high: float, most: int = 5) -> int:
+    """Digits of a value that its interval allows, from `LEAST_DIGITS` to `most`.
+
+    The last digit is no finer than needed: as few as make it worth no more than the interval's
+    half-width. An interval of no width allows them all.
+    """
+    if not all(map(math.isfinite, (value, low, high))) or value == 0.0:
+        return LEAST_DIGITS
+    half = 0.5 * abs(high - low)
+    if half == 0.0:
+        return most
+    places = math.floor(math.log10(abs(value)) + 1e-12) + 1
+    return min(max(places - math.floor(math.log10(half) + 1e-12), LEAST_DIGITS), most)
+
+
+def rounded(value: float, digits: int) -> float:
+    """Rounded half up to so many digits."""
+    if value == 0.0 or not math.isfinite(value):
+        return value
+    step = Decimal(1).scaleb(math.floor(math.log10(abs(value)) + 1e-12) - digits + 1)
+    return float((Decimal(repr(value)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step)
+
+
+def rounded_ends(
+    value: float, low: float, high: float, most: int = 5
+) -> tuple[float, float, float]:
+    """A value and both ends of its interval, rounded to what the interval allows.
+
+    2.93 (0.89 to 11.2) becomes 2.9 (0.9 to 11): no end has more decimals than the value, and no end
+    above 0 becomes 0.
+    """
+    digits = digits_of(value, low, high, most)
+    told = rounded(value, digits)
+    if told == 0.0 or not math.isfinite(told):
+        return told, rounded(low, digits), rounded(high, digits)
+    finest = 10.0 ** (math.floor(math.log10(abs(told)) + 1e-12) - digits + 1)
+    first, last = (_end(end, digits, finest) for end in (low, high))
+    return told, first, last
+
+
+def _end(end: float, digits: int, finest: float) -> float:
+    """An end of an interval to so many digits, in steps that are not finer than the value's."""
+    told = rounded(end, digits)
+    if told == 0.0 or not math.isfinite(told) or 10.0 ** math.floor(math.log10(abs(told))) < finest:
+        return rounded(end, 1)
+    places = math.floor(math.log10(abs(told)) + 1e-12) - math.floor(math.log10(finest) + 1e-12) + 1
+    return rounded(end, min(digits, places))
 
 
 def large(value: float, digits: int = 4) -> str:

@@ -88,8 +88,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         limits:MAX_REASON epoch_size:MOST_SAMPLES epoch_size:SAME epoch_size:SAME_BY_SPEED
         epoch_size:FAR""",
     "how it is told or drawn": """
-        slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED
-        checking:SHOWN durations:IN_HOURS_S durations:IN_YEARS_S
+        slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED checking:SHOWN durations:IN_DAYS_S
+        durations:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S
         durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S written:GROUPED_FROM
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE

@@ -21,15 +21,16 @@ from planner.compare.sentences import pays_up_front
 from planner.compare.tables import option_rows, source_rows
 from planner.compare.words import kept_to, odds_heads, odds_words
 from planner.cost import shown
+from planner.cost.display import DIGITS
 from planner.estimate import Estimate, Refusal
 from planner.export import Cell, Record, csv_text
 from planner.report.compare_report import CREDITS
 from planner.speed_words import COST, SPEED, ahead_of
 from planner.store.records_file import records_file
-from planner.written import plain
+from planner.written import plain, rounded_ends
 
 _PER: Final = {"run": "A run", "month": "A month", "epoch": "An epoch"}
-_CLOCK: Final = {"hms": "h:mm:ss", "hours": "Hours"}
+_CLOCK: Final = {"unit": "Own unit", "hours": "Hours"}
 _LETTER_PX, _PADDING_PX, _MOST_PX = 6.0, 20, 280
 """A digit of the table, the room beside a cell's text, and the widest column of numbers [px]."""
 Shown = dict[str, str | float | int | None]
@@ -41,7 +42,7 @@ class View:
 
     base: Row | None
     per: str = "run"
-    clock: str = "hms"
+    clock: str = "unit"
 
     def factor(self, comparison: Comparison) -> float:
         """What times, costs and energies of a run are multiplied by."""
@@ -54,7 +55,7 @@ def declare(link: Link, comparison: Comparison) -> None:
     """First values of what can be switched."""
     link.one("baseline", ["", *(r.candidate.id for r in comparison.rows)], "")
     link.one("view", list(_per(comparison)), "run")
-    link.one("show", list(_CLOCK), "hms")
+    link.one("show", list(_CLOCK), "unit")
 
 
 def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> None:
@@ -129,7 +130,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
     machines = f" · {row.machines} of them" if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
     time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
-    money = [_rounded(c) for c in cost or ()]
+    money = rounded_ends(*cost, DIGITS) if cost else ()
     return {
         "rank": _rank(row),
         "short": f"{short}{machines}",

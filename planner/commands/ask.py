@@ -16,7 +16,7 @@ from planner.compare.words import odds_heads
 from planner.cost import Display, money_with_interval
 from planner.curve_answers import answer_sentences, batch_rows
 from planner.curves import curve_rows, interval_cell
-from planner.durations import hms
+from planner.durations import between, hms, with_ends
 from planner.estimate import Refusal
 from planner.export import Record
 from planner.how_long import HowLong
@@ -179,10 +179,10 @@ def _line(row: Row, display: Display) -> list[str]:
     if isinstance(row.time, Refusal):
         return [rank, row.candidate.label, batch, NONE, NONE, NONE, NONE, "refused"]
     cost = NONE if isinstance(row.cost, Refusal) else money_with_interval(row.cost, display)
-    low, high = (hms(float(end)) for end in (row.time.low, row.time.high))
-    time = hms(float(row.time.value))
-    between = f"{low} to {high}"
-    return [rank, row.candidate.label, batch, time, between, cost, share, row.time.basis]
+    ends = float(row.time.value), float(row.time.low), float(row.time.high)
+    time, low, high = with_ends(*ends)
+    interval = between(low, high)
+    return [rank, row.candidate.label, batch, time, interval, cost, share, row.time.basis]
 
 
 def _why(row: Row) -> str:

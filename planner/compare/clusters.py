@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from planner.compare.begin_with import may_fit, price_of_peak
+from planner.compare.begin_with import price_of_peak
 from planner.compare.entries import MOST_COUNT
-from planner.compare.memory import least_count
+from planner.compare.memory import has_room, least_count
 from planner.compare.placing import PER_NODE
 from planner.compare.records import Candidate, Job
 
@@ -22,7 +22,7 @@ CLUSTERS: Final = 3
 
 
 def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate, int]]:
-    """Offers and how many of their machines the job needs, where it fits on no offer.
+    """Offers and how many of their machines the job needs, where it fits on none with room left.
 
     Those with the cheapest peak, old prices last, of each accelerator one; machines of `PER_NODE`
     accelerators or more where there are any.
@@ -32,7 +32,7 @@ def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate
         rented: every offer as one machine.
     """
     suitable = [c for c in rented if _suits(c, job)]
-    if not suitable or any(may_fit(c, job) for c in suitable):
+    if not suitable or any(has_room(job, c.hardware, job.batch) for c in suitable):
         return
     large = [c for c in suitable if c.hardware.count >= PER_NODE] or suitable
     found: dict[str, tuple[Candidate, int]] = {}

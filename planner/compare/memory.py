@@ -92,6 +92,14 @@ def largest_batch(job: Job, hardware: Hardware) -> float | None:
     return math.floor(room) * hardware.devices if room >= 1.0 else 0.0
 
 
+def has_room(job: Job, hardware: Hardware, batch: float | None) -> bool:
+    """Whether nothing says that the job fits on the hardware tightly at best."""
+    have, fit = usable_bytes(hardware), fit_of(job, hardware, batch)
+    if fit.fits is False:
+        return False
+    return have is None or not fit.at_least or _shards(job, have) <= hardware.devices
+
+
 def least_count(job: Job, accelerator: Accelerator, batch: float | None) -> int | None:
     """Fewest of an accelerator that the job fits on; 1 where not known, None where on no number."""
     one = Hardware(label=f"1 x {accelerator.name}", accelerator=accelerator)

@@ -31,9 +31,9 @@ from planner.compare.words import (
     number,
     runs_a_month,
 )
-from planner.cost import BreakEven, Display, likely, money, money_with_interval, price
+from planner.cost import BreakEven, Display, likely, money, money_about, money_with_interval, price
 from planner.cost.display import DOLLARS
-from planner.durations import with_ends
+from planner.durations import about, between, with_ends
 from planner.estimate import Estimate, Refusal
 from planner.written import plain
 
@@ -100,10 +100,10 @@ def buying(found: RentOrBuy) -> str:
 
 
 def time_with_interval(time: Estimate) -> str:
-    """'14 h 2 min (90 %: 12 h to 17 h)'; minutes are left out where nobody counts them."""
+    """'14 h (90 %: 12 to 17 h)': one unit, and the digits that the interval allows."""
     value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
     level = f"{time.level:.0%}".replace("%", " %")
-    return value if low == high == value else f"{value} ({level}: {low} to {high})"
+    return value if low == high else f"{value} ({level}: {between(low, high)})"
 
 
 def assumed_lines(told: Comparison) -> list[str]:
@@ -228,12 +228,13 @@ def _differs(first: Row, other: Row, wanted: Wanted, display: Display) -> str:
 
 
 def _answer(row: Row, asked: Order, display: Display) -> str:
-    """Its time or cost without the interval; "" where nobody knows."""
+    """Its time or cost, 'about 15 USD'; "" where not known."""
     told = row.time if asked == "time" else row.cost
     if isinstance(told, Refusal):
         return ""
-    value = float(told.value)
-    return _duration(value) if asked == "time" else money(value, display)
+    if asked == "time":
+        return about(float(told.value), float(told.low), float(told.high))
+    return money_about(told, display)
 
 
 def _surer(told: Comparison, leader: Row, display: Display) -> str:
@@ -310,11 +311,7 @@ def _up_front(row: Row, display: Display) -> str:
     """' a run, with 2,080 USD to be paid first'; "" where a run is billed what it costs."""
     if not pays_up_front(row) or row.to_pay is None:
         return ""
-    return f" a run, with {money(float(row.to_pay.value), display)} to be paid first"
-
-
-def _duration(seconds: float) -> str:
-    return with_ends(seconds, seconds, seconds)[0]
+    return f" a run, with {money_about(row.to_pay, display)} to be paid first"
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:

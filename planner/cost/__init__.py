@@ -33,7 +33,16 @@ from planner.cost.chances import (
     quantiles,
 )
 from planner.cost.costs import cost_of_owning, cost_of_renting, cost_of_running
-from planner.cost.display import DOLLARS, Display, in_usd, money, money_with_interval, price, shown
+from planner.cost.display import (
+    DOLLARS,
+    Display,
+    in_usd,
+    money,
+    money_about,
+    money_with_interval,
+    price,
+    shown,
+)
 from planner.cost.draws import DRAWS, SEED, Drawing, draw_amount, draw_range, draw_record
 from planner.cost.energy import co2_kg, energy_kwh
 from planner.cost.own import (
@@ -103,6 +112,7 @@ __all__ = [
     "likely",
     "lost_share",
     "money",
+    "money_about",
     "money_with_interval",
     "own_per_run",
     "payback",

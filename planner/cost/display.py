@@ -17,6 +17,7 @@ from typing import Final
 from planner.checking import speak_once
 from planner.durations import ENDLESS, UNKNOWN
 from planner.estimate import Estimate
+from planner.written import rounded_ends
 
 DIGITS: Final = 3
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
@@ -109,12 +110,32 @@ def money_with_interval(amount_usd: Estimate, display: Display = DOLLARS) -> str
     Raises:
         TypeError: the estimate is an array.
     """
-    value, low, high = (
-        money(float(part), display) for part in (amount_usd.value, amount_usd.low, amount_usd.high)
-    )
+    value, low, high = _ends(amount_usd, display)
     if low == high:
         return value
     return f"{value} ({low.removesuffix(f' {display.currency}')} to {high})"
+
+
+def money_about(amount_usd: Estimate, display: Display = DOLLARS) -> str:
+    """An amount without its interval, rounded to what that allows: 'about 35 USD'.
+
+    Raises:
+        TypeError: the estimate is an array.
+    """
+    value, low, high = _ends(amount_usd, display)
+    return value if low == high else f"about {value}"
+
+
+def _ends(amount_usd: Estimate, display: Display) -> tuple[str, str, str]:
+    """The amount and both ends of its interval, with the digits that the interval allows."""
+    value, low, high = (
+        shown(float(x), display) for x in (amount_usd.value, amount_usd.low, amount_usd.high)
+    )
+    first, second, third = (
+        _not_finite(end) or f"{_number(_rounded(end))} {display.currency}"
+        for end in rounded_ends(value, low, high, DIGITS)
+    )
+    return first, second, third
 
 
 def price(amount_usd: float, display: Display = DOLLARS) -> str:

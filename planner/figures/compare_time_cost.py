@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
-from planner.durations import with_ends
+from planner.durations import between, with_ends
 from planner.figures.compare_labels import Cross, Place, places
 from planner.figures.frame import HEIGHT, Drawing, escape, log_ticks
 from planner.figures.total_time import time_unit
@@ -97,7 +97,7 @@ def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
         marker={"color": colour, "size": 12, "symbol": BASIS_SYMBOLS[spot.basis][0],
                 "line": {"width": 2, "color": colour}},
         hovertemplate=f"<b>%{{fullData.name}}</b><br>{time} (90 %: "
-        f"{soonest} to {latest})<br>{escape(cost)}<br>"
+        f"{between(soonest, latest)})<br>{escape(cost)}<br>"
         f"{escape(spot.basis)}{told}<extra></extra>",
     )  # fmt: skip
 

@@ -14,8 +14,8 @@ from planner.compare.reckon import Comparison, Row
 from planner.compare.sentences import pays_up_front
 from planner.compare.tables import end_of, source_rows
 from planner.compare.words import kept_to, odds_heads, odds_words, runs_a_month
-from planner.cost import Display, money
-from planner.durations import hms
+from planner.cost import Display, money_about, money_with_interval
+from planner.durations import between, with_ends
 from planner.estimate import Basis, Estimate, Refusal
 from planner.report.page import escaped, linked, section, table
 from planner.written import plain
@@ -146,7 +146,7 @@ def _details(number: int, row: Row, display: Display) -> str:
     month, energy, carbon = row.cost_per_month, row.energy_kwh, row.co2_kg
     facts = [
         row.candidate.price,
-        "" if month is None else f"{money(float(month.value), display)} a month",
+        "" if month is None else f"{money_about(month, display)} a month",
         _paid(row, display),
         "" if row.timed.batch is None else f"batch {row.timed.batch:,.0f}",
         "" if energy is None else f"{plain(float(energy.value), 3)} kWh",
@@ -167,7 +167,7 @@ def _paid(row: Row, display: Display) -> str:
     """What is paid so that the job is done, where a run costs only a part of that."""
     if row.to_pay is None or not pays_up_front(row):
         return ""
-    return f"{money(float(row.to_pay.value), display)} to be paid for the job"
+    return f"{money_about(row.to_pay, display)} to be paid for the job"
 
 
 def _ends(row: Row, begins: datetime | None) -> str:
@@ -179,18 +179,17 @@ def _ends(row: Row, begins: datetime | None) -> str:
 def _time(row: Row) -> str:
     if isinstance(row.time, Refusal):
         return escaped(row.time.reason)
-    low, high = hms(float(row.time.low)), hms(float(row.time.high))
-    return f"{hms(float(row.time.value))}{_whole(f'({low} to {high})')}"
+    time = row.time
+    value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
+    return escaped(value) if low == high else f"{value}{_whole(f'({between(low, high)})')}"
 
 
 def _cost(row: Row, display: Display) -> str:
     if isinstance(row.cost, Refusal):
         return NOT_KNOWN if row.cost is row.time else escaped(row.cost.reason)
-    value, low, high = (
-        money(float(end), display).removesuffix(f" {display.currency}")
-        for end in (row.cost.value, row.cost.low, row.cost.high)
-    )
-    return f"{escaped(value)}{_whole(f'({low} to {high})')}"
+    told = money_with_interval(row.cost, display).replace(f" {display.currency}", "")
+    value, _, ends = told.partition(" ")
+    return f"{escaped(value)}{_whole(ends) if ends else ''}"
 
 
 def _whole(text: str) -> str:

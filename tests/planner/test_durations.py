@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.durations import hms, in_days, in_words, parse_hms, with_ends
+from planner.durations import about, hms, in_days, in_words, interval, parse_hms, with_ends
+from planner.written import digits_of
 
 
 @pytest.mark.parametrize(
@@ -78,15 +79,19 @@ YEAR_H = 8760.0
 @pytest.mark.parametrize(
     ("hours", "told"),
     [
-        ((2.7 * YEAR_H, 6400.0, 9.2 * YEAR_H), ("2.7 years", "0.73 years", "9.2 years")),
-        ((2.7 * YEAR_H, 600.0, 9.2 * YEAR_H), ("23,652 h", "600 h", "80,592 h")),
-        ((YEAR_H, 6400.0, 3.0 * YEAR_H), ("8,760 h", "6,400 h", "26,280 h")),
-        ((14.0, 8.4, 17.0), ("14 h", "8.4 h", "17 h")),
-        ((9.99, 9.0, 11.0), ("9 h 59 min", "9 h 0 min", "11 h 0 min")),
-        ((14.0, 0.05, 17.0), ("14 h 0 min", "3 min 0 s", "17 h 0 min")),
+        ((2.7 * YEAR_H, 6400.0, 9.2 * YEAR_H), ("2.7 years", "0.7 years", "9.2 years")),
+        ((2.7 * YEAR_H, 600.0, 9.2 * YEAR_H), ("990 d", "30 d", "3,400 d")),
+        ((YEAR_H, 6400.0, 3.0 * YEAR_H), ("370 d", "270 d", "1,100 d")),
+        ((14.0, 8.4, 17.0), ("14 h", "8 h", "17 h")),
+        ((2.93, 0.89, 11.2), ("2.9 h", "0.9 h", "11 h")),
+        ((47.95, 24.9, 91.7), ("48 h", "25 h", "92 h")),
+        ((25.36, 24.83, 25.9), ("25.4 h", "24.8 h", "25.9 h")),
+        ((9.99, 9.0, 11.0), ("10 h", "9 h", "11 h")),
+        ((14.0, 0.05, 17.0), ("840 min", "3 min", "1,000 min")),
         ((14.0, 12.0, math.inf), ("14 h", "12 h", "no limit")),
         ((48.0, math.nan, math.nan), ("48 h", "not known", "not known")),
-        ((157_524.0,) * 3, ("18 years",) * 3),
+        ((48.1, 40.0, 60.0), ("2 d", "1.7 d", "2.5 d")),
+        ((157_524.0,) * 3, ("17.98 years",) * 3),
     ],
 )
 def test_an_estimate_and_its_ends_have_one_unit(
@@ -96,12 +101,33 @@ def test_an_estimate_and_its_ends_have_one_unit(
     assert with_ends(value, low, high) == told
 
 
-@given(st.lists(st.floats(1.0, 1e12), min_size=3, max_size=3))
-@settings(max_examples=100)
-def test_years_and_hours_never_stand_in_one_bracket(seconds: list[float]) -> None:
+@given(st.lists(st.floats(1e-6, 1e12), min_size=3, max_size=3, unique=True))
+@settings(max_examples=200, deadline=None)
+def test_an_estimate_and_its_ends_have_one_unit_and_stay_in_order(seconds: list[float]) -> None:
     low, value, high = sorted(seconds)
-    units = {text.split()[-1] for text in with_ends(value, low, high)}
-    assert units in ({"years"}, {"h"}) or units <= {"s", "min", "h"}
+    told = with_ends(value, low, high)
+    assert len({text.split()[-1] for text in told}) == 1
+    numbers = [float(text.split()[0].replace(",", "")) for text in (told[1], told[0], told[2])]
+    assert numbers == sorted(numbers)
+    assert numbers[0] > 0.0
+
+
+@given(st.floats(1.0, 1e9), st.floats(0.0005, 0.9))
+@settings(max_examples=200, deadline=None)
+def test_no_more_digits_are_shown_than_the_interval_allows(value: float, share: float) -> None:
+    """The last digit is worth at most the half-width, and one digit less would be worth more."""
+    half = 0.5 * (value * (1.0 + share) - value * (1.0 - share))
+    digits = digits_of(value, value * (1.0 - share), value * (1.0 + share))
+    step = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    assert digits == 5 or step <= half * (1.0 + 1e-9) or digits == 2
+    assert digits == 2 or 10.0 * step > half * (1.0 - 1e-9)
+
+
+def test_the_unit_stands_once_in_a_bracket() -> None:
+    assert interval(10_548.0, 3_204.0, 40_320.0) == "2.9 h (0.9 to 11 h)"
+    assert interval(10_548.0, 3_204.0, math.inf) == "2.9 h (0.9 h to no limit)"
+    assert about(180_000.0, 90_000.0, 300_000.0) == "about 2.1 d"
+    assert about(3_600.0, 3_600.0, 3_600.0) == "1 h 0 min"
 
 
 @pytest.mark.parametrize("write", [hms, in_words, in_days])

@@ -84,7 +84,7 @@ def test_under_the_pointer_a_time_has_one_unit_and_no_number_an_exponent() -> No
     years = replace(H100, time=(8.5e7, 2.3e7, 2.9e8), cost=(12_345.0, 9_876.5, 1.5e6))
     told = figures.time_cost([years], figures.Bounds(), "USD", LIGHT_THEME)
     spot = next(t.hovertemplate for t in told.data if t.hovertemplate)
-    assert "2.7 years (90 %: 0.73 years to 9.2 years)" in spot
+    assert "2.7 years (90 %: 0.7 to 9.2 years)" in spot
     assert "12,340 USD (9,876 to 1,500,000)" in spot
 
 

@@ -93,7 +93,7 @@ def test_many_epochs_have_their_thousands_apart(epochs: int, told: str) -> None:
 
 def test_from_a_hundred_hours_on_a_total_and_its_ends_are_told_in_one_unit() -> None:
     told = how_long(_options(RUN), 100_000, "GPU · batch 64").sentence
-    assert re.search(r": \d+ h \(90 %: \d+ h to \d+ h\)\.$", told)
+    assert re.search(r": 11\.6 d \(90 %: 11\.\d d to 11\.\d d\)\.$", told)
     known = how_long(_options(RUN), 10_000, "GPU · batch 64").sentence
     assert re.search(r": 27 h 47 min \(90 %: 2\d h \d+ min to ", known)
     years = how_long(_options(replace(RUN, later_epoch_mean_s=300.0)), 1_000_000,

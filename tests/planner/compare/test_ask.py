@@ -33,7 +33,7 @@ def test_the_sentence_says_what_is_done_for_how_long_and_for_how_much() -> None:
     assert told is not None
     text = sentence(told)
     assert text.startswith(
-        "Renting 1 x Plain (Cloud) at 1 USD/h finishes 2000 epochs of Net at batch 100 in 56 h"
+        "Renting 1 x Plain (Cloud) at 1 USD/h finishes 2000 epochs of Net at batch 100 in 2.3 d"
     )
     assert "90 %:" in text
     assert "USD" in text

@@ -7,6 +7,7 @@ from planner.compare.candidates import OWN_ENTRY, Shop, candidates_of, usual
 from planner.compare.clusters import CLUSTERS
 from planner.compare.entries import Entry, entry_of
 from planner.compare.job import Described, job_described
+from planner.compare.memory import fit_of
 from planner.compare.sheets import peak_of
 from planner.store.catalog import read_catalog
 from tests.planner.compare.made import TODAY
@@ -60,8 +61,13 @@ def test_seventy_billion_parameters_begin_with_machines_that_hold_them() -> None
     )  # fmt: skip
     every = candidates_of(of, SHOP)
     begin = [c for c in every if c.id in usual(every, of)]
-    assert len(begin) == CLUSTERS
-    assert all(c.hardware.nodes > 1 and c.label.endswith(" machines)") for c in begin)
-    assert len({c.hardware.accelerator.id for c in begin if c.hardware.accelerator}) == CLUSTERS
+    several = [c for c in begin if c.hardware.nodes > 1]
+    assert len(several) == CLUSTERS
+    assert all(c.label.endswith(" machines)") for c in several)
+    assert len({c.hardware.accelerator.id for c in several if c.hardware.accelerator}) == CLUSTERS
+    tight = [c for c in begin if c not in several]
+    assert tight  # 8 x 192 GB hold 1,120 GB of state with little room beside it
+    assert all("sharded" in fit_of(of, c.hardware, of.batch).sentence for c in begin)
+    assert all("left for activations" in fit_of(of, c.hardware, None).sentence for c in tight)
     labels = [c.label for c in every]
     assert len(labels) == len(set(labels))
