@@ -35,7 +35,7 @@ from planner.runs import Run
 from planner.speed_words import SPEED, ahead
 from planner.steadiness import Steadiness, steadiness
 from planner.totals import apart, speed_up
-from planner.written import LEAST_DIGITS, counted, digits_of, plain
+from planner.written import counted, plain
 
 QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
 """Numbers of epochs one asks for most: the columns of article 002's projection table."""
@@ -43,6 +43,8 @@ QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
 CHART_POINTS: Final = 60
+ROUGH: Final = 0.05
+"""Half-width of an interval [share] from which on minutes and seconds of a total mean nothing."""
 IN_WHOLE_HOURS_S: Final = 100.0 * HOUR_S
 """Below it minutes count: what was measured is known to a few per cent."""
 SUSPECT: Final = Refusal(
@@ -350,7 +352,7 @@ def _told(total: Estimate) -> tuple[str, str, str]:
     """A total and its ends: in one unit where minutes no longer matter, or it is known roughly."""
     ends = float(total.value), float(total.low), float(total.high)
     told = with_ends(*ends)
-    if ends[0] >= IN_WHOLE_HOURS_S or digits_of(*ends) == LEAST_DIGITS:
+    if ends[0] >= IN_WHOLE_HOURS_S or ends[2] - ends[1] > 2.0 * ROUGH * ends[0]:
         return told
     value, low, high = map(in_words, ends)
     return value, low, high
