@@ -42,6 +42,7 @@ def show() -> None:
         compare_deadline.draw(link, begins)
         compare_saved.draw(link)
     compare_assumed.draw(link)
+    compare_saved.made(link)
     told = _told(link, shared, chosen, begins)
     if told is None or told.answered.comparison is None:
         _empty(link, shared, told, chosen)
@@ -62,6 +63,7 @@ def _answered(link: Link, told: Told, comparison: Comparison, begins: datetime) 
     link.tell()
     compare_answer.problems(told)
     compare_saved.since(link, told)
+    compare_saved.state(link, told)
     sentence = compare_answer.draw(link, told, comparison, begins)
     with st.grid(2, min_column_width=380):  # side by side where the names have room
         compare_charts.time_and_cost(told, comparison, sentence)

@@ -40,6 +40,7 @@ def show() -> None:
     link.one("scale", ["log", "linear"], "log")
     another = link.flag("session", default=False)
     like_last = link.flag("rest_like_last", default=False)
+    link.state("workload", "pattern", "epochs", "systems", "baseline", "samples_per_epoch")
     link.write()
     if chosen is None:
         return

@@ -28,6 +28,7 @@ def show() -> None:
     shared = store()
     st.title("Throughput")
     left_out = suspect_switch.left_out(link, shared)
+    link.state("workload", "patterns", "systems")
     choice = curve_choice.draw(link, shared, left_out)
     link.one("scale", ["log", "linear"], "log")
     if choice is None:

@@ -9,17 +9,24 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts.compare_state import Told
+from pages.parts.compare_state import Told, today
 from pages.parts.links import Link, Parameters, as_text, plain
 from pages.parts.permission import permission
 from pages.parts.state import ROOT
+from planner.compare.made import made_text
 from planner.compare.snapshot import changes, snapshot_of
 from planner.store import saved
 from planner.store.saved import Saved
 
 ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "optimizer")
 """Kept in a saved question even where they are the default of the day."""
-VIEW: Final = frozenset({"saved", "view", "show", "chart", "baseline"})
+VIEW: Final = frozenset({"saved", "view", "show", "chart", "baseline", "made"})
+STATED: Final = (
+    *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of", "name", "samples",
+    "params", "tokens", "flops", "precision", "network_optimizer", "batch",
+)  # fmt: skip
+"""In every link that is shared, even where they are the default of the day."""
+_MADE: Final = "compare-made"
 _PROBLEM: Final = "compare-saved-problem"
 _DONE: Final = "compare-saved-done"
 _REPLACE: Final = "compare-saved-replace"
@@ -88,6 +95,25 @@ def offer(link: Link, told: Told) -> None:
 def question(link: Link) -> Parameters:
     """What is asked, written out, so that it stays the same when the usual options change."""
     return {n: v for n, v in link.parameters(*ALWAYS).items() if n not in VIEW}
+
+
+def state(link: Link, told: Told) -> None:
+    """Let the link to share tell the whole question, and with which runs and prices it was made."""
+    comparison, job = told.answered.comparison, told.facts.job
+    made = made_text(comparison, job, today()) if comparison is not None else ""
+    link.state(*STATED, made=made)
+
+
+def made(link: Link) -> None:
+    """Take in what a link was made with; forget it once the question has been changed."""
+    text, now = link.text("made", r".{1,40}"), question(link)
+    if text is None:
+        return
+    before = st.session_state.setdefault(_MADE, (text, now))
+    if before[0] != text:
+        st.session_state[_MADE] = (text, now)
+    elif not same(before[1], now):
+        link.forget_now("made")
 
 
 def _save(link: Link, told: Told, parameters: Parameters) -> None:

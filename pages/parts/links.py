@@ -52,6 +52,8 @@ class Link:
         self._defaults: dict[str, Any] = {}
         self._carried: Parameters = {}
         self._pinned: tuple[str, ...] = ()
+        self._stated: tuple[str, ...] = ()
+        self._added: Parameters = {}
         memory = memory_of(page)
         self._cut_short = bool(memory.get("drawing"))
         memory["drawing"] = True
@@ -237,6 +239,15 @@ class Link:
         """Write parameters into the link even where they are the default of the day."""
         self._pinned = names
 
+    def state(self, *names: str, **added: str) -> None:
+        """Write parameters into the link to share even where they are the default of the day.
+
+        Defaults follow the runs and prices at hand: elsewhere, or tomorrow, a link without them
+        means something else. `added` are texts that only the shared link carries.
+        """
+        self._stated = names
+        self._added = {name: [text] for name, text in added.items() if text}
+
     def ignore(self, *names: str) -> None:
         """Let parameters go that mean nothing in this view, without a word."""
         self._given = {n: v for n, v in self._given.items() if n not in names}
@@ -283,9 +294,15 @@ class Link:
                 found[name] = as_texts(value)
         return found
 
+    def shared(self) -> Parameters:
+        """The state that a link to share carries: its defaults too, where they are `state`d."""
+        stated = self.parameters(*self._stated)
+        kept = {n: v for n, v in stated.items() if n in self.parameters() or any(v)}
+        return kept | self._added
+
     def url(self) -> str:
         """The page's full address with its state, to hand to somebody."""
-        return f"{base()}?{urlencode(self.parameters(), doseq=True)}".rstrip("?")
+        return f"{base()}?{urlencode(self.shared(), doseq=True)}".rstrip("?")
 
     # -- reading -----------------------------------------------------------------------------
 

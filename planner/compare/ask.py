@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
@@ -18,6 +18,7 @@ from planner.compare.candidates import Shop, candidates_of, usual
 from planner.compare.electricity import Electricity, doubted, with_electricity
 from planner.compare.entries import Entry, entry_id, entry_of
 from planner.compare.left_out import left_out
+from planner.compare.made import made_note
 from planner.compare.naming import with_names
 from planner.compare.reckon import Comparison, Question, Wanted, compare
 from planner.compare.records import Candidate, Goal, Job
@@ -66,7 +67,8 @@ class Asked:
     systems are timed at; None takes the fastest of each. `entries` are hand-made options in the
     words of `planner.compare.entries`. `country` (code or name) sets the price and carbon of
     electricity; `tariff_typed` says that the assumed price was typed, so that it counts, be it the
-    usual one. `usd_per` are US dollars for one unit of another currency, for offers in it.
+    usual one. `usd_per` are US dollars for one unit of another currency, for offers in it. `made`
+    says with which runs and prices the link was made (`planner.compare.made`).
     """
 
     epochs: int | None = EPOCHS
@@ -78,6 +80,7 @@ class Asked:
     country: str = ""
     tariff_typed: bool = False
     usd_per: tuple[tuple[str, float], ...] = ()
+    made: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +128,11 @@ def answered(asked: Asked, facts: Facts, today: date, shown: Offered | None = No
         electricity=electricity,
         notes=left_out(facts.catalog, dict(asked.usd_per)),
     )
+    comparison = compare(question, found)
+    if note := made_note(asked.made, comparison, facts.job):
+        comparison = replace(comparison, question=replace(question, notes=(*question.notes, note)))
     return Answered(
-        comparison=with_names(compare(question, found), facts.catalog),
+        comparison=with_names(comparison, facts.catalog),
         candidates=shown.candidates,
         chosen=chosen,
         problems=told,

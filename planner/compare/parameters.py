@@ -14,6 +14,7 @@ from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.description import DESCRIPTION, described_of, precision_told
 from planner.compare.display_asked import display_asked
 from planner.compare.job import Described
+from planner.compare.made import made_problem
 from planner.compare.reckon import Wanted
 from planner.cost import Display, in_usd
 from planner.epoch_size import SAMPLES_PER_EPOCH
@@ -63,6 +64,8 @@ QUESTION: Final = (
     Parameter(name="cost_limit", words="cost of one run at most, in the same money; what is bought "
               "counts with its part of a month", kind="number", least=0.0, most=1e12),
     Parameter(name="country", words="whose electricity is paid, by code or name"),
+    Parameter(name="made", words="day and digits of the runs and prices that a shared link was "
+              "made with: an answer from others says so"),
 )  # fmt: skip
 DISPLAY: Final = (
     Parameter(name="currency", words="in which money is shown, three letters", default="USD"),
@@ -138,6 +141,8 @@ def compare_parameters(
     found = read(COMPARE, given, ignored)
     told, problems = found.values, [precision_told(p, given) for p in found.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
+    if told["made"] and (why := made_problem(told["made"])):
+        problems.append(Problem(parameter="made", message=why))
     display, wrong = display_asked(told, begins.date())
     problems += wrong
     described = described_of(told, problems) if told["workload"] == DESCRIBED else None
@@ -158,6 +163,7 @@ def compare_parameters(
         assumed=_assumed(told),
         tariff_typed=told[TARIFF] is not None,
         country=told["country"] or "",
+        made=told["made"] or "",
         usd_per=() if display.currency == "USD" else ((display.currency, 1.0 / display.per_usd),),
     )
     asking = CompareParameters(
