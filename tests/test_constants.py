@@ -89,7 +89,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epoch_size:FAR""",
     "how it is told or drawn": """
         slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED checking:SHOWN durations:IN_DAYS_S
-        durations:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S
+        durations:DIGITS compare.made:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S
         durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S how_long:ROUGH written:GROUPED_FROM
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE
