@@ -49,6 +49,12 @@ SMALL: Final = 0.1
 """Below this the thousands-apart format, which knows three decimals, loses digits that count."""
 
 
+MOST_LISTED: Final = 500
+"""Refused files, and result sets, that the page lists."""
+LONGEST_CELL: Final = 300
+"""Characters of a text of a set.toml in a cell."""
+
+
 def show() -> None:
     """Draw the list, or the one run the link names."""
     link = Link("results")
@@ -214,6 +220,9 @@ def _refused(shared: Store) -> None:
                 "fails would be listed here with the reason."
             )
             return
+        listed = refused[:MOST_LISTED]
+        if len(refused) > MOST_LISTED:
+            st.caption(f"The first {MOST_LISTED:,}; `planner.store verify` lists all.")
         st.dataframe(
             [
                 {
@@ -221,7 +230,7 @@ def _refused(shared: Store) -> None:
                     "Folder": r.folder,
                     "Why": _without_paths(r.reason, shared),
                 }
-                for r in refused
+                for r in listed
             ],
             hide_index=True,
             placeholder="–",
@@ -234,17 +243,19 @@ def _sets(shared: Store) -> None:
     with st.expander(f"Result sets ({len(shared.sets):,})", icon=":material/folder_open:"):
         rows = [
             {
-                "Title": s.title,
-                "About": s.about,
-                "Basis": s.basis,
-                "Licence": s.licence,
-                "Citation": s.citation or s.source,
-                "Author": s.author,
+                "Title": _cell(s.title),
+                "About": _cell(s.about),
+                "Basis": _cell(s.basis),
+                "Licence": _cell(s.licence),
+                "Citation": _cell(s.citation or s.source),
+                "Author": _cell(s.author),
                 "Folder": s.folder,
                 "Slug": s.slug,
             }
-            for s in shared.sets
+            for s in shared.sets[:MOST_LISTED]
         ]
+        if len(shared.sets) > MOST_LISTED:
+            st.caption(f"The first {MOST_LISTED:,} sets.")
         st.dataframe(
             rows, hide_index=True, placeholder="–", key="results.sets", alt="All result sets"
         )
@@ -252,6 +263,11 @@ def _sets(shared: Store) -> None:
         further = [f for f in shared.folders if f.kind != "shipped"]
         where = ", ".join(f"{f.label}: {f.path}" if may else f.label for f in further)
         st.caption(as_text(f"Folders read besides the shipped one: {where}."))
+
+
+def _cell(text: str) -> str:
+    """A text of a set.toml as a cell shows it: the page goes to every visitor."""
+    return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]} ..."
 
 
 def _without_paths(reason: str, shared: Store) -> str:

@@ -223,6 +223,11 @@ def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - 
     return None
 
 
+def list_problem(name: str, value: Any) -> str | None:  # noqa: ANN401 - any cell
+    """What is wrong with the epochs, evaluations or steps of a run; None where all is well."""
+    return None if value is None else _nested_problem(BY_NAME[name], value)
+
+
 def _nested_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
     if not isinstance(value, Sequence) or isinstance(value, str):
         return f"is {type(value).__name__}; it must be a list of records."

@@ -20,7 +20,7 @@ import psutil
 
 from planner.records import RecordError, Row
 from planner.schema import COLUMNS
-from planner.store.commit import CommitError, commit_runs
+from planner.store.commit import CommitError, commit_runs, try_folder
 from planner.store.queue import Turn
 from planner.store.sweeps import HEARTBEAT_S, SweepStatus, write_status
 from runners.cases import Case
@@ -148,6 +148,8 @@ def run(
     done = done_in(folder, memory_bytes=memory_bytes, retry_failed=retry_failed)
     waiting = [c for c in cases if not done.settled(c, attempts)]
     _count(book, cases, done, attempts, len(waiting))
+    if waiting:  # before hours are measured for a disk that takes nothing
+        try_folder(folder, len(waiting))
     for i, case in enumerate(waiting):
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
             made.append(_saved(folder, row, book.status))
@@ -178,6 +180,7 @@ def probe(
     rows = list(done.rows.get(case.case_id, ()))
     taken = list(book.taken_s)
     if not done.settled(case, attempts):
+        try_folder(folder, 1)
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
             rows.append(_saved(folder, row, book.status))
             if not worth_another_try(rows[-1]):

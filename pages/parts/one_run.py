@@ -43,6 +43,8 @@ def draw(link: Link, shared: Store, run: Run) -> None:
     left, right = st.columns(2)
     with left, st.container(border=True):
         _epochs(shared, run)
+        if queries.run(shared, run.run_id) is None:
+            st.warning("The file of this run cannot be read. Results lists it under refused files.")
     with right, st.container(border=True):
         _provenance(shared, run)
     with st.container(border=True):

@@ -6,7 +6,8 @@ read-only disk. The protocol, and the lines below follow its numbers:
 1. the name is made of the run's content (`<run_id>.parquet`), so the same case has one name;
 2. write a hidden temporary in the same folder: no reader lists it;
 3. fsync it, open it again and check its seal;
-4. `os.link` it to the final name: this fails where the name exists, so the first commit wins;
+4. link it to the final name: this fails where the name exists, so the first commit wins
+   (`planner.store.publish` does the same on disks without hard links);
 5. fsync the folder, remove the temporary.
 
 A file without its final name never happened. Nothing is ever rewritten.
@@ -31,6 +32,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from planner.records import Row, table_from_rows
+from planner.store.publish import publish
 from planner.store.seal import KEY, SealError, blank_seal, check_seal, fill_seal
 
 STALE_S: Final = 86_400.0
@@ -67,6 +69,26 @@ def commit_runs(folder: Path, rows: Iterable[Row]) -> list[Committed]:
         for i in range(table.num_rows):
             done.append(_commit_one(folder, table.slice(i, 1), kept))  # noqa: PERF401 - see _told
     return done
+
+
+def try_folder(folder: Path, planned: int) -> None:
+    """Write, publish and remove a small hidden file, as a commit of one of `planned` runs would.
+
+    A sweep learns before its first run what the disk of its result set does not do: CommitError.
+    """
+    name = uuid.uuid4().hex
+    written, published = (folder / f".{name}.{os.getpid()}.{k}.tmp" for k in ("try", "name"))
+    with _told(folder, [], planned):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            written.write_bytes(b"PAR1")
+            _fsync(written)
+            publish(written, published)
+            _fsync_folder(folder)
+        finally:
+            for path in (written, published):
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
 
 
 def _kept_together(folder: Path, run_ids: pa.ChunkedArray) -> dict[str, Path]:
@@ -135,11 +157,9 @@ def _publish(folder: Path, final: Path, table: pa.Table, rows: list[dict[str, An
         fill_seal(temporary)
         _fsync(temporary)  # 3
         check_seal(temporary)
-        try:
-            os.link(temporary, final)  # 4
-        except FileExistsError:
+        if not publish(temporary, final):  # 4
             return False
-        _fsync(folder)  # 5
+        _fsync_folder(folder)  # 5
         return True
     finally:
         with contextlib.suppress(OSError):
@@ -172,6 +192,15 @@ def _fsync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _fsync_folder(folder: Path) -> None:
+    """As `_fsync`; some disks without hard links know no fsync of a folder either."""
+    try:
+        _fsync(folder)
+    except OSError as error:
+        if error.errno not in {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EISDIR}:
+            raise
 
 
 def _alive(name: str) -> bool:
@@ -209,7 +238,7 @@ def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
         yield
     except (OSError, SealError) as error:
         code = error.errno or errno.EIO if isinstance(error, OSError) else errno.EIO
-        what, then = why.get(code, (_unforeseen(error), "Mend that"))
+        what, then = why.get(code, (_unforeseen(error), "Fix this"))
         saved = f"{len(done)} of {planned} runs are saved"
         raise CommitError(
             code,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import uuid
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ from typing import Final
 import duckdb
 
 from planner.store import sql
+from planner.store.publish import publish
 from planner.store.reader import Store
 
 _FLAT: Final = (
@@ -39,7 +39,8 @@ def export_duckdb(store: Store, target: Path) -> int:
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         runs = _write_settled(store, temporary)
-        os.link(temporary, target)
+        if not publish(temporary, target):
+            raise FileExistsError(f"{target} exists. Name another file or remove it first.")
     finally:
         temporary.unlink(missing_ok=True)
         temporary.with_name(temporary.name + ".wal").unlink(missing_ok=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -18,10 +18,13 @@ import pyarrow.parquet as pq
 from planner.checked_runs import CheckedRun, checked_run
 from planner.estimate import Floats
 from planner.forms import FormRun
+from planner.limits import UNITS
+from planner.records import check_rows, list_problem
 from planner.runs import Run
 from planner.scaling_runs import Placement
 from planner.schema import ARROW_SCHEMA
 from planner.store import sql
+from planner.store.accept import first_line
 from planner.store.commit import write_parquet
 from planner.store.reader import Store
 from planner.store.seal import blank_seal, seal_bytes
@@ -39,6 +42,9 @@ MOST_TRIALS: Final = 20_000
 
 MOST_CHECKED: Final = 20_000
 """Runs with times that are looked at for faults, the newest; pages say so above that."""
+
+_TRIES: Final = 5
+"""So often trials are read again where their files change meanwhile."""
 
 Filters = Mapping[str, Sequence[str]]
 """Values by facet; under `only` and `but`, run ids: nothing else is left, or all but these."""
@@ -108,15 +114,33 @@ def trial_sets(store: Store) -> list[TrialSet]:
 
 
 def trials(store: Store, of: TrialSet, most: int = MOST_TRIALS) -> Trials:
-    """The evaluations of a set of trials, in place; once more if a compaction moved them."""
-    try:
-        return _trials(of, store.arrow(sql.TRIALS, _place(of, most)))
-    except (duckdb.IOException, duckdb.InvalidInputException):
-        store.refresh()
-        now = next((s for s in trial_sets(store) if s.key == of.key), None)
+    """The evaluations of a set of trials, in place.
+
+    Where that fails, a compaction has moved them, or a file cannot be read: that one is refused
+    from then on, and the others are read.
+    """
+    now: TrialSet | None = of
+    for _ in range(_TRIES):
         if now is None:
-            return no_trials(of)
-        return _trials(now, store.arrow(sql.TRIALS, _place(now, most)))
+            break
+        try:
+            return _trials(now, store.arrow(sql.TRIALS, _place(now, most)))
+        except Exception:  # noqa: BLE001 - whatever is wrong is in one of the files
+            for file in now.files:
+                if reason := _unreadable(store, now, file):
+                    store.refuse(file, reason)
+        store.refresh(wait=True)
+        now = next((s for s in trial_sets(store) if s.key == of.key), None)
+    return no_trials(of)
+
+
+def _unreadable(store: Store, of: TrialSet, file: str) -> str | None:
+    """Why the trials in one file of a set cannot be read; None where they can or have moved."""
+    try:
+        _trials(of, store.arrow(sql.TRIALS, _place(replace(of, files=(file,)), MOST_TRIALS)))
+    except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
+        return f"holds evaluations that cannot be read ({first_line(error)})."
+    return None
 
 
 def timed_systems(store: Store) -> list[TimedSystem]:
@@ -145,15 +169,26 @@ def set_of(store: Store, of: Run) -> ResultSet | None:
 
 
 def all_columns(store: Store, run_id: str) -> dict[str, Any]:
-    """Every summary column of a run that is not NULL, by name."""
-    row = store.arrow(sql.ROW, [run_id]).to_pylist()[0]
-    return {name: value for name, value in row.items() if value is not None}
+    """Every summary column of a run that is not NULL, by name; none of a run that is gone."""
+    rows = store.arrow(sql.ROW, [run_id]).to_pylist()
+    return {name: value for row in rows for name, value in row.items() if value is not None}
 
 
 def nested(store: Store, run_id: str, name: str) -> list[dict[str, Any]]:
-    """The epochs, evaluations or steps of a run; empty where none were kept."""
-    found = store.in_place(sql.NESTED_OF[name], run_id).to_pylist()
-    return list(found[0][name] or []) if found else []
+    """The epochs, evaluations or steps of a run; empty where none were stored.
+
+    A file that does not hold what its seal says is refused from then on; its lists are empty.
+    """
+
+    def read(found: pa.Table) -> list[dict[str, Any]]:
+        [row] = found.to_pylist()
+        if problem := list_problem(name, row[name]):
+            raise ValueError(f"{name}: {problem}")
+        return list(row[name] or [])
+
+    with suppress(KeyError):
+        return store.in_place(sql.NESTED_OF[name], run_id, read)
+    return []
 
 
 def epoch_times(store: Store, run_id: str) -> Floats:
@@ -167,19 +202,22 @@ def epochs_of(store: Store, run_ids: Sequence[str]) -> dict[str, tuple[float, ..
     Files that cannot be read, or that a compaction has just moved, are asked run by run.
     """
     ids = list(run_ids)
-    files = [row[0] for row in store.rows(sql.FILES_OF, [ids])] if ids else []
+    files = [sql.literal(row[0]) for row in store.rows(sql.FILES_OF, [ids])] if ids else []
     if not files:
         return {}
     try:
         told = store.rows(sql.EPOCHS_OF, {"files": files, "ids": ids})
-        return {run_id: tuple(map(float, seconds)) for run_id, seconds in told if seconds}
+        found = {run_id: tuple(map(float, seconds)) for run_id, seconds in told if seconds}
     except (duckdb.Error, TypeError):
-        return {i: times for i in ids if (times := _epochs_alone(store, i))}
+        found = {"": (0.0,)}  # which no epoch takes
+    if all(s and s in UNITS["s"] for seconds in found.values() for s in seconds):
+        return found
+    return {i: times for i in ids if (times := _epochs_alone(store, i))}
 
 
 def _epochs_alone(store: Store, run_id: str) -> tuple[float, ...]:
     """Seconds of each epoch of a run; none where its file cannot be read."""
-    with contextlib.suppress(duckdb.Error, KeyError, TypeError):
+    with suppress(duckdb.Error, KeyError, TypeError):
         return tuple(epoch_times(store, run_id).tolist())
     return ()
 
@@ -246,11 +284,23 @@ def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -
 
 
 def run_file(store: Store, run_id: str) -> bytes:
-    """One run as a sealed parquet file of its own, wherever it is kept."""
-    one = store.in_place(sql.WHOLE_ROW, run_id).select(ARROW_SCHEMA.names).cast(ARROW_SCHEMA)
-    buffer = io.BytesIO()
-    write_parquet(buffer, one, blank_seal(one.to_pylist()))
-    return seal_bytes(buffer.getvalue())
+    """One run as a sealed parquet file of its own, wherever it is stored; no bytes if it is gone.
+
+    A file that does not hold what its seal says is refused from then on.
+    """
+
+    def read(found: pa.Table) -> bytes:
+        one = found.select(ARROW_SCHEMA.names).cast(ARROW_SCHEMA)
+        [row] = one.to_pylist()
+        if problems := check_rows([row]):
+            raise ValueError(f"{problems[0].column} {problems[0].message}")
+        buffer = io.BytesIO()
+        write_parquet(buffer, one, blank_seal([row]))
+        return seal_bytes(buffer.getvalue())
+
+    with suppress(KeyError):
+        return store.in_place(sql.WHOLE_ROW, run_id, read)
+    return b""
 
 
 def table_file(rows: pa.Table) -> bytes:
@@ -286,6 +336,10 @@ def _trials(of: TrialSet, rows: pa.Table) -> Trials:
     """The columns of the trials, and the lists of their evaluations end to end."""
     rows = rows.combine_chunks()
     steps, values = (rows[name].combine_chunks() for name in ("step", "value"))
+    step, trial = _floats(pc.list_flatten(steps)), pc.list_parent_indices(steps).to_numpy()
+    falls = (step[1:] <= step[:-1]) & (trial[1:] == trial[:-1])
+    if falls.any() or not ((step >= 1.0) & (step <= UNITS["steps"].most)).all():
+        raise ValueError("the steps of evaluations do not grow from 1")
     return trials_of(
         of,
         optimizer=rows["optimizer"].to_pylist(),
@@ -293,8 +347,8 @@ def _trials(of: TrialSet, rows: pa.Table) -> Trials:
         learning_rate=_floats(rows["learning_rate"]),
         noise_scale=_floats(rows["gradient_noise_scale"]),
         status=rows["status"].to_pylist(),
-        trial=pc.list_parent_indices(steps).to_numpy(),
-        step=_floats(pc.list_flatten(steps)),
+        trial=trial,
+        step=step,
         value=_floats(pc.list_flatten(values)),
     )
 

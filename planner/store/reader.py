@@ -7,9 +7,11 @@ other people's rows. Nested columns are read in place, from the file the run cam
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,19 +24,21 @@ import pyarrow as pa
 from planner.limits import MAX_REASON
 from planner.schema import ARROW_SCHEMA, SUMMARY
 from planner.store import scan, sql
-from planner.store.accept import accepted, first_line, name_problem, text_problem
+from planner.store.accept import accepted, body_problem, first_line, name_problem, text_problem
 from planner.store.folders import Folder, as_utf8
 from planner.store.kept import Kept
-from planner.store.sets import NAME, ResultSet, read_set
+from planner.store.memory import has_room, memory_limit_bytes
+from planner.store.seal import Seal
+from planner.store.sets import NAME, ResultSet, SetFiles
 
-LIMITS: Final[dict[str, str | bool | int | float | list[str]]] = {
-    "memory_limit": "4GB",
+PATIENCE_S: Final = 0.5
+"""How long a page waits for another page's refresh before it shows what was there before [s]."""
+CHUNK: Final = 20_000
+"""Runs that are verified before they are loaded: so much of them is in Python at once."""
+
+_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 2,
     "temp_directory": "",
-}
-"""What the in-memory DuckDB may use; the same on every machine so that figures compare."""
-
-_CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = LIMITS | {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
@@ -43,9 +47,12 @@ _TRIES: Final = 50
 MOST_KEPT: Final = 4_000
 """Answers about the runs that a store keeps; a workload has about ten, a filter three."""
 _SERIAL: Final = itertools.count()
+_VANISHED: Final = 3
+"""A file that is listed so often and cannot be opened has not been moved: it is refused."""
 _BROKEN: Final = (duckdb.FatalException, duckdb.InternalException)
 """After one of these an instance answers nobody any more."""
 Answer = TypeVar("Answer")
+_MORE_MEMORY: Final = "Raise EPOCHWISE_MEMORY_GB, or move result sets away."
 _ROW_SCHEMA: Final = pa.schema(
     [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY] + [pa.field("file", pa.string())]
 )
@@ -62,26 +69,33 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class _Arrivals:
-    """What one refresh found: rows of single runs, files of many with their rows, refusals."""
+    """Part of what one refresh found: rows of single runs, seals of files of many, refusals."""
 
     single: list[dict[str, Any]] = field(default_factory=list)
-    many: dict[str, int] = field(default_factory=dict)
-    refused: list[Refused] = field(default_factory=list)
+    many: dict[str, Seal] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
 
-    def take(self, path: str) -> str | None:
-        """Add a new file, or say why it is refused."""
-        seal = accepted(path)
-        if isinstance(seal, str):
-            return seal
-        if seal.summary is None:
-            self.many[path] = seal.rows
+    def take(self, path: str, found: Seal | str) -> None:
+        """Add a file that was looked at: its seal, or why it is refused."""
+        if isinstance(found, str):
+            self.refused[path] = found
+        elif found.summary is None:
+            self.many[path] = found
         else:
-            self.single.append(seal.summary | {"file": path})
-        return None
+            self.single.append(found.summary | {"file": path})
+
+    @property
+    def runs(self) -> int:
+        return len(self.single) + sum(seal.rows for seal in self.many.values())
 
     @property
     def loaded(self) -> set[str]:
-        return {row["file"] for row in self.single} | set(self.many)
+        files = {row["file"] for row in self.single} | self.many.keys()
+        return files - self.refused.keys()
+
+
+class _NoRoomError(Exception):
+    """The memory for runs is full: what is loaded stays, the rest waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +105,7 @@ class _Moment:
     cursor: duckdb.DuckDBPyConnection
     generation: int
     sets: Mapping[str, ResultSet]
-    refused: Mapping[str, Refused]
+    refused: tuple[Refused, ...]
     versions: Mapping[str, int]
     models: Mapping[str, frozenset[str]]
 
@@ -102,27 +116,35 @@ class Store:
     `kept` holds what was worked out of these runs; `serial` tells the store from every other.
     """
 
-    def __init__(self, folders: Sequence[Folder]) -> None:
+    def __init__(self, folders: Sequence[Folder], memory_bytes: int | None = None) -> None:
         self.folders = tuple(folders)
         self.kept = Kept(MOST_KEPT)
         self.serial = next(_SERIAL)
+        self.memory_bytes = memory_bytes or memory_limit_bytes(os.environ)
         self._roots = {str(f.path) for f in self.folders}
         self._generation = 0
         self._versions: Mapping[str, int] = {}
         self._models: Mapping[str, frozenset[str]] = {}
         self._lock = threading.Lock()
+        self._state = threading.Lock()
+        self._is_loaded = False
         self._own = threading.local()
         self._poison: dict[tuple[str, scan.Stamp], str] = {}
         self._refused: dict[str, Refused] = {}
+        self._partly: tuple[Refused, ...] = ()
+        self._set_files = SetFiles()
         self._sets: dict[str, ResultSet] = {}
         self._reset()
         self._serving = self._base
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """Files that were found and not shown, in order of path."""
-        refused = self._moment.refused if self._moment else self._refused
-        return tuple(refused[p] for p in sorted(refused))
+        """Files that were found and not shown, or not whole, in order of path."""
+        return self._moment.refused if self._moment else self._all_refused()
+
+    def _all_refused(self) -> tuple[Refused, ...]:
+        found = [*self._refused.values(), *self._partly]
+        return tuple(sorted(found, key=lambda r: r.path))
 
     @property
     def sets(self) -> tuple[ResultSet, ...]:
@@ -172,22 +194,30 @@ class Store:
         finally:
             self._end()
 
-    def refresh(self) -> int:
+    def refresh(self, *, wait: bool = False) -> int:
         """Take in what is new, let go what is gone; the generation grows if anything changed.
 
-        A thread that sees one state of the runs sees the new one from here on.
+        Files are verified by one thread at a time. Another one waits a moment, then goes on with
+        the runs from before, unless there are none yet or it has to `wait`. A thread that sees one
+        state of the runs sees the new one from here on.
         """
-        with self._lock:
-            for _ in range(_TRIES):
-                try:
-                    self._base.execute(sql.ALIVE)  # a query may have met a bad file since
-                    self._take_in()
-                    break
-                except _BROKEN:  # one bad file poisons an instance: a new one, without that file
-                    self._reset()
+        if self._lock.acquire(timeout=-1 if wait or not self._is_loaded else PATIENCE_S):
+            try:
+                self._bring_up_to_date()
+            finally:
+                self._lock.release()
         if self._moment is not None:
             self._begin()
         return self.generation
+
+    def _bring_up_to_date(self) -> None:
+        for _ in range(_TRIES):
+            try:
+                self._base.execute(sql.ALIVE)  # a query may have met a bad file since
+                self._take_in()
+                break
+            except _BROKEN:  # one bad file poisons an instance: a new one, without that file
+                self._reset()
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -216,23 +246,50 @@ class Store:
             with self.cursor() as cursor:
                 return ask(cursor)
         except _BROKEN:
-            self.refresh()
+            self.refresh(wait=True)
             with self.cursor() as cursor:
                 return ask(cursor)
 
-    def in_place(self, query: str, run_id: str) -> pa.Table:
-        """`query` on the file that holds `run_id`; once more if a compaction moved the run."""
-        for last in (False, True):
+    def in_place(self, query: str, run_id: str, read: Callable[[pa.Table], Answer]) -> Answer:
+        """What `read` makes of `query` on the file that holds `run_id`.
+
+        A compaction may move the run: then it is read where it is now. A file whose body cannot be
+        read is refused from then on, and another copy of the run is read if there is one.
+
+        Raises:
+            KeyError: no file that is shown holds the run (any more).
+        """
+        for _ in range(_TRIES):
             found = self.rows(sql.FILE_OF, [run_id])
             if not found:
-                raise KeyError(run_id)
-            try:
-                return self.arrow(query, [sql.literal(found[0][0]), run_id])
-            except (duckdb.IOException, duckdb.InvalidInputException):
-                if last:
-                    raise
-                self.refresh()
-        raise AssertionError("unreachable")
+                break
+            file = str(found[0][0])
+            if (reason := self._body_read(file)) is None:
+                try:
+                    return read(self.arrow(query, [sql.literal(file), run_id]))
+                except Exception as error:  # noqa: BLE001 - whatever is wrong is in that file
+                    reason = f"holds run {run_id}, which cannot be read ({first_line(error)})."
+            self.refuse(file, reason)
+        raise KeyError(run_id)
+
+    def refuse(self, file: str, reason: str) -> None:
+        """Show a file no longer if it is still as it was listed, and whatever replaced it else."""
+        listed = self._known
+        stamp = None if listed is None else listed.get(file)
+        if stamp is not None and scan.stamp_of(file) == stamp:
+            with self._lock:
+                self._poison[file, stamp] = f"{reason} Restore it from a copy or delete it."
+                self._again.add(file)
+        self.refresh(wait=True)
+
+    def _body_read(self, file: str) -> str | None:
+        """Why the body of a file may not be read, None where it may; only files of one run."""
+        if file not in self._single:
+            return None
+        try:
+            return body_problem(file)
+        except FileNotFoundError:
+            return "has gone."
 
     # -- one moment --------------------------------------------------------------------------
 
@@ -243,7 +300,7 @@ class Store:
 
     def _begin(self) -> None:
         self._end()
-        with self._lock:
+        with self._state:
             cursor = self._serving.cursor()
             cursor.begin()
             cursor.execute(sql.MOMENT).fetchall()
@@ -251,7 +308,7 @@ class Store:
                 cursor=cursor,
                 generation=self._generation,
                 sets=self._sets,
-                refused=self._refused,
+                refused=self._all_refused(),
                 versions=self._versions,
                 models=self._models,
             )
@@ -265,7 +322,8 @@ class Store:
     # -- taking in ---------------------------------------------------------------------------
 
     def _reset(self) -> None:
-        self._base = duckdb.connect(":memory:", config=_CONFIG)
+        config = _CONFIG | {"memory_limit": f"{self.memory_bytes // 1_000_000}MB"}
+        self._base = duckdb.connect(":memory:", config=config)
         places = [str(f.path) for f in self.folders if as_utf8(f.path) == str(f.path)]
         allowed = {p for place in places for p in (place, sql.literal(place))}
         self._base.execute(sql.ALLOW, [sorted(allowed)])
@@ -273,126 +331,246 @@ class Store:
             self._base.execute(statement)
         self._known: scan.Listing | None = None
         self._loaded: set[str] = set()
+        self._single: set[str] = set()
+        self._waiting: set[str] = set()
+        self._again: set[str] = set()
 
     def _take_in(self) -> None:
         """One refresh. Starts over when a file vanishes under it: what replaced it is listed."""
+        looked_at: dict[tuple[str, scan.Stamp], Seal | str] = {}
+        vanished: dict[str, int] = {}
         for _ in range(_TRIES):
             now = scan.listing(self.folders, self._known)
             before = self._known or {}
-            new = [p for p, stamp in now.items() if before.get(p) != stamp]
-            gone = [p for p in before if now.get(p) != before[p]]
+            gone = {p for p in before if now.get(p) != before[p]}
+            again = self._again | (self._waiting if gone or self._again else set())
+            new = [p for p, stamp in now.items() if before.get(p) != stamp or p in again]
             if not new and not gone and self._known is not None:
                 return
             try:
-                arrivals = self._open([p for p in new if not p.endswith(NAME)], now)
-            except FileNotFoundError:
+                if not self._change(new, gone | again, now, looked_at):
+                    continue
+            except FileNotFoundError as error:
+                path = str(error.filename)
+                vanished[path] = vanished.get(path, 0) + 1
+                if vanished[path] >= _VANISHED and path in now:
+                    looked_at[path, now[path]] = "cannot be opened: the disk lists it only."
                 continue
-            touched = self._base.execute(sql.TOUCHED, [gone]).fetchall()
-            self._swap(gone)
-            stay = {p: r for p, r in self._refused.items() if p in before and p not in gone}
-            refused = stay | {r.path: r for r in arrivals.refused}
-            self._sets, unnamed = self._read_sets(now)
-            self._refused = refused | {r.path: r for r in unnamed}
-            self._loaded = (self._loaded - set(gone)) | arrivals.loaded
-            self._serving = self._base
-            self._known = now
-            self._generation += 1
-            self._note(touched)
+            self._again -= again
+            self._is_loaded = True
             return
 
-    def _open(self, paths: list[str], now: scan.Listing) -> _Arrivals:
-        """Verify new files and load the good ones into `incoming`, which no page reads."""
-        self._base.execute(sql.CLEAR_INCOMING)
-        arrivals = _Arrivals()
-        for path in paths:
-            reason = name_problem(path) or scan.kind_problem(now[path])
-            reason = reason or self._place_problem(path)
-            reason = reason or self._poison.get((path, now[path])) or arrivals.take(path)
-            if reason is not None:
-                arrivals.refused.append(self._refusal(path, reason))
-        arrivals.refused.extend(self._load_rows(arrivals.single))
-        for path, rows in arrivals.many.items():
-            if reason := self._load_file(path, rows, now[path]):
-                arrivals.refused.append(self._refusal(path, reason))
-        for folder in self.folders:
-            self._base.execute(sql.SET_FOLDER, [folder.label, f"{as_utf8(folder.path)}/"])
-        return arrivals
+    def _change(
+        self,
+        new: list[str],
+        gone: set[str],
+        now: scan.Listing,
+        looked_at: dict[tuple[str, scan.Stamp], Seal | str],
+    ) -> bool:
+        """Load new files part by part, each in one transaction; the last one drops what is gone.
 
-    def _load_rows(self, rows: list[dict[str, Any]]) -> list[Refused]:
-        """Load runs told by their seals; where they do not go in together, one by one."""
+        What replaces a file is loaded before that file is dropped, so no count ever falls. Where
+        the memory for runs is full, the files that are left wait until something goes; False where
+        something went just now, and all has to be loaded anew.
+        """
+        files = [p for p in new if not p.endswith(NAME)]
+        sets = self._read_sets(now)
+        touched: set[tuple[str, str]] = set()
+        drop = {p for p in gone if p in now}  # changed in place: never beside themselves
+        self._waiting = (self._waiting & now.keys()) - gone - set(files)
+        left = set(files)
+        for part, last in self._parts(files, now, looked_at):
+            going = sorted(gone if last else drop)
+            try:
+                self._load(part, now)
+                touched |= set(self._base.execute(sql.TOUCHED, [going]).fetchall())
+                with self._state:
+                    self._swap(set(going))
+                    self._settle(part.refused, part.loaded | part.refused.keys(), now, going)
+                    self._loaded |= part.loaded
+                    self._single |= {row["file"] for row in part.single} & part.loaded
+                    self._grow(touched, now if last else None, sets)
+            except (_NoRoomError, duckdb.OutOfMemoryException):
+                if gone & self._loaded:  # DuckDB returns no memory of deleted rows: a new instance
+                    self._reset()
+                    return False
+                self._waiting |= left - part.refused.keys()
+                with self._state:
+                    self._settle(part.refused, left, now, gone)
+                    self._grow(touched, now, sets)
+                return True
+            left -= part.loaded | part.refused.keys()
+            drop = set()
+        return True
+
+    def _grow(
+        self,
+        touched: Iterable[tuple[str, str]],
+        now: scan.Listing | None,
+        sets: tuple[dict[str, ResultSet], dict[str, str]],
+    ) -> None:
+        """The next generation; the last of a refresh is of the listing `now` and serves it."""
+        if now is not None:
+            self._sets = sets[0]
+            self._refused |= {p: self._refusal(p, r) for p, r in sets[1].items()}
+            self._partly = (*self._contradictions(), *self._without_room())
+            self._serving = self._base
+            self._known = now
+        self._generation += 1
+        self._note(touched)
+
+    def _settle(
+        self,
+        refused: Mapping[str, str],
+        files: Iterable[str],
+        now: scan.Listing,
+        gone: Iterable[str],
+    ) -> None:
+        """Remember what became of files, so that a refresh that starts over goes on from here."""
+        drop = set(gone)
+        stay = {p: s for p, s in (self._known or {}).items() if p not in drop}
+        self._known = stay | {p: now[p] for p in files}
+        self._refused = {p: r for p, r in self._refused.items() if p in stay}
+        self._refused |= {p: self._refusal(p, reason) for p, reason in refused.items()}
+
+    def _parts(
+        self,
+        files: Sequence[str],
+        now: scan.Listing,
+        looked_at: dict[tuple[str, scan.Stamp], Seal | str],
+    ) -> Iterator[tuple[_Arrivals, bool]]:
+        """New files, verified, in parts of about `CHUNK` runs; at least one part, marked last."""
+        part = _Arrivals()
+        for i, path in enumerate(files, 1):
+            key = path, now[path]
+            if key not in looked_at:
+                looked_at[key] = self._looked_at(*key)
+            part.take(path, looked_at[key])
+            if part.runs >= CHUNK and i < len(files):
+                yield part, False
+                part = _Arrivals()
+        yield part, True
+
+    def _looked_at(self, path: str, stamp: scan.Stamp) -> Seal | str:
+        reason = name_problem(path) or scan.kind_problem(stamp) or self._place_problem(path)
+        return reason or self._poison.get((path, stamp)) or accepted(path)
+
+    def _load(self, part: _Arrivals, now: scan.Listing) -> None:
+        """Load the files of a part into `incoming`, which no page reads."""
+        self._base.execute(sql.CLEAR_INCOMING)
+        if part.runs and not has_room(self._base, self.memory_bytes):
+            raise _NoRoomError
+        self._load_rows(part.single, part.refused)
+        for path, seal in part.many.items():
+            if reason := self._load_file(path, seal, now[path]):
+                part.refused[path] = reason
+        for rank, folder in reversed(list(enumerate(self.folders))):
+            self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
+
+    def _load_rows(self, rows: list[dict[str, Any]], refused: dict[str, str]) -> None:
+        """Load runs given by their seals; where they do not go in together, one by one."""
         if not rows:
-            return []
+            return
         try:
             with _cursor(self._base) as cursor:
                 cursor.register("arrived", pa.Table.from_pylist(rows, schema=_ROW_SCHEMA))
                 cursor.execute(sql.LOAD_ROWS)
-        except _BROKEN:
+        except (*_BROKEN, duckdb.OutOfMemoryException):
             raise
-        except (pa.ArrowException, TypeError, ValueError, OverflowError, duckdb.Error) as error:
+        except Exception as error:  # noqa: BLE001 - one file must never stop the others
             if len(rows) == 1:
                 reason = f"does not have the columns of a run ({first_line(error)})."
-                return [self._refusal(rows[0]["file"], reason)]
+                refused[rows[0]["file"]] = reason
+                return
             half = len(rows) // 2
-            return self._load_rows(rows[:half]) + self._load_rows(rows[half:])
-        return []
+            self._load_rows(rows[:half], refused)
+            self._load_rows(rows[half:], refused)
 
-    def _load_file(self, path: str, rows: int, stamp: scan.Stamp) -> str | None:
+    def _load_file(self, path: str, seal: Seal, stamp: scan.Stamp) -> str | None:
         """Load a file of many runs, all of them under its own name, or say why it is refused."""
         try:
             self._base.execute(sql.LOAD_FILES, [[sql.literal(path)]])
-        except duckdb.IOException:
-            if not Path(path).exists():
-                raise FileNotFoundError(path) from None
-            return "cannot be read. Restore it from a copy or delete it."
+            [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
+            broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
         except _BROKEN:
             self._poison[path, stamp] = "breaks the reader. Restore it from a copy or delete it."
             raise
-        except duckdb.Error as error:
+        except duckdb.OutOfMemoryException:
+            return f"needs more memory than is left for runs. {_MORE_MEMORY}"
+        except Exception as error:  # noqa: BLE001 - one file must never stop the others
+            if not os.path.lexists(path):
+                raise FileNotFoundError(errno.ENOENT, "gone", path) from None
             return f"does not have the columns of a run ({first_line(error)})."
-        [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
-        if held != rows:
-            self._base.execute(sql.DROP_INCOMING, [path])
-            return f"says {rows:,} runs but holds {held:,}. Restore it from a copy or delete it."
-        broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
-        if broken is None:
+        if broken is None and held == seal.rows:
             return None
         self._base.execute(sql.DROP_INCOMING, [path])
+        if broken is None:
+            return f"says {seal.rows:,} runs but holds {held:,}. Restore it or delete it."
         return f"holds a run that breaks the rules: run {broken[0]}, {broken[1]}. Run `verify`."
 
-    def _swap(self, gone: list[str]) -> None:
+    def _swap(self, gone: set[str]) -> None:
         """Old rows out, new rows in, in one transaction: no query sees half of it."""
-        paths = [p for p in gone if p in self._loaded]
+        paths = sorted(gone & self._loaded)
         with _cursor(self._base) as cursor:
             cursor.begin()
             if paths:
                 cursor.execute(sql.DROP_RUNS, [paths])
                 cursor.execute(sql.DROP_SPARE, [paths])
-            cursor.execute(sql.KEEP_SPARE)
-            cursor.execute(sql.KEEP_RUNS)
+            for statement in sql.MERGE:
+                cursor.execute(statement)
             if paths:  # else every spare run is still the copy of one that is shown
                 cursor.execute(sql.PROMOTE)
                 cursor.execute(sql.DROP_PROMOTED)
             cursor.commit()
+        self._loaded -= gone
+        self._single -= gone
 
-    def _note(self, touched: Sequence[tuple[str, str]]) -> None:
+    def _note(self, touched: Iterable[tuple[str, str]]) -> None:
         """Runs of these workloads and models have changed. New tables: a moment keeps its own."""
-        models = dict(self._models)
+        models, touched = dict(self._models), list(touched)
         for workload, model in touched:
             models[workload] = models.get(workload, frozenset()) | {model}
         self._models = models
         self._versions = {**self._versions, **{m: self._generation for _, m in touched}}
 
-    def _read_sets(self, now: scan.Listing) -> tuple[dict[str, ResultSet], list[Refused]]:
+    # -- what is said of it ------------------------------------------------------------------
+
+    def _contradictions(self) -> Iterator[Refused]:
+        """Runs that are shown from another file, with other numbers."""
+        for file, count, run, shown in self._base.execute(sql.CONTRADICTIONS).fetchall():
+            where = f"{self._folder_of(shown)}: {'/'.join(shown.rsplit('/', 2)[-2:])}"
+            what = f"run {run}" if count == 1 else f"{count:,} runs, one of them {run}"
+            reason = (
+                f"same run, other numbers, in {where}. That file is shown; of this one not {what}. "
+                "Delete one of the two, or commit the run again under another `repeat`."
+            )
+            yield self._refusal(file, reason)
+
+    def _without_room(self) -> Iterator[Refused]:
+        """Files that wait for memory, one line a folder."""
+        places = Counter(os.path.dirname(p) for p in self._waiting)  # noqa: PTH120 - many, fast
+        for place, count in places.items():
+            reason = (
+                f"{count:,} of its files are not loaded: the memory for runs is full "
+                f"({self.memory_bytes / 1e9:.3g} GB). {_MORE_MEMORY}"
+            )
+            yield self._refusal(place, reason)
+
+    def _read_sets(self, now: scan.Listing) -> tuple[dict[str, ResultSet], dict[str, str]]:
         """All sets by their folder, and what is wrong with their set.toml files."""
-        sets, refused = {}, []
+        sets, problems = {}, {}
         for place in {os.path.dirname(p) for p in now} - self._roots:  # noqa: PTH120 - 10,000 fast
             if reason := text_problem(place):
-                refused.append(self._refusal(place, reason))
+                problems[place] = reason
                 continue
-            sets[place], problem = read_set(Path(place), self._folder_of(place))
+            told = f"{place}/{NAME}"
+            sets[place], problem = self._set_files.read(
+                Path(place), self._folder_of(place), now.get(told)
+            )
             if problem:
-                refused.append(self._refusal(f"{place}/{NAME}", problem))
-        return sets, refused
+                problems[told] = problem
+        self._set_files.forget(set(sets))
+        return sets, problems
 
     def _refusal(self, path: str, reason: str) -> Refused:
         cut = reason if len(reason) <= MAX_REASON else f"{reason[: MAX_REASON - 4]} ..."

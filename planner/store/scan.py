@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from planner.store.folders import Folder
 from planner.store.locks import locked
@@ -97,6 +98,15 @@ def _stamp(entry: os.DirEntry[str]) -> Listing:
     except OSError:
         return {entry.path: Stamp(0, 0, 0, 0)}
     return {entry.path: Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)}
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """The stamp of a file as it is now; None where it is gone."""
+    try:
+        s = Path(path).lstat()
+    except OSError:
+        return None
+    return Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)
 
 
 def kind_problem(stamp: Stamp) -> str | None:

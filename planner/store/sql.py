@@ -61,7 +61,14 @@ _DERIVED: Final = f"""
     {STEP_TIME} AS step_time_s, {SAMPLES_PER_S} AS samples_per_s"""
 _DERIVED_TYPES: Final = """workload VARCHAR, system VARCHAR, pattern VARCHAR, software VARCHAR,
     step_time_s DOUBLE, samples_per_s DOUBLE"""
-_COLUMNS: Final = f"{_DEFINED}, {_DERIVED_TYPES}, folder VARCHAR, file VARCHAR"
+_PLACED: Final = "folder VARCHAR, precedence INTEGER, numbers UBIGINT, file VARCHAR"
+_COLUMNS: Final = f"{_DEFINED}, {_DERIVED_TYPES}, {_PLACED}"
+_APART: Final = frozenset({
+    "run_id", "schema_version", "recorded_at", "submitted_by", "note", "licence", "source",
+    "source_url",
+})  # fmt: skip
+"""Two copies of a run may differ in these: who said it, when and under which terms."""
+_NUMBERS: Final = f"hash({', '.join(n for n in SUMMARY if n not in _APART)})"
 
 
 def literal(path: str) -> str:
@@ -75,17 +82,24 @@ CREATE: Final = (
     f"CREATE TABLE incoming ({_COLUMNS})",
 )
 LOAD_FILES: Final = f"""
-    INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, filename
+    INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, filename
     FROM read_parquet(?, filename = true, hive_partitioning = false)"""
-LOAD_ROWS: Final = f"INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, file FROM arrived"
-SET_FOLDER: Final = "UPDATE incoming SET folder = ? WHERE starts_with(file, ?)"
-# A run that is there already (an original beside its compacted copy) waits in `spare`. Of two in
-# one refresh the merged one is shown: it is the older, and the first commit wins. Windows over
-# whole rows are slow, so the first copies are found by narrow ones.
+LOAD_ROWS: Final = f"""
+    INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
+SET_FOLDER: Final = """
+    UPDATE incoming SET folder = ?, precedence = ? WHERE starts_with(file, ?)"""
+# A run that is there already (an original beside its compacted copy) waits in `spare`. The folder
+# that is named first wins, the shipped one before all. Of two in one folder and refresh the merged
+# one is shown: it is the older, and the first commit wins. Windows over whole rows are slow, so the
+# first copies are found by narrow ones.
 _FIRST: Final = """
     rowid IN (SELECT rowid FROM (SELECT rowid, row_number()
-        OVER (PARTITION BY run_id ORDER BY file NOT LIKE '%/compact-%', file) AS place
+        OVER (PARTITION BY run_id ORDER BY precedence, file NOT LIKE '%/compact-%', file) AS place
         FROM {table}) WHERE place = 1)"""
+_OUTRANKED: Final = """EXISTS (SELECT 1 FROM incoming i
+    WHERE i.run_id = runs.run_id AND i.precedence < runs.precedence)"""
+DEMOTE: Final = f"INSERT INTO spare SELECT * FROM runs WHERE {_OUTRANKED}"
+DROP_DEMOTED: Final = f"DELETE FROM runs WHERE {_OUTRANKED}"
 # Neighbours in memory are what one page asks for together.
 _ORDER: Final = "ORDER BY workload, pattern, system, global_batch_size, run_id"
 KEEP_SPARE: Final = f"""
@@ -127,7 +141,16 @@ PROMOTE: Final = f"""
     INSERT INTO runs SELECT * FROM spare
     WHERE run_id NOT IN (SELECT run_id FROM runs) AND {_FIRST.format(table="spare")} {_ORDER}"""
 DROP_PROMOTED: Final = """
-    DELETE FROM spare WHERE (run_id, file) IN (SELECT (run_id, file) FROM runs)"""
+    DELETE FROM spare
+    WHERE (run_id, file, numbers) IN (SELECT (run_id, file, numbers) FROM runs)"""
+MERGE: Final = (DEMOTE, DROP_DEMOTED, KEEP_SPARE, KEEP_RUNS)
+"""What takes `incoming` in, in this order and in one transaction."""
+CONTRADICTIONS: Final = """
+    SELECT s.file, count(*), min(s.run_id), min(r.file)
+    FROM spare s JOIN runs r USING (run_id)
+    WHERE s.numbers <> r.numbers GROUP BY s.file ORDER BY s.file LIMIT 1000"""
+"""Files with runs that are shown from elsewhere with other numbers: how many, one, and where."""
+MEMORY: Final = "SELECT sum(memory_usage_bytes) FROM duckdb_memory()"
 
 FACETS: Final = (
     "workload", "system", "global_batch_size", "pattern", "mode", "software", "status", "basis",
@@ -200,7 +223,8 @@ SCATTER: Final = """
     FROM told
     GROUP BY parse_dirpath(file), system, mode, epochs_measured"""
 """How much epochs scatter, by result set, system, training or inference, and number of epochs."""
-ROW: Final = "SELECT * FROM runs WHERE run_id = ?"
+_SHOWN: Final = "SELECT * EXCLUDE (precedence, numbers) FROM runs"
+ROW: Final = f"{_SHOWN} WHERE run_id = ?"
 WORKLOADS: Final = """
     SELECT workload, count(*) FROM runs
     WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
@@ -272,8 +296,8 @@ TOUCHED: Final = """
     UNION SELECT DISTINCT workload, model FROM spare
     UNION SELECT DISTINCT workload, model FROM runs WHERE file IN (SELECT unnest(?::VARCHAR[]))"""
 """Workloads and models whose runs a refresh may change; the files are those that are gone."""
-FACTOR_ROWS: Final = """
-    SELECT * FROM runs
+FACTOR_ROWS: Final = f"""
+    {_SHOWN}
     WHERE status = 'ok' AND later_epoch_mean_s IS NOT NULL AND
         (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, '')) IN
         (SELECT (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, ''))
@@ -310,7 +334,7 @@ EPOCHS_OF: Final = """
 FILES_OF: Final = """
     SELECT DISTINCT file FROM runs WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY file"""
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
-ALL_RUNS: Final = "SELECT * FROM runs"
+ALL_RUNS: Final = _SHOWN
 FILES: Final = "SELECT DISTINCT file FROM runs"
 # A diverged evaluation reaches no target; DuckDB sorts NaN above every number.
 RETARGET: Final = """

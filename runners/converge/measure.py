@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.records import Row, table_from_rows
-from planner.store.commit import commit_table, compact_name
+from planner.store.commit import commit_table, compact_name, try_folder
 from planner.store.files import write_once
 from runners.converge import grid, groups, rows, spec
 from runners.converge.children import RunChild
@@ -130,6 +130,7 @@ def _part(
         took(search, _commit(bench, search, request, told))
 
     if missing:
+        try_folder(bench.folder, len(missing))
         run_child([request for _, request in missing], ended)
 
 

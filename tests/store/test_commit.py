@@ -143,10 +143,10 @@ def test_the_message_says_where_how_much_is_saved_and_what_to_do(
 def test_every_refusal_of_the_disk_has_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, what: str
 ) -> None:
-    def link(source: Path, target: Path) -> None:
+    def publish(source: Path, target: Path) -> bool:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr(os, "link", link)
+    monkeypatch.setattr("planner.store.commit.publish", publish)
     with pytest.raises(CommitError) as caught:
         commit_runs(tmp_path, rows(2))
     assert what in str(caught.value)

@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+import pyarrow as pa
+
 from planner.records import run_id
 from planner.schema import COLUMNS, NESTED, SCHEMA_VERSION
 from planner.store import queries, sql
@@ -53,7 +55,7 @@ def test_the_golden_file_fills_every_column_of_its_version() -> None:
 def test_version_1_is_read_with_exactly_the_recorded_values(tmp_path: Path) -> None:
     _golden_set(tmp_path)
     store = opened(tmp_path)
-    kept = store.in_place(sql.WHOLE_ROW, _recorded()["run_id"]).to_pylist()
+    kept = store.in_place(sql.WHOLE_ROW, _recorded()["run_id"], pa.Table.to_pylist)
     assert kept == [_recorded()]
 
 
@@ -81,7 +83,7 @@ def test_version_1_survives_a_compaction_value_by_value(tmp_path: Path) -> None:
     place = _golden_set(tmp_path)
     a_set(tmp_path, [row()])
     compact_set(place)
-    kept = opened(tmp_path).in_place(sql.WHOLE_ROW, _recorded()["run_id"]).to_pylist()
+    kept = opened(tmp_path).in_place(sql.WHOLE_ROW, _recorded()["run_id"], pa.Table.to_pylist)
     assert kept == [_recorded()]
 
 

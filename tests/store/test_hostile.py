@@ -166,7 +166,7 @@ def test_a_folder_whose_name_fits_others_shows_its_own_runs_only(tmp_path: Path,
     store = opened(root)
     assert (len(ids(store)), store.refused) == (8, ())
     for shown in ids(store):
-        [kept] = store.in_place(sql.WHOLE_ROW, shown).to_pylist()
+        [kept] = store.in_place(sql.WHOLE_ROW, shown, pa.Table.to_pylist)
         assert kept["run_id"] == shown
         assert kept["evaluations"] == EVALUATIONS
         assert kept["model"] != "beyond"

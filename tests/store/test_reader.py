@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from planner.records import run_id, table_from_rows
@@ -177,7 +178,7 @@ def test_the_name_of_a_folder_changes_no_value(tmp_path: Path, name: str, *, man
     store = opened(tmp_path / name)
     assert reasons(store) == {}
     for shown in ids(store):
-        [kept] = store.in_place(sql.WHOLE_ROW, shown).to_pylist()
+        [kept] = store.in_place(sql.WHOLE_ROW, shown, pa.Table.to_pylist)
         assert (kept["model"], kept["evaluations"]) == ("ResNet-50", EVALUATIONS)
         assert queries.all_columns(store, shown)["model"] == "ResNet-50"
 
@@ -373,12 +374,15 @@ def test_nested_values_are_found_after_a_compaction_moved_them(tmp_path: Path) -
     assert queries.nested(store, run_id(row(repeat=1)), "evaluations") == EVALUATIONS
 
 
-def test_a_run_that_is_gone_is_a_key_error(tmp_path: Path) -> None:
+def test_a_run_that_is_gone_is_a_key_error_and_has_no_lists(tmp_path: Path) -> None:
     a_set(tmp_path, [row()])
     store = opened(tmp_path)
     next((tmp_path / "mine").glob("*.parquet")).unlink()
     with pytest.raises(KeyError):
-        queries.nested(store, run_id(row()), "evaluations")
+        store.in_place(sql.WHOLE_ROW, run_id(row()), pa.Table.to_pylist)
+    assert queries.nested(store, run_id(row()), "epochs") == []
+    assert queries.run_file(store, run_id(row())) == b""
+    assert queries.all_columns(store, run_id(row())) == {}
 
 
 def test_a_run_damaged_since_it_was_verified_is_a_key_error(tmp_path: Path) -> None:
@@ -387,4 +391,4 @@ def test_a_run_damaged_since_it_was_verified_is_a_key_error(tmp_path: Path) -> N
     path = next((tmp_path / "mine").glob("*.parquet"))
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(KeyError):
-        queries.nested(store, run_id(row()), "evaluations")
+        store.in_place(sql.WHOLE_ROW, run_id(row()), pa.Table.to_pylist)
