@@ -11,7 +11,7 @@ import pytest
 from planner.__main__ import main
 from planner.commands import words
 from planner.store.asking import curve_answered
-from tests.pages.comparing import address_of
+from tests.pages.comparing import address_of, table
 from tests.pages.conftest import show, texts
 from tests.store.build import a_set, opened, row
 
@@ -80,3 +80,17 @@ def test_samples_per_second_alone_are_a_point(tmp_path: Path) -> None:
     a_set(tmp_path, rates)
     [one] = curve_answered(opened(tmp_path), {}).chosen
     assert one.step_s.tolist() == pytest.approx([b / (900.0 + b) for b in (64, 256, 1024)])
+
+
+@pytest.mark.usefixtures("folders")
+def test_compare_has_a_field_for_the_batch_and_shows_it(alone: Path) -> None:
+    a_set(alone, _rows())
+    fastest = show("compare", options="own-rtx-4090")
+    [field] = [f for f in fastest.number_input if f.label == "Batch"]
+    assert field.value is None
+    assert table(fastest)[0]["batch"] == 1024.0
+    assert "at batch 1024 in" in texts(fastest).replace(",", "")
+    field.set_value(256.0).run()
+    assert not fastest.exception
+    assert table(fastest)[0]["batch"] == 256.0
+    assert address_of(fastest)["batch"] == ["256"]
