@@ -150,7 +150,7 @@ def conversions(runs: Sequence[Run], size: EpochSize) -> list[Conversion | Refus
         samples = timed_samples(runs[0])
         more = () if samples is None else (f"An epoch is the {in_samples(samples)} it timed.",)
         return [Conversion(reasons=more)]
-    stating = any(timed_samples(r) is not None for r in runs)
+    stating = any(timed_samples(r) is not None for r in runs if r.status == "ok")
     return [_conversion(r, size, others_state=stating) for r in runs]
 
 
@@ -158,7 +158,8 @@ def needs_field(runs: Sequence[Run], size: EpochSize) -> bool:
     """Whether somebody should see the size and be able to enter it: it changes or stops totals."""
     if size.source in {"given", "unstated", "unknown"}:
         return True
-    found = conversions(runs, size)
+    timed = [r for r in runs if r.status == "ok" and r.later_epoch_mean_s is not None]
+    found = conversions(timed, size)
     return any(isinstance(c, Refusal) or c.ratio != 1.0 for c in found)
 
 

@@ -161,6 +161,19 @@ def test_a_run_that_states_no_samples_is_refused_beside_runs_that_do() -> None:
     assert all(isinstance(a.total, Estimate) for a in entered.answers)
 
 
+def test_a_run_that_failed_has_no_say_in_the_size_and_calls_for_no_field() -> None:
+    good = replace(RUN, samples_per_epoch=None, steps_per_epoch=None, samples_per_s=None)
+    failed = replace(RUN, run_id="e" * 32, status="oom", samples_per_epoch=48)
+    size = epoch_size([good, failed])
+    assert size.source == "unstated"
+    assert not isinstance(conversions([good, failed], size)[0], Refusal)
+    entered = [replace(r, dataset="CIFAR-10", samples_per_epoch=50_000, train_samples=None)
+               for r in (RUN, FAST)]  # fmt: skip
+    bare = replace(failed, dataset="CIFAR-10", samples_per_epoch=None, steps_per_epoch=None,
+                   samples_per_s=None, later_epoch_mean_s=None)  # fmt: skip
+    assert not needs_field([*entered, bare], epoch_size(entered))
+
+
 # -- conversion ---------------------------------------------------------------------------------
 
 
