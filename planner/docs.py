@@ -91,6 +91,7 @@ def _column_line(column: Column) -> str:
     values = " / ".join(column.choices) or _range(column)
     mark = " **id**" if column.identity else ""
     needed = " required" if column.required else ""
+    needed += f" since version {column.since}" if column.since > 1 else ""
     kind = "list of records" if column.group == "nested" else str(column.type)
     name = f"`{column.name}`{mark}{needed}"
     return f"| {name} | {kind} | {column.unit} | {values} | {column.meaning} |"

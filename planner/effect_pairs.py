@@ -47,8 +47,8 @@ PLAINEST: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType({
 Others come after these, by number or the most common first; what is not stated is last.
 """
 ELSEWHERE: Final = (
-    "result_set", "sweep", "repeat", "attempt", "seed", "epochs_planned", "position_in_session",
-    "per_device_batch_size", "global_batch_size",
+    "result_set", "machine_id", "session_started_at", "sweep", "repeat", "attempt", "seed",
+    "epochs_planned", "position_in_session", "per_device_batch_size", "global_batch_size",
 )  # fmt: skip
 """Identity columns that make no other configuration; the batch has a field of its own."""
 

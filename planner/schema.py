@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from planner import limits
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Version of the table below; a file with a newer one is refused, an older one is read."""
 
 Group = Literal[
@@ -49,6 +49,9 @@ class Column:
     required: bool = False
     identity: bool = False
     """Part of what makes this run this run: the run_id is the hash of these columns."""
+
+    since: int = 1
+    """Schema version that added it: a file of an older version holds NULL there."""
 
     @property
     def span(self) -> limits.Span:
@@ -120,6 +123,10 @@ COLUMNS: Final[tuple[Column, ...]] = (
            identity=True),
     _whole("attempt", "identity", "retry after an infrastructure failure, from 0", "",
            "not negative", identity=True),
+    Column(name="machine_id", group="identity", type=TEXT, identity=True, since=2,
+           meaning="made-up number of the machine that measured it"),
+    Column(name="session_started_at", group="identity", type=TEXT, identity=True, since=2,
+           meaning="when the process that measured it began, in UTC"),
     _text("status", "identity", "how the run ended", STATUSES, required=True),
     _text("status_reason", "identity", "why it did not end well"),
     _text("basis", "identity", "how the numbers are known", BASES, required=True),
@@ -276,3 +283,24 @@ IDENTITY: Final = tuple(c.name for c in COLUMNS if c.identity)
 ARROW_SCHEMA: Final = pa.schema(
     [pa.field(c.name, c.type, nullable=not c.required) for c in COLUMNS]
 )
+
+
+def as_current(table: pa.Table, version: int) -> pa.Table | None:
+    """A table of a schema version with NULL in the columns added since, in today's order.
+
+    None where its columns are not those of a run. Of other kinds, as DuckDB gives them, they are
+    converted: ArrowInvalid where that cannot be.
+    """
+    later = {c.name for c in COLUMNS if c.since > version}
+    given = set(table.column_names)
+    if not set(BY_NAME) - later <= given <= set(BY_NAME) or len(given) != table.num_columns:
+        return None
+    columns = [
+        table[c.name] if c.name in given else pa.nulls(table.num_rows, c.type) for c in COLUMNS
+    ]
+    return pa.table(columns, names=[c.name for c in COLUMNS]).cast(ARROW_SCHEMA)
+
+
+def has_kinds(table: pa.Table) -> bool:
+    """Whether the columns that a table has hold the kinds of values of a run's."""
+    return all(f.name in BY_NAME and f.type == BY_NAME[f.name].type for f in table.schema)

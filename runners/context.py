@@ -19,6 +19,7 @@ from runners import machine, spec
 from runners.cases import Case, Device
 from runners.expand import Expanded, Host, expand
 from runners.host import Python, detect, problems, pythons
+from runners.identity import identity
 from runners.measure import Bench, Hooks, measure
 from runners.result_set import OWNERS, describe
 from runners.spec import Spec, SpecError
@@ -118,8 +119,10 @@ def measurer(known: Context, *, timeout_s: float | None = None) -> Measure:
         memory_bytes=known.memory_bytes,
     )
 
+    told = {"licence": known.licence, **identity(known.state)}
+
     def of(case: Case, hooks: Hooks) -> Row:
-        return {**measure(case, bench, known.folder.name, hooks), "licence": known.licence}
+        return {**measure(case, bench, known.folder.name, hooks), **told}
 
     return of
 

@@ -23,6 +23,7 @@ from runners.converge import spec as target_spec
 from runners.converge.children import supervised
 from runners.converge.measure import converge
 from runners.host import pythons
+from runners.identity import identity
 from runners.spec import SpecError
 from runners.supervise import Stopped
 from runners.sweep import Journal
@@ -41,6 +42,7 @@ def converge_command(asked: argparse.Namespace, stop: Stop) -> int:
     pairs = len(groups.first(asked_for))
     ticket = asked.ticket or new_ticket(asked_for.name)
     state = state_folder(os.environ)
+    facts |= identity(state)
     write_once(state / ticket / path.name, path.read_bytes())
     book = sweep.journal(
         state, ticket, sweep=asked_for.name, title=asked_for.title, planned=pairs,

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from planner.limits import MAX_FILE_RUNS, MAX_ROW_GROUPS
 from planner.records import Row, check_rows, run_id
-from planner.schema import ARROW_SCHEMA
+from planner.schema import COLUMNS
 from planner.store.seal import Seal, SealError, check_sealed, open_plain
 
 _PATTERN: Final = frozenset("*?[]\\")
@@ -95,7 +95,9 @@ def _many_problem(file: object, seal: Seal) -> str | None:
     if reason := _rows_problem(parquet.metadata, seal.rows):
         return reason
     known = {f.name: f.type for f in parquet.schema_arrow}
-    for column in ARROW_SCHEMA:
+    for column in COLUMNS:
+        if column.since > seal.schema_version and column.name not in known:
+            continue
         if known.get(column.name) != column.type:
             what = f"is {known[column.name]}" if column.name in known else "is missing"
             return f"does not have the columns of a run ({column.name} {what})."

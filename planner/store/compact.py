@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.schema import ARROW_SCHEMA
+from planner.schema import ARROW_SCHEMA, as_current, has_kinds
 from planner.store.accept import accepted, body_problem, first_line, name_problem
 from planner.store.commit import COMPACT, CommitError, commit_table, compact_name, sweep_temporaries
 from planner.store.locks import locked
@@ -123,8 +123,8 @@ def _read_one(path: Path) -> pa.Table | str:
         table = pq.ParquetFile(path).read(use_threads=False)
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
         return f"cannot be read ({first_line(error)})."
-    known = table.schema.equals(ARROW_SCHEMA)
-    return table if known else "does not have the columns of a run."
+    known = as_current(table, seal.schema_version) if has_kinds(table) else None
+    return "does not have the columns of a run." if known is None else known
 
 
 def _each_once(table: pa.Table) -> pa.Table:

@@ -22,7 +22,7 @@ from planner.limits import UNITS
 from planner.records import check_rows, list_problem
 from planner.runs import Run
 from planner.scaling_runs import Placement
-from planner.schema import ARROW_SCHEMA
+from planner.schema import as_current
 from planner.store import sql
 from planner.store.accept import first_line
 from planner.store.commit import write_parquet
@@ -290,7 +290,9 @@ def run_file(store: Store, run_id: str) -> bytes:
     """
 
     def read(found: pa.Table) -> bytes:
-        one = found.select(ARROW_SCHEMA.names).cast(ARROW_SCHEMA)
+        one = as_current(found, 1)
+        if one is None:
+            raise ValueError("it does not have the columns of a run")
         [row] = one.to_pylist()
         if problems := check_rows([row]):
             raise ValueError(f"{problems[0].column} {problems[0].message}")

@@ -22,7 +22,7 @@ import duckdb
 import pyarrow as pa
 
 from planner.limits import MAX_REASON
-from planner.schema import ARROW_SCHEMA, SUMMARY
+from planner.schema import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
 from planner.store import scan, sql
 from planner.store.accept import accepted, body_problem, first_line, name_problem, text_problem
 from planner.store.folders import Folder, as_utf8
@@ -489,7 +489,8 @@ class Store:
     def _load_file(self, path: str, seal: Seal, stamp: scan.Stamp) -> str | None:
         """Load a file of many runs, all of them under its own name, or say why it is refused."""
         try:
-            self._base.execute(sql.LOAD_FILES, [[sql.literal(path)]])
+            version = min(max(seal.schema_version, 1), SCHEMA_VERSION)
+            self._base.execute(sql.LOAD_FILES[version], [[sql.literal(path)]])
             [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
             broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
         except _BROKEN:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from planner.checked_runs import READ
 from planner.limits import MAX_TEXT
-from planner.schema import BY_NAME, NESTED, SUMMARY
+from planner.schema import BY_NAME, NESTED, SCHEMA_VERSION, SUMMARY
 
 _TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
                  pa.bool_(): "BOOLEAN", BY_NAME["recorded_at"].type: "TIMESTAMP"}  # fmt: skip
@@ -81,9 +81,23 @@ CREATE: Final = (
     f"CREATE TABLE spare ({_COLUMNS})",
     f"CREATE TABLE incoming ({_COLUMNS})",
 )
-LOAD_FILES: Final = f"""
+
+
+def _file(version: int) -> str:
+    """What a file of a schema version is read as: NULL in the columns that were added later."""
+    later = [n for n in SUMMARY if BY_NAME[n].since > version]
+    added = "".join(f", NULL::{_TYPES[BY_NAME[n].type]} AS {n}" for n in later)
+    return f"""SELECT *{added}
+        FROM read_parquet(?, filename = true, hive_partitioning = false)"""
+
+
+LOAD_FILES: Final = {
+    version: f"""
     INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, filename
-    FROM read_parquet(?, filename = true, hive_partitioning = false)"""
+    FROM ({_file(version)})"""
+    for version in range(1, SCHEMA_VERSION + 1)
+}
+"""How files of many runs are loaded, by the schema version in their seal."""
 LOAD_ROWS: Final = f"""
     INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
 SET_FOLDER: Final = """

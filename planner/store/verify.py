@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner.records import check_rows, run_id
-from planner.schema import ARROW_SCHEMA, SUMMARY
+from planner.schema import SUMMARY, as_current, has_kinds
 from planner.store import scan
 from planner.store.accept import accepted, body_problem, first_line, name_problem
 from planner.store.folders import Folder
@@ -57,9 +57,10 @@ def _deep(path: Path) -> tuple[int, str | None]:
         if reason := body_problem(str(path), seal.rows):
             return 0, reason
         table = pq.read_table(path, use_threads=False)
-        if not table.schema.equals(ARROW_SCHEMA):
+        whole = as_current(table, seal.schema_version) if has_kinds(table) else None
+        if whole is None:
             return 0, "does not have the columns of a run. Delete it and run it again."
-        return table.num_rows, _rows_problem(seal, table)
+        return whole.num_rows, _rows_problem(seal, whole)
     except FileNotFoundError:
         return 0, "has gone while it was read."
     except Exception as error:  # noqa: BLE001 - one file must never stop the others

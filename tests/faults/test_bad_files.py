@@ -52,7 +52,7 @@ KINDS: Final[dict[str, Plant]] = {
     "noise": lambda path, whole: path.write_bytes(DRAW.randbytes(len(whole))),
     "foreign parquet": _foreign,
     "wrong columns": _wrong_columns,
-    "newer": lambda path, _: path.write_bytes(sealed_with(row(), schema_version=2)),
+    "newer": lambda path, _: path.write_bytes(sealed_with(row(), schema_version=99)),
     "folder": lambda path, _: path.mkdir(),
     "link": lambda path, _: path.symlink_to("/etc/hostname"),
     "pipe": lambda path, _: os.mkfifo(path),

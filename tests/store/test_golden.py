@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 
-from planner.records import run_id
+from planner.records import run_id, table_from_rows
 from planner.schema import COLUMNS, NESTED, SCHEMA_VERSION
-from planner.store import queries, sql
+from planner.store import queries
 from planner.store.compact import compact_set
-from planner.store.seal import check_seal
+from planner.store.seal import blank_seal, check_seal
 from planner.store.verify import verify_folder
 from tests.store.build import (
     a_set,
@@ -24,22 +26,39 @@ from tests.store.build import (
     opened,
     reasons,
     row,
+    rows,
+    sealed_table,
     sealed_with,
 )
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 
 
-def _recorded() -> dict[str, Any]:
-    recorded: dict[str, Any] = json.loads((GOLDEN / "v1.json").read_text(encoding="utf-8"))
+VERSIONS: Final = pytest.mark.parametrize("version", range(1, SCHEMA_VERSION + 1))
+
+
+def _recorded(version: int) -> dict[str, Any]:
+    recorded: dict[str, Any] = json.loads((GOLDEN / f"v{version}.json").read_text(encoding="utf-8"))
     recorded["recorded_at"] = datetime.fromisoformat(recorded["recorded_at"])
     return recorded
 
 
-def _golden_set(root: Path) -> Path:
+def _whole(version: int) -> dict[str, Any]:
+    """What was recorded, and NULL in the columns that were added since."""
+    return dict.fromkeys(c.name for c in COLUMNS) | _recorded(version)
+
+
+def _golden_set(root: Path, version: int) -> Path:
     place = a_set(root)
-    shutil.copy(GOLDEN / "v1.parquet", place / "v1.parquet")
+    shutil.copy(GOLDEN / f"v{version}.parquet", place / f"v{version}.parquet")
     return place
+
+
+def _shown(root: Path, version: int) -> list[dict[str, Any]]:
+    """The run as it can be downloaded."""
+    store = opened(root)
+    data = queries.run_file(store, _recorded(version)["run_id"])
+    return list(pq.read_table(io.BytesIO(data)).to_pylist())
 
 
 def test_there_is_a_golden_file_for_every_version() -> None:
@@ -47,53 +66,79 @@ def test_there_is_a_golden_file_for_every_version() -> None:
     assert sorted(p.name for p in GOLDEN.glob("*.parquet")) == wanted
 
 
-def test_the_golden_file_fills_every_column_of_its_version() -> None:
-    assert set(_recorded()) == {c.name for c in COLUMNS}
-    assert None not in _recorded().values()
+@VERSIONS
+def test_the_golden_file_fills_every_column_of_its_version(version: int) -> None:
+    assert set(_recorded(version)) == {c.name for c in COLUMNS if c.since <= version}
+    assert None not in _recorded(version).values()
 
 
-def test_version_1_is_read_with_exactly_the_recorded_values(tmp_path: Path) -> None:
-    _golden_set(tmp_path)
-    store = opened(tmp_path)
-    kept = store.in_place(sql.WHOLE_ROW, _recorded()["run_id"], pa.Table.to_pylist)
-    assert kept == [_recorded()]
+@VERSIONS
+def test_every_version_is_read_with_exactly_the_recorded_values(
+    tmp_path: Path, version: int
+) -> None:
+    _golden_set(tmp_path, version)
+    assert _shown(tmp_path, version) == [_whole(version)]
 
 
-def test_the_summary_of_version_1_is_the_recorded_one(tmp_path: Path) -> None:
-    _golden_set(tmp_path)
-    shown = queries.all_columns(opened(tmp_path), _recorded()["run_id"])
-    naive = _recorded()["recorded_at"].replace(tzinfo=None)
-    wanted = {k: v for k, v in _recorded().items() if k not in NESTED} | {"recorded_at": naive}
+@VERSIONS
+def test_the_summary_of_every_version_is_the_recorded_one(tmp_path: Path, version: int) -> None:
+    _golden_set(tmp_path, version)
+    recorded = _recorded(version)
+    shown = queries.all_columns(opened(tmp_path), recorded["run_id"])
+    naive = recorded["recorded_at"].replace(tzinfo=None)
+    wanted = {k: v for k, v in recorded.items() if k not in NESTED} | {"recorded_at": naive}
     assert {name: shown[name] for name in wanted} == wanted
 
 
-def test_the_nested_records_of_version_1_are_the_recorded_ones(tmp_path: Path) -> None:
-    _golden_set(tmp_path)
+@VERSIONS
+def test_the_nested_records_of_every_version_are_the_recorded_ones(
+    tmp_path: Path, version: int
+) -> None:
+    _golden_set(tmp_path, version)
     store = opened(tmp_path)
     for name in NESTED:
-        assert queries.nested(store, _recorded()["run_id"], name) == _recorded()[name]
+        kept = queries.nested(store, _recorded(version)["run_id"], name)
+        assert kept == _recorded(version)[name]
 
 
-def test_version_1_has_nothing_to_verify_away(tmp_path: Path) -> None:
-    _golden_set(tmp_path)
+@VERSIONS
+def test_no_version_has_anything_to_verify_away(tmp_path: Path, version: int) -> None:
+    _golden_set(tmp_path, version)
     assert verify_folder(folder(tmp_path)).problems == ()
 
 
-def test_version_1_survives_a_compaction_value_by_value(tmp_path: Path) -> None:
-    place = _golden_set(tmp_path)
+@VERSIONS
+def test_every_version_survives_a_compaction_value_by_value(tmp_path: Path, version: int) -> None:
+    place = _golden_set(tmp_path, version)
     a_set(tmp_path, [row()])
-    compact_set(place)
-    kept = opened(tmp_path).in_place(sql.WHOLE_ROW, _recorded()["run_id"], pa.Table.to_pylist)
-    assert kept == [_recorded()]
+    assert compact_set(place).merged
+    assert _shown(tmp_path, version) == [_whole(version)]
+    assert verify_folder(folder(tmp_path)).problems == ()
 
 
-def test_the_identity_of_version_1_still_makes_the_same_run_id() -> None:
-    assert run_id(_recorded()) == _recorded()["run_id"] == "024533b627751e6505b3d111e5d94301"
+@VERSIONS
+def test_a_merged_file_of_every_version_is_read(tmp_path: Path, version: int) -> None:
+    """Files of many have the columns of their version, and no others."""
+    place, now = a_set(tmp_path), table_from_rows(rows(3))
+    old = now.select([c.name for c in COLUMNS if c.since <= version])
+    seal = json.loads(blank_seal(3)) | {"schema_version": version}
+    (place / "many.parquet").write_bytes(sealed_table(old, json.dumps(seal, separators=(",", ":"))))
+    store = opened(tmp_path)
+    assert (len(ids(store)), reasons(store)) == (3, {})
+    for shown in ids(store):
+        assert queries.run_file(store, shown)
 
 
-def test_the_seal_of_version_1_covers_its_bytes() -> None:
-    data = (GOLDEN / "v1.parquet").read_bytes()
-    assert check_seal(GOLDEN / "v1.parquet").sha256.encode() in data
+def test_the_identity_of_every_version_still_makes_the_same_run_id() -> None:
+    known = {1: "024533b627751e6505b3d111e5d94301", 2: "1154d67b64d28cf6ed50aa0107b64314"}
+    for version, run in known.items():
+        assert run_id(_recorded(version)) == _recorded(version)["run_id"] == run
+
+
+@VERSIONS
+def test_the_seal_of_every_version_covers_its_bytes(version: int) -> None:
+    data = (GOLDEN / f"v{version}.parquet").read_bytes()
+    assert check_seal(GOLDEN / f"v{version}.parquet").sha256.encode() in data
     assert len(blank_hash(data)) == len(data)
 
 
