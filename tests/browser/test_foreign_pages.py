@@ -43,6 +43,7 @@ def foreign(app_url: str) -> Iterator[str]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://localhost:{server.server_address[1]}"
     server.shutdown()
+    server.server_close()
 
 
 def test_another_port_opens_no_socket_frames_no_page_and_reads_nothing(
