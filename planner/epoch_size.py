@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from planner.dataset_sizes import dataset_size, is_stand_in
@@ -65,12 +65,14 @@ class EpochSize:
     """Samples of an epoch and of its validation, how they are known, and that as a sentence.
 
     `samples` is None where epochs are taken as they were timed ("unstated") or where nothing can
-    be ranked ("unknown"); `validation_samples` is None where it scales with the rest.
+    be ranked ("unknown"); `validation_samples` is None where it scales with the rest. `some_state`
+    is whether any run of the workload states the samples of its epochs.
     """
 
     source: Source
     samples: float | None = None
     validation_samples: float | None = None
+    some_state: bool = False
     sentence: str = ""
 
 
@@ -118,6 +120,11 @@ def epoch_size(
         ValueError: `given` is not a number above 0.
     """
     good = [r for r in runs if r.status == "ok"]
+    some_state = any(timed_samples(r) is not None for r in good)
+    return replace(_decided(good, given, stated), some_state=some_state)
+
+
+def _decided(good: Sequence[Run], given: float | None, stated: Collection[int] | None) -> EpochSize:
     public = dataset_size(next((r.dataset for r in good if r.dataset), None))
     checked = None if public is None else public.validation_samples
     if given is not None:
@@ -143,15 +150,10 @@ def epoch_size(
 def conversions(runs: Sequence[Run], size: EpochSize) -> list[Conversion | Refusal]:
     """Return how the timed epochs of each run become epochs of a size, in order of the runs.
 
-    A refusal stands where sizes differ and one of them is not stated. A single run is compared
-    with nothing, so without a size it is answered as it was timed.
+    A refusal stands where sizes differ and one of them is not stated. The size is that of all runs
+    of the workload, so a run has one answer whichever others are chosen beside it.
     """
-    if size.source == "unknown" and len(runs) == 1:
-        samples = timed_samples(runs[0])
-        more = () if samples is None else (f"An epoch is the {in_samples(samples)} it timed.",)
-        return [Conversion(reasons=more)]
-    stating = any(timed_samples(r) is not None for r in runs if r.status == "ok")
-    return [_conversion(r, size, others_state=stating) for r in runs]
+    return [_conversion(r, size) for r in runs]
 
 
 def needs_field(runs: Sequence[Run], size: EpochSize) -> bool:
@@ -168,12 +170,12 @@ def in_samples(samples: float) -> str:
     return "1 sample" if samples == 1.0 else f"{plain(round(samples), 15)} samples"
 
 
-def _conversion(run: Run, size: EpochSize, *, others_state: bool) -> Conversion | Refusal:
+def _conversion(run: Run, size: EpochSize) -> Conversion | Refusal:
     if size.source == "unknown":
         return Refusal(reason=size.sentence, measure_next=ADD_SIZE)
     samples, timed = size.samples, timed_samples(run)
     if timed is None:
-        return _unstated(size, others_state=others_state)
+        return _unstated(size)
     if samples is None:
         return AS_TIMED
     if abs(timed / samples - 1.0) <= (SAME if _counted(run) else SAME_BY_SPEED):
@@ -206,12 +208,12 @@ def _timed(runs: Sequence[Run]) -> EpochSize:
     return EpochSize(source="unknown", sentence=sentence)
 
 
-def _unstated(size: EpochSize, *, others_state: bool) -> Conversion | Refusal:
+def _unstated(size: EpochSize) -> Conversion | Refusal:
     """A run that states no size timed one full pass, unless runs beside it state theirs."""
     if size.source == "given":
         more = "Its samples per epoch are not stated; the entered number is used for them."
         return Conversion(reasons=(more,))
-    if not others_state:
+    if not size.some_state:
         return AS_TIMED
     return Refusal(
         reason="The samples in its epochs are not stated, unlike those of other runs.",

@@ -136,14 +136,26 @@ def test_without_a_size_unequal_epochs_are_not_ranked_and_the_range_is_named() -
     assert all(isinstance(a.total, Estimate) for a in fixed.answers)
 
 
-def test_a_single_run_is_answered_as_it_was_timed() -> None:
+def test_the_only_run_of_a_workload_is_answered_as_it_was_timed() -> None:
     run = replace(SLOW, dataset="own data")
-    size = epoch_size([run, replace(FAST, dataset="own data")])
-    result = how_long(options_of([run]), 10, "GPU · batch 4", size=size)
-    total = result.answers[0].total
+    total = how_long(options_of([run]), 10, "GPU · batch 4").answers[0].total
     assert isinstance(total, Estimate)
     assert total.value == pytest.approx(2.0 + 3.096 + 9 * 0.096)
-    assert "48 samples" in total.reasons[-1]
+
+
+def test_a_run_has_one_answer_whichever_others_are_chosen_beside_it() -> None:
+    runs = [replace(r, dataset="own data") for r in (SLOW, FAST)]
+    alone = how_long(options_of(runs[:1]), 10, "GPU · batch 4", size=epoch_size(runs))
+    beside = how_long(options_of(runs), 10, "GPU · batch 4", size=epoch_size(runs))
+    bare = replace(
+        SLOW, run_id="f" * 32, system="TPU", samples_per_epoch=None, steps_per_epoch=None,
+        samples_per_s=None, train_samples=None,
+    )  # fmt: skip
+    lone = how_long(options_of([bare]), 10, "TPU · batch 4", size=epoch_size([SLOW, bare]))
+    assert isinstance(alone.answers[0].total, Refusal)
+    assert alone.answers[0].total in [a.total for a in beside.answers]
+    assert isinstance(lone.answers[0].total, Refusal)
+    assert lone.answers[0].total.measure_next == ADD_TIMED
 
 
 def test_a_run_that_states_no_samples_is_refused_beside_runs_that_do() -> None:
