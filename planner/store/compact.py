@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from planner import limits
 from planner.schema import ARROW_SCHEMA, as_current, has_kinds
 from planner.store.accept import accepted, body_problem, first_line, name_problem
 from planner.store.commit import COMPACT, CommitError, commit_table, compact_name, sweep_temporaries
@@ -44,8 +45,9 @@ def compact_set(folder: Path) -> Compaction:
     with locked(folder):  # one compaction of a set at a time
         sweep_temporaries(folder)
         whole, damaged = _whole_files(folder)
+        whole, too_many = _within_limits(whole)
         good, table, foreign = _read(whole) if len(whole) > 1 else (whole, None, ())
-        left = tuple(sorted(damaged + foreign))
+        left = tuple(sorted((*damaged, *too_many, *foreign)))
         if table is None or len(good) < 2:
             return Compaction(folder=folder, files=len(good), runs=0, merged=None, left=left)
         table = _each_once(table)
@@ -62,12 +64,9 @@ def compact_set(folder: Path) -> Compaction:
 
 
 def _check_merged(merged: Path, runs: int) -> None:
-    """Originals only go once what replaces them is whole: an older file may have that name."""
-    try:
-        whole = check_seal(merged).rows == runs
-    except SealError:
-        whole = False
-    if not whole:
+    """Originals go once a reader takes what replaces them: an older file may have that name."""
+    seal = accepted(str(merged))
+    if isinstance(seal, str) or seal.rows != runs:
         told = f"{merged} is in the way: it is damaged or does not hold all {runs} runs. Remove it."
         raise CommitError(errno.EEXIST, told)
 
@@ -88,6 +87,25 @@ def _whole_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
         except (SealError, OSError) as error:
             left.append(f"{path.name} {error}")
     return sorted(good, key=_first_wins), tuple(left)
+
+
+def _within_limits(paths: list[Path]) -> tuple[list[Path], tuple[str, ...]]:
+    """Files that make one file a reader accepts, in their order, and why the others are left.
+
+    Small files come first: they are what makes a folder slow.
+    """
+    kept, left, runs, size = set[Path](), [], 0, 0
+    for path in sorted(paths, key=lambda p: p.stat().st_size):
+        more_runs, more_size = check_seal(path).rows, path.stat().st_size
+        if runs + more_runs > limits.MAX_FILE_RUNS or size + more_size > limits.MAX_FILE_BYTES:
+            left.append(
+                f"{path.name} stays: a file may hold {limits.MAX_FILE_RUNS:,} runs and "
+                f"{limits.MAX_FILE_BYTES:,} bytes."
+            )
+            continue
+        kept.add(path)
+        runs, size = runs + more_runs, size + more_size
+    return [p for p in paths if p in kept], tuple(left)
 
 
 def _first_wins(path: Path) -> tuple[bool, str]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from planner import limits
 from planner.records import run_id, table_from_rows
 from planner.schema import ARROW_SCHEMA
 from planner.store import CommitError, commit_runs, queries
@@ -213,3 +214,18 @@ def test_while_runs_come_and_are_merged_over_and_over_the_count_never_falls(
     reader.join()
     assert [s[0] for s in seen] == sorted(s[1] for s in seen)
     assert {s[2] for s in seen} == {()}
+
+
+def test_files_that_would_make_a_file_no_reader_takes_are_left_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = a_set(tmp_path)
+    commit_runs(place, rows(6))
+    first = compact_set(place).merged
+    assert first is not None
+    commit_runs(place, [row(seed=i) for i in range(100, 104)])
+    monkeypatch.setattr(limits, "MAX_FILE_RUNS", 8)
+    second = compact_set(place)
+    assert second.runs == 4
+    assert second.left == (f"{first.name} stays: a file may hold 8 runs and 2,147,483,648 bytes.",)
+    assert len(ids(opened(tmp_path))) == 10
