@@ -235,13 +235,6 @@ KINDS: Final[Mapping[str, Plant]] = MappingProxyType(
         "set.toml with NUL": _toml(ABOUT.encode() + b'about = "a\0b"\n'),
         "set.toml of other types": _toml(b"title = 1\nlicence = [1]\nsource = 2026-01-01\n"),
         "set.toml that is not UTF-8": _toml(b"\xff\xfe\x00title"),
-    }
-)  # fmt: skip
-LONG: Final[Mapping[str, Plant]] = MappingProxyType(
-    {
-        "twenty million rows": _really_many_rows,
-        "five thousand row groups": _row_groups,
-        "texts of a gigabyte": _bomb,
         "set.toml of nested lists": _toml(_about(a="[" * 50_000 + "]" * 50_000)),
         "set.toml of dotted keys": _toml(".".join("a" * 20_000).encode() + b" = 1\n"),
         "set.toml of many dotted keys": _toml(b"".join(
@@ -249,6 +242,13 @@ LONG: Final[Mapping[str, Plant]] = MappingProxyType(
         "set.toml of many keys": _toml(
             ABOUT.encode() + b"".join(b"k%d = 1\n" % n for n in range(700_000))),
         "set.toml of ten megabytes": _toml(_about(about=f'"{"a" * 10_000_000}"')),
+    }
+)  # fmt: skip
+LONG: Final[Mapping[str, Plant]] = MappingProxyType(
+    {
+        "twenty million rows": _really_many_rows,
+        "five thousand row groups": _row_groups,
+        "texts of a gigabyte": _bomb,
         "set.toml of a gigabyte": _toml(lambda path: os.truncate(_made(path), 10**9)),
     }
 )  # fmt: skip

@@ -110,7 +110,6 @@ def test_no_link_breaks_a_page(url: str, known: Sequence[Names], place: Path) ->
     finish(outcome)
 
 
-@pytest.mark.skipif(not FULL, reason="sixty files, each opened on its page: `make faults` runs it")
 def test_a_run_whose_body_is_broken_breaks_no_page(
     url: str, hostile: list[str], place: Path
 ) -> None:
