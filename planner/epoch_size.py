@@ -16,6 +16,10 @@ The size is the first of these that applies:
     unstated    no run states how many samples an epoch has: each epoch is one pass
     unknown     epochs differ and nothing gives the size: nothing is ranked
 
+A run that states no samples is refused beside runs that do, whatever is entered: nothing says how
+much of an epoch it timed. Where no run states any, each timed epoch is one pass, whatever is
+entered; the size then counts for hardware without runs only.
+
 A feed that drops the last partial batch times up to 2 % less; that is reported, not converted.
 Validation is a part of the epoch that has a size of its own: where its time and both of its sizes
 are stated, it is converted by those. docs/decisions/0024-size-of-an-epoch.md has the reasons.
@@ -55,9 +59,10 @@ SAMPLES_PER_EPOCH: Final = Parameter(
 ADD_SIZE: Final = (
     "Enter the samples per epoch (samples_per_epoch), or add train_samples to the runs."
 )
-ADD_TIMED: Final = (
-    "Add samples_per_epoch to this run, or enter the samples per epoch (samples_per_epoch)."
-)
+ADD_TIMED: Final = "Add samples_per_epoch to this run: the samples that its epochs timed."
+UNLIKE: Final = "The samples in its epochs are not stated, unlike those of other runs."
+UNSTATED: Final = "No run states the samples of its epochs: each timed epoch is one full pass."
+"""What a size that was entered cannot change: totals of runs of which no samples are stated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +126,10 @@ def epoch_size(
     """
     good = [r for r in runs if r.status == "ok"]
     some_state = any(timed_samples(r) is not None for r in good)
-    return replace(_decided(good, given, stated), some_state=some_state)
+    size = _decided(good, given, stated)
+    if given is not None and not some_state:
+        size = replace(size, sentence=f"{size.sentence} {UNSTATED}")
+    return replace(size, some_state=some_state)
 
 
 def _decided(good: Sequence[Run], given: float | None, stated: Collection[int] | None) -> EpochSize:
@@ -209,16 +217,13 @@ def _timed(runs: Sequence[Run]) -> EpochSize:
 
 
 def _unstated(size: EpochSize) -> Conversion | Refusal:
-    """A run that states no size timed one full pass, unless runs beside it state theirs."""
-    if size.source == "given":
-        more = "Its samples per epoch are not stated; the entered number is used for them."
-        return Conversion(reasons=(more,))
-    if not size.some_state:
-        return AS_TIMED
-    return Refusal(
-        reason="The samples in its epochs are not stated, unlike those of other runs.",
-        measure_next=ADD_TIMED,
-    )
+    """A run that states no size timed one full pass, unless runs beside it state theirs.
+
+    A size that was entered is that of an epoch, not that of what this run timed.
+    """
+    if size.some_state:
+        return Refusal(reason=UNLIKE, measure_next=ADD_TIMED)
+    return AS_TIMED
 
 
 def _near(timed: float, samples: float) -> Conversion:

@@ -12,9 +12,14 @@ from typing import Final, TypeVar
 
 import numpy as np
 
+from planner.durations import YEAR_S
 from planner.estimate import Estimate, Refusal
+from planner.limits import UNITS
+from planner.written import plain
 
 Answer = TypeVar("Answer")
+LONGEST_S: Final = UNITS["s"].most
+"""Longest total that is an answer [s]; no stored time is longer either."""
 _LOG: Final = logging.getLogger("epochwise.planner")
 
 
@@ -40,6 +45,22 @@ def or_refusal(what: str, compute: Callable[[], Answer]) -> Answer | Refusal:
         _LOG.warning("No finite answer for %s: %s", what, found)
         return _refused(what)
     return found
+
+
+def or_too_long(total: Estimate | Refusal) -> Estimate | Refusal:
+    """Return a total time [s], or a refusal where it is longer than any answer can be.
+
+    Args:
+        total: of one number of epochs or one target; of an array of them it stays as it is.
+    """
+    if isinstance(total, Refusal) or np.ndim(total.value) or float(total.value) <= LONGEST_S:
+        return total
+    years, most = (plain(float(s) / YEAR_S, 3) for s in (total.value, LONGEST_S))
+    return Refusal(
+        reason=f"The total is about {years} years, beyond the limit of {LONGEST_S:g} s "
+        f"({most} years).",
+        measure_next="Check the epochs and the samples per epoch, or choose another target.",
+    )
 
 
 def _finite(told: Estimate) -> bool:

@@ -21,7 +21,7 @@ from planner.epoch_size import (
     epoch_size,
 )
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
-from planner.guarded import or_refusal
+from planner.guarded import or_refusal, or_too_long
 from planner.labels import distinct_labels
 from planner.projection import (
     SESSION_SD,
@@ -154,8 +154,10 @@ def total_time(
     session_sd = SESSION_SD if another_session else 0.0
     return or_refusal(
         _named(option.run),
-        lambda: _total_time(
-            option, epochs, session_sd=session_sd, rest_like_last=rest_like_last, level=level
+        lambda: or_too_long(
+            _total_time(
+                option, epochs, session_sd=session_sd, rest_like_last=rest_like_last, level=level
+            )
         ),
     )
 
@@ -226,7 +228,9 @@ def _later_epoch_time(option: Option, *, rest_like_last: bool, level: float) -> 
             epoch_ratio=ratio,
         )
         return _noted(time, option.conversion)
-    total = total_time(option, MOST_EPOCHS, rest_like_last=rest_like_last, level=level)
+    total = _total_time(
+        option, MOST_EPOCHS, session_sd=0.0, rest_like_last=rest_like_last, level=level
+    )
     if isinstance(total, Refusal):
         return total
     found = of_several_kinds(option) if rest_like_last else None

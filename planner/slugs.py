@@ -25,6 +25,8 @@ MOST_NAMED: Final = 6
 """Names in one message."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 .,()%·×-]*")
 """Names of these signs alone have a slug without digits while no other name shares it."""
+_SIGN: Final = re.compile(r"(?:^|[ (,])-|-(?:$|[ ),])")
+"""A hyphen that joins nothing may be a minus: the slug of `lr -1` would be that of `lr 1`."""
 _RANKED: Final = re.compile(r"(.+)-[0-9]{1,4}")
 """How a second name with the same slug was written before: by its place, which changes."""
 
@@ -82,8 +84,9 @@ def looked_up(text: str, known: Mapping[str, str]) -> str | tuple[str, ...]:
 
     Returns:
         The one slug of `known`; else those it may mean, none where nothing is like it. A slug
-        without digits is understood while one name has it; where letters were lost never, because
-        another name may have had it when the link was made. A place (`none-2`) never.
+        without digits means only a name whose plain slug it is: where signs were lost (`c` of
+        `C++`, `a-b` of `A/B`) another name may have had it when the link was made. A place
+        (`none-2`) means no name.
     """
     if text in known:
         return text
@@ -92,7 +95,7 @@ def looked_up(text: str, known: Mapping[str, str]) -> str | tuple[str, ...]:
         return same[0] if len(same) == 1 else same
     ranked = _RANKED.fullmatch(text)
     alike = tuple(s for s, name in known.items() if name and slug(name) == text)
-    if len(alike) == 1 and _keeps_letters(known[alike[0]]):
+    if len(alike) == 1 and _is_plain(known[alike[0]]):
         return alike[0]
     if not alike and ranked:
         shared = tuple(s for s, name in known.items() if slug(name) == ranked[1])
@@ -112,7 +115,9 @@ def not_found(kind: str, text: str, known: Mapping[str, str]) -> str:
 
 def _is_plain(name: str) -> bool:
     """Whether its slug says as much as the name; "none" stands for names without any sign left."""
-    return bool(_PLAIN.fullmatch(name)) and (slug(name) != "none" or name.lower() == "none")
+    if not _PLAIN.fullmatch(name) or _SIGN.search(name):
+        return False
+    return slug(name) != "none" or name.lower() == "none"
 
 
 def _keeps_letters(name: str) -> bool:

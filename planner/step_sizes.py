@@ -1,7 +1,8 @@
 """Step times of runs that state only their epochs, and why a run has no point of a curve.
 
-An epoch of s samples at batch b has s/b steps, so a step takes epoch time * b/s. Where a run does
-not state s, it is the size of the epoch of its workload (`planner.epoch_size`).
+An epoch of s samples at batch b has s/b steps, so a step takes epoch time * b/s. Where no run of a
+workload states s, it is the size of the workload's epoch (`planner.epoch_size`). Beside runs that
+state theirs a run without s has no step time: nothing says how much of an epoch it timed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.curves import curves_of
-from planner.epoch_size import EpochSize
+from planner.epoch_size import ADD_TIMED, UNLIKE, EpochSize, timed_samples
 from planner.estimate import Refusal
 from planner.runs import Run
 
@@ -20,6 +21,7 @@ NO_SAMPLES: Final = Refusal(
     measure_next="Enter the samples per epoch (samples_per_epoch), or add samples_per_epoch to "
     "the runs.",
 )
+UNLIKE_OTHERS: Final = Refusal(reason=UNLIKE, measure_next=ADD_TIMED)
 NO_BATCH: Final = Refusal(
     reason="The batch sizes are not stated.",
     measure_next="Add global_batch_size to the runs.",
@@ -60,9 +62,9 @@ def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
         runs: of one workload; those that state a step time keep it.
         size: what an epoch of the workload is.
     """
-    found = [_filled(r, size.samples) for r in runs]
+    found = [_filled(r, size) for r in runs]
     filled = any(new is not old for new, old in zip(found, runs, strict=True))
-    why = [(r.system, _why_not(r)) for r in found]
+    why = [(r.system, _why_not(r, size)) for r in found]
     has = {system for system, refusal in why if refusal is None}
     lacking: dict[Refusal, list[str]] = {}
     for system, refusal in dict.fromkeys(why):
@@ -86,19 +88,20 @@ def systems_of(runs: Sequence[Run]) -> list[str]:
     return list(dict.fromkeys([*first, *(r.system for r in good)]))
 
 
-def _filled(run: Run, samples: float | None) -> Run:
+def _filled(run: Run, size: EpochSize) -> Run:
     batch, mean_s = run.global_batch_size, run.later_epoch_mean_s
     if run.step_time_s is not None or not batch:
         return run
     if run.samples_per_s:
         return replace(run, step_time_s=batch / run.samples_per_s)
+    samples = timed_samples(run) or (None if size.some_state else size.samples)
     if not mean_s or not samples:
         return run
     speed = samples / mean_s
     return replace(run, step_time_s=batch / speed, samples_per_s=speed)
 
 
-def _why_not(run: Run) -> Refusal | None:
+def _why_not(run: Run, size: EpochSize) -> Refusal | None:
     """Why a run is no point of a curve; None where it is one."""
     if run.status != "ok":
         return NO_GOOD_RUN
@@ -109,4 +112,6 @@ def _why_not(run: Run) -> Refusal | None:
         return NO_TIME
     if not run.global_batch_size:
         return NO_BATCH
-    return None if timed else NO_SAMPLES
+    if timed:
+        return None
+    return UNLIKE_OTHERS if size.some_state else NO_SAMPLES

@@ -85,8 +85,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         limits:MAX_TEXT limits:MAX_ENTRIES limits:MAX_FILE_BYTES limits:MAX_FOOTER_BYTES
         limits:MAX_FILE_RUNS limits:MAX_ROW_GROUPS limits:MAX_SET_BYTES limits:MAX_SET_LINE
         limits:MAX_SET_KEYS limits:MAX_SET_DEPTH limits:MAX_SET_TEXT limits:MAX_SET_UNKNOWN
-        limits:MAX_REASON epoch_size:MOST_SAMPLES epoch_size:SAME epoch_size:SAME_BY_SPEED
-        epoch_size:FAR""",
+        limits:MAX_REASON guarded:LONGEST_S epoch_size:MOST_SAMPLES epoch_size:SAME
+        epoch_size:SAME_BY_SPEED epoch_size:FAR""",
     "how it is told or drawn": """
         slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED checking:SHOWN durations:IN_DAYS_S
         durations:DIGITS compare.made:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S

@@ -8,6 +8,7 @@ import numpy as np
 
 from planner import figures
 from planner.estimate import Refusal
+from planner.guarded import LONGEST_S
 from planner.how_long import (
     Answer,
     HowLong,
@@ -42,15 +43,18 @@ def _line(
     )
     if isinstance(total, Refusal):
         return None
+    short = np.asarray(total.value) <= LONGEST_S  # the line ends where answers do
+    if not short.any():
+        return None
     return figures.TimeLine(
         label=option.label,
         short=option.label.replace(" · batch ", ", "),
         device_kind=run.device_kind,
         slot=slot,
-        epochs=epochs,
-        value=np.asarray(total.value),
-        low=np.asarray(total.low),
-        high=np.asarray(total.high),
+        epochs=epochs[short],
+        value=np.asarray(total.value)[short],
+        low=np.asarray(total.low)[short],
+        high=np.asarray(total.high)[short],
         measured_epochs=(run.epochs_measured or 1) / timed_ratio(option),
         suspect=suspect.get(run.run_id, ""),
         left_out=run.run_id in result.left_out,

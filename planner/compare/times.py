@@ -29,6 +29,7 @@ from planner.compare.records import Candidate, Fit, Goal, Job, Scaling, Timed
 from planner.durations import in_words
 from planner.epoch_size import ADD_SIZE
 from planner.estimate import LEVEL, Estimate, Refusal
+from planner.guarded import or_too_long
 from planner.how_long import Option as MeasuredRun
 from planner.how_long import total_time
 from planner.products import log_half_widths, ratio, widened
@@ -76,7 +77,7 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
     speed = rate.samples_per_s
     if isinstance(speed, Refusal):
         return Timed(total=speed, batch=batch, fit=fit, measure_next=speed.measure_next)
-    total = _elsewhere(job, goal, speed)
+    total = or_too_long(_elsewhere(job, goal, speed))
     alone = _elsewhere(job, _without_doubt(goal), rate.alone or speed)
     share = _work_share(job, total)
     samples = _samples(goal, share)
@@ -100,7 +101,7 @@ def _measured(
 ) -> Timed:
     """It ran there, so it fits; the time is that of another session."""
     ran = fit if fit.fits else replace(fit, fits=True, sentence="It ran there.", way_out="")
-    total = _measured_total(job, goal, run, known)
+    total = or_too_long(_measured_total(job, goal, run, known))
     if isinstance(total, Refusal):
         return Timed(total=total, batch=batch, fit=ran, measure_next=total.measure_next)
     share = 1.0 - _start_s(job, run) / float(total.value)

@@ -10,13 +10,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from planner.dataset_sizes import SIZES, dataset_size, is_stand_in
-from planner.epoch_size import ADD_SIZE, ADD_TIMED, conversions, epoch_size, needs_field
+from planner.epoch_size import (
+    ADD_SIZE,
+    ADD_TIMED,
+    UNLIKE,
+    UNSTATED,
+    conversions,
+    epoch_size,
+    needs_field,
+)
 from planner.estimate import Estimate, Refusal
 from planner.how_long import how_long, options_of, total_time, with_sizes
 from planner.how_long_tables import answer_rows
 from planner.projection import later_epoch, project, project_summary
 from planner.ratio_tables import ratio_rows
 from planner.runs import Run
+from planner.step_sizes import with_step_times
 from tests.planner.test_how_long import RUN
 
 
@@ -169,8 +178,50 @@ def test_a_run_that_states_no_samples_is_refused_beside_runs_that_do() -> None:
     assert last.option.run is bare
     assert isinstance(last.total, Refusal)
     assert last.total.measure_next == ADD_TIMED
-    entered = how_long(options, 100, "GPU · batch 4", size=epoch_size([SLOW], 50_000))
-    assert all(isinstance(a.total, Estimate) for a in entered.answers)
+
+
+@pytest.mark.parametrize("entered", [1.0, 900.0, 50_000.0, 1e12])
+def test_an_entered_size_is_not_what_a_run_without_samples_timed(entered: float) -> None:
+    """Its epochs may have had 48 samples or 50,000: only its own column can say so."""
+    bare = replace(
+        SLOW, run_id="f" * 32, system="TPU", samples_per_epoch=None, steps_per_epoch=None,
+        samples_per_s=None, train_samples=None,
+    )  # fmt: skip
+    options = options_of([SLOW, FAST, bare])
+    size = epoch_size([SLOW, FAST, bare], entered)
+    result = how_long(options, 1, "GPU · batch 4", size=size)
+    totals = {a.option.run.run_id: a.total for a in result.answers}
+    assert totals[bare.run_id] == Refusal(reason=UNLIKE, measure_next=ADD_TIMED)
+    assert "or enter" not in ADD_TIMED
+    assert isinstance(totals[SLOW.run_id], Estimate)
+    fixed = replace(bare, samples_per_epoch=48)
+    assert isinstance(_total(fixed, 1, entered), Estimate)
+
+
+@pytest.mark.parametrize("entered", [900.0, 50_000.0])
+def test_where_no_run_states_samples_an_entered_size_changes_no_total(entered: float) -> None:
+    bare = replace(RUN, samples_per_epoch=None, steps_per_epoch=None, samples_per_s=None)
+    other = replace(bare, run_id="b" * 32, system="TPU", later_epoch_mean_s=2.0)
+    options = options_of([bare, other])
+    plain = how_long(options, 100, "GPU · batch 64")
+    told = how_long(options, 100, "GPU · batch 64", size=epoch_size([bare, other], entered))
+    assert [a.total for a in told.answers] == [a.total for a in plain.answers]
+    assert all(isinstance(a.total, Estimate) for a in told.answers)
+    assert UNSTATED in told.size_sentence
+    assert UNSTATED not in epoch_size([SLOW], entered).sentence
+
+
+def test_a_run_without_samples_has_no_step_time_beside_runs_that_state_theirs() -> None:
+    bare = replace(
+        SLOW, run_id="f" * 32, system="TPU", samples_per_epoch=None, steps_per_epoch=None,
+        samples_per_s=None, train_samples=None, step_time_s=None,
+    )  # fmt: skip
+    beside = with_step_times([SLOW, bare], epoch_size([SLOW, bare], 50_000.0))
+    assert beside.runs[1].step_time_s is None
+    assert beside.missing == (f"No curve for TPU. {UNLIKE} {ADD_TIMED}",)
+    assert not beside.needs_samples
+    alone = with_step_times([bare], epoch_size([bare], 50_000.0))
+    assert alone.runs[0].samples_per_s == pytest.approx(50_000 / 0.096)
 
 
 def test_a_run_that_failed_has_no_say_in_the_size_and_calls_for_no_field() -> None:
@@ -266,10 +317,10 @@ def test_kinds_of_epochs_are_counted_in_timed_epochs() -> None:
 
 
 @given(
-    speeds=st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=6, unique=True),
+    speeds=st.lists(st.floats(0.1, 1e6), min_size=2, max_size=6, unique=True),
     batches=st.lists(st.integers(1, 4096), min_size=6, max_size=6, unique=True),
     steps=st.integers(1, 300),
-    samples=st.integers(1, 10**9),
+    samples=st.integers(1, 99),
 )
 def test_for_many_epochs_the_order_of_totals_is_that_of_samples_per_second(
     speeds: list[float], batches: list[int], steps: int, samples: int

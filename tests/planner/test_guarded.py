@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planner.epoch_size import epoch_size
 from planner.estimate import Estimate, Refusal
-from planner.guarded import or_refusal
+from planner.guarded import LONGEST_S, or_refusal, or_too_long
 from planner.how_long import how_long, of_several_kinds, options_of
 from planner.ratio_tables import ratio_rows
 from planner.runs import Run
@@ -61,3 +62,32 @@ def test_an_impossible_run_is_refused_and_the_others_are_ranked(bad: dict[str, f
 def test_single_epochs_that_are_impossible_are_of_no_kind() -> None:
     [option] = options_of([RUN], {RUN.run_id: (12.0, -1.0, 10.0)})
     assert of_several_kinds(option) is None
+
+
+@pytest.mark.parametrize("seconds", [1.001 * LONGEST_S, 1e15, 1e300])
+def test_a_total_beyond_the_longest_stored_time_is_refused_with_what_to_do(seconds: float) -> None:
+    told = or_too_long(Estimate(value=seconds, low=0.9 * seconds, high=1.1 * seconds))
+    assert isinstance(told, Refusal)
+    assert "beyond the limit of 1e+12 s (31,700 years)" in told.reason
+    assert "epochs" in told.measure_next
+
+
+def test_totals_up_to_the_longest_stored_time_stay() -> None:
+    longest = Estimate(value=LONGEST_S, low=1.0, high=2.0 * LONGEST_S)
+    assert or_too_long(longest) is longest
+    many = Estimate(value=np.array([1.0, 1e15]), low=np.zeros(2), high=np.full(2, 1e16))
+    assert or_too_long(many) is many  # of a chart, which ends its line there
+
+
+def test_only_the_options_that_take_too_long_are_refused() -> None:
+    fast, slow = (
+        replace(r, samples_per_epoch=n, steps_per_epoch=None, samples_per_s=None)
+        for r, n in ((FAST, 10**6), (RUN, 10))
+    )
+    options = options_of([slow, fast])
+    size = epoch_size([slow, fast], 1e9)
+    told = how_long(options, 10_000, options[0].label, size=size)
+    totals = {a.option.run.system: a.total for a in told.answers}
+    assert isinstance(totals["TPU"], Estimate)
+    assert isinstance(totals["GPU"], Refusal)
+    assert "years" in totals["GPU"].reason

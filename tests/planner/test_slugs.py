@@ -70,10 +70,27 @@ def test_a_link_of_a_shipped_kind_of_name_stays_as_it_was() -> None:
     assert list(slugs(names)) == [slug(name) for name in names]
 
 
-def test_an_old_link_is_followed_while_one_name_has_its_slug() -> None:
-    known = slugs(["bert_base", "resnet/50"])
-    assert looked_up("bert-base", known) == full_slug("bert_base")
-    assert looked_up("resnet-50", known) == full_slug("resnet/50")
+def test_an_old_link_to_a_name_of_plain_signs_is_followed() -> None:
+    known = slugs(["BERT base", "ResNet-50", "A B", "a b"])
+    assert looked_up("bert-base", known) == "bert-base"
+    assert looked_up("resnet-50", known) == "resnet-50"
+
+
+LOST = [
+    ("C", "C++"), ("C", "C#"), ("A B", "A/B"), ("A B", "A_B"), ("lr 1", "lr -1"), ("v 1", "v ~1"),
+    ("top 5", "top <5"), ("x y", "x & y"), ("net", "@net"), ("net", "net!"), ("net", "n\u00e9t"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("gone", "other"), LOST)
+def test_a_bare_slug_never_answers_for_a_name_that_lost_signs_to_it(gone: str, other: str) -> None:
+    link = next(iter(slugs([gone])))
+    known = slugs([other])
+    assert looked_up(link, known) == (full_slug(other),)
+    said = not_found("workload", link, known)
+    assert full_slug(other) in said
+    assert other in said
+    assert looked_up(full_slug(other), known) == full_slug(other)
 
 
 @pytest.mark.parametrize("old", ["none", "none-2", "none-17"])

@@ -1,0 +1,51 @@
+"""An absurd size is refused alike by pages, commands and the HTTP interface."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from starlette.applications import Starlette
+
+from api.routes import Rules, routes
+from pages.parts import compare_state, state
+from planner.__main__ import main
+from planner.commands import words
+from tests.api.served import ask
+from tests.pages.conftest import show, texts
+
+LIMIT = "beyond the limit of 1e+12 s"
+HUGE = {
+    "samples_per_epoch": "samples_per_epoch=1000000000000000&epochs=2000",
+    "described samples": "workload=described&samples=9e17&flops=1e12&epochs=1000",
+    "described operations": "workload=described&samples=1e6&flops=1e30&epochs=1",
+}
+
+
+@pytest.mark.parametrize("query", HUGE.values(), ids=list(HUGE))
+def test_compare(query: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED,))
+    told = ask(Starlette(routes=routes(rules)), f"/api/v1/compare?{query}").json
+    assert LIMIT in told["sentence"]
+    assert "Buying" not in json.dumps(told)
+    rows = told["rows"]
+    assert all(r["time_s"] is None and LIMIT in r["refused"] for r in rows)
+    assert main(["compare", "--json", "--link", f"x?{query}"]) == words.REFUSED
+    assert json.loads(capsys.readouterr().out)["sentence"] == told["sentence"]
+    given = dict(pair.split("=") for pair in query.split("&"))
+    shown = show("compare", **given)
+    assert not shown.exception
+    assert LIMIT in texts(shown)
+
+
+def test_how_long(capsys: pytest.CaptureFixture[str]) -> None:
+    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED,))
+    query = HUGE["samples_per_epoch"]
+    told = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{query}").json
+    assert LIMIT in told["sentence"]
+    assert all(r["total_s"] is None for r in told["rows"])
+    assert main(["how-long", "--json", "--link", f"x?{query}"]) == words.REFUSED
+    assert json.loads(capsys.readouterr().out)["rows"] == told["rows"]
+    shown = show("", samples_per_epoch="1000000000000000")
+    assert not shown.exception
+    assert LIMIT in texts(shown)
