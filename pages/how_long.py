@@ -12,6 +12,7 @@ from pages.parts.links import Link, as_text
 from pages.parts.state import store
 from pages.parts.total_lines import lines
 from planner import figures, how_long_tables
+from planner.basis_words import basis_in_words
 from planner.durations import hms
 from planner.estimate import Refusal
 from planner.export import Report, csv_text, html_page
@@ -112,7 +113,7 @@ def how_sure(result: HowLong) -> str:
     best = result.answers[0]
     if isinstance(best.total, Refusal):
         return f"Next: {best.total.measure_next}"
-    basis = how_long_tables.basis_in_words(best.option, result.epochs)
+    basis = basis_in_words(best.option, result.epochs)
     where = (
         "any session on hardware of this kind"
         if result.another_session
@@ -189,7 +190,7 @@ def _shown(
     total = answer.total
     row: dict[str, str | float | None] = {
         "option": answer.option.label,
-        "basis": how_long_tables.basis_in_words(answer.option, result.epochs),
+        "basis": basis_in_words(answer.option, result.epochs),
         "suspect": suspect.get(answer.option.run.run_id),
     }
     if isinstance(total, Refusal):

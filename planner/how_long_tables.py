@@ -5,23 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
+from planner.basis_words import basis_in_words
 from planner.durations import hms
 from planner.epoch_size import timed_samples
 from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record
-from planner.how_long import QUICK, Answer, HowLong, Option, timed_ratio, total_time
+from planner.how_long import QUICK, Answer, HowLong, Option, total_time
 from planner.store.sets import ResultSet
-
-
-def basis_in_words(option: Option, epochs: int) -> str:
-    """How the total is known: measured or published, converted to another size, projected."""
-    run = option.run
-    ratio = timed_ratio(option)
-    count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
-    projected = run.epochs_measured is not None and epochs * ratio > run.epochs_measured
-    more = f"{', converted' if ratio != 1.0 else ''}{', projected' if projected else ''}"
-    start = "" if run.start_known else ", start-up time not included"
-    return f"{run.basis}, {count}{more}{start}"
 
 
 def answer_rows(result: HowLong, suspect: Mapping[str, str] | None = None) -> list[Record]:

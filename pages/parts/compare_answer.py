@@ -18,6 +18,7 @@ from planner.compare.keeping import keeping_sentence
 from planner.compare.reckon import Comparison
 from planner.compare.sentences import buying, sentence
 from planner.compare.undecided import undecided
+from planner.compare.words import basis_words, session_note
 from planner.estimate import Estimate
 
 _BASES: Final = {
@@ -95,8 +96,13 @@ def _small_print(comparison: Comparison) -> None:
     """What the first option's time rests on."""
     leader = comparison.leader
     if leader is not None and isinstance(leader.time, Estimate):
-        known = _BASES.get(leader.time.basis, leader.time.basis)
-        st.caption(f"The time of the first is {known}. Intervals: 90\u00a0%.")
+        words = basis_words(leader, comparison.question.goal)
+        basis = (
+            f"The time of the first is {_BASES[words]}" if words in _BASES else f"Basis: {words}"
+        )
+        st.caption(as_text(f"{basis}. Intervals: 90\u00a0%."))
+    if note := session_note(comparison):
+        st.caption(as_text(note))
     question = comparison.question
     for line in electricity_lines(question.assumed, question.electricity):
         st.caption(_with_links(line, electricity_pages(question.electricity)))
@@ -129,8 +135,9 @@ def how_sure(comparison: Comparison) -> None:
                     said = " ".join(r if r.endswith(".") else f"{r}." for r in told.reasons)
                 else:
                     said = f"{told.reason} {told.measure_next}"
-                basis = told.basis if isinstance(told, Estimate) else "no answer"
-                st.markdown(f"**{as_text(row.candidate.label)}** · {basis}")
+                known = basis_words(row, comparison.question.goal)
+                basis = known if isinstance(told, Estimate) else "no answer"
+                st.markdown(f"**{as_text(row.candidate.label)}** · {as_text(basis)}")
                 room = row.timed.fit.sentence
                 told_once = said if room in said else f"{said} {room}"
                 st.caption(widgets.answer_text(told_once))

@@ -147,7 +147,7 @@ compare.rates:MFU_SHARED | relative sd | the part of it that is the workload's, 
 compare.rates:MFU_DOF | degrees of freedom | of that interval | devices | none
 compare.rates:OVERHEAD_S | s | overhead of a step where none was measured | ours, Pollux | none
 compare.rates:OVERHEAD_FACTOR | factor | that may be so much less or more | ours, Pollux | none
-compare.rates:USUAL_BATCH | samples | batch of a described workload that names none | round | none
+compare.batches:USUAL_BATCH | samples | batch of a described workload that names none | round | none
 compare.rates:OVERHEAD_MATTERS | share | of a step: a larger overhead is told | round | none
 compare.rates:HOST_FACTOR | factor | a measured overhead may be so much more on another host
     | none: a round number | none

@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Final
 
 from planner import asked
+from planner.basis_words import basis_in_words
 from planner.bodies import compare_body, curve_body, projection_body
 from planner.commands import listed, words
 from planner.commands.tables import print_answer, print_table
 from planner.compare.parameters import COMPARE
 from planner.compare.reckon import Comparison, Row
-from planner.compare.words import odds_heads
+from planner.compare.records import Goal
+from planner.compare.words import basis_words, odds_heads, session_note
 from planner.cost import Display, money_with_interval
 from planner.curve_answers import answer_sentences, batch_rows
 from planner.curves import curve_rows, interval_cell
@@ -20,7 +22,7 @@ from planner.durations import between, hms, with_ends
 from planner.estimate import Refusal
 from planner.export import Record
 from planner.how_long import HowLong
-from planner.how_long_tables import basis_in_words, half_width
+from planner.how_long_tables import half_width
 from planner.report.compare_report import answers
 from planner.speed_words import ahead_of
 from planner.store.asking import (
@@ -167,12 +169,12 @@ def _print_compare(told: Comparison, found: CompareAnswer) -> None:
     head = ["Rank", "Option", "Batch", "Time", "90 %", f"Cost of a run ({display.currency})",
             odds_heads(told)[0], "Basis"]  # fmt: skip
     right = ["Batch", "Time", odds_heads(told)[0]]
-    print_table(head, [_line(r, display) for r in told.rows], right)
+    print_table(head, [_line(r, display, told.question.goal) for r in told.rows], right)
     refused = [r for r in told.rows if isinstance(r.time, Refusal)]
-    print_answer([*(f"{r.candidate.label}: {_why(r)}" for r in refused), *told.question.notes])
+    print_answer([*(f"{r.candidate.label}: {_why(r)}" for r in refused), *_notes(told)])
 
 
-def _line(row: Row, display: Display) -> list[str]:
+def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     rank = NONE if row.rank is None else f"{row.rank}{' tied' if row.tied else ''}"
     share = NONE if row.cheapest is None else f"{row.cheapest:.0%}".replace("%", " %")
     batch = NONE if row.timed.batch is None else f"{row.timed.batch:,.0f}"
@@ -182,7 +184,12 @@ def _line(row: Row, display: Display) -> list[str]:
     ends = float(row.time.value), float(row.time.low), float(row.time.high)
     time, low, high = with_ends(*ends)
     interval = between(low, high)
-    return [rank, row.candidate.label, batch, time, interval, cost, share, row.time.basis]
+    return [rank, row.candidate.label, batch, time, interval, cost, share, basis_words(row, goal)]
+
+
+def _notes(told: Comparison) -> list[str]:
+    """What to know beside the rows; nothing that is empty."""
+    return [t for t in (session_note(told), *told.question.notes) if t]
 
 
 def _why(row: Row) -> str:

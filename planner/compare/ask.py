@@ -14,6 +14,7 @@ from typing import Final
 
 from planner.catalog import Catalog, tariff_of
 from planner.compare.assumptions import Assumptions, problems_of
+from planner.compare.batches import library_at
 from planner.compare.candidates import Shop, candidates_of, usual
 from planner.compare.electricity import Electricity, doubted, with_electricity
 from planner.compare.entries import Entry, entry_id, entry_of
@@ -119,10 +120,12 @@ def answered(asked: Asked, facts: Facts, today: date, shown: Offered | None = No
     told = (*shown.problems, *gone)
     if not found:
         return Answered(comparison=None, candidates=shown.candidates, chosen=chosen, problems=told)
+    goal = goal_of(asked, facts)
+    library = library_at(facts.library, facts.job, goal.at_batch)
     question = Question(
         job=facts.job,
-        goal=goal_of(asked, facts),
-        known=Known(library=facts.library, own_targets=_own_targets(facts)),
+        goal=goal,
+        known=Known(library=library, own_targets=_own_targets(facts)),
         assumed=assumed,
         wanted=asked.wanted,
         electricity=electricity,

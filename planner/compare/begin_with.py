@@ -24,12 +24,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from planner.compare.assumptions import Assumptions
+from planner.compare.batches import USUAL_BATCH
 from planner.compare.comparison import CHEAPEST, USUAL, Wanted
 from planner.compare.efficiency import efficiency, per_accelerator
 from planner.compare.memory import fit_of
 from planner.compare.priced import years_committed
 from planner.compare.ranking import LIKELY_IN_TIME
-from planner.compare.rates import MFU, MFU_SD, OVERHEAD_S, USUAL_BATCH
+from planner.compare.rates import MFU, MFU_SD, OVERHEAD_S
 from planner.compare.records import OWN_ENTRY, Candidate, Goal, Hardware, Job
 from planner.compare.rows import busy_share
 from planner.compare.sheets import peak_of

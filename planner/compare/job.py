@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.catalog import Catalog
+from planner.compare.batches import speeds_of
 from planner.compare.placing import placed
 from planner.compare.records import Hardware, Job
 from planner.epoch_size import EpochSize, epoch_size
@@ -100,10 +101,12 @@ def job_measured(
         m for m in with_sizes(measured, size) if m.run.run_id in known and m.run.mode == "training"
     )
     hardware = {m.run.run_id: _there(catalog, known[m.run.run_id], m) for m in kept}
+    precision = _first(every, "precision") or "float32"
     return Job(
         workload=workload,
-        precision=_first(every, "precision") or "float32",
+        precision=precision,
         samples_per_epoch=size.samples,
+        size_refused=size.sentence if size.source == "unknown" else "",
         pre_train_s=_middle(every, "pre_train_s"),
         params=_most(every, "params"),
         train_flops_per_sample=_most(every, "train_flops_per_sample"),
@@ -112,6 +115,7 @@ def job_measured(
         measured=kept,
         hardware=hardware,
         memory=tuple(sorted(_memory(catalog, every))),
+        speeds=speeds_of(catalog, every, precision),
     )
 
 

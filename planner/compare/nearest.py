@@ -7,8 +7,10 @@ from planner.compare.records import Hardware, Job
 from planner.how_long import Option as MeasuredRun
 
 
-def nearest_measured(job: Job, hardware: Hardware) -> tuple[Hardware, MeasuredRun] | None:
-    """Where the job was timed on the same accelerator, and its fastest run there.
+def nearest_measured(
+    job: Job, hardware: Hardware, at_batch: float | None = None
+) -> tuple[Hardware, MeasuredRun] | None:
+    """Where the job was timed on the same accelerator, and its fastest run there (at a batch).
 
     On as many nodes, one or several, before the others; then the fewest doublings away; then the
     fastest. None where the accelerator is not known or was not measured.
@@ -18,6 +20,7 @@ def nearest_measured(job: Job, hardware: Hardware) -> tuple[Hardware, MeasuredRu
         for option in job.measured
         if option.run.samples_per_s
         and job.hardware[option.run.run_id].accelerator == hardware.accelerator
+        and at_batch in (None, option.run.global_batch_size)
     ]
     if hardware.accelerator is None or not found:
         return None

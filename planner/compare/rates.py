@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from planner.catalog import Accelerator
+from planner.compare.batches import USUAL_BATCH, batch_on
 from planner.compare.efficiency import SPREAD_DOF, efficiency, per_accelerator, scaling_from
 from planner.compare.memory import least_count
 from planner.compare.nearest import nearest_measured
@@ -51,7 +52,6 @@ OVERHEAD_S: Final = 0.001
 OVERHEAD_FACTOR: Final = 10.0
 HOST_FACTOR: Final = 3.0
 """An overhead that was measured on one host may be so many times larger or smaller on another."""
-USUAL_BATCH: Final = 256.0
 OVERHEAD_MATTERS: Final = 0.1
 MFU_DOF: Final = 10.0
 MEASURED: Final = "the measured workload"
@@ -80,15 +80,22 @@ class Rate:
     scaling: Scaling | None = None
 
 
-def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float = LEVEL) -> Rate:
+def rate_on(
+    job: Job,
+    hardware: Hardware,
+    library: Library | None,
+    level: float = LEVEL,
+    at_batch: float | None = None,
+) -> Rate:
     """Samples/s of the job on hardware it was not timed on.
 
     Args:
         job: what is trained.
         hardware: where; its accelerator has to be in the catalogue.
         library: throughputs of one accelerator, the job's own included (`library_of`); None where
-            nothing was measured.
+            nothing was measured; at a batch that of `library_at`.
         level: coverage of the interval [share].
+        at_batch: the only batch that runs may have [samples]; None takes the fastest.
     """
     accelerator = hardware.accelerator
     if accelerator is None:
@@ -97,7 +104,7 @@ def rate_on(job: Job, hardware: Hardware, library: Library | None, level: float 
             measure_next=f"Measure {job.workload} there, or add its data sheet.",
         )
         return Rate(samples_per_s=refused, measure_next=refused.measure_next)
-    one, there = _one(job, hardware, accelerator, library, level)
+    one, there = _one(job, hardware, accelerator, library, level, at_batch=at_batch)
     if isinstance(one.samples_per_s, Refusal):
         return one
     scaling = scaling_from(hardware, there, level)
@@ -187,7 +194,13 @@ def _overhead(job: Job) -> tuple[float, float]:
 
 
 def _one(
-    job: Job, hardware: Hardware, accelerator: Accelerator, library: Library | None, level: float
+    job: Job,
+    hardware: Hardware,
+    accelerator: Accelerator,
+    library: Library | None,
+    level: float,
+    *,
+    at_batch: float | None,
 ) -> tuple[Rate, Hardware | None]:
     """One accelerator: the ladder where it has a rung, else the operations; and where it was timed.
 
@@ -200,7 +213,7 @@ def _one(
         found = transfer(library, wanted, level=level)
         if isinstance(found, Transferred):
             if found.rung == "measured":
-                return _measured(job, hardware, found.estimate)
+                return _measured(job, hardware, found.estimate, at_batch)
             shared = _of_the_sources(library, wanted, found.estimate)
             return Rate(
                 samples_per_s=_with_peak(found.estimate, job, accelerator),
@@ -208,7 +221,8 @@ def _one(
                 shared_sd=shared,
                 shared=MEASURED,
             ), None
-    rate = from_operations(job, accelerator, level)
+    at = batch_on(job, hardware, at_batch)
+    rate = from_operations(replace(job, batch=at), accelerator, level)
     shared_by = OPERATIONS
     return Rate(
         samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED, shared=shared_by
@@ -221,9 +235,11 @@ def _with_peak(told: Estimate, job: Job, accelerator: Accelerator) -> Estimate:
     return replace(told, reasons=(*told.reasons, other)) if other else told
 
 
-def _measured(job: Job, hardware: Hardware, told: Estimate) -> tuple[Rate, Hardware | None]:
+def _measured(
+    job: Job, hardware: Hardware, told: Estimate, at_batch: float | None
+) -> tuple[Rate, Hardware | None]:
     """One accelerator's part at the nearest number that was timed, as doubtful as told."""
-    nearest = nearest_measured(job, hardware)
+    nearest = nearest_measured(job, hardware, at_batch)
     if nearest is None:
         return Rate(samples_per_s=told), None
     there, option = nearest

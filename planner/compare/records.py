@@ -40,22 +40,38 @@ class Hardware:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """Most samples/s of one accelerator (its id in the catalogue) at a global batch [samples].
+
+    `batch` is None where the runs do not state it.
+    """
+
+    card: str
+    batch: float | None
+    samples_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """What is to be trained, measured somewhere or only described.
 
     `precision` is written as in the measurements. `samples_per_epoch` [samples] is what one epoch
-    passes over, None where nothing states it. `pre_train_s` [s] comes before the first step.
+    passes over, None where it is not known: `size_refused` is the reason, "" where nothing states
+    it. `pre_train_s` [s] comes before the first step.
     `params` counts parameters, `train_flops_per_sample` the operations of forward and backward
     pass; None is not known.
     `tokens_per_sample` is told for a described job only.
     `overhead_s` is the least overhead of a step that was measured [s]. `measured` are its runs
     under one input pattern, `hardware` where each of them ran, by run id,
     `memory` are pairs (samples on one device, bytes there) that were measured on accelerators.
+    `speeds` are what transfer rests on: its fastest runs on accelerators of the catalogue, one for
+    each accelerator and batch, whatever the input pattern.
     """
 
     workload: str
     precision: str
     samples_per_epoch: float | None
+    size_refused: str = ""
     pre_train_s: float = 0.0
     params: float | None = None
     train_flops_per_sample: float | None = None
@@ -66,6 +82,7 @@ class Job:
     measured: tuple[MeasuredRun, ...] = ()
     hardware: Mapping[str, Hardware] = field(default_factory=dict)
     memory: tuple[tuple[float, float], ...] = ()
+    speeds: tuple[Speed, ...] = ()
 
     @property
     def name(self) -> str:
@@ -161,10 +178,11 @@ class Timed:
     """How long the job takes on a candidate's hardware [s], and how that is known.
 
     `rate` [samples/s] is None where a measured run answers. `measure_next` is the run that would
-    narrow it most, "" where it was measured. `batch` [samples] is None where each accelerator takes
-    its own. `alone` is the total without the doubts that are told apart, None where none is: of
-    another number of accelerators, `scaling`, and of the samples to the target, `samples`, both as
-    factors of the time around 1. `shared_sd` and `shared` see `planner.compare.rates.Rate`.
+    narrow it most, "" where it was measured. `batch` [samples] is that of the run that answers or
+    that the time is transferred from, or the assumed one; None where no run states it. `alone` is
+    the total without the doubts that are told apart, None where none is: of another number of
+    accelerators, `scaling`, and of the samples to the target, `samples`, both as factors of the
+    time around 1. `shared_sd` and `shared` see `planner.compare.rates.Rate`.
     """
 
     total: Estimate | Refusal

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from planner.compare.candidates import THERE
 from planner.compare.memory import gigabytes
 from planner.compare.reckon import Comparison, Row
+from planner.compare.words import basis_words
 from planner.cost import Display, shown
 from planner.cost.display import DOLLARS
 from planner.durations import hms
@@ -65,7 +66,7 @@ def _row(row: Row, told: Comparison, display: Display, begins: datetime | None) 
         "memory_headroom": _share(fit.headroom),
         "memory_needed": None if fit.need_bytes is None else gigabytes(fit.need_bytes),
         "way_out": fit.way_out or None,
-        "basis": None if isinstance(time, Refusal) else time.basis,
+        "basis": None if refused else basis_words(row, told.question.goal),
         "notes": None if isinstance(time, Refusal) else " ".join(time.reasons) or None,
         "price": one.price,
         "price_is_stale": one.stale,

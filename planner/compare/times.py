@@ -23,9 +23,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from planner.compare.batches import batch_on, batch_told, choose_batch, not_measured_at
 from planner.compare.memory import fit_of
 from planner.compare.rates import OVERHEAD_MATTERS, rate_on
-from planner.compare.records import Candidate, Fit, Goal, Job, Scaling, Timed
+from planner.compare.records import Candidate, Fit, Goal, Hardware, Job, Scaling, Timed
 from planner.durations import in_words
 from planner.epoch_size import ADD_SIZE
 from planner.estimate import LEVEL, Estimate, Refusal
@@ -39,10 +40,6 @@ from planner.written import plain
 
 PRE_TRAIN_FACTOR: Final = 2.0
 """What comes before the first step may be so many times shorter or longer elsewhere: assumed."""
-NOT_MEASURED_BATCH: Final = (
-    "At whatever batch is fastest on each accelerator; a larger batch needs more epochs for the "
-    "same target."
-)
 NO_SIZE: Final = Refusal(
     reason="The samples per epoch are not stated, so samples/s give no time.",
     measure_next=ADD_SIZE,
@@ -71,21 +68,23 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
     fit = fit_of(job, candidate.hardware, batch)
     if candidate.run is not None:
         return _measured(job, goal, candidate.run, known, fit=fit, batch=batch)
+    if refused := _refused_batch(job, goal):
+        return Timed(total=refused, batch=batch, fit=fit, measure_next=refused.measure_next)
     if fit.fits is False:
         return _too_large(fit, batch)
-    rate = rate_on(job, candidate.hardware, known.library, level)
+    rate = rate_on(job, candidate.hardware, known.library, level, goal.at_batch)
     speed = rate.samples_per_s
     if isinstance(speed, Refusal):
         return Timed(total=speed, batch=batch, fit=fit, measure_next=speed.measure_next)
-    total = or_too_long(_elsewhere(job, goal, speed))
-    alone = _elsewhere(job, _without_doubt(goal), rate.alone or speed)
+    total = or_too_long(_elsewhere(job, goal, speed, candidate.hardware))
+    alone = _elsewhere(job, _without_doubt(goal), rate.alone or speed, candidate.hardware)
     share = _work_share(job, total)
     samples = _samples(goal, share)
     apart = rate.scaling is not None or samples is not None
     return Timed(
         total=total,
         rate=speed,
-        batch=batch if job.described or goal.epochs is None else None,
+        batch=batch,
         fit=fit,
         measure_next=rate.measure_next,
         shared_sd=rate.shared_sd * share,
@@ -158,12 +157,12 @@ def _after(start: Estimate, work: Estimate) -> Estimate:
     return replace(work, value=value, low=value - down, high=value + up)
 
 
-def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
+def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Estimate | Refusal:
     """Pre-train time and the samples of the goal at a rate, all doubts in quadrature."""
     samples = goal.samples
     if goal.epochs is not None:
         if job.samples_per_epoch is None:
-            return NO_SIZE
+            return _no_size(job)
         exact = goal.epochs * job.samples_per_epoch
         samples = Estimate(value=exact, low=exact, high=exact, level=rate.level)
     if samples is None:
@@ -172,13 +171,13 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate) -> Estimate | Refusal:
             measure_next="Measure steps to the target at three batch sizes.",
         )
     work = ratio(samples, rate)
-    remarks = _remarks(job, goal, float(work.value))
+    remarks = _remarks(job, goal, float(work.value), hardware)
     reasons = (*rate.reasons, *samples.reasons, *remarks)
     work = replace(work, level=rate.level, basis=rate.basis, reasons=reasons)
     return _after(_start(job, rate.level), work)
 
 
-def _remarks(job: Job, goal: Goal, work_s: float) -> tuple[str, ...]:
+def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[str, ...]:
     """What a time elsewhere assumes of the start and of the batch."""
     told = _no_start(job)
     if job.pre_train_s > OVERHEAD_MATTERS * (job.pre_train_s + work_s):
@@ -186,12 +185,25 @@ def _remarks(job: Job, goal: Goal, work_s: float) -> tuple[str, ...]:
             f"Before the first step it took {in_words(job.pre_train_s)} (median) where it was "
             "measured; half to twice as long is assumed here.",
         )
-    return told if goal.epochs is None or _given_batch(job) else (*told, NOT_MEASURED_BATCH)
+    if goal.epochs is None:
+        return told
+    assumed = batch_told(job, hardware, goal.at_batch)
+    return (*told, assumed) if assumed else told
 
 
-def _given_batch(job: Job) -> bool:
-    """Whether a person named the batch, so that nothing else is meant."""
-    return job.described and job.batch is not None
+def _refused_batch(job: Job, goal: Goal) -> Refusal | None:
+    """Why nothing is told at the batch in question where it was not measured there; None if fine.
+
+    A batch stands for epochs only; a target has its best one.
+    """
+    if goal.epochs is None or goal.at_batch is None:
+        return None
+    return not_measured_at(job, goal.at_batch)
+
+
+def _no_size(job: Job) -> Refusal:
+    """That epochs differ in size, in the words of the size itself; else that nothing states it."""
+    return replace(NO_SIZE, reason=job.size_refused) if job.size_refused else NO_SIZE
 
 
 def _scaling(share: float, told: Scaling | None) -> Scaling | None:
@@ -258,7 +270,9 @@ def _exact_batch(job: Job, goal: Goal, candidate: Candidate, known: Known) -> fl
             return own.batch
         measured = candidate.run.run.global_batch_size
         return goal.at_batch or measured if goal.epochs is not None else measured
-    return goal.batch if goal.epochs is None else goal.at_batch or job.batch
+    if goal.epochs is None:
+        return goal.batch
+    return batch_on(job, candidate.hardware, goal.at_batch)
 
 
 def _too_large(fit: Fit, batch: float | None) -> Timed:
@@ -269,12 +283,9 @@ def _too_large(fit: Fit, batch: float | None) -> Timed:
 def _other_batch(job: Job, batch: float, system: str) -> Refusal:
     """That it was not measured there at the batch in question, and at which ones it was."""
     sizes = {m.run.global_batch_size for m in job.measured if m.run.system == system}
-    known = ", ".join(f"{b:,}" for b in sorted(b for b in sizes if b))
     return Refusal(
         reason=f"It was not measured at batch {plain(batch)} on {system}.",
-        measure_next=f"Choose a measured batch ({known}), or leave it open for the fastest."
-        if known
-        else "Leave the batch open for the fastest.",
+        measure_next=choose_batch(sizes),
     )
 
 

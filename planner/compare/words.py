@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.compare.comparison import Comparison, Wanted
+from planner.basis_words import basis_in_words
+from planner.compare.comparison import Comparison, Row, Wanted
+from planner.compare.records import Goal
 from planner.cost import Display, price
 from planner.cost.display import DOLLARS
+from planner.estimate import Refusal
 from planner.written import plain
 
+SESSION: Final = (
+    "Measured times include the variation between machines and sessions, about 3 % (SD). How long? "
+    "adds it with “Another session or machine of the kind”."
+)
+"""Why an interval is wider here than How long? shows at first, and how to see the same there."""
 _COUNTED: Final = (
     "no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
 )  # fmt: skip
@@ -65,6 +73,19 @@ def odds_words(told: Comparison) -> str:
         f"{cheapest}, {fastest}: how likely it beats all others{among} at once. The answer "
         "compares two options, so its probability is higher."
     )
+
+
+def basis_words(row: Row, goal: Goal) -> str:
+    """How a time is known: of epochs that were measured there in the words of How long?."""
+    if row.candidate.run is not None and goal.epochs is not None:
+        return basis_in_words(row.candidate.run, goal.epochs)
+    return "" if isinstance(row.time, Refusal) else row.time.basis
+
+
+def session_note(told: Comparison) -> str:
+    """That measured times include another session; "" where none was measured."""
+    measured = any(r.candidate.run and not isinstance(r.time, Refusal) for r in told.rows)
+    return SESSION if measured and told.question.goal.epochs is not None else ""
 
 
 def kept_to(wanted: Wanted) -> str:

@@ -13,7 +13,14 @@ from planner.compare.parameters import TARIFF
 from planner.compare.reckon import Comparison, Row
 from planner.compare.sentences import pays_up_front
 from planner.compare.tables import end_of, source_rows
-from planner.compare.words import kept_to, odds_heads, odds_words, runs_a_month
+from planner.compare.words import (
+    basis_words,
+    kept_to,
+    odds_heads,
+    odds_words,
+    runs_a_month,
+    session_note,
+)
 from planner.cost import Display, money_about, money_with_interval
 from planner.durations import between, with_ends
 from planner.estimate import Basis, Estimate, Refusal
@@ -31,10 +38,11 @@ BASES: Final = MappingProxyType[Basis, str](
         "similar workload": "from how workloads like this one ran there and elsewhere",
         "transferred from another GPU": "timed on other accelerators, scaled by specifications",
         "estimated from FLOPs": "from the work of a sample, the maker's peak and its usual share",
-        "published": "somebody else's figure, as printed",
+        "published": "somebody else's figures, as printed; more epochs are projected",
     }
 )
 """What each basis of a number means."""
+CHANGED: Final = "its epochs had another number of samples and are converted by them"
 
 
 def ranked(told: Comparison, display: Display, begins: datetime | None = None) -> str:
@@ -45,7 +53,10 @@ def ranked(told: Comparison, display: Display, begins: datetime | None = None) -
     timely = any(r.in_time is not None for r in told.rows)
     head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})",
             *odds_heads(told), *(["Meets limits"] if timely else []), "Basis"]  # fmt: skip
-    rows = [_ranked(n, r, display, begins, timely=timely) for n, r in enumerate(told.rows, 1)]
+    rows = [
+        [*_ranked(n, r, display, begins, timely=timely), _basis(r, told)]
+        for n, r in enumerate(told.rows, 1)
+    ]
     ends = f" Ends: if work begins {begins:%-d %b %Y, %H:%M} {begins.tzname()}." if begins else ""
     limits = kept_to(told.question.wanted)
     meets = f" Meets limits: how likely it finishes {limits}." if limits else ""
@@ -102,10 +113,21 @@ def _of_country(used: Electricity) -> list[str]:
 
 def bases(told: Comparison) -> str:
     """What the bases that occur mean."""
-    used = [r.time.basis for r in told.rows if isinstance(r.time, Estimate)]
-    rows = [[escaped(b), escaped(BASES[b])] for b in dict.fromkeys(used)]
-    told_all = table(["Basis", "Meaning"], rows, "As the column Basis names it.")
+    used = dict(_meant(r, told) for r in told.rows if isinstance(r.time, Estimate))
+    rows = [[escaped(basis), escaped(meaning)] for basis, meaning in used.items()]
+    caption = f"As the column Basis names it. {session_note(told)}".rstrip()
+    told_all = table(["Basis", "Meaning"], rows, caption)
     return section("How each number is known", told_all) if rows else ""
+
+
+def _meant(row: Row, told: Comparison) -> tuple[str, str]:
+    """The basis of a time as its column names it, and what that means."""
+    assert isinstance(row.time, Estimate)  # noqa: S101 - only such rows have one
+    words, run = basis_words(row, told.question.goal), row.candidate.run
+    if run is None or words == row.time.basis:
+        return words, BASES[row.time.basis]
+    known: Basis = "published" if run.run.basis == "published" else "measured"
+    return words, f"{BASES[known]}; {CHANGED}" if ", converted" in words else BASES[known]
 
 
 def sources(told: Comparison) -> str:
@@ -139,7 +161,13 @@ def _ranked(
         _share(row.fastest),
     ]
     cells += [_share(row.in_time)] if timely else []
-    return [*cells, NOT_KNOWN if isinstance(row.time, Refusal) else escaped(row.time.basis)]
+    return cells
+
+
+def _basis(row: Row, told: Comparison) -> str:
+    if isinstance(row.time, Refusal):
+        return NOT_KNOWN
+    return escaped(basis_words(row, told.question.goal))
 
 
 def _details(number: int, row: Row, display: Display) -> str:

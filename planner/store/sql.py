@@ -320,7 +320,8 @@ FACTOR_ROWS: Final = f"""
 """Runs with epochs of a workload in whatever precision."""
 JOB_ROWS: Final = """
     SELECT run_id, precision, optimizer, params, train_flops_per_sample, train_samples,
-        samples_per_epoch, pre_train_s, global_batch_size, peak_memory_bytes, peak_memory_method,
+        samples_per_epoch, pre_train_s, global_batch_size, samples_per_s, device_kind,
+        peak_memory_bytes, peak_memory_method,
         system_name, system, accelerator_model_name, accelerators_per_node, number_of_nodes
     FROM runs WHERE workload = ? AND status = 'ok' AND mode = 'training'
     ORDER BY recorded_at DESC, run_id LIMIT ?"""

@@ -83,7 +83,7 @@ library (another maker, another kind of arithmetic) is not covered by any interv
 
 from planner.transfer.decide import decide
 from planner.transfer.ladder import transfer
-from planner.transfer.library import fit_library
+from planner.transfer.library import fit_library, with_speeds
 from planner.transfer.records import (
     Cell,
     DataSheet,
@@ -107,4 +107,5 @@ __all__ = [
     "decide",
     "fit_library",
     "transfer",
+    "with_speeds",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -64,6 +65,35 @@ def fit_library(
         sheets=_table_of_sheets(sheets, workloads, columns),
         same_name=rows[0][:, None] == rows[0],
         same_precision=rows[1][:, None] == rows[1],
+    )
+
+
+def with_speeds(
+    library: Library, workload: tuple[str, str], samples_per_s: Mapping[str, float]
+) -> Library:
+    """Put other measurements of one workload in place of those in a library.
+
+    Args:
+        library: all others stay.
+        workload: name and precision; one that is not in the library changes nothing.
+        samples_per_s: by card, one run each; cards that are not in the library are left out.
+    """
+    if workload not in library.workloads:
+        return library
+    row = library.workloads.index(workload)
+    log, squares = library.log_samples_per_s.copy(), library.squares.copy()
+    runs = library.runs.copy()
+    log[row], runs[row], squares[row] = np.nan, 0, 0.0
+    for card, speed in samples_per_s.items():
+        if card in library.cards:
+            column = library.cards.index(card)
+            log[row, column], runs[row, column] = np.log(speed), 1
+    return replace(
+        library,
+        log_samples_per_s=log,
+        filled=_filled(log, runs > 0),
+        runs=runs,
+        squares=squares,
     )
 
 

@@ -233,7 +233,7 @@ def test_of_unknown_cost_nothing_keeps_a_budget() -> None:
 def test_the_batch_is_told_where_it_is_a_choice_and_whole() -> None:
     rows = by_id(_ask().rows)
     assert rows[RENT].timed.batch == 100.0
-    assert rows["rent-cloud-eu-8x-plain-on-demand"].timed.batch is None
+    assert rows["rent-cloud-eu-8x-plain-on-demand"].timed.batch == 100.0
     samples = Estimate(value=1e6, low=9e5, high=1.1e6)
     goal = Goal(words="2 %", samples=samples, batch=300.784100676122)
     question = Question(job=job(), goal=goal, known=KNOWN)

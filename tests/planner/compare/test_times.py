@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.compare.batches import OTHER_BATCH, USUAL_BATCH, library_at
 from planner.compare.candidates import candidates_of
 from planner.compare.records import Candidate, Goal, Job, Timed
 from planner.compare.sheets import library_of
 from planner.compare.times import (
-    NOT_MEASURED_BATCH,
     PRE_TRAIN_FACTOR,
     Known,
     OwnTarget,
     timed,
 )
-from planner.estimate import Estimate
+from planner.epoch_size import ADD_SIZE
+from planner.estimate import Estimate, Refusal
 from planner.projection import START_NOT_INCLUDED, session_half_width
 from tests.planner.compare.made import CATALOG, RUN, SHOP, job, row
 
@@ -131,12 +132,57 @@ def test_without_a_start_only_the_rate_is_doubted() -> None:
 
 
 @pytest.mark.parametrize(("batch", "said"), [(None, True), (512.0, False)])
-def test_the_fastest_batch_is_meant_only_where_none_was_given(
+def test_a_batch_is_assumed_and_said_only_where_none_was_given(
     batch: float | None, *, said: bool
 ) -> None:
     of = replace(DESCRIBED, batch=batch)
     goal = Goal(words="1 epoch", epochs=1)
     found = timed(of, goal, _candidate("buy-1x-plain", of), Known())
     target = timed(of, TARGET, _candidate("buy-1x-plain", of), Known())
-    assert (NOT_MEASURED_BATCH in _total(found).reasons) is said
-    assert NOT_MEASURED_BATCH not in _total(target).reasons
+    assert any(OTHER_BATCH in r for r in _total(found).reasons) is said
+    assert found.batch == (batch or USUAL_BATCH)
+    assert not any(OTHER_BATCH in r for r in _total(target).reasons)
+
+
+def test_a_transferred_time_has_the_batch_of_its_run() -> None:
+    found = _timed("rent-cloud-eu-1x-huge-on-demand", job(), EPOCHS)
+    assert found.batch == float(RUN.global_batch_size or 0)
+    said = "Assumes batch 100, that of the fastest measured run."
+    assert any(r.startswith(said) for r in _total(found).reasons)
+
+
+def test_a_transferred_time_at_a_batch_rests_on_runs_at_that_batch() -> None:
+    slow = replace(RUN, run_id="c" * 32, global_batch_size=10, samples_per_s=25.0)
+    of, rows = job(RUN, slow), [row(RUN), row(slow)]
+    library = library_of(CATALOG, rows)
+    huge = "rent-cloud-eu-1x-huge-on-demand"
+    rate = {
+        batch: timed(
+            of,
+            replace(EPOCHS, at_batch=batch),
+            _candidate(huge, of),
+            Known(library=library_at(library, of, batch)),
+        ).rate
+        for batch in (None, 100.0, 10.0)
+    }
+    assert rate[None] == rate[100.0]
+    fast, at_ten = rate[100.0], rate[10.0]
+    assert fast is not None
+    assert at_ten is not None
+    assert float(at_ten.value) == pytest.approx(float(fast.value) / 4.0)
+
+
+def test_a_batch_that_no_run_has_is_refused_where_it_would_be_transferred() -> None:
+    found = _timed("rent-cloud-eu-1x-huge-on-demand", job(), replace(EPOCHS, at_batch=77.0))
+    assert isinstance(found.total, Refusal)
+    assert "batch 77" in found.total.reason
+    assert "Choose a measured batch (100)" in found.total.measure_next
+
+
+def test_epochs_of_different_size_are_refused_as_that_and_not_as_unstated() -> None:
+    small = replace(RUN, run_id="c" * 32, global_batch_size=10, samples_per_epoch=500)
+    of = job(RUN, small, train_samples=None)
+    found = _timed("rent-cloud-eu-1x-huge-on-demand", of, EPOCHS)
+    assert isinstance(found.total, Refusal)
+    assert found.total.reason == "Epochs differ in size: 500 to 10,000 samples."
+    assert found.total.measure_next == ADD_SIZE
