@@ -54,6 +54,8 @@ CURVE: Final = (
               unit="samples", least=1.0, most=1e9, many=MOST_BATCHES),
     _WITHOUT,
 )  # fmt: skip
+STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseline")
+"""Of totals and curves in every link that is shared, even where they are the default of the day."""
 FACETS: Final = MappingProxyType(
     {
         "workload": "workload, as its slug",

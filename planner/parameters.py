@@ -105,12 +105,18 @@ def limits(one: Parameter) -> tuple[float, float]:
     return one.least, one.most
 
 
-def query_of(table: Sequence[Parameter], values: Mapping[str, Any]) -> str:
-    """The query string that asks for these values; defaults are left out."""
+def query_of(
+    table: Sequence[Parameter], values: Mapping[str, Any], stated: Collection[str] = ()
+) -> str:
+    """The query string that asks for these values; defaults are left out unless `stated`.
+
+    What is None or empty is never stated: it has no value to name.
+    """
     pairs: list[tuple[str, str]] = []
     for one in table:
         value = values.get(one.name, _default(one))
-        if value == _default(one):
+        bare = value is None or value in ("", ())
+        if value == _default(one) and (bare or one.name not in stated):
             continue
         listed = value if isinstance(value, tuple) else (value,)
         pairs += [(one.name, text_of(v)) for v in listed] or [(one.name, "")]

@@ -14,18 +14,12 @@ from pages.parts.links import Link, Parameters, as_text, plain
 from pages.parts.permission import permission
 from pages.parts.state import ROOT
 from planner.compare.made import made_text
+from planner.compare.parameters import ALWAYS, STATED
 from planner.compare.snapshot import changes, snapshot_of
 from planner.store import saved
 from planner.store.saved import Saved
 
-ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "optimizer")
-"""Kept in a saved question even where they are the default of the day."""
 VIEW: Final = frozenset({"saved", "view", "show", "chart", "baseline", "made"})
-STATED: Final = (
-    *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of", "name", "samples",
-    "params", "tokens", "flops", "precision", "network_optimizer", "batch",
-)  # fmt: skip
-"""In every link that is shared, even where they are the default of the day."""
 _MADE: Final = "compare-made"
 _PROBLEM: Final = "compare-saved-problem"
 _DONE: Final = "compare-saved-done"

@@ -96,6 +96,13 @@ def _assumption(name: str) -> Parameter:
 ASSUMED: Final = tuple(_assumption(one.name) for one in fields(Assumptions))
 COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
 """Everything a comparison can be asked."""
+ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "optimizer")
+"""Kept in a saved question even where they are the default of the day."""
+STATED: Final = (
+    *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of", "name", "samples",
+    "params", "tokens", "flops", "precision", "network_optimizer", "batch",
+)  # fmt: skip
+"""In every link that is shared, even where they are the default of the day."""
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
 """What a page's link may hold besides, for the eye only."""
@@ -125,6 +132,17 @@ class CompareParameters:
     def query(self) -> str:
         """The query string that asks the same."""
         return query_of(COMPARE, self.values)
+
+    def whole_query(self, found: Mapping[str, Any]) -> str:
+        """Return the query string with the defaults of the day written out, as pages share it.
+
+        Args:
+            found: what the answer looked up by itself, by parameter: its workload, options ...
+        """
+        unsaid = {"epochs"} if self.asked.epochs is None else set()
+        unsaid |= {p.name for p in DESCRIPTION} if self.described is None else {"goal"}
+        stated = [n for n in STATED if n not in unsaid]
+        return query_of(COMPARE, {**self.values, **found}, stated)
 
 
 def compare_parameters(

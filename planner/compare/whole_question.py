@@ -23,6 +23,7 @@ from planner.compare.ask import (
     Facts,
     Offered,
     answered,
+    offered,
     too_many,
     with_own,
 )
@@ -48,8 +49,10 @@ def answered_whole(
         today: to tell old prices from fresh ones.
         shown: what there is to choose from, where that is known already.
     """
+    shown = offered(asked, facts, today) if shown is None else shown
     found = answered(asked, facts, today, shown)
-    if not asked.options or found.comparison is None:
+    # A shared link names the usual options: they are nobody's choice either.
+    if not asked.options or found.comparison is None or found.chosen == shown.usual:
         return found
     question = found.comparison.question
     unsaid = left_out(facts.catalog, dict(asked.usd_per))

@@ -18,6 +18,7 @@ from planner import asked
 from planner.catalog import Catalog
 from planner.compare.ask import Answered, Facts
 from planner.compare.job import job_described
+from planner.compare.made import made_text
 from planner.compare.parameters import DESCRIBED, CompareParameters, compare_parameters
 from planner.compare.records import Job
 from planner.compare.whole_question import answered_whole, problems_of
@@ -35,8 +36,8 @@ from planner.store.no_steps import no_steps
 from planner.store.reader import Store
 from planner.store.scatter import with_priors
 from planner.store.suspect_runs import suspects_of
-from planner.trials import Trials, targets_of
-from planner.usual import MOST_LINES, offered, usual_options, with_epochs
+from planner.trials import Trials, targets_of, usual_target
+from planner.usual import MOST_CHOSEN, MOST_LINES, offered, usual_options, with_epochs
 
 NO_RUN: Final = Problem(
     parameter="",
@@ -50,7 +51,10 @@ NO_TRAINING: Final = Problem(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HowLongAnswer:
-    """Ranked totals; None where nothing can be ranked. `query` asks the same again."""
+    """Ranked totals; None where nothing can be ranked.
+
+    `query` asks the same again, defaults written out as in the link that a page shares.
+    """
 
     result: HowLong | None
     suspect: Mapping[str, str]
@@ -90,9 +94,10 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
     """N epochs of a workload on each of its systems, as the page How long? answers."""
     found = read(asked.HOW_LONG, given, asked.FOR_THE_EYE)
     told, problems = found.values, list(found.problems)
-    query, suspect = query_of(asked.HOW_LONG, told), suspects_of(store)
-    place = _place(store, told, problems)
+    suspect, stated = suspects_of(store), dict[str, Any]()
+    place = _place(store, told, problems, stated)
     if place is None:
+        query = query_of(asked.HOW_LONG, told)
         return HowLongAnswer(result=None, suspect={}, query=query, problems=tuple(problems))
     without = suspect.left_out if told["without_suspects"] else frozenset[str]()
     runs = with_priors(store, queries.runs_of(store, *place), without)
@@ -101,7 +106,9 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
     by_slug = dict(zip(names, options, strict=True))
     chosen = _picked("systems", "system", told["systems"], names, problems)
     base = _one("baseline", "system", told["baseline"], names, problems)
-    listed = list(dict.fromkeys([*(chosen or usual_options(by_slug)), base]))
+    chosen = (chosen or usual_options(by_slug))[:MOST_CHOSEN]
+    stated |= {"systems": tuple(chosen), "baseline": base}
+    listed = list(dict.fromkeys([*chosen, base]))
     result = how_long(
         with_epochs([by_slug[s] for s in listed], partial(queries.epochs_of, store)),
         told["epochs"],
@@ -112,7 +119,10 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
         size=epoch_size_of(store, place[0], runs, told["samples_per_epoch"]),
     )
     return HowLongAnswer(
-        result=result, suspect=suspect.names, query=query, problems=tuple(problems)
+        result=result,
+        suspect=suspect.names,
+        query=query_of(asked.HOW_LONG, {**told, **stated}, asked.STATED),
+        problems=tuple(problems),
     )
 
 
@@ -125,8 +135,10 @@ def curve_answered(store: Store, given: Given) -> CurveAnswer:
     if not names:
         problems.append(NO_RUN)
         return CurveAnswer(chosen=(), batches=(), query="", problems=tuple(problems))
-    workload = names[_one("workload", "workload", told["workload"], names, problems)]
-    steps = _runs_of_curves(store, workload, told, problems)
+    short = _one("workload", "workload", told["workload"], names, problems)
+    workload = names[short]
+    stated: dict[str, Any] = {"workload": short, "pattern": None}
+    steps = _runs_of_curves(store, workload, told, problems, stated)
     beside = _picked("beside", "workload", told["beside"], names, problems)
     further = [r for b in beside if names[b] != workload for r in _best_known(store, names[b])]
     chosen = curves_of([*steps.runs, *further], without)[:MOST_LINES]
@@ -134,7 +146,7 @@ def curve_answered(store: Store, given: Given) -> CurveAnswer:
         chosen=tuple(chosen),
         notes=tuple(t for t in (steps.note, *steps.missing) if t),
         batches=told["batch"],
-        query=query_of(asked.CURVE, told),
+        query=query_of(asked.CURVE, {**told, **stated, "beside": tuple(beside)}, asked.STATED),
         problems=tuple(problems),
     )
 
@@ -147,30 +159,38 @@ def compare_answered(
     Work begins at `begins`, which has a zone, or now.
     """
     asking, wrong = compare_parameters(given, begins=begins)
-    problems = list(wrong)
-    facts = compare_facts(store, catalog, asking, problems)
+    problems, stated = list(wrong), dict[str, Any]()
+    facts = compare_facts(store, catalog, asking, problems, stated)
     if facts is None:
         nothing = Answered(comparison=None, candidates=(), chosen=())
         return CompareAnswer(answered=nothing, display=asking.display, query=asking.query,
                              problems=tuple(problems or [NO_RUN]))  # fmt: skip
     told = answered_whole(asking.asked, facts, today)
     problems += problems_of(told.problems, asking.asked, catalog)
+    stated["options"] = told.chosen
+    if told.comparison is not None:
+        stated["made"] = made_text(told.comparison, facts.job, today)
     return CompareAnswer(
         answered=told,
         display=asking.display,
-        query=asking.query,
+        query=asking.whole_query(stated),
         problems=tuple(problems),
         by=asking.by,
     )
 
 
 def compare_facts(
-    store: Store, catalog: Catalog, asking: CompareParameters, problems: list[Problem]
+    store: Store,
+    catalog: Catalog,
+    asking: CompareParameters,
+    problems: list[Problem],
+    stated: dict[str, Any] | None = None,
 ) -> Facts | None:
     """What is known about the job that is asked for; None where there is no such job.
 
-    `problems` gets what cannot be looked up.
+    `problems` gets what cannot be looked up, `stated` what was looked up, by parameter.
     """
+    stated = {} if stated is None else stated
     if asking.described is not None:
         return facts_of(store, catalog, job_described(asking.described))
     if asking.workload == DESCRIBED or any(not p.parameter for p in problems):
@@ -178,16 +198,20 @@ def compare_facts(
     workload = _trained(store, asking.workload, problems)
     own = not asking.workload or not any(p.parameter == "workload" for p in problems)
     place = {"workload": workload, "pattern": asking.pattern if own else ""}
-    found = None if workload is None else _place(store, place, problems)
+    found = None if workload is None else _place(store, place, problems, stated)
     if found is None:
         return None
     workload, pattern = found
     job = measured_job(store, catalog, workload, pattern, asking.samples_per_epoch)
-    return facts_of(store, catalog, job, pattern, _steps(store, job, asking, problems))
+    return facts_of(store, catalog, job, pattern, _steps(store, job, asking, problems, stated))
 
 
 def _steps(
-    store: Store, job: Job, asking: CompareParameters, problems: list[Problem]
+    store: Store,
+    job: Job,
+    asking: CompareParameters,
+    problems: list[Problem],
+    stated: dict[str, Any],
 ) -> tuple[OptimizerCurve, str] | None:
     """The law of steps to the target that is asked for; None where epochs are."""
     if asking.asked.epochs is not None:
@@ -200,6 +224,10 @@ def _steps(
         usual = next((s for s, n in names.items() if n == job.optimizer), next(iter(names)))
         chosen = _one("optimizer", "optimiser", asking.optimizer, names, problems, usual=usual)
         steps = steps_of(trials, _target(trials, asking.target), names[chosen])
+        value = usual_target(trials) if asking.target is None else asking.target
+        # Offered targets have six digits in every link.
+        shown = value if asking.target is not None or value is None else float(f"{value:.6g}")
+        stated |= {"optimizer": chosen, "target": shown}
     if steps is None:
         problems += no_steps(store, asking.optimizer)
     return steps
@@ -217,19 +245,22 @@ def _target(trials: Trials, value: float | None) -> float | None:
 
 
 def _place(
-    store: Store, told: Mapping[str, Any], problems: list[Problem]
+    store: Store, told: Mapping[str, Any], problems: list[Problem], stated: dict[str, Any]
 ) -> tuple[str, str] | None:
-    """Workload and pattern by name; None where there is no run at all."""
+    """Workload and pattern by name, their slugs in `stated`; None where there is no run at all."""
     names = slugs(queries.workloads(store))
     if not names:
         problems.append(NO_RUN)
         return None
-    workload = names[_one("workload", "workload", told["workload"], names, problems)]
+    short = _one("workload", "workload", told["workload"], names, problems)
+    workload = names[short]
     patterns = slugs(queries.patterns(store, workload))
     wanted = told["workload"]
     known = not wanted or isinstance(looked_up(wanted, names), str)  # else patterns of another
     wanted = told["pattern"] if known else None
-    return workload, patterns[_one("pattern", "pattern", wanted, patterns, problems)]
+    pattern = _one("pattern", "pattern", wanted, patterns, problems)
+    stated |= {"workload": short, "pattern": pattern}
+    return workload, patterns[pattern]
 
 
 def _trained(store: Store, wanted: str, problems: list[Problem]) -> str | None:
@@ -254,9 +285,16 @@ def _trained(store: Store, wanted: str, problems: list[Problem]) -> str | None:
 
 
 def _runs_of_curves(
-    store: Store, workload: str, told: Mapping[str, Any], problems: list[Problem]
+    store: Store,
+    workload: str,
+    told: Mapping[str, Any],
+    problems: list[Problem],
+    stated: dict[str, Any],
 ) -> TimedSteps:
-    """Runs of the patterns and systems in question, the usual ones without a choice."""
+    """Runs of the patterns and systems in question, the usual ones without a choice.
+
+    `stated` gets both as slugs.
+    """
     patterns = slugs(queries.patterns(store, workload))
     wanted = [*told["patterns"], *([told["pattern"]] if told["pattern"] else [])]
     chosen = _picked("patterns", "pattern", wanted, patterns, problems) or list(patterns)[:1]
@@ -264,7 +302,9 @@ def _runs_of_curves(
     size = epoch_size_of(store, workload, every, told["samples_per_epoch"])
     systems = slugs(systems_of(with_step_times(every, size).runs))
     picked = _picked("systems", "system", told["systems"], systems, problems)
-    kept = {systems[s] for s in picked or list(systems)[:MOST_LINES]}
+    picked = picked or list(systems)[:MOST_LINES]
+    stated |= {"patterns": tuple(chosen), "systems": tuple(picked)}
+    kept = {systems[s] for s in picked}
     names = [name for short, name in patterns.items() if short in chosen]
     found = (r for name in names for r in queries.runs_of(store, workload, name))
     return with_step_times([r for r in found if r.system in kept], size)

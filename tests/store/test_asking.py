@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -28,7 +29,10 @@ def test_nothing_given_asks_of_the_first_workload() -> None:
     first = next(iter(queries.workloads(store())))
     assert {a.option.run.workload for a in told.result.answers} == {first}
     assert told.result.epochs == 2000
-    assert told.query == ""
+    link = parse_qs(told.query)
+    assert link["workload"] == [next(iter(slugs(queries.workloads(store()))))]
+    assert link["epochs"] == ["2000"]
+    assert {"pattern", "systems", "baseline"} <= set(link)
 
 
 def test_systems_and_baseline_are_those_that_are_named() -> None:

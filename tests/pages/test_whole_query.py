@@ -1,0 +1,77 @@
+"""The query of an answer states the whole question: elsewhere, or tomorrow, it means the same."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from pages.parts import compare_state
+from planner.bodies import compare_body, curve_body, projection_body
+from planner.store.asking import compare_answered, curve_answered, how_long_answered
+from tests.pages.comparing import address_of
+from tests.pages.conftest import show
+from tests.pages.test_shared_links import shared
+from tests.shipped import store
+
+Question = dict[str, list[str]]
+DIGITS = "mlp-64-64-digits-sgd-nesterov-0.9-float32"
+pytestmark = pytest.mark.usefixtures("folders")
+
+
+def _link(query: str) -> Question:
+    return parse_qs(query, keep_blank_values=True, strict_parsing=True)
+
+
+def _how_long(given: Question) -> dict[str, Any]:
+    told = how_long_answered(store(), given)
+    assert told.problems == ()
+    assert told.result is not None
+    return projection_body(told.result, told.suspect, store().sets, told.query)
+
+
+def _curve(given: Question) -> dict[str, Any]:
+    told = curve_answered(store(), given)
+    assert told.problems == ()
+    return curve_body(told.chosen, told.batches, store().sets, told.query, told.notes)
+
+
+def _compare(given: Question) -> dict[str, Any]:
+    day = compare_state.today()
+    told = compare_answered(store(), compare_state.catalog().catalog, given, day)
+    assert told.problems == ()
+    assert told.answered.comparison is not None
+    return compare_body(told.answered.comparison, told.display, told.query)
+
+
+ASKED: list[tuple[str, Any, Question]] = [
+    ("", _how_long, {}),
+    ("how-long", _how_long, {"workload": [DIGITS], "epochs": ["7"], "session": ["on"]}),
+    ("throughput", _curve, {}),
+    ("throughput", _curve, {"workload": [DIGITS], "without_suspects": ["on"]}),
+    ("compare", _compare, {}),
+    ("compare", _compare, {"epochs": ["2000"], "deadline": ["72"], "order": ["time"]}),
+    ("compare", _compare, {"workload": [DIGITS], "goal": ["target"]}),
+    ("compare", _compare, {"own": ["rent|h100-sxm|1|1.99"], "country": ["DE"]}),
+    ("compare", _compare, {"workload": ["described"], "samples": ["1e6"], "flops": ["1e12"]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("page", "ask", "given"), ASKED)
+def test_it_states_what_the_page_s_shared_link_states_and_asks_the_same(
+    page: str, ask: Any,  # noqa: ANN401 - one of the three above
+    given: Question,
+) -> None:  # fmt: skip
+    told = ask(given)
+    link = _link(told["query"])
+    assert ask(link) == told
+    first = show(page, **{n: v if len(v) > 1 else v[0] for n, v in given.items()})
+    assert shared(first) == link
+    opened = show(page, **{n: v if len(v) > 1 else v[0] for n, v in link.items()})
+    assert not opened.warning
+    assert shared(opened) == link
+    assert [m.value for m in opened.markdown if m.value.startswith("####")] == [
+        m.value for m in first.markdown if m.value.startswith("####")
+    ]
+    assert "made" not in address_of(first)
