@@ -13,7 +13,6 @@ from pages.parts.state import store
 from pages.parts.total_lines import lines
 from planner import figures, how_long_tables
 from planner.basis_words import basis_in_words
-from planner.durations import hms
 from planner.estimate import Refusal
 from planner.export import Report, csv_text, html_page
 from planner.how_long import (
@@ -160,7 +159,12 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
             alt="Totals of every chosen system",
             column_config={
                 "option": st.column_config.TextColumn("System", pinned=True, width=152),
-                "total": st.column_config.TextColumn("h:mm:ss", alignment="right", width=80),
+                "total": st.column_config.TextColumn(
+                    "Total",
+                    alignment="right",
+                    width=128,
+                    help="h:mm:ss; rounded, with its 90 % interval, where that exceeds ± 5 %",
+                ),
                 "sure": st.column_config.TextColumn("± 90 %", alignment="right", width=62),
                 "faster": st.column_config.TextColumn(
                     "Speed", alignment="right", width=104, help=f"Against {result.baseline.label}"
@@ -197,7 +201,7 @@ def _shown(
         why = f"{total.reason} {total.measure_next}"
         return row | {"total": "–", "sure": "–", "faster": None, "why": why}
     return row | {
-        "total": hms(float(total.value)),
+        "total": how_long_tables.total_in_words(total),
         "sure": how_long_tables.half_width(total),
         "faster": ahead_of(answer.speed_ratio),
         "why": "",
@@ -205,7 +209,7 @@ def _shown(
 
 
 def _other_epochs(result: HowLong) -> None:
-    box = widgets.folded("Other numbers of epochs (h:mm:ss)", "table", "how-long.others")
+    box = widgets.folded("Other numbers of epochs", "table", "how-long.others")
     if box.open:
         with box:
             options = [a.option for a in result.answers]
@@ -246,7 +250,7 @@ def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) ->
                 key="how-long.ratios",
                 alt="How many times faster one system is than the other",
             )
-            st.caption("Two runs are two sessions, about 3 % apart (sd): each ratio carries that.")
+            st.caption("Each ratio includes the variation between sessions of about 3 % (sd).")
 
 
 def _with_answered(options: list[Option], result: HowLong) -> list[Option]:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.durations import HOUR_S, in_words, with_ends
+from planner.durations import HOUR_S, between, in_words, with_ends
 from planner.epoch_size import (
     AS_TIMED,
     ONE_PASS,
@@ -321,7 +321,7 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
     what = f"{_epochs(epochs)} of {run.model}{_at_batch(run)} on {run.system}"
     sure = f"{total.level:.0%}".replace("%", " %")
     time, low, high = _told(total)
-    interval = f"{sure}: {low} to {high}"
+    interval = f"{sure}: {between(low, high)}"
     known = interval if float(total.high) > float(total.low) else "as measured"
     known += "; start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
     text = f"{what}: {time} ({known})"
@@ -352,13 +352,18 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
     )
 
 
+def is_rough(total: Estimate) -> bool:
+    """Return whether an interval is wider than ± `ROUGH`, so that seconds mean nothing."""
+    return float(total.high) - float(total.low) > 2.0 * ROUGH * float(total.value)
+
+
 def _told(total: Estimate) -> tuple[str, str, str]:
     """A total and its ends: in one unit where minutes no longer matter, or it is known roughly."""
     ends = float(total.value), float(total.low), float(total.high)
-    told = with_ends(*ends)
-    if ends[0] >= IN_WHOLE_HOURS_S or ends[2] - ends[1] > 2.0 * ROUGH * ends[0]:
-        return told
     value, low, high = map(in_words, ends)
+    hidden = low == high and ends[1] < ends[2]
+    if ends[0] >= IN_WHOLE_HOURS_S or is_rough(total) or hidden:
+        return with_ends(*ends)
     return value, low, high
 
 

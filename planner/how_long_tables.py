@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from planner.basis_words import basis_in_words
-from planner.durations import hms
+from planner.durations import clock, hms, interval
 from planner.epoch_size import timed_samples
 from planner.estimate import Estimate, Floats, Refusal
 from planner.export import Record
-from planner.how_long import QUICK, Answer, HowLong, Option, total_time
+from planner.how_long import QUICK, Answer, HowLong, Option, is_rough, total_time
 from planner.store.sets import ResultSet
 
 
@@ -30,7 +30,7 @@ def epochs_rows(
     another_session: bool = False,
     rest_like_last: bool = False,
 ) -> list[Record]:
-    """Options against numbers of epochs, in h:mm:ss: article 002's projection table."""
+    """Options against numbers of epochs, as `total_in_words`: article 002's projection table."""
     rows: list[Record] = []
     for option in options:
         cells = [
@@ -48,9 +48,15 @@ def source_rows(options: Iterable[Option], sets: Iterable[ResultSet]) -> list[Re
 
 
 def half_width(total: Estimate) -> str:
-    """Half the interval as a share of the total: ± 2.0 %."""
+    """Half the interval as a share of the total: ± 2.0 %, and ± 16 % where it is rough."""
     share = (float(total.high) - float(total.low)) / (2 * float(total.value))
-    return f"± {share:.1%}".replace("%", " %")
+    return f"± {share:{',.0%' if is_rough(total) else '.1%'}}".replace("%", " %")
+
+
+def total_in_words(total: Estimate) -> str:
+    """Return 25:21:41, or '54 h (45 to 63 h)' where the interval is too wide for seconds."""
+    value, low, high = float(total.value), float(total.low), float(total.high)
+    return interval(value, low, high) if is_rough(total) else clock(value)
 
 
 def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
@@ -105,7 +111,7 @@ def _source_row(option: Option, found: ResultSet | None) -> Record:
 
 def _clock(epochs: Sequence[int], cells: Iterable[Estimate | Refusal]) -> dict[str, str]:
     return {
-        f"{n:,}": "–" if isinstance(c, Refusal) else hms(float(c.value))
+        f"{n:,}": "–" if isinstance(c, Refusal) else total_in_words(c)
         for n, c in zip(epochs, cells, strict=True)
     }
 

@@ -4,6 +4,7 @@
     ahead(24.28)                24.3x faster
     ahead(0.0614)               16.3x slower
     ahead(1.001)                equally fast
+    ahead(1e-21)                more than a million times slower
     ahead_between(0.98, 1.04)   1.02x slower to 1.04x faster
 
 A ratio is the other side over this one, so above 1 this side is ahead.
@@ -30,12 +31,18 @@ class Words:
 SPEED: Final = Words(better="faster", worse="slower", level="equally fast")
 COST: Final = Words(better="cheaper", worse="more expensive", level="equally expensive")
 UNKNOWN: Final = "–"
+MOST: Final = 1e6
+"""Above it a ratio says only that there is no comparison."""
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as people write it: 24.3x, 1.04x, 120x."""
-    digits = 0 if ratio >= 100 else 1 if ratio >= 10 else 2
-    return f"{ratio:,.{digits}f}x"
+    """Return a ratio as people write it: 24.3x, 1.04x, 120x; above a million only that."""
+    if ratio > MOST:
+        return "more than a million times"
+    for digits, below in ((2, 10.0), (1, 100.0)):
+        if round(ratio, digits) < below:
+            return f"{ratio:.{digits}f}x"
+    return f"{ratio:,.0f}x"
 
 
 def ahead(ratio: float, words: Words = SPEED) -> str:

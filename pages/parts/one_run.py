@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts import asked, compare_state, theme, widgets
 from pages.parts.links import Link, as_text
 from planner import figures, utilization
-from planner.durations import hms, in_words
+from planner.durations import clock, in_words
 from planner.epoch_size import in_samples, timed_samples
 from planner.runs import Run
 from planner.schema import BY_NAME
@@ -125,7 +125,7 @@ def _provenance(shared: Store, run: Run) -> None:
         ("Software", run.software),
         ("Input pattern", run.pattern),
         ("Epochs timed", run.epochs_measured),
-        ("Measured total", None if run.total_s is None else hms(run.total_s)),
+        ("Measured total", None if run.total_s is None else clock(run.total_s)),
         ("Recorded", f"{run.recorded_at:%Y-%m-%d %H:%M} UTC"),
         ("Run", run.run_id),
     ]

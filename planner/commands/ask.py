@@ -18,11 +18,11 @@ from planner.compare.words import basis_words, odds_heads, session_note
 from planner.cost import Display, money_with_interval
 from planner.curve_answers import answer_sentences, batch_rows
 from planner.curves import curve_rows, interval_cell
-from planner.durations import between, hms, with_ends
+from planner.durations import between, with_ends
 from planner.estimate import Refusal
 from planner.export import Record
 from planner.how_long import HowLong
-from planner.how_long_tables import half_width
+from planner.how_long_tables import half_width, total_in_words
 from planner.report.compare_report import answers
 from planner.speed_words import ahead_of
 from planner.store.asking import (
@@ -132,10 +132,10 @@ def _print_how_long(result: HowLong) -> None:
             rows.append([a.option.label, NONE, NONE, NONE, told])
             continue
         faster = ahead_of(a.speed_ratio)
-        rows.append([a.option.label, hms(float(a.total.value)), half_width(a.total), faster, basis])
+        rows.append([a.option.label, total_in_words(a.total), half_width(a.total), faster, basis])
     versus = f"Against {result.baseline.label}"
-    head = ["System", "h:mm:ss", "90 %", versus, "Basis"]
-    print_table(head, rows, ["h:mm:ss", "90 %", versus])
+    head = ["System", "Total", "90 %", versus, "Basis"]
+    print_table(head, rows, ["Total", "90 %", versus])
 
 
 def _print_curves(rows: list[Record]) -> None:

@@ -96,8 +96,8 @@ def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
         error_y=_bar(*spot.cost, colour),
         marker={"color": colour, "size": 12, "symbol": BASIS_SYMBOLS[spot.basis][0],
                 "line": {"width": 2, "color": colour}},
-        hovertemplate=f"<b>%{{fullData.name}}</b><br>{time} (90 %: "
-        f"{between(soonest, latest)})<br>{escape(cost)}<br>"
+        hovertemplate=f"<b>%{{fullData.name}}</b><br>{escape(time)} (90 %: "
+        f"{escape(between(soonest, latest))})<br>{escape(cost)}<br>"
         f"{escape(spot.basis)}{told}<extra></extra>",
     )  # fmt: skip
 

@@ -14,7 +14,6 @@ from pages.parts.links import slugs
 from pages.parts.option_choice import MOST_CHOSEN, usual_options
 from planner import how_long_tables
 from planner.curves import curve_sentence, curves_of
-from planner.durations import hms
 from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
 from planner.palette import LIGHT
 from planner.ratio_tables import ratio_rows
@@ -89,7 +88,7 @@ def test_the_ranked_table_holds_the_planners_totals_fastest_first(store: Store) 
     result = _shown_by_default(store)
     table = show().dataframe[0].value
     assert list(table["option"]) == [a.option.label for a in result.answers]
-    assert list(table["total"]) == [hms(float(a.total.value)) for a in result.answers]  # type: ignore[union-attr]
+    assert list(table["total"]) == [how_long_tables.total_in_words(a.total) for a in result.answers]  # type: ignore[arg-type]
 
 
 def test_the_other_numbers_of_epochs_are_the_planners(store: Store) -> None:

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.durations import about, hms, in_days, in_words, interval, parse_hms, with_ends
+from planner.durations import (
+    about,
+    between,
+    clock,
+    hms,
+    in_days,
+    in_words,
+    interval,
+    parse_hms,
+    with_ends,
+)
 from planner.written import digits_of
 
 
@@ -80,14 +90,21 @@ YEAR_H = 8760.0
     ("hours", "told"),
     [
         ((2.7 * YEAR_H, 6400.0, 9.2 * YEAR_H), ("2.7 years", "0.7 years", "9.2 years")),
-        ((2.7 * YEAR_H, 600.0, 9.2 * YEAR_H), ("990 d", "30 d", "3,400 d")),
+        ((2.7 * YEAR_H, 600.0, 9.2 * YEAR_H), ("2.7 years", "< 0.1 years", "9.2 years")),
         ((YEAR_H, 6400.0, 3.0 * YEAR_H), ("370 d", "270 d", "1,100 d")),
         ((14.0, 8.4, 17.0), ("14 h", "8 h", "17 h")),
         ((2.93, 0.89, 11.2), ("2.9 h", "0.9 h", "11 h")),
         ((47.95, 24.9, 91.7), ("48 h", "25 h", "92 h")),
         ((25.36, 24.83, 25.9), ("25.4 h", "24.8 h", "25.9 h")),
         ((9.99, 9.0, 11.0), ("10 h", "9 h", "11 h")),
-        ((14.0, 0.05, 17.0), ("840 min", "3 min", "1,000 min")),
+        ((14.0, 0.05, 17.0), ("14 h", "< 0.1 h", "17 h")),
+        ((47.0, 1 / 3600.0, 1e6 / 3600.0), ("47 h", "< 0.1 h", "280 h")),
+        ((0.5 / 3600.0, 1e-7 / 3600.0, 2.0 / 3600.0), ("500 ms", "< 0.1 ms", "2,000 ms")),
+        ((2.0, 7199 / 3600.0, 7201 / 3600.0), ("2 h", "1.9997 h", "2.0003 h")),
+        ((0.0, 0.0, 2.0 / 3600.0), ("0 s", "0 s", "2 s")),
+        ((1e-6, 1e-7, 1e4), ("3.6 ms", "0.4 ms", "416.7 d")),
+        ((4e8, 1e8, 1e11), ("46,000 years", "11,000 years", "more than a million years")),
+        ((2e10, 1e10, 3e30), ("more than a million years",) * 3),
         ((14.0, 12.0, math.inf), ("14 h", "12 h", "no limit")),
         ((48.0, math.nan, math.nan), ("48 h", "not known", "not known")),
         ((48.1, 40.0, 60.0), ("2 d", "1.7 d", "2.5 d")),
@@ -106,10 +123,46 @@ def test_an_estimate_and_its_ends_have_one_unit(
 def test_an_estimate_and_its_ends_have_one_unit_and_stay_in_order(seconds: list[float]) -> None:
     low, value, high = sorted(seconds)
     told = with_ends(value, low, high)
-    assert len({text.split()[-1] for text in told}) == 1
-    numbers = [float(text.split()[0].replace(",", "")) for text in (told[1], told[0], told[2])]
-    assert numbers == sorted(numbers)
-    assert numbers[0] > 0.0
+    assert "0 " not in {text[:2] for text in told}
+    if high < 900.0 * value:
+        assert len({text.split()[-1] for text in told}) == 1
+        numbers = [float(text.removeprefix("< ").split()[0].replace(",", "")) for text in told]
+        assert numbers[1] <= numbers[0] <= numbers[2]
+        assert numbers[0] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (91_300.6, "25:21:41"),
+        (45_600_120.0, "12666:42:00"),
+        (101e12, "more than a million years"),
+        (-101e12, "-more than a million years"),
+        (3e8, "9.513 years"),
+        (1e-7, "0.1 µs"),
+        (2.4, "2.4 s"),
+        (0.0, "0 s"),
+        (math.nan, "not known"),
+    ],
+)
+def test_a_total_of_any_size_has_a_unit_that_a_person_would_use(seconds: float, text: str) -> None:
+    assert clock(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        (("0.9 h", "11 h"), "0.9 to 11 h"),
+        (("< 0.1 h", "280 h"), "< 0.1 to 280 h"),
+        (("45.6 s", "47.1 s"), "45.6 to 47.1 s"),
+        (("57 min 1 s", "58 min 2 s"), "57 min 1 s to 58 min 2 s"),
+        (("24 h 43 min", "26 h 1 min"), "24 h 43 min to 26 h 1 min"),
+        (("not known", "not known"), "not known to not known"),
+        (("11,000 years", "more than a million years"), "11,000 to more than a million years"),
+    ],
+)
+def test_two_ends_share_a_unit_where_each_has_one(ends: tuple[str, str], said: str) -> None:
+    assert between(*ends) == said
 
 
 @given(st.floats(1.0, 1e9), st.floats(0.0005, 0.9))

@@ -21,7 +21,13 @@ from planner.how_long import (
     options_of,
     total_time,
 )
-from planner.how_long_tables import answer_rows, epochs_rows, source_rows
+from planner.how_long_tables import (
+    answer_rows,
+    epochs_rows,
+    half_width,
+    source_rows,
+    total_in_words,
+)
 from planner.later_epochs import EpochPrior
 from planner.ratio_tables import ratio_rows
 from planner.runs import Run
@@ -93,12 +99,33 @@ def test_many_epochs_have_their_thousands_apart(epochs: int, told: str) -> None:
 
 def test_from_a_hundred_hours_on_a_total_and_its_ends_are_told_in_one_unit() -> None:
     told = how_long(_options(RUN), 100_000, "GPU · batch 64").sentence
-    assert re.search(r": 11\.6 d \(90 %: 11\.\d d to 11\.\d d\)\.$", told)
+    assert re.search(r": 11\.6 d \(90 %: 11\.\d to 11\.\d d\)\.$", told)
     known = how_long(_options(RUN), 10_000, "GPU · batch 64").sentence
     assert re.search(r": 27 h 47 min \(90 %: 2\d h \d+ min to ", known)
     years = how_long(_options(replace(RUN, later_epoch_mean_s=300.0)), 1_000_000,
                      "GPU · batch 64").sentence  # fmt: skip
-    assert re.search(r": 9\.5 years \(90 %: 9\.\d years to 9\.\d years\)\.$", years)
+    assert re.search(r": 9\.5 years \(90 %: 9\.\d to 9\.\d years\)\.$", years)
+
+
+def test_a_rough_total_is_rounded_with_its_ends_and_a_narrow_one_keeps_its_seconds() -> None:
+    rough = Estimate(value=195_849.0, low=163_000.0, high=227_000.0, level=0.9, basis="measured")
+    narrow = Estimate(value=91_300.6, low=89_000.0, high=93_000.0, level=0.9, basis="measured")
+    tiny = Estimate(value=1e-7, low=9e-8, high=1.1e-7, level=0.9, basis="measured")
+    close = Estimate(value=7200.0, low=7199.0, high=7201.0, level=0.9, basis="measured")
+    assert (total_in_words(rough), half_width(rough)) == ("2.3 d (1.9 to 2.6 d)", "± 16 %")
+    assert (total_in_words(narrow), half_width(narrow)) == ("25:21:41", "± 2.2 %")
+    assert total_in_words(tiny) == "0.1 µs (0.09 to 0.11 µs)"
+    assert total_in_words(close) == "2:00:00"
+    assert total_in_words(replace(narrow, low=91_300.6, high=91_300.6)) == "25:21:41"
+
+
+def test_a_sentence_has_its_unit_once_and_never_two_equal_ends() -> None:
+    rough = replace(RUN, later_epoch_mean_s=None, later_epoch_sd_s=None)
+    for run in (RUN, FAST, rough):
+        said = how_long(_options(run), 3, _options(run)[0].label).sentence
+        ends = re.search(r"\(90 %: (.+?) to (.+?)[;)]", said)
+        assert ends is None or ends[1] != ends[2]
+        assert not re.search(r"\(90 %: [\d.,]+ (\S+) to [\d.,]+ \1\)", said)
 
 
 def test_alone_an_option_is_compared_with_nothing() -> None:

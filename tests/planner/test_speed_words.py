@@ -17,7 +17,18 @@ def test_ratios_are_written_with_the_digits_they_deserve() -> None:
 
 @pytest.mark.parametrize(
     ("ratio", "said"),
+    [(9.994, "9.99x"), (9.996, "10.0x"), (99.94, "99.9x"), (99.96, "100x"), (1234.5, "1,234x"),
+     (1e6, "1,000,000x"), (1.1e6, "more than a million times"),
+     (math.inf, "more than a million times")],
+)  # fmt: skip
+def test_digits_are_chosen_after_rounding_and_end_at_a_million(ratio: float, said: str) -> None:
+    assert times(ratio) == said
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
     [(24.28, "24.3x faster"), (0.04, "25.0x slower"), (1.14, "1.14x faster"),
+     (1e-21, "more than a million times slower"),
      (0.998, "equally fast"), (1.0, "equally fast"), (0.0, "–"), (math.inf, "–"),
      (math.nan, "–")],
 )  # fmt: skip
@@ -42,7 +53,7 @@ def test_an_interval_names_the_side_of_both_ends(low: float, high: float, said: 
     assert ahead_between(low, high) == said
 
 
-@given(st.floats(1e-6, 1e6))
+@given(st.floats(1.1e-6, 0.9e6))
 def test_swapping_the_sides_swaps_the_word_and_keeps_the_number(ratio: float) -> None:
     there, back = ahead(ratio), ahead(1.0 / ratio)
     swapped = there.replace("faster", "?").replace("slower", "faster").replace("?", "slower")
