@@ -90,7 +90,7 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
                 key="how-long.report",
                 width="content",
             )
-            st.toggle("Another session or machine of the kind", key=link.key("session"))
+            st.toggle("Include machine-to-machine variation", key=link.key("session"))
         _several_kinds(link, result)
         runs = [a.option.run for a in result.answers]
         suspect_switch.draw(
@@ -135,8 +135,8 @@ def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[
         figure = figures.total_time(drawn, result.epochs, theme.current(), log=log)
         widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
         st.caption(
-            "A marker stands at the last epoch that was timed; right of it the line is "
-            f"projected. Bands: 90\u00a0%.{_open_markers(drawn)}"
+            "Marker: last measured epoch; projected beyond. "
+            f"Bands: 90\u00a0%.{_open_markers(drawn)}"
         )
 
 

@@ -102,9 +102,9 @@ def _earlier(link: Link, known: list[Told], may: Permission) -> None:
     with st.container(border=True):
         st.markdown("**Earlier sweeps on this machine**")
         if not ended:
-            st.caption("None yet. A sweep that has ended stands here until you forget it.")
+            st.caption("None yet. Finished sweeps are listed here.")
             return
-        further = ", to resume or to forget it" if may.allowed else ""
+        further = ", to resume or to remove it" if may.allowed else ""
         st.caption(f"Choose a row to see what came of it{further}.")
         _table(link, ended)
 

@@ -20,7 +20,7 @@ from planner.palette import LIGHT_THEME
 
 SECTIONS: Final = {
     "accuracy": "Accuracy",
-    "wanted": "Wanted and measured",
+    "wanted": "Targets and results",
     "formulas": "Formulas",
     "refusals": "What we refuse",
     "constants": "Constants",

@@ -55,7 +55,7 @@ def _pages() -> dict[str, list[st.Page]]:
                 title="Steps to target",
                 icon=":material/flag:",
                 url_path="steps-to-target",
-                help="From which batch on more data parallelism stops paying",
+                help="From which batch on larger batches give diminishing returns",
             ),
         ],
         "Data": [

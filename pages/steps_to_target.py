@@ -1,4 +1,4 @@
-"""Steps to target: from which batch on more data parallelism stops paying, and the best batch."""
+"""Steps to target: from where on larger batches give diminishing returns, and the best batch."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def show() -> None:
         if choice.steps is None:
             widgets.nothing(
                 "No curve is chosen.",
-                "No system or no input pattern is left above.",
+                "Choose at least one system and input pattern.",
                 "Show the usual ones",
                 lambda: link.forget("systems", "patterns"),
                 key="throughput.back",

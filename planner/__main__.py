@@ -70,7 +70,7 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
         lists = ("workloads", "options", "accelerators") if name == "compare" else ("workloads",)
-        parser.add_argument("--list", choices=lists, help="print what can be asked of, and stop")
+        parser.add_argument("--list", choices=lists, help="list available values and exit")
     if name in ("report", "compare"):
         parser.add_argument(
             "--anyway",

@@ -126,7 +126,7 @@ def listed(values: Floats, good: NDArray[np.bool_]) -> str:
     """The values that are not good, with their places in reading order."""
     where = np.flatnonzero(~good)
     told = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
-    more = [f"{where.size - SHOWN:,} more are as bad"] if where.size > SHOWN else []
+    more = [f"and {where.size - SHOWN:,} more"] if where.size > SHOWN else []
     return ", ".join(told + more)
 
 

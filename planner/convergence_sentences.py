@@ -1,7 +1,7 @@
 """Steps to a target in sentences: what the page, the share button and the report say.
 
-"Beyond batch B more data parallelism stops paying" is said of the critical batch size: a batch of
-that size takes twice the least number of steps, and twice the least number of samples.
+"Beyond batch B larger batches give diminishing returns" is said of the critical batch size: a batch
+of that size takes twice the least number of steps, and twice the least number of samples.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from planner.trials import (
 
 LAW: Final = (
     "Law: steps S(B) = Smin (1 + Bcrit/B). Up to Bcrit/9 twice the batch takes half of the steps; "
-    "at the critical batch size Bcrit half of the samples are spent for nothing; beyond 9 Bcrit a "
+    "at the critical batch size Bcrit training needs twice the samples; beyond 9 Bcrit a "
     "larger batch saves hardly a step."
 )
 NOT_CHOSEN: Final = "No best batch is told: no step times are chosen below."
@@ -219,7 +219,7 @@ def _for(those: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _limit(curve: ConvergenceCurve, goal: str) -> str:
-    """Where more data parallelism stops paying, without a full stop."""
+    """Where larger batches give diminishing returns, without a full stop."""
     critical, largest = curve.critical_batch_size, curve.largest_measured
     if not curve.perfect_scaling_seen:
         why = "a larger batch takes as many steps"
@@ -235,7 +235,7 @@ def _limit(curve: ConvergenceCurve, goal: str) -> str:
             f"({level})"
         )
     batch = f"{size(critical.value)}{interval_text(critical, size)}"
-    told = f"Beyond batch {batch} more data parallelism stops paying for {goal}"
+    told = f"Beyond batch {batch} larger batches give diminishing returns for {goal}"
     return f"{told}{_outside(curve)}"
 
 

@@ -29,9 +29,9 @@ NOTHING_LEFT: Final = Refusal(
 class SystemCurve:
     """The points of one system under one pattern, and the curve through them or a refusal.
 
-    `key` names the curve whatever else is shown; `label` says only what tells it from the others
-    that are. `points` are the runs behind `batch` [samples] and `step_s` [s], in rising batch;
-    `left_out` are those that the fit does without, in the same order.
+    `key` names the curve whatever else is shown; `label` says only what sets it apart from the
+    others that are. `points` are the runs behind `batch` [samples] and `step_s` [s], in rising
+    batch; `left_out` are those that the fit does without, in the same order.
     """
 
     key: str

@@ -26,7 +26,7 @@ LEVEL = 0.9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A number with its doubt: `value` lies in [`low`, `high`] with probability `level`.
+    """A value with its interval: `value` lies in [`low`, `high`] with probability `level`.
 
     `value`, `low` and `high` are floats, or arrays of one shape where the question was asked for
     an array. `basis` says how the number is known; `reasons` are the sentences a person should

@@ -58,7 +58,7 @@ NO_EPOCHS: Final = Refusal(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One measured run one may choose, with the label that tells it from the others.
+    """One measured run one may choose, with a label that is unique among the others.
 
     `conversion` says how its timed epochs become those in question, or why they cannot.
     """

@@ -312,7 +312,9 @@ def _reasons(later: LaterEpochs) -> tuple[str, ...]:
         unknown = "The scatter of the epochs is not known; the interval uses what other runs showed"
         return (f"{unknown} ({sd}).",)
     if later.prior.sd > SD0:
-        return (f"Epochs of other runs on this machine scatter by {sd}; the interval allows it.",)
+        return (
+            f"Epochs of other runs on this machine scatter by {sd}; the interval includes this.",
+        )
     return ()
 
 

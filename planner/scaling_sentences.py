@@ -40,9 +40,10 @@ def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
     told = []
     if counts.max() > TWICE * most:
         told.append(
-            f"A guess: {counts.max():g} devices {place} are more than twice the {most:g} measured. "
-            "On one public cluster in four every form known to us was 22 % off or more there; "
-            "one run at that count is worth more than any form."
+            f"Low confidence: {counts.max():g} devices {place} are more than twice the "
+            f"{most:g} measured. "
+            "On a quarter of public clusters every scaling law we tested was off by 22 % or more "
+            "at this distance. Measure one run at that count."
         )
     elif counts.max() > most:
         told.append(f"Beyond what was measured: at most {most:g} devices {place}.")

@@ -211,7 +211,7 @@ def _changes(segments: tuple[Segment, ...]) -> str:
     ]
     if len(parts) > SHOWN:
         parts = [*parts[: SHOWN - 1], "then others", parts[-1]]
-    return f"The epochs are not of one kind: {', '.join(parts)}."
+    return f"Epoch times change during the run: {', '.join(parts)}."
 
 
 def _count(epochs: int) -> str:

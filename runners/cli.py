@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:
-        told = f"{error.strerror} at {error.filename}. Mend that, or choose another folder."
+        told = f"{error.strerror} at {error.filename}. Fix this, or choose another folder."
         return refuse(asked, [told], told)
 
 

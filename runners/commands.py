@@ -145,8 +145,8 @@ def _allowed(asked: argparse.Namespace, known: Context, made: plans.Plan) -> boo
 
 
 _UNTELLABLE: Final = (
-    "The {what} of this sweep cannot be told: its batch sizes are searched first. Name them, or "
-    "limit it by --max-hours, which the clock keeps."
+    "Cannot predict the {what}: this sweep searches its batch sizes first. List them in the spec, "
+    "or set a limit with --max-hours."
 )
 
 
@@ -166,7 +166,7 @@ def _exceeds(what: str, value: float | None, limit: float | None) -> str | None:
         return None
     if value is None:
         return (
-            f"The {what} of this sweep cannot be told yet (`plan --probe`); the limit is {limit:g}."
+            f"Cannot predict the {what} of this sweep yet (`plan --probe`); the limit is {limit:g}."
         )
     return f"The plan's {what}, {value:.3g}, exceed the limit of {limit:g}." * (value > limit)
 
@@ -269,7 +269,7 @@ def max_batch_command(asked: argparse.Namespace, stop: Stop) -> int:
 
 def undecided(asked: argparse.Namespace, book: Journal, error: Exception) -> int:
     """A search that cannot go on: nothing is known of memory, and nothing is guessed."""
-    text = f"The largest batch cannot be told: {error}. Mend that and ask again."
+    text = f"Cannot find the largest batch: {error}. Fix this and try again."
     book.update(phase="failed", ended_at=time.time(), current=None, message=text)
     refuse(asked, [text], text)
     return FAILED

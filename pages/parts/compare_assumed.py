@@ -26,7 +26,7 @@ _GROUPS: Final = {
         "setup_usd", "startup_s", "minimum_s", "egress_usd", "interruptions_per_hour",
         "lost_work_s", "restart_s",
     ),
-    "Doubts": ("price_doubt", "stale_price_doubt", "capital_doubt"),
+    "Uncertainties": ("price_doubt", "stale_price_doubt", "capital_doubt"),
 }  # fmt: skip
 """All fields of `Assumptions` but the runs a month, which stand above."""
 
@@ -131,7 +131,7 @@ def _money(link: Link) -> None:
 
     with st.grid(3, min_column_width=220):
         st.selectbox(
-            "Country of the electricity",
+            "Electricity price of",
             ["", *tariffs],
             link.place("country", ["", *tariffs]),
             key=link.key("country"),
@@ -142,15 +142,15 @@ def _money(link: Link) -> None:
             max_chars=3, on_change=named,
         )  # fmt: skip
         st.number_input(
-            "Units of it for one USD", *limits(BY_NAME["rate"]), value=None, format="%g",
+            "Exchange rate (per USD)", *limits(BY_NAME["rate"]), value=None, format="%g",
             placeholder="1 for USD", key=link.key("rate"), on_change=other,
         )  # fmt: skip
         st.date_input(
-            "Day of that rate", value=None, min_value=date.min, max_value=date.max,
+            "Rate date", value=None, min_value=date.min, max_value=date.max,
             key=link.key("rate_as_of"), on_change=other,
         )  # fmt: skip
         st.number_input(
             "Tax added (%)", *limits(BY_NAME["tax"]), link.held("tax"), format="%g",
             key=link.key("tax"), on_change=other,
         )  # fmt: skip
-    st.caption("Currency and tax are how money is shown; it is reckoned in USD without tax.")
+    st.caption("Currency and tax change only how money is shown; estimates are in USD without tax.")

@@ -51,10 +51,10 @@ def time_and_cost(told: Told, comparison: Comparison, alt: str) -> None:
         what = goal.words if goal.epochs is not None else f"training to {goal.words}"
         figure = figures.time_cost(spots, bounds, told.display.currency, theme.current(), what)
         widgets.chart(figure, "compare.time_cost", alt)
-        dashed = "; dashed: nothing is both faster and cheaper" if _front(spots) else ""
+        dashed = "; dashed: best trade-offs" if _front(spots) else ""
         grey = figures.grey_words(bounds)
         regions = f"; grey: {grey}" if grey else ""
-        st.caption(f"Bars: 90\u00a0%{dashed}{regions}. Names without room are under the pointer.")
+        st.caption(f"Bars: 90\u00a0%{dashed}{regions}. Hover for names.")
 
 
 def _front(spots: Sequence[figures.Spot]) -> bool:
@@ -219,7 +219,7 @@ def _use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -
     if pair is None:
         return "No option is rented: choose one to see from when on buying pays off."
     if keeps_too_seldom(pair.buy):
-        zone = "; what is bought misses the limits"
+        zone = "; buying misses the deadline or budget"
     elif _pays_off(pair, by_use=by_use):
         zone = "; grey: where buying begins to pay off"
     else:

@@ -19,7 +19,7 @@ _KEY: Final = "compare-colours"
 
 
 def short_names(every: Sequence[Candidate]) -> dict[str, str]:
-    """Id -> name for a chart, with as much behind it as tells it from the others."""
+    """Id -> name for a chart, with as much behind it as makes it unique."""
     found = {c.id: _short(c) for c in every}
     for more in (_with_provider, _with_model, _with_terms, _with_all):
         shared = {name for name, n in Counter(found.values()).items() if n > 1}

@@ -30,7 +30,7 @@ def _why_alone(comparison: Comparison) -> str:
     """Why the first shares its rank with none: it alone may keep to the limits, or it is better."""
     likely = [r for r in comparison.answered if (r.in_time or 0.0) >= LIKELY_IN_TIME]
     if likely == [comparison.leader]:
-        return "Of these only the first is more likely than not to keep to what is asked."
+        return "Only the first option is likely to meet your limits."
     return "The first is decided; no run is needed for that."
 
 
@@ -59,7 +59,7 @@ def _nothing_to_run(comparison: Comparison) -> str:
     if bases == {"measured"}:
         return "Every time here was measured."
     if bases <= _RUN_THERE:
-        return "Every time here rests on runs there, some of them projected to what is asked."
+        return "Every time is based on runs on that machine, some extrapolated to your settings."
     return "There is no run to propose for these options."
 
 

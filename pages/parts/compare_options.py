@@ -30,7 +30,7 @@ from planner.cost import Display, in_usd
 from planner.slugs import slugs
 from planner.store import Store
 
-_WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "There already"}
+_WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "Already owned"}
 _USUAL: Final = "compare-usual-options"
 """What one began with when the page was drawn last."""
 _PRICES: Final = {"rent": "an hour for all together", "buy": "for each one"}

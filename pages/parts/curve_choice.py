@@ -104,7 +104,7 @@ def _beside(link: Link, shared: Store, others: dict[str, str]) -> list[Run]:
         return []
     link.many("beside", others, [], MOST_BESIDE)
     beside = st.multiselect(
-        "Curves of other workloads beside",
+        "Compare with other workloads",
         list(others),
         key=link.key("beside"),
         format_func=others.__getitem__,

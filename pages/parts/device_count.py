@@ -52,7 +52,7 @@ def draw(link: Link, times: StepTimes) -> None:
     fitted = [s for s in times.scaled.values() if isinstance(s, Scaled)]
     if fitted or times.count is not None:
         boxes = st.columns(2, vertical_alignment="bottom")
-        label = "Another number of devices, by a fit over the measured ones"
+        label = "Predict for another device count"
         _box(boxes[0], link, "count", label, f"{times.devices_used}, as measured")
         if times.count is not None:
             _box(boxes[1], link, "nodes", "Over how many nodes", "as the measured ones")

@@ -274,7 +274,7 @@ class Link:
         others = memory_of(self._before).get("values", {}) if self._before != self.page else {}
         for name in self._given:
             if name not in self._defaults and name not in self._carried and name not in others:
-                self.problems.append(f"{as_text(name[:80])}: this page knows no such setting.")
+                self.problems.append(f"{as_text(name[:80])}: unknown setting on this page.")
         if self.problems:
             st.warning(
                 "Part of this link could not be followed:\n"

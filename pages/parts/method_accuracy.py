@@ -175,9 +175,9 @@ def _caption(chosen: Chosen) -> str:
             f"ones. The axis is logarithmic; a triangle says {LEAST:g}\u00a0% or less.{cut}"
         )
     return (
-        "Every method is asked about the same hidden points. The axis is logarithmic: "
-        "equal distances are equal factors. Ours is large; open markers are what ours would have "
-        f"said where it refuses.{cut}"
+        "All methods predict the same held-out points. The axis is logarithmic: "
+        "equal distances are equal factors. Epochwise has large markers; open ones are "
+        f"our prediction where we would refuse.{cut}"
     )
 
 
@@ -223,7 +223,7 @@ def _cells(row: Row, known: Accuracy, *, several: bool) -> dict[str, str | float
         "Regret (%)" if regret else "Median error (%)": _number(row.median_error),
         **({} if regret else {"Mean (%)": _number(row.mean_error),
                               "90th percentile (%)": _number(row.p90_error),
-                              "Held (%)": _number(row.coverage),
+                              "Coverage (%)": _number(row.coverage),
                               "Width (%)": _number(row.median_width)}),
         "Points": row.points,
         "Curves": row.curves,
@@ -259,7 +259,7 @@ def draw_verdicts(link: Link, known: Accuracy, verdict: str) -> None:
     chosen = {"missed": known.missed, "all": known.verdicts}.get(verdict)
     shown = [v for v in known.verdicts if v.reached] if chosen is None else chosen
     with st.container(border=True):
-        st.markdown("**Wanted and measured**")
+        st.markdown("**Targets and results**")
         counts = {"missed": len(known.missed), "all": len(known.verdicts)}
         counts["reached"] = counts["all"] - counts["missed"]
         st.segmented_control(

@@ -91,7 +91,7 @@ STEPS: Final = Formula(
         r"B_{noise} = \frac{\mathrm{tr}(\Sigma)}{|G|^2}",
     ),
     words="**Smin** is the least number of steps, however large the batch; at the critical batch "
-    "size **Bcrit** half of the samples are spent for nothing. Up to Bcrit/9 twice the batch takes "
+    "size **Bcrit** training needs twice the samples. Up to Bcrit/9 twice the batch takes "
     "half of the steps (perfect scaling); beyond 9·Bcrit it saves hardly any (maximal data "
     "parallelism); between them returns diminish. The gradient noise scale **Bnoise**, the scatter "
     "of single gradients over the square of their mean, is another view of Bcrit and stands beside "

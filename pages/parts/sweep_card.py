@@ -154,8 +154,8 @@ def _actions(status: SweepStatus, of: Condition) -> None:
         if of != "finished":
             _button("Resume", "resume", f"measure.resume.{ticket}",
                     lambda: measuring.resume(ticket), "Resumed.")  # fmt: skip
-        _button("Forget", "delete", f"measure.forget.{ticket}",
-                lambda: _forget(ticket), "Forgotten; its results stay.")  # fmt: skip
+        _button("Remove from list", "delete", f"measure.forget.{ticket}",
+                lambda: _forget(ticket), "Removed; its results stay.")  # fmt: skip
 
 
 def _forget(ticket: str) -> None:

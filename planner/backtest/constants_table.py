@@ -175,7 +175,7 @@ cost.costs:MUCH_LOST | share | of the time interrupted: above it the wall time i
 catalog.combine:STALE_MONTHS | months | an older price is marked and drawn wider | round | none
 compare.ranking:LIKELY_IN_TIME | probability | of keeping a deadline: in time more likely than not
     | definition | none
-compare.keeping:SURE | probability | of keeping a deadline: surely in time | round | none
+compare.keeping:SURE | probability | of meeting the limits: likely in time | round | none
 compare.sentences:ALMOST_SURE | probability | above it a probability is told as certain
     | 4,096 draws | none
 compare.snapshot:MOVED | share | a told number that changed by less is rounding | round | none

@@ -112,8 +112,8 @@ TOLD: Final[Mapping[str, Told]] = MappingProxyType(
             why="a DGX H100 draws 10.2 kW at most with 5.6 kW of accelerators, less under load",
         ),
         "idle_watts_share": Told(
-            words="Power of a bought machine that waits",
-            unit="share of that at work",
+            words="Idle power",
+            unit="share of full load",
             least=0.0,
             most=1.0,
             why="cards wait at about a tenth, hosts at a third; 0 is switched off",
@@ -154,14 +154,14 @@ TOLD: Final[Mapping[str, Told]] = MappingProxyType(
             why="images and data are there",
         ),
         "minimum_s": Told(
-            words="Least time that is billed", unit="s", least=0.0, most=2678400.0,
+            words="Minimum billing time", unit="s", least=0.0, most=2678400.0,
             why="a minute at many clouds",
         ),
         "startup_s": Told(
             words="Start of a rented machine", unit="s", least=0.0, most=86400.0, why="image, data"
         ),
         "egress_usd": Told(
-            words="Bringing results home", unit="USD/run", least=0.0, most=1e6, why="small models"
+            words="Data egress", unit="USD/run", least=0.0, most=1e6, why="small models"
         ),
         "interruptions_per_hour": Told(
             words="Spot interruptions", unit="1/h", least=0.0, most=100.0, why="one in 20 hours"
@@ -174,15 +174,15 @@ TOLD: Final[Mapping[str, Told]] = MappingProxyType(
             words="Restart after each", unit="s", least=0.0, most=86400.0, why="image, checkpoint"
         ),
         "price_doubt": Told(
-            words="Doubt of a fresh price", unit="± share", least=0.0, most=0.9,
+            words="Uncertainty of a current price", unit="± share", least=0.0, most=0.9,
             why="regions and taxes",
         ),
         "stale_price_doubt": Told(
-            words="Doubt of a price older than 12 months", unit="± share", least=0.0, most=0.9,
+            words="Uncertainty of a price over 12 months old", unit="± share", least=0.0, most=0.9,
             why="prices of accelerators move by tens of per cent a year",
         ),
         "capital_doubt": Told(
-            words="Doubt of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
+            words="Uncertainty of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
             why="nobody knows them better",
         ),
     }

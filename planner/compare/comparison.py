@@ -19,7 +19,7 @@ class Wanted:
 
     `deadline_s` counts from the start of the work [s]. `budget_usd` is the money to be paid so
     that the job is done [USD]: a purchase counts whole. `cost_limit_usd` is for the cost of one run
-    [USD], of which a purchase bears only its part.
+    [USD], of which a purchase pays only its share.
     """
 
     order: Order = "cost"

@@ -22,7 +22,7 @@ HOW_MANY_TOKENS: Final = (
 TRAINED_IN: Final = tuple(p for p in PRECISIONS if p != "int8")
 """Number formats of a described job: it is trained, and int8 is for what was trained."""
 _INT8: Final = (
-    f"Training in int8 is not reckoned: it is for inference. Choose {', '.join(TRAINED_IN[:-1])} "
+    f"Training in int8 is not estimated: it is for inference. Choose {', '.join(TRAINED_IN[:-1])} "
     f"or {TRAINED_IN[-1]}."
 )
 _LARGE: Final = 9e17

@@ -91,7 +91,7 @@ def electricity_lines(assumed: Assumptions, electricity: Electricity | None) -> 
         )
     if electricity.stale:
         lines.append(
-            "That price is older than 12 months: it is doubted by "
+            "That price is over 12 months old; assumed accurate to ± "
             f"{max(assumed.stale_price_doubt, assumed.capital_doubt):.0%}.".replace("%", " %")
         )
     if electricity.carbon:

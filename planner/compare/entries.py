@@ -85,7 +85,7 @@ def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RAT
     count, price, quote = _whole(parts[2]), None, None
     wrong = [] if isinstance(found, Accelerator) else [_unknown(found)]
     if count is None:
-        wrong.append(f"{parts[2][:20]!r} is no whole number from 1 to {MOST_COUNT:,}.")
+        wrong.append(f"{parts[2][:20]!r} is not a whole number from 1 to {MOST_COUNT:,}.")
     if len(parts) > 3 and parts[3]:
         price, quote, why = _price(parts[3:], usd_per)
         wrong += [why] if why else []

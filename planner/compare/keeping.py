@@ -90,11 +90,15 @@ def _closest(told: Comparison, known: Sequence[Row]) -> str:
 def _chance(row: Row) -> str:
     share = row.in_time or 0.0
     if share > ALMOST_SURE:
-        return "surely"
-    return f"with {share:.0%}".replace("%", " %")
+        return "with > 99 %"
+    return f"with {_percent(row)}"
+
+
+def _percent(row: Row) -> str:
+    return f"{row.in_time or 0.0:.0%}".replace("%", " %")
 
 
 def _seldom(row: Row) -> str:
-    """'does with 30 % only', 'hardly ever does'."""
+    """'has only a 30 % chance', 'is very unlikely to'."""
     seldom = (row.in_time or 0.0) < 1.0 - ALMOST_SURE
-    return "hardly ever does" if seldom else f"does {_chance(row)} only"
+    return "is very unlikely to" if seldom else f"has only a {_percent(row)} chance"

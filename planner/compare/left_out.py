@@ -14,8 +14,7 @@ def left_out(catalog: Catalog, usd_per: Mapping[str, float]) -> tuple[str, ...]:
         o.currency for o in catalog.offers if o.currency != "USD" and o.currency not in usd_per
     )
     return tuple(
-        f"{f'{n} offers' if n > 1 else 'One offer'} in {currency} "
-        f"{'are' if n > 1 else 'is'} left out: nothing says how much {currency} one USD is. Show "
-        f"the comparison in {currency} and give its rate with its day."
+        f"{f'{n} offers' if n > 1 else 'One offer'} priced in {currency} "
+        f"{'are' if n > 1 else 'is'} hidden. Set an exchange rate."
         for currency, n in sorted(lacking.items())
     )

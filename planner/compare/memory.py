@@ -11,7 +11,7 @@ devices have together, or where one sample exceeds what the state leaves of a de
 with the batch (activations) is not known from the parameters, so what was only described can be
 refused, never promised; a share of the state above `SHARD_ROOM` is offered with a warning. Bytes
 per parameter: 4 for float32 weights, 4 for their gradients, 4 for each moment the optimiser keeps
-(`planner.compare.optimizers`; Adam's two where nobody knows, which the sentence says); mixed
+(`planner.compare.optimizers`; Adam's two where none is stated, and the sentence says so); mixed
 precision adds a half-size copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for
 Adam in mixed precision, counting half-size gradients).
 """

@@ -148,8 +148,8 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     )
     told: tuple[str, ...] = (
         f"From {large(job.train_flops_per_sample, 3)} FLOPs per sample and the peak of the "
-        f"{accelerator.name}: public runs use {MFU:.0%} of a peak, some a third of that, some "
-        "three times as much.".replace("%", " %"),
+        f"{accelerator.name}: assumes {MFU:.0%} of it (typical range {MFU / 3.0:.0%} to "
+        f"{3.0 * MFU:.0%}).".replace("%", " %"),
     )
     if other := peak_told(accelerator, job.precision):
         told += (other,)
@@ -183,7 +183,7 @@ def _timed_where(job: Job, accelerator: Accelerator) -> str:
     if not found:
         return f"{job.workload} was timed on no accelerator of the catalogue"
     where = ", ".join(sorted(found))
-    return f"{job.workload} was timed on {where}, which tells nothing about the {accelerator.name}"
+    return f"{job.workload} was timed on {where}, which says nothing about the {accelerator.name}"
 
 
 def _overhead(job: Job) -> tuple[float, float]:

@@ -118,7 +118,7 @@ class Candidate:
 
     `id` stands in links: the slug of `named`, where that is not "". `run` is the measured run it
     rests on, None where the time has to be estimated. `rental` belongs to "rent", `owned` to the
-    other two (of "own" only the electricity is paid). `price` tells the price with its date,
+    other two (of "own" only the electricity is paid). `price` is the price with its date,
     `stale` that it is old, `source` where it is from. `hardware` is all of it, be it several
     machines of one offer.
     """

@@ -111,11 +111,9 @@ def _too_late(buy: Row, told: Comparison) -> Refusal | None:
     if buy.in_time is None or not keeps_too_seldom(buy):
         return None
     kept = kept_to(told.question.wanted)
-    often = f"finishes {kept} with {buy.in_time:.0%} probability".replace("%", " %")
-    if buy.in_time < 0.01:
-        often = f"hardly ever finishes {kept}"
+    chance = "" if buy.in_time < 0.01 else f" ({buy.in_time:.0%} chance)".replace("%", " %")
     return Refusal(
-        reason=f"It {often}, so what it would save is not reckoned.",
+        reason=f"It is unlikely to finish {kept}{chance}, so savings are not shown.",
         measure_next="Compare a faster machine for sale, or more of them, or allow more.",
     )
 

@@ -66,9 +66,9 @@ def sentence(told: Comparison, display: Display = DOLLARS) -> str:
 
 
 def none_in_reach(told: Comparison) -> bool:
-    """Whether of several options none is likely to keep the limits, and the first hardly ever does.
+    """Whether of several options none is likely to meet the limits, the first least of all.
 
-    Then what comes closest is told and not the first, whose place says nothing.
+    Then the closest is shown and not the first, whose place says nothing.
     """
     first = told.leader
     if len(told.rows) < 2 or first is None or first.in_time is None:
@@ -196,7 +196,7 @@ def _as_good_as_tied(chance: float) -> bool:
 
 
 def _how(chance: float, wanted: Wanted, limits: str, other: str) -> str:
-    """', 82 % likely cheaper than X, not decided', ', surely a cheaper way to finish in time ...'.
+    """', 82 % likely cheaper than X, not decided', ', > 99 % likely a cheaper way to ...'.
 
     Below one half, where the median is less and the chance is not: ', though X is 70 % likely ...'.
     """
@@ -209,10 +209,10 @@ def _how(chance: float, wanted: Wanted, limits: str, other: str) -> str:
 
 
 def _sure(chance: float) -> str:
-    """'surely', '82 % likely'; what does not decide never shows the figure that would."""
+    """'> 99 % likely', '82 % likely'; what does not decide never shows the figure that would."""
     if chance < DECIDED <= round(chance, 2):
         chance = math.floor(100.0 * chance) / 100.0
-    return "surely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
+    return "> 99 % likely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
 
 
 def _differs(first: Row, other: Row, wanted: Wanted, display: Display) -> str:
@@ -238,7 +238,7 @@ def _answer(row: Row, asked: Order, display: Display) -> str:
 
 
 def _surer(told: Comparison, leader: Row, display: Display) -> str:
-    """' Rent 1 x MI300X: 15 USD, surely in time.' where the first may be late and this is tied.
+    """' Rent 1 x MI300X: 15 USD, in time with > 99 % probability.' beside a risky first.
 
     Between 99 % and almost sure its chance: ' Rent 1 x MI300X: 15 USD, in time with 99 % ...'.
     """
@@ -257,9 +257,9 @@ def _surer(told: Comparison, leader: Row, display: Display) -> str:
 
 
 def _in_time(wanted: Wanted, leader: Row, display: Display) -> str:
-    """'; in time with 92 % probability', '; surely in time'; "" where nothing is to be kept.
+    """'; in time with 92 % probability'; "" where nothing is to be kept.
 
-    Of unknown cost '; surely in time; its cost is unknown, so 10 USD may not be enough'.
+    Of unknown cost '...; its cost is unknown, so 10 USD may not be enough'.
     """
     if leader.in_time is not None or not wanted.limits_money:
         return _kept_with(leader.in_time, kept_to(wanted))
@@ -274,11 +274,11 @@ def _kept_with(share: float | None, kept: str) -> str:
 
 
 def _kept(share: float | None, kept: str) -> str:
-    """'surely in time', 'in time with 92 % probability', 'hardly ever in time'."""
+    """'in time with > 99 % probability', '... 92 % ...', 'very unlikely to finish in time'."""
     if (share or 0.0) > ALMOST_SURE:
-        return f"surely {kept}"
+        return f"{kept} with > 99 % probability"
     if (share or 0.0) < 1.0 - ALMOST_SURE:
-        return f"hardly ever {kept}"
+        return f"very unlikely to finish {kept}"
     return f"{kept} with {share:.0%} probability".replace("%", " %")
 
 

@@ -61,14 +61,14 @@ def peak_told(accelerator: Accelerator, precision: str) -> str:
     if taken is None or taken == asked:
         return ""
     return (
-        f"The data sheet of the {accelerator.name} tells no {asked}: its {taken} peak is taken, so "
+        f"The {accelerator.name} data sheet lists no {asked} peak; its {taken} peak is used, so "
         f"it would have to run in {taken}."
     )
 
 
 def no_peak(accelerator: Accelerator, precision: str) -> str:
     """Why `peak_of` has no answer, as a sentence."""
-    why = f"The data sheet of the {accelerator.name} tells no peak for {precision}."
+    why = f"The data sheet of the {accelerator.name} lists no peak for {precision}."
     known, effective = accelerator.peak_flops_per_s, effective_precision(precision)
     if effective == "float16" and "float32" in known:
         return f"{why} That of float32 says nothing about it."

@@ -99,7 +99,8 @@ def _measured(
     job: Job, goal: Goal, run: MeasuredRun, known: Known, *, fit: Fit, batch: float | None
 ) -> Timed:
     """It ran there, so it fits; the time is that of another session."""
-    ran = fit if fit.fits else replace(fit, fits=True, sentence="It ran there.", way_out="")
+    said = "Known to fit: it has run on this accelerator."
+    ran = fit if fit.fits else replace(fit, fits=True, sentence=said, way_out="")
     total = or_too_long(_measured_total(job, goal, run, known))
     if isinstance(total, Refusal):
         return Timed(total=total, batch=batch, fit=ran, measure_next=total.measure_next)

@@ -45,14 +45,14 @@ def _tied(told: Comparison, leader: Row) -> list[Row]:
 
 
 def _cannot_be_told_apart(rows: Sequence[Row], wanted: Wanted) -> str:
-    """Which ones, as a sentence: 'A, B and three more cannot be told apart yet.'.
+    """Which ones, as a sentence: 'A, B and three more are too close to call.'.
 
-    Of limits: 'A and B cannot be told apart yet: either may be the cheaper way to finish in time.'.
+    Of limits: 'A and B are too close to call: either may be the cheaper way to finish in time.'.
     """
     names, several = [r.candidate.label for r in rows], len(rows) > 2
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{counted(len(names) - NAMED + 1)} more"]
-    said = f"{', '.join(names[:-1])} and {names[-1]} cannot be told apart yet"
+    said = f"{', '.join(names[:-1])} and {names[-1]} are too close to call"
     limits = limits_of(wanted, rows)
     if not limits:
         return f"{said}."

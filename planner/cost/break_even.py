@@ -180,7 +180,5 @@ def _unlikely(can_pay: float) -> str:
     if percent >= EVEN_PERCENT:
         return f"It is as likely as not that buying pays off ({percent} %)."
     if percent:
-        return (
-            f"More likely than not buying does not pay off: it does with {percent} % probability."
-        )
+        return f"Buying is unlikely to pay off ({percent} % chance)."
     return "Buying does not pay off."

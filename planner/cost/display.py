@@ -35,9 +35,14 @@ def _problems(display: Display) -> list[str]:
     if wrong := currency_problem(display.currency):
         told.append(wrong)
     if not 0.0 < display.per_usd < math.inf:
-        told.append(f"One USD is {display.per_usd:g}? Give how much of the currency one USD is.")
+        told.append(
+            f"Exchange rate {display.per_usd:g} is not a positive number. "
+            "Give units of the currency per US dollar."
+        )
     if display.currency == "USD" and display.per_usd != 1.0:
-        told.append(f"One USD is {display.per_usd:g} USD? Give 1, or name the other currency.")
+        told.append(
+            f"Exchange rate of USD is {display.per_usd:g}. Give 1, or name the other currency."
+        )
     if display.currency != "USD" and display.as_of is None:
         told.append(f"The rate of {display.currency} has no date. Give the day it was read.")
     if not 0.0 <= display.tax_share <= 1.0:

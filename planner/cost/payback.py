@@ -236,6 +236,6 @@ def _saves_nothing(
     chance = "" if never > 0.995 else f"with {100.0 * never:.0f} % probability "
     return Refusal(
         reason=f"A month of these runs costs {rented} rented, and {running} for electricity and "
-        f"upkeep of {own}: {chance}nothing is saved that could pay for it.",
+        f"upkeep of {own}: {chance}there are no savings to pay it back.",
         measure_next="Ask for more runs a month, or compare it with another rental.",
     )

@@ -67,7 +67,9 @@ def checked(name: str, values: ArrayLike, *, most: float = np.inf) -> Floats:
     if good.all():
         return array
     to = "or more" if np.isinf(most) else f"to {most:g}"
-    raise ValueError(f"{name}: {listed(array, good)}. It is a number from 0 {to}. Put these right.")
+    raise ValueError(
+        f"{name}: {listed(array, good)}. It is a number from 0 {to}. Correct these values."
+    )
 
 
 def product(first: Floats, second: Floats) -> Floats:

@@ -113,7 +113,7 @@ def _front(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
     if len(front) > 1:
         x, y = (np.array(side) for side in zip(*front, strict=True))
         style = {"color": drawing.theme.quiet, "dash": "dash", "width": 1}
-        drawing.line(x, y, name="nothing is both faster and cheaper", line=style, hoverinfo="skip")
+        drawing.line(x, y, name="best trade-offs", line=style, hoverinfo="skip")
 
 
 def _bounds(drawing: Drawing, bounds: Bounds, size: float) -> None:

@@ -120,7 +120,7 @@ def _tornado(told: Comparison, display: Display) -> str:
     return _figure(
         svg.frame(found.title, height, parts),
         f"{found.title}: {money(found.base, display)}, and what one input alone makes of it "
-        "between its 5 % and 95 %. A bar that crosses 0 could turn the order round.",
+        "between its 5 % and 95 %. A bar crossing 0 means this input can reverse the ranking.",
     )
 
 

@@ -69,7 +69,7 @@ def compare_page(
         display: currency and tax of all amounts.
         company: whose name stands above, at most `MOST_NAME` letters of it.
         logo: PNG, JPEG or plain SVG.
-        begins: when the work starts, with its zone; None tells no dates.
+        begins: when the work starts, with its zone; None shows no dates.
         by: the deadline where it was asked for as a date, with its zone.
 
     Raises:

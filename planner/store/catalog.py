@@ -204,7 +204,7 @@ def _own(folder: Path) -> Catalog:
     if problems:
         raise CatalogError(
             f"Nothing was changed, because a row of yours cannot be read and would be lost: "
-            f"{problems[0]} Mend it in {folder} first."
+            f"{problems[0]} Fix it in {folder} first."
         )
     return _catalog(tables)
 

@@ -12,7 +12,7 @@ from tests.load.campaign import Campaign, run, wrong
 
 
 def test_no_rerun_ends_with_a_collection_of_all_objects() -> None:
-    """It takes 0.1 s, and while it lasts nobody else is answered."""
+    """It takes 0.1 s, and while it lasts no other request is answered."""
     settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     assert settings["runner"]["postScriptGC"] is False
 

@@ -171,7 +171,9 @@ def test_times_are_called_measured_only_where_every_one_was(store: Store) -> Non
     assert row.time.basis == "extrapolated"
     said = texts(show("compare", options="own-tpu-v2-8"))
     assert "Every time here was measured." not in said
-    assert "Every time here rests on runs there, some of them projected to what is asked." in said
+    assert (
+        "Every time is based on runs on that machine, some extrapolated to your settings." in said
+    )
     measured = replace(told, rows=(replace(row, time=replace(row.time, basis="measured")),))
     assert compare_next._nothing_to_run(measured) == "Every time here was measured."
     published = replace(told, rows=(replace(row, time=replace(row.time, basis="published")),))

@@ -97,7 +97,7 @@ def test_what_is_saved_keeps_the_date(folders: Path, monkeypatch: pytest.MonkeyP
 def test_the_first_is_called_decided_only_where_it_is_better_and_not_merely_in_time() -> None:
     options = ["own-tpu-v2-8", "rent-openrelay-any-1x-rtx-4090-24gb-on-demand"]
     alone = texts(sound(show("compare", options=options, deadline="28")))
-    assert "Of these only the first is more likely than not to keep to what is asked." in alone
+    assert "Only the first option is likely to meet your limits." in alone
     dear = ["own-tpu-v2-8", "rent-google-cloud-us-central1-tpu-v2-8-on-demand"]
     better = texts(sound(show("compare", options=dear)))
     assert "The first is decided; no run is needed for that." in better

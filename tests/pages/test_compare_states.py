@@ -30,7 +30,7 @@ def test_stale_values_of_a_link_are_told_and_the_rest_is_kept() -> None:
     assert "options: “nope” is not among the options any more." in said
     assert "deadline: “soon” is not a number from 0.001 to 1,000,000." in said
     assert "view: “year” is not among the options any more." in said
-    assert "zzz: this page knows no such setting." in said
+    assert "zzz: unknown setting on this page." in said
     assert "'foo' is not in the catalogue" in said
     assert "finishes 100 epochs" in said
 
@@ -274,8 +274,8 @@ def test_an_entry_is_removed_from_link_and_options() -> None:
 
 
 def test_the_chart_of_rent_or_buy_says_that_what_is_bought_misses_the_limits() -> None:
-    assert "what is bought misses the limits" in texts(show("compare", deadline="8"))
-    assert "what is bought misses the limits" not in texts(show("compare"))
+    assert "buying misses the deadline or budget" in texts(show("compare", deadline="8"))
+    assert "buying misses the deadline or budget" not in texts(show("compare"))
 
 
 def test_back_in_dollars_the_rate_of_the_other_currency_is_gone() -> None:

@@ -36,7 +36,9 @@ def test_any_number_of_devices_can_be_asked_about_by_a_link(spread: Path) -> Non
 def test_beyond_twice_the_measured_count_the_answer_is_a_guess(spread: Path) -> None:
     shown = show(PAGE, workload=MADE, count="16")
     assert "; as a guess, on 16 × T4 the best batch is " in answer(shown)
-    assert "A guess: 16 devices in one node are more than twice the 4 measured." in texts(shown)
+    assert "Low confidence: 16 devices in one node are more than twice the 4 measured." in texts(
+        shown
+    )
 
 
 def test_a_link_class_nobody_measured_is_refused(spread: Path) -> None:

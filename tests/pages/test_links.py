@@ -405,10 +405,10 @@ def test_a_parameter_that_no_page_before_knows_is_still_reported() -> None:
     page = AppTest.from_function(_two_pages)
     sound(page.run())
     _go(page, "second", workload="a")
-    assert "zzz: this page knows no such setting" in _go(page, "first", zzz="1").warning[0].value
+    assert "zzz: unknown setting on this page" in _go(page, "first", zzz="1").warning[0].value
 
 
 def test_a_typed_link_with_a_parameter_of_another_page_is_reported() -> None:
     page = AppTest.from_function(_two_pages)
     page.query_params["workload"] = "a"
-    assert "workload: this page knows no such setting" in sound(page.run()).warning[0].value
+    assert "workload: unknown setting on this page" in sound(page.run()).warning[0].value

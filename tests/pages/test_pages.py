@@ -66,7 +66,7 @@ def test_every_page_says_how_much_there_is_and_how_fresh(address: str, store: St
 @pytest.mark.parametrize("address", PAGES)
 def test_an_unknown_parameter_is_named_and_disturbs_no_page(address: str) -> None:
     shown = show(address, zzz="1", __proto__="2")
-    assert "zzz: this page knows no such setting" in shown.warning[0].value
+    assert "zzz: unknown setting on this page" in shown.warning[0].value
     assert not shown.exception
 
 

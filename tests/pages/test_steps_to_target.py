@@ -350,8 +350,9 @@ def test_names_from_data_are_shown_as_they_are_written(alone: Path) -> None:
     named: dict[str, Any] = {"model": HOSTILE, "dataset": HOSTILE, "optimizer": HOSTILE}
     together(a_set(alone), [*sweep(**named), *(step(b, 0.1 + b / 900, **named) for b in BATCHES)])
     shown = show(PAGE)
-    assert f"more data parallelism stops paying for {HOSTILE} on {HOSTILE} with {HOSTILE}" in texts(
-        shown
+    assert (
+        f"larger batches give diminishing returns for {HOSTILE} on {HOSTILE} with {HOSTILE}"
+        in texts(shown)
     )
     assert "<b>" not in str(figure(shown)["layout"]["annotations"])
 

@@ -183,7 +183,7 @@ def test_epochs_of_several_kinds_are_projected_on_ones_word_alone(
     shown = show(epochs="100")
     said = texts(shown)
     assert "No total for 100 epochs of ResNet-50" in said
-    assert "The epochs are not of one kind: epochs 2 to 4 took 5 s each" in said
+    assert "Epoch times change during the run: epochs 2 to 4 took 5 s each" in said
     shown.checkbox(key="how-long.rest_like_last").set_value(True).run()
     said = texts(sound(shown))
     assert "100 epochs of ResNet-50 at batch 64 on T4: 13 min" in said

@@ -55,7 +55,7 @@ def test_a_long_list_of_bad_values_is_cut_and_counted() -> None:
     values = np.zeros(1000 + SHOWN)
     told = listed(values, values > 0)
     assert told.startswith("value 1 of 1005 is 0, value 2")
-    assert told.endswith("value 5 of 1005 is 0, 1,000 more are as bad")
+    assert told.endswith("value 5 of 1005 is 0, and 1,000 more")
 
 
 WORDS: list[Any] = [

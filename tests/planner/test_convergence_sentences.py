@@ -71,7 +71,8 @@ def test_the_sentence_says_beyond_which_batch_it_stops_paying_and_for_what() -> 
     first = told(both())[0]
     assert first.startswith("Beyond batch 64 (90 %: ")
     assert first.endswith(
-        "more data parallelism stops paying for Net on Data with SGD to 2.5 % validation error."
+        "larger batches give diminishing returns for Net on Data with SGD to 2.5 % validation "
+        "error."
     )
 
 

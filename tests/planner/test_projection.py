@@ -163,7 +163,7 @@ def test_a_noisy_machine_widens_the_interval_and_says_so() -> None:
         assert noisy.value == quiet.value
         assert width(noisy) > 2 * width(quiet)
     assert total(2000, prior=NOISY).reasons == (
-        "Epochs of other runs on this machine scatter by 8 %; the interval allows it.",
+        "Epochs of other runs on this machine scatter by 8 %; the interval includes this.",
     )
     assert "showed (8 %)" in total(2000, EPOCHS[:2], prior=NOISY).reasons[0]
     assert "showed (0.6 %)" in total(2000, EPOCHS[:2]).reasons[0]

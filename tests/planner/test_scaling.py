@@ -221,11 +221,15 @@ def test_beyond_twice_the_measured_devices_it_is_a_guess() -> None:
     curve = curve_of()
     near, far = answer(curve.step_time(32, 16, 2)), answer(curve.step_time(32, 17, 3))
     assert near.reasons == ("Beyond what was measured: at most 8 devices over several nodes.",)
-    assert far.reasons[0].startswith("A guess: 17 devices over several nodes are more than twice")
-    assert "worth more than any form" in far.reasons[0]
+    assert far.reasons[0].startswith(
+        "Low confidence: 17 devices over several nodes are more than twice"
+    )
+    assert "Measure one run at that count." in far.reasons[0]
     assert far.basis == "extrapolated"
     one = answer(curve.step_time(32, 9, 1)).reasons[0]
-    assert one.startswith("A guess: 9 devices in one node are more than twice the 4 measured")
+    assert one.startswith(
+        "Low confidence: 9 devices in one node are more than twice the 4 measured"
+    )
 
 
 def test_fewer_devices_and_other_batches_than_measured_are_told_too() -> None:

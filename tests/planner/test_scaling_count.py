@@ -83,10 +83,12 @@ def test_beyond_twice_the_measured_devices_the_interval_widens_and_it_is_a_guess
     halves = [c.half_saturation_batch for c in (near, far)]
     widths = [float(h.high) / float(h.low) for h in halves]
     assert widths[1] > widths[0]
-    assert any(r.startswith("A guess: 32 devices over several nodes") for r in halves[1].reasons)
+    assert any(
+        r.startswith("Low confidence: 32 devices over several nodes") for r in halves[1].reasons
+    )
     best = best_batch(far, steps_law())
     assert isinstance(best, Estimate)
-    assert any("A guess: 32 devices" in r for r in best.reasons)
+    assert any("Low confidence: 32 devices" in r for r in best.reasons)
 
 
 def test_a_link_that_was_never_measured_is_refused() -> None:

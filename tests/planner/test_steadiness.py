@@ -97,7 +97,7 @@ def test_progressive_resizing_is_told_kind_by_kind_and_many_kinds_are_shortened(
     found = steadiness([60.0, *sizes])
     assert spans(found) == [(2, 8), (9, 14), (15, 18)]
     assert found.sentence == (
-        "The epochs are not of one kind: epochs 2 to 8 took 24 s each, epochs 9 to 14 took 40 s "
+        "Epoch times change during the run: epochs 2 to 8 took 24 s each, epochs 9 to 14 took 40 s "
         "each, epochs 15 to 18 took 1 min 10 s each."
     )
     more = steadiness([60.0, *sizes, *[130.0] * 5, *[20.0] * 5, *[44.0] * 3])

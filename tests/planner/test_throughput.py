@@ -327,7 +327,7 @@ def test_a_share_is_between_zero_and_one(share: float) -> None:
         ([1e200, 1e250], [1.0, 2.0], "batch: value 1 of 2 is 1e[+]200, value 2 of 2 is 1e[+]250"),
         ([8, -16], [np.inf, 1.0], "batch: value 2 of 2 is -16; step_s: value 1 of 2 is inf"),
         ([1e80, 2e80], [1e-80, 1.0], "batch/step_s: value 1 of 2 is 1e[+]160"),
-        ([8.0] * 9, [0.0] * 9, "value 5 of 9 is 0, 4 more are as bad"),
+        ([8.0] * 9, [0.0] * 9, "value 5 of 9 is 0, and 4 more"),
     ],
 )
 def test_bad_measurements_are_named(batch: list[float], step_s: list[float], told: str) -> None:

@@ -213,7 +213,7 @@ def test_a_plan_nobody_can_tell_the_time_of_is_not_started_without_a_yes(
 ) -> None:
     stub(bench(here))
     assert asked(here, "run", *limit) == 2
-    assert "cannot be told yet" in capsys.readouterr().out
+    assert "Cannot predict the" in capsys.readouterr().out
     assert starts(here) == []
     assert asked(here, "run", *limit, "--yes") == 0
 

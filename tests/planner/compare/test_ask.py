@@ -43,7 +43,7 @@ def test_two_that_are_not_decided_name_the_run_that_would_tell() -> None:
     told = answered(Asked(options=(RENT, TWICE)), FACTS, TODAY).comparison
     assert told is not None
     why, measure = undecided(told)
-    assert why.endswith(" cannot be told apart yet.")
+    assert why.endswith(" are too close to call.")
     assert measure.startswith("Measure Net · Data on one Twice")
     assert "renting 1 x Twice (Cloud)" in sentence(told)
 
@@ -171,7 +171,7 @@ def test_a_deadline_is_in_the_sentence_with_its_probability() -> None:
     asked = Asked(options=(RENT,), epochs=10, wanted=Wanted(deadline_s=3600.0))
     told = answered(asked, FACTS, TODAY).comparison
     assert told is not None
-    assert sentence(told).endswith("; surely in time.")
+    assert sentence(told).endswith("; in time with > 99 % probability.")
     assert isinstance(told.rows[0].time, Estimate)
 
 

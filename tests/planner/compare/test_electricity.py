@@ -101,10 +101,7 @@ def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> 
     facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
     lacking = answered(Asked(), facts, TODAY).comparison
     assert lacking is not None
-    assert lacking.question.notes == (
-        "One offer in EUR is left out: nothing says how much EUR one USD is. Show the comparison "
-        "in EUR and give its rate with its day.",
-    )
+    assert lacking.question.notes == ("One offer priced in EUR is hidden. Set an exchange rate.",)
     assert lacking.question.notes[0] in assumed_lines(lacking)
     known = answered(Asked(usd_per=(("EUR", 1.25),)), facts, TODAY)
     assert known.comparison is not None

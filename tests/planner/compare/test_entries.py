@@ -30,7 +30,7 @@ def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
         ("lease|plain|1|2", "is no option"),
         ("rent|plain", "is no option"),
         ("rent|unheard|1|2", "unheard"),
-        ("rent|plain|0|2", "no whole number"),
+        ("rent|plain|0|2", "not a whole number"),
         ("rent|plain|1", "price per hour"),
         ("rent|plain|1|cheap", "no price"),
         ("rent|plain|1|-2", "'-2' is no price from 0 to less than 1,000,000,000,000."),
@@ -41,7 +41,7 @@ def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
         ("rent|plain|1|2|euro|1", "no other currency"),
         ("rent|plain|1|2|USD|1", "no other currency"),
         ("buy|huge|1", "No list price"),
-        ("rent|unheard|zero|much", "no whole number"),
+        ("rent|unheard|zero|much", "not a whole number"),
     ],
 )
 def test_what_is_wrong_is_said_all_at_once(text: str, said: str) -> None:

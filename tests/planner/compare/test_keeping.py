@@ -36,7 +36,7 @@ def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
     assert [r.rank for r in keeping(told)] == [1, 3, 4]
     assert keeping_sentence(told, "Fri 27 Nov 2026, 09:00") == (
         "Finish by Fri 27 Nov 2026, 09:00: four of five do with at least 90 % probability, best "
-        "first: Rent card 1 with 97 %, Rent card 3 with 95 %, Rent card 4 surely."
+        "first: Rent card 1 with 97 %, Rent card 3 with 95 %, Rent card 4 with > 99 %."
     )
 
 
@@ -109,9 +109,11 @@ def test_where_none_has_a_chance_the_answer_begins_so_with_the_one_that_exceeds_
 
 
 def test_one_option_alone_that_misses_is_told_as_one() -> None:
-    assert keeping_sentence(_with([0.0])) == "Finish within 72 h: Rent card 1 hardly ever does."
-    assert keeping_sentence(_with([0.3])) == "Finish within 72 h: Rent card 1 does with 30 % only."
-    assert sentence(_with([0.0])).endswith("; hardly ever in time.")
+    assert keeping_sentence(_with([0.0])) == "Finish within 72 h: Rent card 1 is very unlikely to."
+    assert (
+        keeping_sentence(_with([0.3])) == "Finish within 72 h: Rent card 1 has only a 30 % chance."
+    )
+    assert sentence(_with([0.0])).endswith("; very unlikely to finish in time.")
 
 
 def test_of_unknown_cost_none_is_said_to_miss() -> None:
@@ -132,7 +134,7 @@ def _exactly(value: float) -> Estimate:
     [
         (
             [1.0] * 6,
-            ": all six do with at least 90 % probability, best first: Rent card 1 surely, ",
+            ": all six do with at least 90 % probability, best first: Rent card 1 with > 99 %, ",
         ),
         ([1.0, 0.9], ": both do with at least 90 % probability, best first: "),
         ([1.0] * 11 + [0.1], ": 11 of 12 do with at least 90 % probability, best first: "),
@@ -145,7 +147,7 @@ def test_how_many_keep_to_it_is_told_as_one_would_say_it(shares: list[float], to
 def test_deadline_and_budget_are_both_told() -> None:
     told = _with([1.0], Wanted(deadline_s=3600.0, budget_usd=500.0))
     assert keeping_sentence(told) == (
-        "Finish within 1 h for at most 500 USD: Rent card 1 does, surely."
+        "Finish within 1 h for at most 500 USD: Rent card 1 does, with > 99 %."
     )
 
 

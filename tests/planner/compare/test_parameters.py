@@ -151,7 +151,7 @@ def test_training_in_int8_is_refused_with_the_reason() -> None:
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
     asking, (problem,) = compare_parameters(given | {"precision": ["int8"]})
     assert str(problem) == (
-        "precision: Training in int8 is not reckoned: it is for inference. Choose float32, "
+        "precision: Training in int8 is not estimated: it is for inference. Choose float32, "
         "tensorfloat32, bfloat16, float16 or float8."
     )
     assert asking.described is not None

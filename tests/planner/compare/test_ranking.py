@@ -203,20 +203,21 @@ DEAR = made("dear", np.where(np.arange(DRAWS) % 4 == 0, 15.0, 5.0), 3.0)
 
 def test_the_sentence_says_that_cheaper_means_cheaper_in_time() -> None:
     assert sentence(asked_of([SURE, DEAR], SHORT)).endswith(
-        ", surely a cheaper way to finish in time than renting dear; surely in time."
+        ", > 99 % likely a cheaper way to finish in time than renting dear; in time with "
+        "> 99 % probability."
     )
     both = replace(SHORT, order="time", budget_usd=100.0)
     assert sentence(asked_of([SURE, DEAR], both)).endswith(
         ", though renting sure is 62 % likely the faster way to finish in time and within the "
-        "budget; in time and within the budget with 75 % probability. Rent sure: 5 s, surely in "
-        "time and within the budget."
+        "budget; in time and within the budget with 75 % probability. Rent sure: 5 s, in "
+        "time and within the budget with > 99 % probability."
     )
 
 
 def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_comparison() -> None:
     wide = Wanted(deadline_s=1e6)
     assert sentence(asked_of([SURE, DEAR], wide)).endswith(
-        ", surely cheaper than renting dear; surely in time."
+        ", > 99 % likely cheaper than renting dear; in time with > 99 % probability."
     )
     late = Wanted(deadline_s=1.0)
     assert sentence(asked_of([SURE, DEAR], late)).endswith(
@@ -227,7 +228,7 @@ def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_compari
 def test_what_cannot_be_told_apart_says_for_what() -> None:
     told = asked_of([LATE_HALF, SURE], SHORT)
     assert undecided(told)[0] == (
-        "Rent late half and Rent sure cannot be told apart yet: either may be the cheaper way to "
+        "Rent late half and Rent sure are too close to call: either may be the cheaper way to "
         "finish in time."
     )
     assert " as the cheaper way to finish in time; in time with 50 % probability." in sentence(told)
@@ -250,4 +251,4 @@ def test_what_may_never_be_the_cheapest_is_not_named_among_those_that_may() -> N
         ("mostly", 1), ("second", 1), ("other", 1),
     ]  # fmt: skip
     assert by_id(told.rows)["second"].cheapest == 0.0
-    assert undecided(told)[0] == "Rent mostly and Rent other cannot be told apart yet."
+    assert undecided(told)[0] == "Rent mostly and Rent other are too close to call."

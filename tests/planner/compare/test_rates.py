@@ -151,7 +151,7 @@ def test_float32_works_against_the_peak_of_its_makers_default(
 
 def test_who_asks_for_tf32_by_name_gets_its_peak_from_any_maker() -> None:
     assert peak_of(replace(ALL_PEAKS, maker="AMD"), "tensorfloat32") == 8e12
-    assert "its float32 peak is taken" in peak_told(PLAIN, "tensorfloat32")
+    assert "its float32 peak is used" in peak_told(PLAIN, "tensorfloat32")
 
 
 def test_of_two_half_size_peaks_that_of_the_format_that_was_asked_for_counts() -> None:
@@ -185,7 +185,7 @@ def test_without_a_float32_peak_that_of_bfloat16_is_not_taken() -> None:
     refused = from_operations(BIG, gaudi)
     assert isinstance(refused, Refusal)
     assert refused.reason == (
-        "The data sheet of the Gaudi tells no peak for float32. That of bfloat16 says nothing "
+        "The data sheet of the Gaudi lists no peak for float32. That of bfloat16 says nothing "
         "about it: ask in bfloat16 where that will do."
     )
     sheet = sheet_of(gaudi)
@@ -205,7 +205,7 @@ def test_what_was_timed_elsewhere_is_named_where_it_tells_nothing() -> None:
     of = replace(job(), train_flops_per_sample=None)
     told = from_operations(of, replace(PLAIN, name="Chip", kind="cpu"))
     assert isinstance(told, Refusal)
-    assert "was timed on Plain, which tells nothing about the Chip" in told.reason
+    assert "was timed on Plain, which says nothing about the Chip" in told.reason
     none = from_operations(replace(DESCRIBED, train_flops_per_sample=None), PLAIN)
     assert isinstance(none, Refusal)
     assert "was timed on no accelerator of the catalogue" in none.reason
@@ -234,7 +234,7 @@ def test_half_size_formats_are_never_reckoned_at_the_float32_peak() -> None:
 def test_a_card_without_bfloat16_says_that_float16_is_taken() -> None:
     told = from_operations(replace(BIG, precision="bfloat16"), PLAIN)
     assert isinstance(told, Estimate)
-    assert any("tells no bfloat16: its float16 peak is taken" in r for r in told.reasons)
+    assert any("lists no bfloat16 peak; its float16 peak is used" in r for r in told.reasons)
     own = from_operations(replace(BIG, precision="float16"), PLAIN)
     assert isinstance(own, Estimate)
     assert not any("is taken" in r for r in own.reasons)

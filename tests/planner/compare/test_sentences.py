@@ -90,7 +90,7 @@ def test_of_many_that_are_tied_two_are_named_and_the_rest_counted() -> None:
         for n in "ABCDE"
     )
     assert undecided(replace(told, rows=rows))[0] == (
-        "Rent A, Rent B and three more cannot be told apart yet."
+        "Rent A, Rent B and three more are too close to call."
     )
 
 
@@ -137,7 +137,7 @@ def _cheaper_in(share: float) -> Floats:
         (0.9499, ", 94 % likely cheaper than renting other, not decided."),
         (0.951, ", 95 % likely cheaper than renting other."),
         (0.97, ", 97 % likely cheaper than renting other."),
-        (1.0, ", surely cheaper than renting other."),
+        (1.0, ", > 99 % likely cheaper than renting other."),
     ],
 )
 def test_from_60_percent_on_the_chance_is_told_and_whether_that_decides(
@@ -152,7 +152,7 @@ def test_of_two_tied_in_cost_a_far_faster_one_is_told_with_its_time() -> None:
     told = ", as good as tied in cost with renting other, which takes 5 h 0 min"
     assert sentence(asked_of(rows, Wanted())).endswith(f"{told}.")
     later = Wanted(deadline_s=48 * 3600.0)
-    assert sentence(asked_of(rows, later)).endswith(f"{told}; surely in time.")
+    assert sentence(asked_of(rows, later)).endswith(f"{told}; in time with > 99 % probability.")
     rows[1] = made("other", 30_000.0, 10.0)
     assert sentence(asked_of(rows, Wanted())).endswith(", as good as tied with renting other.")
 
@@ -175,7 +175,9 @@ def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
     day = Wanted(deadline_s=86_400.0)
     sure = made("sure", 10_000.0, 15.0)
     told = sentence(asked_of([made("first", _late_in(0.2), 14.0), sure], day))
-    assert told.endswith("; in time with 80 % probability. Rent sure: 15 USD, surely in time.")
+    assert told.endswith(
+        "; in time with 80 % probability. Rent sure: 15 USD, in time with > 99 % probability."
+    )
     for late in (0.05, 0.0):
         one = made("first", _late_in(late), 14.0)
         assert "Rent sure:" not in sentence(asked_of([one, sure], day))

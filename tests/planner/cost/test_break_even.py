@@ -114,9 +114,7 @@ def test_draws_in_which_it_never_pays_are_counted_and_said() -> None:
 def test_a_refusal_by_the_middle_draw_still_says_how_likely_it_would_pay() -> None:
     told = break_even(OFF, Range(1.0, 1.2, 2.0))
     assert isinstance(told, Refusal)
-    assert told.reason.endswith(
-        "year. More likely than not buying does not pay off: it does with 11 % probability."
-    )
+    assert told.reason.endswith("year. Buying is unlikely to pay off (11 % chance).")
 
 
 def test_a_chance_of_nearly_one_half_is_told_as_open() -> None:

@@ -73,11 +73,11 @@ def test_all_that_is_wrong_with_a_display_is_said_at_once() -> None:
         Display(currency="yen", per_usd=0, tax_share=10)
     assert str(told.value).splitlines() == [
         "Currency 'yen' is not three capital letters. Write USD, EUR or JPY.",
-        "One USD is 0? Give how much of the currency one USD is.",
+        "Exchange rate 0 is not a positive number. Give units of the currency per US dollar.",
         "The rate of yen has no date. Give the day it was read.",
         "Tax_share is 10. Give 0.1 for 10 %.",
     ]
-    with pytest.raises(ValueError, match="One USD is 2 USD"):
+    with pytest.raises(ValueError, match="Exchange rate of USD is 2"):
         Display(per_usd=2)
 
 

@@ -51,7 +51,7 @@ def test_where_nothing_is_saved_there_is_no_payback() -> None:
     assert isinstance(told, Refusal)
     assert told.reason == (
         "A month of these runs costs 73 USD rented, and 258 USD for electricity and upkeep of an "
-        "own machine: nothing is saved that could pay for it."
+        "own machine: there are no savings to pay it back."
     )
     assert isinstance(payback(WORKSTATION, 30.0, HOUR, 0), Refusal)
 
@@ -106,7 +106,7 @@ def test_where_some_draws_save_something_the_refusal_says_how_many_do_not() -> N
     told = payback(WORKSTATION, rents, 10 * HOUR, 36.5)
     assert isinstance(told, Refusal)
     assert told.reason.endswith(
-        "an own machine: with 60 % probability nothing is saved that could pay for it."
+        "an own machine: with 60 % probability there are no savings to pay it back."
     )
 
 
