@@ -152,7 +152,7 @@ def _probes(known: Context, rows: Sequence[Row], stop: Stop) -> list[Row]:
                     raise Stopped
                 time.sleep(0.2)
             row = {**run(_probe(case), Hooks(stop=stop)), "result_set": PROBES}
-            commit_runs(known.state / PROBES, [row])
+            commit_runs(known.state / PROBES, [row], first_wins=True)
             made.append(as_probe(row))
     finally:
         turn.give_back()

@@ -10,7 +10,8 @@ read-only disk. The protocol, and the lines below follow its numbers:
    (`planner.store.publish` does the same on disks without hard links);
 5. fsync the folder, remove the temporary.
 
-A file without its final name never happened. Nothing is ever rewritten.
+A file without its final name never happened. Nothing is ever rewritten: a row that contradicts the
+first commit of its run is refused, never dropped without a word.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from planner.records import Row, table_from_rows
+from planner.schema import ARROW_SCHEMA
 from planner.store.publish import publish
+from planner.store.same_run import Contradiction, contradictions, rows_in
 from planner.store.seal import KEY, SealError, blank_seal, check_seal, fill_seal
 
 STALE_S: Final = 86_400.0
 """Age after which a temporary whose writer is gone is swept away [s]."""
 COMPACT: Final = "compact-"
 """How the names of files of many runs begin."""
+_MOST_NAMED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +58,27 @@ class CommitError(OSError):
     """The disk did not take the run; what was committed before is safe and stays."""
 
 
-def commit_runs(folder: Path, rows: Iterable[Row]) -> list[Committed]:
+class ContradictionError(CommitError):
+    """Runs lie in the folder already with other numbers; the first commit stays."""
+
+
+def commit_runs(folder: Path, rows: Iterable[Row], *, first_wins: bool = False) -> list[Committed]:
     """Keep each row as one immutable file in `folder` (a result set's folder, made if absent).
 
-    Rows are checked first: RecordError lists all problems and nothing is written. CommitError
-    says how many were saved when the disk refuses; call again with the same rows to go on.
+    Rows are checked first: RecordError lists all problems and nothing is written. A run that lies
+    there already with equal numbers is `new=False`: a retry after a crash goes on. Who said it,
+    when and under which terms (`recorded_at`, `note`, `source` ...) may differ. CommitError says
+    how many were saved when the disk refuses; call again with the same rows to go on.
+
+    With `first_wins` the first commit of a run stays in silence, whatever the numbers here are:
+    for programs that measure a case anew and do not care whose numbers are kept.
+
+    Raises:
+        RecordError: rows break the rules of the table.
+        ContradictionError: runs lie there already with other numbers. All of them are named and no
+            row of the call is written. Only a writer that commits the same run at the same moment
+            is found later: the message then says how many rows before it are saved.
+        CommitError: the disk refused, or a damaged file has the name of a run.
     """
     table = table_from_rows(rows)
     done: list[Committed] = []
@@ -66,9 +86,77 @@ def commit_runs(folder: Path, rows: Iterable[Row]) -> list[Committed]:
         folder.mkdir(parents=True, exist_ok=True)
         sweep_temporaries(folder)
         kept = _kept_together(folder, table["run_id"])
+        compared = set() if first_wins else _check_numbers(folder, table, kept, 0, table.num_rows)
         for i in range(table.num_rows):
-            done.append(_commit_one(folder, table.slice(i, 1), kept))  # noqa: PERF401 - see _told
+            one = table.slice(i, 1)
+            committed = _commit_one(folder, one, kept)
+            if not (committed.new or first_wins or committed.run_id in compared):
+                # another writer was faster
+                _check_numbers(folder, one, kept, len(done), table.num_rows)
+            done.append(committed)
     return done
+
+
+def _check_numbers(
+    folder: Path, table: pa.Table, kept: dict[str, Path], saved: int, planned: int
+) -> set[str]:
+    """Return the runs of `table` that lie in `folder` already.
+
+    Raises:
+        ContradictionError: some have other numbers there.
+    """
+    present, found = _compared(folder, table, kept)
+    if found:
+        names = "".join(f"\n  {f}" for f in found[:_MOST_NAMED])
+        more = f"\n  and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        count = "1 run is" if len(found) == 1 else f"{len(found)} runs are"
+        files = list(dict.fromkeys(f.path.name for f in found))
+        remove = files[0] if len(files) == 1 else "those files"
+        if any(name.startswith(COMPACT) for name in files):
+            remove += " (a merged file holds other runs too: commit these again)"
+        what = f"{saved} of {planned} rows of this call {'is' if saved == 1 else 'are'} saved"
+        if not saved:
+            what = "nothing of this call is written"
+        raise ContradictionError(
+            errno.EEXIST,
+            f"{count} in {folder} already with other numbers; {what}:{names}{more}\n"
+            f"Give `repeat` another number, or remove {remove}, and run it again.",
+        )
+    return present
+
+
+def _compared(
+    folder: Path, table: pa.Table, kept: dict[str, Path]
+) -> tuple[set[str], list[Contradiction]]:
+    """Which runs of `table` lie in `folder`, and those with other numbers there."""
+    row_of = {run: at for at, run in enumerate(table["run_id"].to_pylist())}
+    places: dict[Path, list[str]] = {}
+    for run in row_of:
+        path = kept.get(run, folder / f"{run}.parquet")
+        if run in kept or path.exists():
+            places.setdefault(path, []).append(run)
+    moved: list[str] = []
+    rows, paths, theirs = list[int](), list[Path](), [ARROW_SCHEMA.empty_table()]
+    for path, runs in places.items():
+        try:
+            there = rows_in(path, runs)
+        except FileNotFoundError:  # a compaction has just moved it
+            moved += runs
+            continue
+        at_of = {run: at for at, run in enumerate(there["run_id"].to_pylist())}
+        shared = [run for run in runs if run in at_of]
+        theirs.append(there.take(pa.array([at_of[run] for run in shared], pa.int64())))
+        rows += [row_of[run] for run in shared]
+        paths += [path] * len(shared)
+    present = {run for runs in places.values() for run in runs} - set(moved)
+    found = contradictions(table.take(pa.array(rows, pa.int64())), pa.concat_tables(theirs), paths)
+    if moved:
+        again = _kept_together(folder, pa.chunked_array([pa.array(moved, pa.string())]))
+        kept |= again
+        rest = table.take(pa.array([row_of[run] for run in moved if run in again], pa.int64()))
+        more_present, more = _compared(folder, rest, again)
+        return present | more_present, found + more
+    return present, found
 
 
 def try_folder(folder: Path, planned: int) -> None:
@@ -236,6 +324,8 @@ def _told(folder: Path, done: list[Committed], planned: int) -> Iterator[None]:
     }
     try:
         yield
+    except ContradictionError:
+        raise
     except (OSError, SealError) as error:
         code = error.errno or errno.EIO if isinstance(error, OSError) else errno.EIO
         what, then = why.get(code, (_unforeseen(error), "Fix this"))

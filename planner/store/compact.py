@@ -3,7 +3,8 @@
 The merged file is linked before any original is removed, and a reader that sees both shows each
 run once; so at no moment is a run shown twice or not at all. Killed half-way, it leaves both:
 run it again and it finishes. Its name is made of the run ids, so two compactions of the same
-runs are one file.
+runs are one file. Files that hold a run with different numbers all stay: which one is right is for
+their owner to decide.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -23,6 +25,7 @@ from planner.schema import ARROW_SCHEMA, as_current, has_kinds
 from planner.store.accept import accepted, body_problem, first_line, name_problem
 from planner.store.commit import COMPACT, CommitError, commit_table, compact_name, sweep_temporaries
 from planner.store.locks import locked
+from planner.store.same_run import unequal_rows
 from planner.store.seal import SealError, check_seal
 
 _READERS: Final = 2
@@ -46,14 +49,19 @@ def compact_set(folder: Path) -> Compaction:
         sweep_temporaries(folder)
         whole, damaged = _whole_files(folder)
         whole, too_many = _within_limits(whole)
-        good, table, foreign = _read(whole) if len(whole) > 1 else (whole, None, ())
-        left = tuple(sorted((*damaged, *too_many, *foreign)))
-        if table is None or len(good) < 2:
+        if len(whole) < 2:
+            left = tuple(sorted((*damaged, *too_many)))
+            return Compaction(folder=folder, files=len(whole), runs=0, merged=None, left=left)
+        read, foreign = _read(whole)
+        good, table, disputed = _without_contradictions(*read)
+        left = tuple(sorted((*damaged, *too_many, *foreign, *disputed)))
+        if len(good) < 2:
             return Compaction(folder=folder, files=len(good), runs=0, merged=None, left=left)
         table = _each_once(table)
         name = compact_name(table["run_id"].to_pylist())
+        older = (folder / name).exists() and folder / name not in good  # not compared so far
         merged = commit_table(folder, name, table)
-        _check_merged(merged, table.num_rows)
+        _check_merged(merged, table, older=older)
         with locked(folder.parent):  # no reader is in the middle of a listing
             for path in good:
                 if path != merged:
@@ -63,12 +71,25 @@ def compact_set(folder: Path) -> Compaction:
         )
 
 
-def _check_merged(merged: Path, runs: int) -> None:
+def _check_merged(merged: Path, table: pa.Table, *, older: bool) -> None:
     """Originals go once a reader takes what replaces them: an older file may have that name."""
     seal = accepted(str(merged))
-    if isinstance(seal, str) or seal.rows != runs:
-        told = f"{merged} is in the way: it is damaged or does not hold all {runs} runs. Remove it."
-        raise CommitError(errno.EEXIST, told)
+    if isinstance(seal, str) or seal.rows != table.num_rows:
+        fault = f"is damaged or does not hold all {table.num_rows} runs"
+    elif older and _differs(merged, table):
+        fault = "holds other numbers of the same runs"
+    else:
+        return
+    raise CommitError(errno.EEXIST, f"{merged} is in the way: it {fault}. Remove it.")
+
+
+def _differs(merged: Path, table: pa.Table) -> bool:
+    """Whether a file holds other rows than `table`, which is in order of run_id."""
+    there = _read_one(merged)
+    if isinstance(there, str) or there.num_rows != table.num_rows:
+        return True
+    there = there.sort_by("run_id")
+    return bool(there["run_id"] != table["run_id"] or unequal_rows(there, table))
 
 
 def _whole_files(folder: Path) -> tuple[list[Path], tuple[str, ...]]:
@@ -113,9 +134,10 @@ def _first_wins(path: Path) -> tuple[bool, str]:
     return not path.name.startswith(COMPACT), path.name
 
 
-def _read(paths: list[Path]) -> tuple[list[Path], pa.Table, tuple[str, ...]]:
-    """The files with the columns of a run, all their rows in that order, and the other files."""
+def _read(paths: list[Path]) -> tuple[tuple[list[Path], list[int], pa.Table], tuple[str, ...]]:
+    """The files with the columns of a run, their runs, all rows in that order; the other files."""
     good: list[Path] = []
+    runs: list[int] = []
     left: list[str] = []
     blocks, parts = [ARROW_SCHEMA.empty_table()], []
     with ThreadPoolExecutor(_READERS) as pool:
@@ -124,11 +146,55 @@ def _read(paths: list[Path]) -> tuple[list[Path], pa.Table, tuple[str, ...]]:
                 left.append(f"{path.name} {found}")
                 continue
             good.append(path)
+            runs.append(found.num_rows)
             parts.append(found)
             if len(parts) == _PARTS:  # many tables of one row take more room than one of many
                 blocks.append(pa.concat_tables(parts).combine_chunks())
                 parts = []
-    return good, pa.concat_tables(blocks + parts), tuple(left)
+    return (good, runs, pa.concat_tables(blocks + parts)), tuple(left)
+
+
+def _without_contradictions(
+    paths: list[Path], runs: list[int], table: pa.Table
+) -> tuple[list[Path], pa.Table, tuple[str, ...]]:
+    """The files that may be merged with their rows, and why the others stay.
+
+    `runs` counts the rows of each file in `table`, which holds them in the order of `paths`. Every
+    file with a run that has other numbers in another file stays, the first one too.
+    """
+    ids = table["run_id"].combine_chunks()
+    order = np.asarray(pc.sort_indices(ids))
+    if len(order) < 2:
+        return paths, table, ()
+    ordered = ids.take(pa.array(order))
+    fresh = np.append(True, np.asarray(pc.not_equal(ordered[1:], ordered[:-1])))
+    first = order[np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))]
+    copies, originals = order[~fresh], first[~fresh]  # rows of the table, pair by pair
+    unequal = unequal_rows(table.take(pa.array(originals)), table.take(pa.array(copies)))
+    if not unequal:
+        return paths, table, ()
+    place_of = np.repeat(np.arange(len(paths)), runs)
+    differing = frozenset(unequal)
+    against: dict[str, int] = {}
+    for at in unequal:
+        against.setdefault(str(ids[int(copies[at])]), int(place_of[copies[at]]))
+    stays: dict[int, tuple[str, int]] = {}
+    for at, (original, copy) in enumerate(zip(originals, copies, strict=True)):
+        run, one, other = str(ids[int(copy)]), int(place_of[original]), int(place_of[copy])
+        if run in against:
+            stays.setdefault(one, (run, against[run]))
+            stays.setdefault(other, (run, one if at in differing else against[run]))
+    left = tuple(_contradiction(paths, place, *stay) for place, stay in stays.items())
+    kept = table.filter(pa.array(~np.isin(place_of, list(stays))))
+    return [p for i, p in enumerate(paths) if i not in stays], kept, left
+
+
+def _contradiction(paths: list[Path], place: int, run: str, other: int) -> str:
+    """Why the file at `place` stays: the one at `other` holds its run differently."""
+    if place == other:
+        return f"{paths[place].name} holds run {run} twice, with other numbers; it stays."
+    than = f"other numbers than {paths[other].name}"
+    return f"{paths[place].name} holds run {run} with {than}; it stays."
 
 
 def _read_one(path: Path) -> pa.Table | str:

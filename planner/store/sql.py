@@ -13,6 +13,7 @@ import pyarrow as pa
 from planner.checked_runs import READ
 from planner.limits import MAX_TEXT
 from planner.schema import BY_NAME, NESTED, SCHEMA_VERSION, SUMMARY
+from planner.store.same_run import NUMBERS
 
 _TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
                  pa.bool_(): "BOOLEAN", BY_NAME["recorded_at"].type: "TIMESTAMP"}  # fmt: skip
@@ -63,12 +64,7 @@ _DERIVED_TYPES: Final = """workload VARCHAR, system VARCHAR, pattern VARCHAR, so
     step_time_s DOUBLE, samples_per_s DOUBLE"""
 _PLACED: Final = "folder VARCHAR, precedence INTEGER, numbers UBIGINT, file VARCHAR"
 _COLUMNS: Final = f"{_DEFINED}, {_DERIVED_TYPES}, {_PLACED}"
-_APART: Final = frozenset({
-    "run_id", "schema_version", "recorded_at", "submitted_by", "note", "licence", "source",
-    "source_url",
-})  # fmt: skip
-"""Two copies of a run may differ in these: who said it, when and under which terms."""
-_NUMBERS: Final = f"hash({', '.join(n for n in SUMMARY if n not in _APART)})"
+_NUMBERS: Final = f"hash({', '.join(NUMBERS)})"
 
 
 def literal(path: str) -> str:

@@ -35,6 +35,8 @@ CASES: Final = 4
 STUB_KILLS: Final = 31 if FULL else 4
 REAL_KILLS: Final = 16 if FULL else 1
 ANY_TIME: Final = 34 if FULL else 2
+IN_A_RUN: Final = "supervisor in a run"
+BETWEEN_RUNS: Final = "supervisor before or between runs"
 START: Final = Callable[[str], "subprocess.Popen[bytes]"]
 PATIENCE_S: Final = 60.0
 
@@ -71,13 +73,20 @@ def _family(process: subprocess.Popen[bytes]) -> tuple[psutil.Process, psutil.Pr
     """The guard and the child of a supervisor once a run is on; None where it ended before."""
     end = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < end:
-        try:
-            for guard in psutil.Process(process.pid).children():
-                if children := guard.children():
-                    return guard, children[0]
-        except psutil.NoSuchProcess:
-            continue
+        if family := _children(process):
+            return family
         time.sleep(0.005)
+    return None
+
+
+def _children(process: subprocess.Popen[bytes]) -> tuple[psutil.Process, psutil.Process] | None:
+    """The guard and the child of a supervisor; None where no run is on."""
+    try:
+        for guard in psutil.Process(process.pid).children():
+            if children := guard.children():
+                return guard, children[0]
+    except psutil.NoSuchProcess:
+        pass
     return None
 
 
@@ -106,18 +115,36 @@ def while_a_run_is_on(victim: str, after_s: float) -> Callable[[subprocess.Popen
     return strike
 
 
-def at_any_time(after_s: float) -> Callable[[subprocess.Popen[bytes]], str]:
-    """Kill the supervisor at that moment of its life."""
+def at_any_time(
+    victim: str, after_s: float, *, of_runs: bool
+) -> Callable[[subprocess.Popen[bytes]], str]:
+    """Kill the supervisor, or the child that measures then, so long after a life began.
+
+    With `of_runs` the time counts from the first run. A life that ends before halves the time:
+    resumed sweeps have fewer runs left than the measured one.
+    """
+    left_s = [after_s]
 
     def strike(process: subprocess.Popen[bytes]) -> str:
-        try:
-            process.wait(after_s)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return "supervisor at any time"
-        return ""
+        hit = _struck(process, victim, left_s[0], of_runs=of_runs)
+        left_s[0] /= 1 if hit else 2
+        return hit
 
     return strike
+
+
+def _struck(process: subprocess.Popen[bytes], victim: str, after_s: float, *, of_runs: bool) -> str:
+    if of_runs and _family(process) is None:
+        return ""
+    try:
+        process.wait(after_s)
+    except subprocess.TimeoutExpired:
+        if victim == "child":
+            return while_a_run_is_on("child", 0.0)(process)
+        in_a_run = _children(process) is not None
+        process.kill()
+        return IN_A_RUN if in_a_run else BETWEEN_RUNS
+    return ""
 
 
 def campaign(
@@ -213,8 +240,35 @@ def test_a_real_sweep_killed_while_a_run_is_on_loses_nothing(tmp_path: Path) -> 
     finish(campaign(name, lambda n: _real(tmp_path, n), _strikes(name, REAL_KILLS, 6.0)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Life:
+    """When the first run of an undisturbed sweep began, and when the sweep ended [s]."""
+
+    first_run_s: float
+    whole_s: float
+
+
+def _undisturbed(tmp: Path) -> Life:
+    sweep, began = _stub(tmp, -1), time.monotonic()
+    process = sweep.start(new_mark())
+    assert _family(process) is not None
+    first_run_s = time.monotonic() - began
+    assert process.wait(3 * HANG_S) == 0
+    return Life(first_run_s=first_run_s, whole_s=time.monotonic() - began)
+
+
 def test_a_sweep_killed_at_any_time_loses_nothing(tmp_path: Path) -> None:
     name = "kills at any time"
-    strikes = [at_any_time(drawn(name, n).uniform(0.0, 3.0)) for n in range(ANY_TIME)]
-    finish(campaign(name, lambda n: _stub(tmp_path, n), strikes))
+    life = _undisturbed(tmp_path)
+    strikes = []
+    for n in range(ANY_TIME):
+        of_runs = n % 3 < 2  # before the first run nothing can be lost
+        most_s = life.whole_s - life.first_run_s * of_runs
+        after_s = drawn(name, n).uniform(0.0, most_s)
+        strikes.append(at_any_time(("child", "supervisor")[n % 2], after_s, of_runs=of_runs))
+    outcome = campaign(name, lambda n: _stub(tmp_path, n), strikes)
+    finish(outcome)
     assert _bearers("none") == []
+    if FULL:
+        assert outcome.counts["killed rows"] > 0, outcome.line
+        assert outcome.counts[IN_A_RUN] > 0, outcome.line

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ from planner.records import RecordError, run_id
 from planner.store import CommitError, commit_runs
 from planner.store.commit import STALE_S, compact_name, sweep_temporaries
 from planner.store.compact import compact_set
-from planner.store.seal import check_seal
-from tests.store.build import a_set, ids, listed, opened, reasons, row, rows, together
+from planner.store.seal import Seal, check_seal
+from tests.store.build import EPOCHS, NOON, a_set, ids, listed, opened, reasons, row, rows, together
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG_AGO = time.time() - STALE_S - 60
@@ -52,11 +53,104 @@ def test_nothing_but_the_runs_is_left_in_the_folder(tmp_path: Path) -> None:
 
 
 def test_committing_again_changes_nothing(tmp_path: Path) -> None:
-    [first] = commit_runs(tmp_path, [row(step_s=1.0)])
+    [first] = commit_runs(tmp_path, [row(step_s=1.0, epochs=EPOCHS)])
     before = (first.path.stat(), first.path.read_bytes())
-    [again] = commit_runs(tmp_path, [row(step_s=2.0)])
+    later = {"recorded_at": NOON + timedelta(days=1), "note": "once more", "source": "the log"}
+    [again] = commit_runs(tmp_path, [row(step_s=1.0, epochs=EPOCHS, **later)])
     assert (again.path, again.new) == (first.path, False)
     assert (first.path.stat(), first.path.read_bytes()) == before
+
+
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize(
+    ("first", "corrected", "what"),
+    [
+        ({"step_s": 1.0}, {"step_s": 2.0}, "step_s 1.0 instead of 2.0"),
+        ({"step_s": 1.0}, {}, "step_s 1.0 instead of no value"),
+        ({}, {"status_reason": "x" * 99}, f"status_reason no value instead of '{'x' * 59}..."),
+        ({"epochs": EPOCHS}, {"epochs": EPOCHS[:1]}, "other epochs"),
+        ({}, {"status": "crashed", "status_reason": "no"}, "status 'ok' instead of 'crashed'"),
+        ({"extra": '{"a": 1}'}, {"extra": '{"a": 2}'}, "extra '{\"a\": 1}' instead of"),
+    ],
+)
+def test_a_corrected_row_of_a_kept_run_is_refused_and_nothing_of_the_call_is_written(
+    tmp_path: Path,
+    first: dict[str, object],
+    corrected: dict[str, object],
+    what: str,
+    *,
+    merged: bool,
+) -> None:
+    place = a_set(tmp_path, [row(**first), row(seed=7)])
+    if merged:
+        compact_set(place)
+    before = {name: (place / name).read_bytes() for name in listed(place)}
+    name = next(n for n in before if merged or n == f"{run_id(row())}.parquet")
+    with pytest.raises(CommitError) as caught:
+        commit_runs(place, [row(seed=8), row(**corrected), row(seed=7)])
+    text = str(caught.value.strerror)
+    assert f"1 run is in {place} already with other numbers; nothing of this call is writ" in text
+    assert f"run {run_id(row())} lies in {name} with {what}" in text
+    assert f"Give `repeat` another number, or remove {name}" in text
+    assert {name: (place / name).read_bytes() for name in listed(place)} == before
+
+
+def test_all_corrected_rows_of_a_call_are_named_together(tmp_path: Path) -> None:
+    commit_runs(tmp_path, rows(30, step_s=1.0))
+    with pytest.raises(CommitError, match=r"30 runs are in .*(?s:.*)and 10 more") as caught:
+        commit_runs(tmp_path, rows(40, step_s=2.0))
+    assert str(caught.value).count("step_s 1.0 instead of 2.0") == 20
+    assert len(listed(tmp_path)) == 30
+
+
+def test_a_corrected_row_is_kept_once_the_first_one_is_removed_or_under_another_repeat(
+    tmp_path: Path,
+) -> None:
+    [first] = commit_runs(tmp_path, [row(step_s=1.0)])
+    assert commit_runs(tmp_path, [row(step_s=2.0, repeat=1)])[0].new
+    first.path.unlink()
+    assert commit_runs(tmp_path, [row(step_s=2.0)])[0].new
+
+
+def test_a_program_may_leave_the_first_commit_as_it_is_without_a_word(tmp_path: Path) -> None:
+    commit_runs(tmp_path, [row(step_s=1.0)])
+    done = commit_runs(tmp_path, [row(step_s=2.0), row(seed=1)], first_wins=True)
+    assert [d.new for d in done] == [False, True]
+
+
+def test_a_writer_that_is_faster_with_other_numbers_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, left = os.link, [1]
+
+    def link(source: Path, target: Path) -> None:
+        left[0] -= 1
+        if left[0] == -1:  # the other one commits the second row just before us
+            commit_runs(tmp_path, [row(repeat=1, step_s=1.0)])
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", link)
+    with pytest.raises(CommitError, match="1 of 3 rows of this call is saved"):
+        commit_runs(tmp_path, rows(3, step_s=2.0))
+    assert len(listed(tmp_path)) == 2
+
+
+def test_a_row_whose_file_is_merged_at_that_moment_is_compared_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = a_set(tmp_path, rows(2, step_s=1.0))
+    left = [1]
+
+    def seal_of(path: Path) -> Seal:
+        left[0] -= 1
+        if left[0] == 0:
+            compact_set(place)
+        return check_seal(path)
+
+    monkeypatch.setattr("planner.store.same_run.check_seal", seal_of)
+    with pytest.raises(CommitError, match=r"2 runs are in .* already with other numbers"):
+        commit_runs(place, rows(2, step_s=2.0))
+    assert len(listed(place)) == 1
 
 
 def test_the_same_run_makes_the_same_bytes(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner import limits
-from planner.records import run_id, table_from_rows
+from planner.records import Row, run_id, table_from_rows
 from planner.schema import ARROW_SCHEMA
 from planner.store import CommitError, commit_runs, queries
 from planner.store.commit import compact_name
@@ -21,6 +22,7 @@ from planner.store.verify import verify_folder
 from tests.store.build import (
     EPOCHS,
     EVALUATIONS,
+    NOON,
     STEPS,
     a_set,
     folder,
@@ -118,6 +120,110 @@ def test_a_folder_name_changes_no_value(tmp_path: Path) -> None:
     place = a_set(tmp_path, rows(2), slug="model=planted")
     compact_set(place)
     assert set(_all(place)["model"].to_pylist()) == {"ResNet-50"}
+
+
+# -- the same run with other numbers ----------------------------------------------------------
+
+
+def _planted(place: Path, name: str, *records: Row) -> Path:
+    path = place / name
+    path.write_bytes(sealed_table(table_from_rows(records)))
+    return path
+
+
+def _bytes(place: Path) -> dict[str, bytes]:
+    return {name: (place / name).read_bytes() for name in listed(place)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"step_s": 1.0}, {"step_s": 2.0}),
+        ({"step_s": 1.0}, {}),
+        ({}, {"status": "crashed", "status_reason": "no"}),
+        ({"epochs": EPOCHS}, {"epochs": EPOCHS[:1]}),
+        ({"extra": '{"a": 1}'}, {"extra": '{"a": 2}'}),
+    ],
+)
+def test_two_files_with_other_numbers_of_a_run_both_stay_and_are_named(
+    tmp_path: Path, one: dict[str, object], other: dict[str, object]
+) -> None:
+    place = a_set(tmp_path, rows(4, seed=1))
+    _planted(place, "a.parquet", row(**one))
+    _planted(place, "b.parquet", row(**other))
+    kept = {n: b for n, b in _bytes(place).items() if len(n) == len("a.parquet")}
+    before = opened(tmp_path)
+    done = compact_set(place)
+    run = run_id(row())
+    assert (done.files, done.runs) == (4, 4)
+    assert done.left == (
+        f"a.parquet holds run {run} with other numbers than b.parquet; it stays.",
+        f"b.parquet holds run {run} with other numbers than a.parquet; it stays.",
+    )
+    assert kept.items() <= _bytes(place).items()
+    assert len(listed(place)) == 3
+    after = opened(tmp_path)
+    assert (after.refused, ids(after)) == (before.refused, ids(before))
+    again = compact_set(place)
+    assert (again.merged, again.left) == (None, done.left)
+
+
+def test_a_merged_file_and_a_file_that_contradicts_it_both_stay(tmp_path: Path) -> None:
+    place = a_set(tmp_path, rows(3, step_s=1.0))
+    merged = compact_set(place).merged
+    assert merged is not None
+    _planted(place, "0.parquet", row(repeat=1, step_s=9.0), row(repeat=8))
+    _planted(place, "copy.parquet", row(repeat=1, step_s=1.0, note="a copy"))
+    commit_runs(place, rows(4, seed=1))
+    before, kept = opened(tmp_path), _bytes(place)
+    run = run_id(row(repeat=1))
+    done = compact_set(place)
+    assert done.left == (
+        f"0.parquet holds run {run} with other numbers than {merged.name}; it stays.",
+        f"{merged.name} holds run {run} with other numbers than 0.parquet; it stays.",
+        f"copy.parquet holds run {run} with other numbers than 0.parquet; it stays.",
+    )
+    for name in ("0.parquet", merged.name, "copy.parquet"):
+        assert (place / name).read_bytes() == kept[name]
+    after = opened(tmp_path)
+    assert before.refused
+    assert (after.refused, ids(after)) == (before.refused, ids(before))
+    assert len(listed(place)) == 4
+
+
+def test_a_file_with_a_run_twice_and_other_numbers_stays(tmp_path: Path) -> None:
+    place = a_set(tmp_path, rows(3, seed=1))
+    twice = pa.concat_tables([table_from_rows([row(step_s=n)]) for n in (1.0, 2.0)])
+    (place / "twice.parquet").write_bytes(sealed_table(twice))
+    done = compact_set(place)
+    assert done.left == (
+        f"twice.parquet holds run {run_id(row())} twice, with other numbers; it stays.",
+    )
+    assert (done.runs, len(listed(place))) == (3, 2)
+
+
+def test_copies_that_differ_in_who_said_it_and_when_are_merged(tmp_path: Path) -> None:
+    place = a_set(tmp_path, [row(step_s=1.0)])
+    later = NOON + timedelta(days=1)
+    _planted(place, "z.parquet", row(step_s=1.0, recorded_at=later, licence="MIT", source="a log"))
+    done = compact_set(place)
+    assert (done.runs, done.left, len(listed(place))) == (1, (), 1)
+
+
+def test_an_older_merged_file_with_other_numbers_that_was_too_large_removes_no_original(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = a_set(tmp_path, rows(4, step_s=1.0))
+    originals = _bytes(place)
+    compact_set(place)
+    for name, data in originals.items():
+        (place / name).write_bytes(data)
+    _planted(place, f"{run_id(row(repeat=2))}.parquet", row(repeat=2, step_s=3.0))
+    before = _bytes(place)
+    monkeypatch.setattr(limits, "MAX_FILE_RUNS", 7)
+    with pytest.raises(CommitError, match="holds other numbers of the same runs"):
+        compact_set(place)
+    assert _bytes(place) == before
 
 
 # -- faults ------------------------------------------------------------------------------------
