@@ -41,8 +41,10 @@ TARGET: Final = "steps-to-target-digits-2-core-epyc"
 @cache
 def _rows(slug: str) -> list[dict[str, Any]]:
     (path,) = (RESULTS / slug).glob("*.parquet")
-    rows: list[dict[str, Any]] = pq.read_table(path, columns=list(SUMMARY)).to_pylist()
-    return rows
+    held = pq.read_schema(path).names
+    read = pq.read_table(path, columns=[name for name in SUMMARY if name in held]).to_pylist()
+    absent = dict.fromkeys(SUMMARY)  # columns that came with a later version of the table
+    return [absent | row for row in read]
 
 
 def _good(slug: str) -> list[dict[str, Any]]:

@@ -14,12 +14,13 @@ import shutil
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import psutil
 
@@ -27,6 +28,8 @@ from tests.browser.server import ROOT, served
 from tests.load import writer
 from tests.load.questions import PAGES, Click, clicks
 from tests.load.visitor import Page, Visitor
+
+Result = TypeVar("Result")
 
 THINK_S: Final = 0.6
 """Users wait 0 to this long between an answer and the next click."""
@@ -71,7 +74,7 @@ def run(place: Path, campaign: Campaign) -> Outcome:
     writer.begin(further)
     outcome = Outcome()
     with served(place / "results", further=further) as url:
-        asyncio.run(_crowd(url, further, outcome, campaign))
+        _run(_crowd(url, further, outcome, campaign))
     return outcome
 
 
@@ -81,7 +84,13 @@ def wrong(place: Path, outcome: Outcome) -> list[Answered]:
     further.rename(stash)
     writer.begin(further)
     with served(place / "results", further=further) as url:
-        return asyncio.run(_one_by_one(url, stash, further, outcome))
+        return _run(_one_by_one(url, stash, further, outcome))
+
+
+def _run(work: Coroutine[None, None, Result]) -> Result:
+    """Run on a thread of its own: a browser of other tests may hold a loop on this one."""
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(asyncio.run, work).result()
 
 
 async def _crowd(url: str, further: Path, outcome: Outcome, campaign: Campaign) -> None:

@@ -288,8 +288,8 @@ def test_what_is_chosen_is_written_into_the_address() -> None:
 
 
 def test_a_target_that_is_not_offered_is_told_and_the_usual_one_shown(store: Store) -> None:
-    shown = show(PAGE, target="77")
-    assert "target: “77” is not among the options any more." in texts(shown)
+    shown = show(PAGE, target="much")
+    assert "target: “much” is not among the options any more." in texts(shown)
     assert _told(store, TARGET)[0] in texts(shown)
 
 
@@ -336,14 +336,16 @@ def test_a_diverged_trial_without_evaluations_counts_as_not_reached(alone: Path)
 
 
 def test_evaluations_no_one_can_read_are_refused_and_the_page_stands(alone: Path) -> None:
-    """No runner commits such a file; the store looks at the summary columns only."""
+    """No runner commits such a file; its seal and summary are sound."""
     table = table_from_rows(sweep())
     column = table["evaluations"].to_pylist()
     column[3] = [{"step": 5, "value": 0.5}, {"step": 5, "value": 0.1}]
     at = table.schema.get_field_index("evaluations")
     odd = table.set_column(at, table.field(at), pa.array(column, table.field(at).type))
     (a_set(alone) / "odd.parquet").write_bytes(sealed_table(odd))
-    assert "has two evaluations at step 5" in answer(show(PAGE))
+    shown = show(PAGE)
+    assert "No evaluation was kept with these trials." in answer(shown)
+    assert "1 refused" in texts(show("results"))
 
 
 def test_names_from_data_are_shown_as_they_are_written(alone: Path) -> None:
