@@ -240,7 +240,7 @@ def test_a_sweep_whose_batches_are_still_to_be_found_is_not_called_short(
     text = SPEC.replace("batch = 32", 'batch = "auto"')
     (here / "mine.toml").write_text(text, encoding="utf-8")
     assert asked(here, "run", "--max-cost", "100") == 2
-    assert "its batch sizes are searched first" in capsys.readouterr().out
+    assert "this sweep searches its batch sizes first" in capsys.readouterr().out
     assert asked(here, "run", "--max-hours", "1e-7") == 130  # the clock ends it
     assert rows(here) == []
     assert asked(here, "plan") == 0
