@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from html import escape
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -353,7 +352,7 @@ def test_a_report_is_written_with_its_data_and_the_link_that_restores_it(
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ", e) for e in ends)
     assert [r["cost_per_run"] for r in table] == [r["cost_per_run"] for r in told["rows"]]
     assert out.with_suffix(".csv").read_text().count("\n") >= len(table) + 1
-    assert escape(told["sentence"], quote=False) in page
+    assert html.escape(told["sentence"], quote=False) in page
 
 
 def test_a_pdf_needs_a_browser_and_says_so(

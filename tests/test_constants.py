@@ -91,7 +91,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED checking:SHOWN durations:IN_DAYS_S
         durations:DIGITS compare.made:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S
         durations:ENDLESS_S durations:LEAST_CLOCK_S durations:MOST_OF_A_UNIT durations:MOST_DIGITS
-        speed_words:MOST durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S how_long:ROUGH written:GROUPED_FROM
+        speed_words:MOST durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S how_long:ROUGH
+        written:GROUPED_FROM
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE
         compare.snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
