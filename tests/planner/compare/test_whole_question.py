@@ -60,7 +60,7 @@ def test_offers_without_a_rate_are_told_only_to_who_named_no_option() -> None:
     named = answered_whole(Asked(options=(NAMED,)), facts, TODAY).comparison
     assert usual is not None
     assert named is not None
-    assert any("left out" in note for note in usual.question.notes)
+    assert any("hidden" in note for note in usual.question.notes)
     assert named.question.notes == ()
 
 
