@@ -1,4 +1,4 @@
-"""Why this file exists: one sentence on how a measured total is known, wherever it is shown."""
+"""One sentence on how a measured total is known, wherever it is shown."""
 
 from __future__ import annotations
 

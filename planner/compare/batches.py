@@ -1,4 +1,4 @@
-"""Why this file exists: at which batch a job runs on hardware where it was not timed.
+"""The batch at which a job runs on hardware where it was not timed.
 
 A transferred time has the batch of the run it is transferred from: the run on the same accelerator
 where there is one, else the fastest on any. An estimate from FLOPs has the same batch, or
