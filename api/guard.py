@@ -115,7 +115,8 @@ def refusal(scope: Scope, headers: Headers, doors: Doors) -> str:
         return WRONG_HOST
     changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
     origin = headers.get("origin")
-    if changes and not is_own(origin, host) and not _listed(origin, doors.origins()):
+    own = is_own(origin, host, scope.get("scheme"))
+    if changes and not own and not _listed(origin, doors.origins()):
         return WRONG_ORIGIN
     return ""
 

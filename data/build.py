@@ -1,8 +1,10 @@
 """Make the shipped result sets from the printed tables: `python data/build.py [OUT] [--check]`.
 
 Every folder of `data/results` holds its set.toml and one sealed parquet file. That file follows
-from `data/tables/<slug>.csv` (the table as printed) and set.toml, byte for byte the same each
-time with the pinned pyarrow. `--check` writes nothing, says what differs and then exits 1.
+from its table and set.toml, byte for byte the same each time with the pinned pyarrow: of the
+article from `data/tables/<slug>.csv`, as printed; of the library of published measurements from
+`data/tables/published/<table>.tsv` and the accelerators of `data/catalog`. `--check` writes
+nothing, says what differs and then exits 1; `--counts` says what became of the library's rows.
 
 Units: seconds and samples. A printed h:mm:ss is a whole number of seconds, a printed mean has
 one decimal: no number here is known better than that.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import functools
 import json
 import sys
 import tempfile
@@ -23,7 +26,9 @@ from typing import Any, Final
 HERE: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # a script in data/ does not see planner/ by itself
 
+from planner.published import RunRecords, rows_of, run_records  # noqa: E402
 from planner.records import table_from_rows  # noqa: E402
+from planner.store.catalog import read_catalog  # noqa: E402
 from planner.store.commit import commit_table, compact_name  # noqa: E402
 from planner.store.sets import NAME, read_set  # noqa: E402
 
@@ -32,8 +37,12 @@ Row = dict[str, Any]
 
 RESULTS: Final = HERE / "results"
 TABLES: Final = HERE / "tables"
+PUBLISHED: Final = TABLES / "published"
+CATALOG: Final = HERE / "catalog"
 RECORDED_AT: Final = datetime(2026, 11, 21, tzinfo=UTC)
 """Fixed: the same table must make the same bytes on any day."""
+PUBLISHED_AT: Final = datetime(2026, 11, 22, tzinfo=UTC)
+"""When the tables of the library were read; fixed too."""
 
 TRAIN_SAMPLES: Final = 50_000
 """CIFAR-100's training split [samples]."""
@@ -201,6 +210,32 @@ SETS: Final[Mapping[str, Callable[[Cells], Iterator[Row]]]] = {
 }
 
 
+LIBRARY: Final[Mapping[str, str]] = {
+    "aws-neuron": "aws_neuron",
+    "bloom": "bigscience_bloom",
+    "detectron2": "detectron2_zoo",
+    "flagperf": "flagperf",
+    "flax-and-t5x": "flax_t5x",
+    "language-model-repositories": "llm_misc",
+    "llm-foundry": "llm_foundry",
+    "maxtext": "maxtext",
+    "megatron-bridge": "megatron_bridge",
+    "megatron-lm": "megatron_lm",
+    "milabench": "milabench_scaling",
+    "mlperf-training": "mlperf_training",
+    "mlperf-training-early": "mlperf_training_old",
+    "modded-nanogpt": "modded_nanogpt",
+    "nemo-automodel": "nemo_automodel",
+    "nvidia-deep-learning-examples": "nvidia_dle",
+    "optimum-habana": "optimum_habana_ci",
+    "pytorch-gpu-benchmark": "pytorch_gpu_bench",
+    "small-benchmarks": "small_benches",
+    "timm": "timm_train_bench",
+    "whole-jobs": "whole_jobs",
+}
+"""Result sets of the library of published measurements, and the table of each."""
+
+
 def _on_colab(device: str, batch: int, *, whole_batches: bool) -> Row:
     """Workload, system and the steps of an epoch; the last step may be a partial one."""
     steps = TRAIN_SAMPLES // batch if whole_batches else -(-TRAIN_SAMPLES // batch)
@@ -231,8 +266,20 @@ def _json(facts: Mapping[str, object]) -> str:
     return json.dumps(facts, ensure_ascii=False, sort_keys=True)
 
 
+@functools.cache
+def published(slug: str) -> RunRecords:
+    """The runs of a set of the library, each with the source and licence of its row."""
+    path = PUBLISHED / f"{LIBRARY[slug]}.tsv"
+    found, skipped = rows_of(path.read_text(encoding="utf-8"), path.name)
+    if skipped:
+        raise ValueError("\n".join(skipped))
+    return run_records(found, read_catalog(CATALOG).catalog, slug, PUBLISHED_AT)
+
+
 def rows(slug: str) -> list[Row]:
-    """All runs of a set, each with the set's own source, address and licence."""
+    """All runs of a set: of the library as `published`, else with the set's own source."""
+    if slug in LIBRARY:
+        return published(slug).rows
     about, problem = read_set(RESULTS / slug, "shipped")
     if problem:
         raise ValueError(f"{slug}/{NAME} {problem}")
@@ -283,7 +330,7 @@ def main() -> int:
     """0 where every set is as it should be (or was made so), 1 where `--check` found otherwise."""
     wanted = _arguments()
     found = []
-    for slug in SETS:
+    for slug in wanted.set or (*SETS, *LIBRARY):
         folder = wanted.out.resolve() / slug
         with tempfile.TemporaryDirectory() as fresh:
             write(slug, Path(fresh))
@@ -294,13 +341,28 @@ def main() -> int:
             replace(slug, folder)
     verb = "differs from what its table makes" if wanted.check else "made anew"
     sys.stdout.writelines(f"{name}: {verb}\n" for name in found)
+    if wanted.counts:
+        sys.stdout.writelines(f"{line}\n" for slug in LIBRARY for line in counts(slug))
     return int(wanted.check and bool(found))
+
+
+def counts(slug: str) -> Iterator[str]:
+    """What became of the rows of a table, one line each."""
+    told = published(slug)
+    yield f"{slug}: {len(told.rows):,} runs, {told.suspect} suspect"
+    if told.earlier:
+        yield f"    {told.earlier} duplicate rows left out (earlier releases or copies)"
+    for reason, count in told.left_out.most_common():
+        yield f"    {count} rows left out: {reason}"
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", nargs="?", type=Path, default=RESULTS, help="folder of result sets")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 on difference")
+    parser.add_argument("--set", action="append", choices=[*SETS, *LIBRARY], metavar="SLUG",
+                        help="make this set only; may be given again")  # fmt: skip
+    parser.add_argument("--counts", action="store_true", help="say what became of every table")
     return parser.parse_args()
 
 

@@ -23,6 +23,8 @@ from pages.parts import (
 from pages.parts.compare_state import Told
 from pages.parts.links import Link
 from pages.parts.state import store
+from planner.compare.description import OPENING
+from planner.compare.parameters import asks
 from planner.compare.reckon import Comparison
 from planner.store import Store
 
@@ -34,8 +36,14 @@ def show() -> None:
     begins = compare_deadline.now()
     st.title("Compare hardware")
     compare_saved.begin(link)
+    begun = link.key("workload") in st.session_state or "saved" in link.given
+    if not begun and not asks(link.given):
+        opening = {name: list(values) for name, values in OPENING.items()}
+        link.adopt({**link.given, **opening})
     compare_assumed.declare(link)  # money is asked for in the currency it is shown in
     compare_inputs.draw(link, shared, begins)
+    if not asks(link.parameters()):  # an empty address would ask the opening question
+        link.pin("workload")
     chosen = compare_options.draw(link, shared, begins)
     with widgets.actions():
         compare_options.own_entry(link, shared, begins)

@@ -25,6 +25,7 @@ from planner.how_long import (
     with_sizes,
 )
 from planner.palette import LIGHT_THEME
+from planner.projection import START_NOT_INCLUDED
 from planner.ratio_tables import ratio_rows
 from planner.speed_words import ahead_of
 from planner.store import Store
@@ -120,8 +121,9 @@ def how_sure(result: HowLong) -> str:
     )
     told = best.total
     meant = [f"The interval is for {where}."] if told.low < told.high else []
-    sizes = [result.size_sentence] if result.size_sentence else []
-    return " ".join([f"Basis: {basis}.", *sizes, *meant, *told.reasons])
+    said = [t for t in (result.size_sentence, result.start_sentence) if t]
+    reasons = [r for r in told.reasons if not (result.no_start and r == START_NOT_INCLUDED)]
+    return " ".join([f"Basis: {basis}.", *said, *meant, *reasons])
 
 
 def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[str, str]) -> None:

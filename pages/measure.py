@@ -9,13 +9,11 @@ import streamlit as st
 
 from pages.parts import measuring, plan_card, sweep_card
 from pages.parts.links import Link
-from pages.parts.measuring import NotDoneError, is_active
+from pages.parts.measuring import FOLLOW_S, NotDoneError, is_active
 from pages.parts.permission import Permission, permission
 from pages.parts.state import store
 from planner.store.sweeps import TICKET, Condition, SweepStatus
 
-FOLLOW_S = 2.0
-"""How often a page that follows a sweep looks again [s]: as often as the sweep tells."""
 Told = tuple[SweepStatus, Condition]
 
 
@@ -89,9 +87,9 @@ def _turn(told: Told) -> tuple[bool, float]:
     return told[0].phase == "waiting", told[0].asked_at
 
 
-def _busy(known: list[Told]) -> set[str]:
-    """Names of the sweeps that are active."""
-    return {s.sweep for s, c in known if is_active(c)}
+def _busy(known: list[Told]) -> dict[str, SweepStatus]:
+    """Sweeps that are active, by name."""
+    return {s.sweep: s for s, c in known if is_active(c)}
 
 
 # -- earlier -----------------------------------------------------------------------------------
@@ -124,7 +122,7 @@ def _table(link: Link, ended: list[Told]) -> None:
         selection_mode="single-row",
         alt="Sweeps on this machine that have ended",
         column_config={
-            "Asked for": st.column_config.DatetimeColumn("Asked for (UTC)"),
+            "Requested": st.column_config.DatetimeColumn("Requested (UTC)"),
         },
     )
 
@@ -135,7 +133,7 @@ def _row(status: SweepStatus, of: Condition) -> dict[str, Any]:
         "State": sweep_card.BADGES[of][0],
         "Measured": f"{status.finished:,} of {status.planned:,}",
         "Failed": status.failed,
-        "Asked for": datetime.fromtimestamp(status.asked_at, UTC).replace(tzinfo=None),
+        "Requested": datetime.fromtimestamp(status.asked_at, UTC).replace(tzinfo=None),
         "Result set": status.result_set or None,
     }
 

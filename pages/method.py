@@ -7,7 +7,14 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts import method_accuracy, method_formulas, method_state, method_tables, widgets
+from pages.parts import (
+    method_accuracy,
+    method_formulas,
+    method_known,
+    method_state,
+    method_tables,
+    widgets,
+)
 from pages.parts.links import Link
 from pages.parts.method_accuracy import Chosen
 from pages.parts.state import store
@@ -21,6 +28,7 @@ from planner.palette import LIGHT_THEME
 SECTIONS: Final = {
     "accuracy": "Accuracy",
     "wanted": "Targets and results",
+    "known": "Would we have known?",
     "formulas": "Formulas",
     "refusals": "What we refuse",
     "constants": "Constants",
@@ -55,6 +63,8 @@ def show() -> None:
         method_accuracy.draw(link, known, chosen)
     elif section == "wanted" and known:
         method_accuracy.draw_verdicts(link, known, verdict)
+    elif section == "known":
+        method_known.draw()
     elif section == "formulas":
         method_formulas.draw(link, formula, values, known)
     elif section == "refusals":
@@ -84,8 +94,8 @@ def _no_figures(why: str) -> None:
     """The state of a program whose figures are missing or damaged."""
     widgets.nothing(
         "How wrong we were is not known here.",
-        f"{widgets.answer_text(why)} It is written by `python -m planner backtest DIR`, where DIR "
-        "holds the public data sets, one folder a set. The formulas below need no figures.",
+        f"{widgets.answer_text(why)} `python -m planner backtest DIR` writes it. DIR holds the "
+        "public data sets, one folder each. The formulas below need no figures.",
         "Look again",
         lambda: None,
         key="method.again",

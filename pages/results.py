@@ -41,10 +41,16 @@ COLUMN_ORDER: Final = (
     "epochs_measured",
     "samples_per_epoch",
     "software",
+    "published_on",
+    "licence",
+    "source_url",
     "result_set",
     "folder",
 )
 """What a run is, then its numbers: all in view on a wide screen."""
+OF_SOURCES: Final = frozenset({"published_on", "licence", "source_url"})
+"""Columns that are shown where a run of the page has a value there."""
+_PAGE: Final = "results.page"
 SMALL: Final = 0.1
 """Below this the thousands-apart format, which knows three decimals, loses digits that count."""
 
@@ -86,7 +92,8 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
     if not shown:
         _none_left(link, chosen, total)
         return
-    table = _with_flags(shared, queries.table(shared, filters))
+    at = _page(shown)
+    table = _with_flags(shared, queries.table(shared, filters, skip=(at - 1) * queries.MOST_ROWS))
     counted = f"{shown:,} of {total:,} runs"
     suspect = f", {chosen.suspects:,} suspect" if chosen.suspects else ""
     with st.container(border=True):
@@ -100,13 +107,34 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                 )
                 _take_along(link, every, f"{counted}{suspect}")
         _table(link, table)
-        if shown > table.num_rows:
-            st.caption(f"The first {table.num_rows:,} runs; the downloads hold all {shown:,}.")
+        if shown > queries.MOST_ROWS:
+            _turn(at, table.num_rows, shown)
         if asked.suspects(shared).cut_short:
             st.caption(
                 f"Only the newest {queries.MOST_CHECKED:,} runs with times are looked at for "
                 "anything suspect."
             )
+
+
+def _page(shown: int) -> int:
+    """The page of the table that is shown, from 1; the first where filters leave fewer."""
+    if st.session_state.get(_PAGE, 1) > _pages(shown):
+        st.session_state[_PAGE] = 1
+    return int(st.session_state.get(_PAGE, 1))
+
+
+def _pages(shown: int) -> int:
+    return -(-shown // queries.MOST_ROWS)
+
+
+def _turn(at: int, rows: int, shown: int) -> None:
+    """Which rows these are, and the field for another page."""
+    first = (at - 1) * queries.MOST_ROWS + 1
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.number_input("Page", 1, _pages(shown), at, key=_PAGE, width=120)
+        st.caption(
+            f"Runs {first:,} to {first + rows - 1:,} of {shown:,}; the downloads hold all of them."
+        )
 
 
 def _none_left(link: Link, chosen: Chosen, total: int) -> None:
@@ -161,6 +189,8 @@ def _table(link: Link, table: pa.Table) -> None:
 
     shown = table.drop_columns(["run_id", "recorded_at"]).to_pandas()
     shown = shown.assign(**{name: three_digits(shown[name].to_numpy(float)) for name in MEASURED})
+    links = shown["source_url"].astype("string")
+    shown["source_url"] = links.where(links.str.startswith("https://", na=False), None)
     formats = {name: number_format(shown[name].to_numpy()) for name in MEASURED}
     st.dataframe(
         shown,
@@ -171,7 +201,7 @@ def _table(link: Link, table: pa.Table) -> None:
         selection_mode="single-row",
         alt="Runs under the chosen filters",
         column_config=_columns(formats),
-        column_order=COLUMN_ORDER,
+        column_order=[n for n in COLUMN_ORDER if n not in OF_SOURCES or shown[n].notna().any()],
     )
 
 
@@ -204,6 +234,9 @@ def _columns(formats: dict[str, str]) -> dict[str, Any]:
         "epochs_measured": number("Epochs"),
         "samples_per_epoch": number("Samples an epoch", format="localized"),
         "software": "Software",
+        "published_on": "Published",
+        "licence": "Licence",
+        "source_url": st.column_config.LinkColumn("Source", display_text="Open"),
         "result_set": "Result set",
         "folder": "Folder",
     }

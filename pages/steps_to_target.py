@@ -50,6 +50,7 @@ def show() -> None:
         _answer(link, view, told, shared)
         _steps_card(view, " ".join(told))
         _time_card(link, view, shared, " ".join(told))
+        _reached_card(view)
         _tables(view, shared)
     if problem := reference_choice.known().read.problem:
         st.caption(widgets.answer_text(problem))
@@ -130,8 +131,8 @@ def _steps_card(view: View, alt: str) -> None:
             "Large markers are medians at the best learning rate, small ones single seeds; lines "
             "are fitted, bands 90\u00a0% for one new median. Thin dashes are perfect scaling, grey "
             f"dashes lie beyond what was measured. Shades of grey are the regimes{whose}: perfect "
-            "scaling, diminishing returns and maximal data parallelism (an arrow points to one "
-            "outside the chart); darker bands are the 90\u00a0% intervals of their borders. "
+            "scaling, diminishing returns and maximal data parallelism. An arrow points to one "
+            "outside the chart; darker bands are the 90\u00a0% intervals of their borders. "
             f"Upright dashes{whose} are {_listed(_marked(view))}."
         )
 
@@ -174,6 +175,21 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
                 "more time."
             )
         _on_other_counts(view)
+
+
+def _reached_card(view: View) -> None:
+    """Times to the target that the trials state, by the number of devices."""
+    if not view.reached:
+        return
+    with st.container(border=True):
+        st.markdown("**Stated times to the target, by devices**")
+        st.dataframe(
+            list(view.reached),
+            hide_index=True,
+            placeholder="–",
+            key="steps-to-target.reached",
+            alt="Stated times to the target of every submission, fewest devices first",
+        )
 
 
 def _on_other_counts(view: View) -> None:

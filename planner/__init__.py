@@ -1,8 +1,11 @@
 """Reasoning about training time: pure functions over arrays and frozen records.
 
 No Streamlit, no TensorFlow, no clock and no disk in here, except behind the one door
-`planner.store`. The names below are the public surface.
+`planner.store`. The names below are the public surface; `planner.compare(...)` is the question of
+the page Compare hardware in Python, and reads results and catalogue when it is called.
 """
+
+from typing import TYPE_CHECKING
 
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.crossover import crossover_batch
@@ -23,6 +26,11 @@ from planner.targets import best_learning_rates, steps_to_target
 from planner.throughput import ThroughputCurve, fit_throughput, published_curve
 from planner.throughput_space import fit_in_throughput_space
 from planner.transfer import Cell, DataSheet, Transferred, decide, fit_library, transfer
+
+if TYPE_CHECKING:
+    from planner.comparing import compare as compare
+else:
+    from planner import compare
 
 __all__ = [
     "LEVEL",
@@ -46,6 +54,7 @@ __all__ = [
     "at_count",
     "best_batch",
     "best_learning_rates",
+    "compare",
     "crossover_batch",
     "decide",
     "factor_effects",

@@ -2,6 +2,7 @@
 
 `python -m planner report --out FILE.pdf`: a comparison of hardware to hand out.
 `python -m planner docs NAME`: print a page of the documentation that is made from the code.
+`python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 `python -m planner backtest [DIR]`: measure how wrong the product is on what was hidden from it.
 """
 
@@ -34,6 +35,10 @@ def main(arguments: list[str]) -> int:
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
         return 0
+    if options.command == "mfu":
+        from planner.commands.mfu import run_mfu
+
+        return run_mfu(options)
     from planner.commands.backtest import run_backtest
 
     return run_backtest(options)
@@ -55,6 +60,11 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
         from planner.commands import backtest
 
         backtest.add_arguments(back)
+    fit = commands.add_parser("mfu", help="fit the efficiency of described workloads")
+    if wanted == "mfu":
+        from planner.commands import mfu
+
+        mfu.add_arguments(fit)
     return parser
 
 

@@ -118,7 +118,7 @@ def verdict_record(one: Verdict) -> dict[str, str]:
     """A verdict as the back-test prints it."""
     return {
         "Figure": one.what,
-        "Wanted": one.wanted,
+        "Target": one.wanted,
         "Measured": f"{100 * one.measured:.3g} %",
         "Verdict": "reached" if one.reached else "missed",
     }

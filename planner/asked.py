@@ -59,6 +59,8 @@ STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseli
 FACETS: Final = MappingProxyType(
     {
         "workload": "workload, as its slug",
+        "family": "family of the network where it is stated: dense, cnn ...",
+        "accelerator_model_name": "accelerator, as its slug",
         "system": "system, as its slug",
         "global_batch_size": "batch size",
         "pattern": "input pattern, as its slug",
@@ -66,6 +68,7 @@ FACETS: Final = MappingProxyType(
         "software": "framework and version, as its slug",
         "status": "how the run ended",
         "basis": "measured, published ...",
+        "repository": "repository that published a figure, as its slug",
         "result_set": "result set",
         "folder": "result folder, as its slug",
     }

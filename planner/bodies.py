@@ -42,6 +42,7 @@ def projection_body(
         "epochs": result.epochs,
         "samples_per_epoch": result.epoch_size.samples,
         "epoch_size": result.epoch_size.sentence,
+        "start_up": result.start_sentence or None,
         "baseline": result.baseline.label,
         "sentence": result.sentence,
         "undecided": result.undecided or None,

@@ -13,7 +13,7 @@ READ: Final = (
     "run_id", "workload", "software", "pattern", "system_name", "global_batch_size",
     "pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s",
     "later_epoch_sd_s", "epochs_measured", "total_s", "steps_per_epoch", "samples_per_epoch",
-    "step_time_s", "samples_per_s",
+    "step_time_s", "samples_per_s", "suspect_reason",
 )  # fmt: skip
 """Columns of the run table that become fields of the same name."""
 
@@ -45,6 +45,7 @@ class CheckedRun:
     samples_per_epoch: int | None = None
     step_time_s: float | None = None
     samples_per_s: float | None = None
+    suspect_reason: str | None = None
 
 
 def checked_run(row: Mapping[str, Any]) -> CheckedRun:

@@ -49,6 +49,7 @@ Others come after these, by number or the most common first; what is not stated 
 ELSEWHERE: Final = (
     "result_set", "machine_id", "session_started_at", "sweep", "repeat", "attempt", "seed",
     "epochs_planned", "position_in_session", "per_device_batch_size", "global_batch_size",
+    "source_path",
 )  # fmt: skip
 """Identity columns that make no other configuration; the batch has a field of its own."""
 

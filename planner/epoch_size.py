@@ -14,7 +14,7 @@ The size is the first of these that applies:
                 of what it stands in for, whatever part of it was made for the run
     timed       the epochs of all runs have one size, within 2 %: no run is converted
     unstated    no run states how many samples an epoch has: each epoch is one pass
-    unknown     epochs differ and nothing gives the size: nothing is ranked
+    unknown     epochs differ, or none was timed, and nothing gives the size: nothing is ranked
 
 A run that states no samples is refused beside runs that do, whatever is entered: nothing says how
 much of an epoch it timed. Where no run states any, each timed epoch is one pass, whatever is
@@ -53,7 +53,7 @@ MOST_SAMPLES: Final = 1e15
 SAMPLES_PER_EPOCH: Final = Parameter(
     name="samples_per_epoch",
     words="training samples of an epoch; without it the size of the data set",
-    kind="whole", unit="samples", least=1, most=MOST_SAMPLES,
+    kind="whole", unit="samples", least=1, most=MOST_SAMPLES, short=True,
 )  # fmt: skip
 """The same name in links, commands, the HTTP interface and the run table."""
 ADD_SIZE: Final = (
@@ -95,17 +95,38 @@ class Conversion:
 
 
 AS_TIMED: Final = Conversion()
+NOT_STATED: Final = EpochSize(
+    source="unknown", sentence="The samples per epoch are not stated, so samples/s give no time."
+)
 ONE_PASS: Final = EpochSize(
     source="unstated",
     sentence="Runs do not state their samples per epoch; each epoch is taken as one full pass.",
 )
 
 
-def timed_samples(run: Run) -> float | None:
-    """Training samples in a timed epoch of a run; None where nothing states it."""
+def is_speed_only(run: Run) -> bool:
+    """Whether a training run states samples/s and the time of no epoch, as published tables do."""
+    epochs = (run.later_epoch_mean_s, run.first_epoch_s, run.until_first_epoch_end_s)
+    trained = run.mode == "training" and run.status == "ok"
+    return trained and bool(run.samples_per_s) and not any(epochs)
+
+
+def timed_samples(run: Run, data_set: float | None = None) -> float | None:
+    """Return the training samples in a timed epoch of a run; None where nothing states them.
+
+    Steps times batch counts a partial last batch as a whole one. So an epoch of as many steps as
+    it takes to read the data set is the data set, unless the feed drops the remainder.
+
+    Args:
+        run: the run.
+        data_set: samples of the data set where the run does not state `train_samples`.
+    """
     if run.samples_per_epoch:
         return float(run.samples_per_epoch)
     if run.steps_per_epoch and run.global_batch_size:
+        whole = run.train_samples or data_set
+        if whole and _is_one_pass(run.steps_per_epoch, run.global_batch_size, whole, run):
+            return float(whole)
         return float(run.steps_per_epoch) * float(run.global_batch_size)
     return _by_speed(run)
 
@@ -127,7 +148,8 @@ def epoch_size(
     good = [r for r in runs if r.status == "ok"]
     some_state = any(timed_samples(r) is not None for r in good)
     size = _decided(good, given, stated)
-    if given is not None and not some_state:
+    speeds = bool(good) and all(map(is_speed_only, good))
+    if given is not None and not some_state and not speeds:
         size = replace(size, sentence=f"{size.sentence} {UNSTATED}")
     return replace(size, some_state=some_state)
 
@@ -181,7 +203,9 @@ def in_samples(samples: float) -> str:
 def _conversion(run: Run, size: EpochSize) -> Conversion | Refusal:
     if size.source == "unknown":
         return Refusal(reason=size.sentence, measure_next=ADD_SIZE)
-    samples, timed = size.samples, timed_samples(run)
+    samples, timed = size.samples, timed_samples(run, size.samples)
+    if timed is None and is_speed_only(run):
+        return AS_TIMED
     if timed is None:
         return _unstated(size)
     if samples is None:
@@ -206,7 +230,7 @@ def _timed(runs: Sequence[Run]) -> EpochSize:
     """The size that all timed epochs share, or that they share none."""
     stating = [(r, s) for r in runs if (s := timed_samples(r)) is not None]
     if not stating:
-        return ONE_PASS
+        return NOT_STATED if runs and all(map(is_speed_only, runs)) else ONE_PASS
     least, most = (end(samples for _, samples in stating) for end in (min, max))
     near = SAME if all(_counted(r) for r, _ in stating) else SAME_BY_SPEED
     if least >= (1.0 - near) * most:
@@ -246,6 +270,11 @@ def _ratio(run: Run, size: EpochSize, ratio: float) -> float:
     if not (mean and checked and there and samples) or checked >= mean:
         return ratio
     return ((mean - checked) * ratio + checked * samples / there) / mean
+
+
+def _is_one_pass(steps: int, batch: int, samples: float, run: Run) -> bool:
+    """Whether so many steps read all samples, the last batch being a part of one."""
+    return not run.drop_remainder and steps == math.ceil(samples / batch)
 
 
 def _counted(run: Run) -> bool:

@@ -13,12 +13,15 @@ from numpy.typing import ArrayLike
 
 from planner.durations import HOUR_S, between, in_words, with_ends
 from planner.epoch_size import (
+    ADD_SIZE,
     AS_TIMED,
+    NOT_STATED,
     ONE_PASS,
     Conversion,
     EpochSize,
     conversions,
     epoch_size,
+    is_speed_only,
 )
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
 from planner.guarded import or_refusal, or_too_long
@@ -29,6 +32,7 @@ from planner.projection import (
     later_epoch,
     project,
     project_summary,
+    session_half_width,
 )
 from planner.ratios import MEASURE_AGAIN
 from planner.runs import Run
@@ -55,18 +59,36 @@ NO_EPOCHS: Final = Refusal(
     reason="Epoch times are not known.", measure_next="Measure at least 3 epochs of this case."
 )
 
+MOST_NAMED: Final = 3
+"""Options without a start-up time that are named one by one."""
+FIRST_EPOCH_BETWEEN: Final = (
+    "Epoch 1 is stated only together with the start-up time; the interval reaches from a later "
+    "epoch to that sum."
+)
+INFERENCE: Final = Refusal(
+    reason="Only inference was timed here, so the time of training is not known.",
+    measure_next="Measure training of this workload, or choose a workload that was trained.",
+)
+"""The refusal of every page and interface that answers for training."""
+NO_SIZE: Final = Refusal(reason=NOT_STATED.sentence, measure_next=ADD_SIZE)
+BY_SPEED: Final = "Samples of an epoch over the stated samples/s; validation is not included."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
     """One measured run one may choose, with a label that is unique among the others.
 
     `conversion` says how its timed epochs become those in question, or why they cannot.
+    `epoch_samples` is the size of an epoch [samples], for runs that state samples/s alone.
+    `first_epoch_half_s` is how far epoch 1 may lie from what `from_epoch_1` takes for it [s].
     """
 
     label: str
     run: Run
     epoch_s: tuple[float, ...] = ()
     conversion: Conversion | Refusal = AS_TIMED
+    epoch_samples: float | None = None
+    first_epoch_half_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +105,8 @@ class HowLong:
     """All answers, fastest first and refusals last.
 
     `left_out` are the ids of runs that the ranking does without: their totals are refusals.
-    `epoch_size` is what an epoch is, the same for all answers.
+    `epoch_size` is what an epoch is, the same for all answers. `no_start` are the labels of options
+    without a start-up time, for which all totals start with epoch 1; none where all are alike.
     """
 
     epochs: int
@@ -95,6 +118,12 @@ class HowLong:
     rest_like_last: bool = False
     left_out: frozenset[str] = frozenset()
     epoch_size: EpochSize = ONE_PASS
+    no_start: tuple[str, ...] = ()
+
+    @property
+    def start_sentence(self) -> str:
+        """That all totals start with epoch 1, and for which options; else empty."""
+        return start_left_out(self.no_start)
 
     @property
     def size_sentence(self) -> str:
@@ -125,7 +154,49 @@ def options_of(
 def with_sizes(options: Sequence[Option], size: EpochSize) -> list[Option]:
     """The options with their epochs converted to one size, in the same order."""
     found = conversions([o.run for o in options], size)
-    return [replace(o, conversion=c) for o, c in zip(options, found, strict=True)]
+    return [
+        replace(o, conversion=c, epoch_samples=size.samples)
+        for o, c in zip(options, found, strict=True)
+    ]
+
+
+def from_epoch_1(option: Option) -> Option:
+    """Return the option without its start-up time, so that its total starts with epoch 1.
+
+    Where only the sum of start-up and epoch 1 is stated, epoch 1 lies between a later epoch and
+    that sum: the middle is taken, and the interval reaches both.
+    """
+    run, until_s, mean_s = option.run, option.run.until_first_epoch_end_s, None
+    bare = replace(run, pre_train_s=None, until_first_epoch_end_s=None)
+    if run.first_epoch_s is None and len(option.epoch_s) < 2:
+        mean_s = run.later_epoch_mean_s
+    if until_s is None or mean_s is None:
+        return replace(option, run=bare)
+    most_s = max(until_s - (run.pre_train_s or 0.0), mean_s)
+    half_s = 0.0 if run.pre_train_s is not None else 0.5 * (most_s - mean_s)
+    return replace(
+        option, run=replace(bare, first_epoch_s=most_s - half_s), first_epoch_half_s=half_s
+    )
+
+
+def without_start(totals: Sequence[tuple[str, Estimate | Refusal]]) -> tuple[str, ...]:
+    """Return the labels of totals that start with epoch 1 beside others that do not.
+
+    Empty where all are alike, so that nothing has to be left out; refusals have no say.
+    """
+    good = [(label, t) for label, t in totals if isinstance(t, Estimate)]
+    lacking = tuple(label for label, t in good if START_NOT_INCLUDED in t.reasons)
+    return lacking if len(lacking) < len(good) else ()
+
+
+def start_left_out(labels: Sequence[str]) -> str:
+    """Say that a ranking starts with epoch 1, since these options state no start-up time."""
+    if not labels:
+        return ""
+    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+    verb = "does" if len(labels) == 1 else "do"
+    named = ", ".join(labels[:MOST_NAMED])
+    return f"Start-up time is left out for all options: {named}{more} {verb} not state it."
 
 
 def of_several_kinds(option: Option) -> Steadiness | None:
@@ -166,6 +237,8 @@ def _total_time(
     option: Option, epochs: ArrayLike, *, session_sd: float, rest_like_last: bool, level: float
 ) -> Estimate | Refusal:
     run = option.run
+    if is_speed_only(run) and len(option.epoch_s) < 2:
+        return _by_speed(option, epochs, level)
     if refused := _refused(run, len(option.epoch_s)):
         return refused
     if isinstance(option.conversion, Refusal):
@@ -196,7 +269,47 @@ def _total_time(
         prior=run.epoch_prior,
         epoch_ratio=ratio,
     )
-    return _noted(total, option.conversion)
+    return _noted(_with_first_epoch(total, option.first_epoch_half_s), option.conversion)
+
+
+def _with_first_epoch(total: Estimate | Refusal, half_s: float) -> Estimate | Refusal:
+    """A total whose epoch 1 may lie so far from what was taken for it [s]."""
+    if isinstance(total, Refusal) or not half_s:
+        return total
+    value, low, high = (np.asarray(x, np.float64) for x in (total.value, total.low, total.high))
+    least, most = value - np.hypot(value - low, half_s), value + np.hypot(high - value, half_s)
+    reasons = (*total.reasons, FIRST_EPOCH_BETWEEN)
+    if not value.ndim:
+        return replace(total, low=float(least), high=float(most), reasons=reasons)
+    return replace(total, low=least, high=most, reasons=reasons)
+
+
+def _by_speed(option: Option, epochs: ArrayLike, level: float) -> Estimate | Refusal:
+    """Total time [s] of a run that states samples/s alone: every epoch takes the same.
+
+    The figure is of somebody's session, so the variation between sessions always applies.
+    """
+    if isinstance(option.conversion, Refusal):
+        return option.conversion
+    epoch_s = _speed_epoch_s(option)
+    if epoch_s is None:
+        return NO_SIZE
+    total = np.asarray(epochs, dtype=np.float64) * epoch_s
+    half = total * session_half_width(level, SESSION_SD)
+    return Estimate(
+        value=total,
+        low=total - half,
+        high=total + half,
+        level=level,
+        basis="extrapolated",
+        reasons=(BY_SPEED, START_NOT_INCLUDED),
+    )
+
+
+def _speed_epoch_s(option: Option) -> float | None:
+    """One epoch [s] by samples/s; None where its size or the speed is not stated."""
+    speed, samples = option.run.samples_per_s, option.epoch_samples
+    return samples / speed if speed and samples else None
 
 
 def later_epoch_time(
@@ -205,7 +318,11 @@ def later_epoch_time(
     """Return what one more epoch costs in the long run [s]; refuses as `total_time` does."""
     return or_refusal(
         _named(option.run),
-        lambda: _later_epoch_time(option, rest_like_last=rest_like_last, level=level),
+        lambda: (
+            _by_speed(option, 1, level)
+            if is_speed_only(option.run) and len(option.epoch_s) < 2
+            else _later_epoch_time(option, rest_like_last=rest_like_last, level=level)
+        ),
     )
 
 
@@ -284,6 +401,11 @@ def how_long(
         return total_time(option, epochs, another_session=there, rest_like_last=rest_like_last)
 
     here = [total(o, there=False) for o in options]  # a ratio adds the sessions' spread itself
+    no_start = without_start([(o.label, t) for o, t in zip(options, here, strict=True)])
+    if no_start:
+        place = options.index(base)
+        options = [from_epoch_1(o) for o in options]
+        base, here = options[place], [total(o, there=False) for o in options]
     against = here[options.index(base)]
     answers = [
         Answer(option=o, total=total(o, there=another_session), speed_ratio=_ratio(against, h, o))
@@ -301,6 +423,7 @@ def how_long(
         rest_like_last=rest_like_last,
         left_out=without,
         epoch_size=size,
+        no_start=no_start,
     )
 
 
@@ -382,8 +505,9 @@ def chart_epochs(asked: int, first: int = 1) -> Floats:
 
 
 def _failed(run: Run) -> Refusal | None:
+    """Why a run says nothing about training; None where it does."""
     if run.status == "ok":
-        return None
+        return INFERENCE if run.mode == "inference" else None
     why = f": {run.status_reason}" if run.status_reason else ""
     return Refusal(
         reason=f"The run ended as {run.status}{why}.",

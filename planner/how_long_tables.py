@@ -70,7 +70,7 @@ def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
         "global_batch_size": run.global_batch_size,
         "epochs": result.epochs,
         "samples_per_epoch": result.epoch_size.samples,
-        "timed_samples_per_epoch": timed_samples(run),
+        "timed_samples_per_epoch": timed_samples(run, result.epoch_size.samples),
         "total_s": None if isinstance(total, Refusal) else _round(total.value),
         "total_hms": None if isinstance(total, Refusal) else hms(float(total.value)),
         "low_s": None if isinstance(total, Refusal) else _round(total.low),

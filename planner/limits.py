@@ -38,6 +38,8 @@ UNITS: Final = MappingProxyType(
         "steps": _COUNT,
         "epochs": Span(least=1.0, most=1e9),
         "parameters": _COUNT,
+        "tokens": _COUNT,
+        "px": _PARTS,
         "bytes": Span(least=1.0, most=1e18),
         "devices": _PARTS,
         "nodes": _PARTS,

@@ -10,6 +10,7 @@ import ipaddress
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
+_ENCRYPTED: Final = frozenset({"https", "wss"})
 _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -33,21 +34,31 @@ def is_loopback(name: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def is_own(origin: str | None, host: str | None) -> bool:
+def is_own(origin: str | None, host: str | None, scheme: str | None = None) -> bool:
     """Return whether a request comes from a page of this server, or from no web page at all.
 
     Args:
         origin: header `Origin`; None where it is not sent, as by programs.
         host: header `Host`. Another port is another server.
+        scheme: how the request came (http, https, ws, wss); None where it is not known. On this
+            machine the page's has to be the same; elsewhere a proxy may end encryption before.
     """
     if origin is None:
         return True
     sent, own = _parts(origin), _parts(f"//{host or ''}")
     if sent is None or own is None or sent.scheme not in _PORTS or not own.hostname:
         return False
+    if scheme is not None and not _same_scheme(sent.scheme, scheme, own.hostname.rstrip(".")):
+        return False
     usual = _PORTS[sent.scheme]
     here = (own.hostname.rstrip("."), own.port or usual)
     return ((sent.hostname or "").rstrip("."), sent.port or usual) == here
+
+
+def _same_scheme(sent: str, own: str, name: str) -> bool:
+    """Whether a page of that scheme is of a server of this one."""
+    page, server = sent in _ENCRYPTED, own in _ENCRYPTED
+    return page == server or (page and not is_loopback(name))
 
 
 def _parts(address: str) -> SplitResult | None:

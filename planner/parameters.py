@@ -33,6 +33,11 @@ LONGEST_QUERY: Final = 8192
 """Letters of a whole query string."""
 _WHOLE: Final = re.compile(r"[0-9]{1,18}")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+_SHORT: Final = re.compile(r"(.*[0-9.])[ \u00a0]?([kKmMbBgGtTpP])")
+_THOUSANDS: Final[Mapping[str, float]] = MappingProxyType(
+    {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12, "p": 1e15}
+)
+"""Letters behind a short number and what they multiply it by: 7B, 100M, 1.5T."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -42,7 +47,7 @@ class Parameter:
 
     `default` None is "not given". Of numbers `least` and `most` are in. `many` is how many values
     it may have; one with 1 has a single value, any other a tuple of them. `longest` is the most
-    letters of a text.
+    letters of a text. `short` numbers may end in a letter: 7B, 100M, 1.5T.
     """
 
     name: str
@@ -55,6 +60,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     many: int = 1
     longest: int = LONGEST_VALUE
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,18 +193,46 @@ def _text(_: Parameter, text: str) -> tuple[Any, str]:
 
 
 def _whole(one: Parameter, text: str) -> tuple[Any, str]:
+    value = number_of(text) if one.short else float("nan")
+    if value.is_integer() and _inside(one, value):
+        return int(text) if _WHOLE.fullmatch(text) else int(value), ""
     if not _WHOLE.fullmatch(text) or not _inside(one, int(text)):
         return None, f"{shown(text)} is not a whole number{_limits(one)}."
     return int(text), ""
 
 
 def _number(one: Parameter, text: str) -> tuple[Any, str]:
-    value = float(text) if _NUMBER.fullmatch(text) else float("nan")
+    value = number_of(text) if one.short else _plain_number(text)
     if not _inside(one, value):
-        return None, f"{shown(text)} is not a number{_limits(one)}."
+        example = " Write it as 7B, 100M or 1e9." if one.short else ""
+        return None, f"{shown(text)} is not a number{_limits(one)}.{example}"
     if 0.0 < abs(value) < NEXT_TO_NOTHING:
         return None, f"{shown(text)} is next to 0. Write 0, or {NEXT_TO_NOTHING:g} and more."
     return value, ""
+
+
+def number_of(text: str) -> float:
+    """Return the number of a text, with or without a letter for thousands; NaN of anything else.
+
+    Read are 7B, 100M, 1.5T, 25 G, 2k, 1e9 and 7000000000, in capitals or not.
+    """
+    short = _SHORT.fullmatch(text.strip())
+    if short is None:
+        return _plain_number(text.strip())
+    digits, letter = short.groups()
+    return float(f"{_plain_number(digits) * _THOUSANDS[letter.lower()]:.15g}")
+
+
+def number_text(value: float) -> str:
+    """Return a number as people write it in a field: 7B, 8.03B, 100M, 25G is 25B, 2048."""
+    for letter, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
+        if size <= value < 1e15 and number_of(f"{value / size:.6g}{letter}") == value:
+            return f"{value / size:.6g}{letter}"
+    return text_of(float(value))
+
+
+def _plain_number(text: str) -> float:
+    return float(text) if _NUMBER.fullmatch(text) else float("nan")
 
 
 def _choice(one: Parameter, text: str) -> tuple[Any, str]:

@@ -7,7 +7,13 @@ from collections.abc import Collection, Sequence
 from planner.estimate import Refusal
 from planner.export import Record
 from planner.guarded import or_refusal
-from planner.how_long import Option, later_epoch_time, total_time
+from planner.how_long import (
+    Option,
+    from_epoch_1,
+    later_epoch_time,
+    total_time,
+    without_start,
+)
 from planner.projection import START_NOT_INCLUDED
 from planner.ratios import MEASURE_AGAIN, RatioReport, RunTimes, SpeedUp, systems_of
 from planner.speed_words import ahead_between, ahead_of
@@ -49,6 +55,9 @@ def ratio_rows(
         A row a comparison; none where one system has no run that can be timed.
     """
     kept = [o for o in options if o.run.run_id not in left_out]
+    kept = _alike(
+        [o for o in kept if o.run.system in {fast, slow}], epochs, rest_like_last=rest_like_last
+    )
     sides = [
         [t for o in kept if o.run.system == s
          and (t := times_of(o, epochs, rest_like_last=rest_like_last))]
@@ -68,6 +77,12 @@ def ratio_rows(
     rows = [_row(name, r, epochs) for name, r in named]
     noted = any(row["Notes"] for row in rows)
     return [{k: v for k, v in row.items() if noted or k != "Notes"} for row in rows]
+
+
+def _alike(options: list[Option], epochs: int, *, rest_like_last: bool) -> list[Option]:
+    """The options, all from epoch 1 on where one of them states no start-up time."""
+    totals = [(o.label, total_time(o, epochs, rest_like_last=rest_like_last)) for o in options]
+    return [from_epoch_1(o) for o in options] if without_start(totals) else options
 
 
 def _largest(report: RatioReport) -> str:

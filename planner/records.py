@@ -12,6 +12,7 @@ from typing import Any, Final, TypeGuard
 
 import pyarrow as pa
 
+from planner.contradictions import contradictions_in
 from planner.limits import MAX_ENTRIES, MAX_TEXT, UNITS
 from planner.schema import (
     ARROW_SCHEMA,
@@ -26,8 +27,6 @@ from planner.schema import (
 
 Row = Mapping[str, Any]
 
-SLACK: Final = 1.1
-"""Times that should add up may miss each other by this factor: tables are rounded."""
 _WHOLE_ITEMS: Final = frozenset({"epoch", "step", "samples"})
 
 
@@ -108,12 +107,12 @@ def _row_as_kept(row: Row) -> dict[str, Any]:
 
 
 def _impossible(rows: Sequence[Row]) -> list[Problem]:
-    """Times that contradict each other: refused when kept; files from before stay readable."""
+    """Numbers that contradict each other: refused when added; files from before stay readable."""
     return [
         Problem(row=i, column=column, message=text)
         for i, row in enumerate(rows)
         if not any(_value_problem(c, row.get(c.name)) for c in COLUMNS)
-        for column, text in _times_problem(row)
+        for column, text in contradictions_in(row)
     ]
 
 
@@ -299,31 +298,6 @@ def _epochs_problem(row: Row) -> list[tuple[str, str]]:
         value, mean = row.get(name), sum(of) / len(of) if of else None
         if value is not None and mean is not None and not math.isclose(value, mean, rel_tol=0.01):
             found.append((name, f"is {value} s, but the epochs beside it give {mean:.6g} s."))
-    return found
-
-
-def _times_problem(row: Row) -> list[tuple[str, str]]:
-    """Times of one run that cannot all be true; `SLACK` more than the arithmetic allows is."""
-    found = []
-    until, first, start = (
-        row.get(n) for n in ("until_first_epoch_end_s", "first_epoch_s", "pre_train_s")
-    )
-    for name, part in (("first_epoch_s", first), ("pre_train_s", start)):
-        alone = first is None or start is None  # both together are held to their sum already
-        if until is not None and part is not None and alone and part > SLACK * until:
-            text = f"is {until} s, but {name}, which is part of it, is {part} s. Correct one."
-            found.append(("until_first_epoch_end_s", text))
-    mean, later = row.get("later_epoch_mean_s"), (row.get("epochs_measured") or 1) - 1
-    sd, total = row.get("later_epoch_sd_s"), row.get("total_s")
-    if mean is not None and sd is not None and later > 1:
-        most = mean * math.sqrt(later - 1)  # one long epoch, the others next to nothing
-        if sd > SLACK * most:
-            text = f"is {sd} s; {later} epochs of {mean} s on average reach {most:.6g} s at most."
-            found.append(("later_epoch_sd_s", text))
-    epochs_s = (first or 0.0) + (mean or 0.0) * later
-    if total is not None and epochs_s > SLACK * total:
-        text = f"is {total} s, but epoch 1 and the later epochs add up to {epochs_s:.6g} s."
-        found.append(("total_s", text))
     return found
 
 

@@ -54,6 +54,7 @@ class Run:
     train_samples: int | None = None
     validation_s: float | None = None
     validation_samples_per_epoch: int | None = None
+    drop_remainder: bool | None = None
     epoch_prior: EpochPrior = EPOCHS
 
     @property

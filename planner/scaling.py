@@ -55,6 +55,9 @@ Published tables, r = FADING; error of the middle curve / mean over the curves:
 From 10 runs (1 device at 4 batches, 1x2, 1x4 and 2 nodes x1 at 2) all n <= 16 of Pollux and Sia
 are 18.3 % off on average, with AdaptDL 18.6, Ernest 22.0, perfect speed-up 34.2.
 
+Where the runs do not determine an answer, as in published series with one batch per device count,
+`planner.scaling_law` continues from the largest measured count, with the basis "similar workload".
+
 GROWING was chosen by looking at all of these data, KAPPA, DOF and SD0 on Pollux and Sia before the
 project; both are to be chosen again by the back-test. The intervals are wider than they need be.
 
@@ -88,6 +91,7 @@ import numpy as np
 
 from planner.estimate import LEVEL, Estimate, Floats, Refusal
 from planner.scaling_curve import LinkCost, ScalingCurve
+from planner.scaling_law import largest_count, one_batch_each
 from planner.scaling_terms import LINKS, Places, Terms, fit_terms, runs_in_order
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
 
@@ -117,7 +121,9 @@ def fit_scaling(
     """Fit the step time over batch per device, devices and nodes.
 
     Minimises sum(((T(b, n) - step_s)/step_s)^2) with every term at least 0. Where a link was
-    measured with one device count, half of its cost is taken to grow.
+    measured with one device count, half of its cost is taken to grow. Where the runs do not
+    determine an answer, as in published series with one batch per device count, the law of
+    `planner.scaling_law` continues from the largest measured count.
 
     Args:
         per_device_batch_size: samples per step on one device, 1e-100 to 1e100, shape (runs,).
@@ -130,7 +136,8 @@ def fit_scaling(
 
     Returns:
         The curve, or a `Refusal` where only one device count was measured or the runs scatter by
-        more than `NO_FORM` about the form.
+        more than `NO_FORM` about the form (unless each count has one batch: then the published
+        law alone answers).
 
     Raises:
         ValueError: shapes differ, nothing was given, or a value is no number or impossible; it
@@ -143,7 +150,8 @@ def fit_scaling(
         return _refuse_one_count(int(runs.devices[0]))
     terms = fit_terms(runs, times, len(modes), fading, level)
     residuals = terms.questions(runs) @ terms.value / times - 1.0
-    if terms.scatter > NO_FORM:
+    scattered = bool(terms.scatter > NO_FORM)
+    if scattered and not (len(modes) == 1 and one_batch_each(runs)):
         return _refuse_scatter(terms.scatter, runs.only(np.argsort(np.abs(residuals))[-1:]))
     fewest, most = _ranges(runs)
     start, end, limit = _limits(np.unique(runs.batch))
@@ -168,6 +176,7 @@ def fit_scaling(
         most_devices=most,
         terms=terms,
         level=level,
+        published=largest_count(runs, times, only=scattered) if len(modes) == 1 else None,
     )
 
 

@@ -13,6 +13,7 @@ from planner.lines import KAPPA as KAPPA_BATCH
 from planner.scaling_sentences import (
     NO_SHARES,
     TANGLED,
+    law_reasons,
     reasons_at,
     refuse_batch,
     refuse_launch,
@@ -35,6 +36,8 @@ KAPPA: Final = 0.08
 """Relative standard deviation per doubling of the devices outside the measured ones."""
 Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
 Interval = tuple[Floats, Floats, Floats]
+PlacesByLaw = tuple[Places, "NDArray[np.bool_]"]
+"""Places, and which of them the published law answers."""
 Kind = Literal["strong", "weak"]
 
 
@@ -94,8 +97,58 @@ def _mode(curve: ScalingCurve, launch: str | None) -> int | None:
     return 0 if launch is None and len(curve.modes) == 1 else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Steps:
+    """Step times at places [s]: relative variance, where the published law answers, and refusals.
+
+    All of the places' shape; `withheld` says where there is no answer and why, the first speaks.
+    """
+
+    at: Places
+    seconds: Floats
+    variance: Floats
+    by_law: NDArray[np.bool_]
+    withheld: Withheld
+
+    @property
+    def places(self) -> PlacesByLaw:
+        """The places, and which of them the published law answers."""
+        return self.at, self.by_law
+
+
+def _steps(curve: ScalingCurve, at: Places) -> _Steps:
+    """The form where it answers, else the published law, else nothing."""
+    questions = curve.terms.questions(at)
+    seconds, variance = questions @ curve.terms.value, _relative_variance(curve, at)
+    withheld = _withheld(curve, at, questions)
+    by_law = _by_law(curve, at, withheld)
+    if curve.published is not None and by_law.any():
+        lawful, sd = curve.published.step_time(at)
+        seconds = np.where(by_law, lawful, seconds)
+        variance = np.where(by_law, np.square(sd), variance)
+        left = [(where & ~by_law, refusal) for where, refusal in withheld]
+        withheld = [(where, refusal) for where, refusal in left if where.any()]
+    return _Steps(at=at, seconds=seconds, variance=variance, by_law=by_law, withheld=withheld)
+
+
+def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.bool_]:
+    """Where the published law speaks: see `planner.scaling_law.LargestCount`."""
+    law, nowhere = curve.published, np.zeros(at.batch.shape, dtype=np.bool_)
+    if law is None:
+        return nowhere
+    if law.only:
+        return ~nowhere
+    tangled, other = nowhere.copy(), nowhere.copy()
+    for where, refusal in withheld:
+        if refusal is TANGLED:
+            tangled |= where
+        else:
+            other |= where
+    return np.asarray(tangled | other if law.one_batch_each else tangled & ~other)
+
+
 def _withheld(curve: ScalingCurve, at: Places, questions: Floats) -> Withheld:
-    """Where there is no answer, and why; the first speaks."""
+    """Where the form gives no answer, and why; the first speaks."""
     found: Withheld = [
         (np.asarray(at.link == link), refuse_link(link))
         for link in np.flatnonzero(np.isnan(curve.most_devices)).tolist()
@@ -127,13 +180,12 @@ def octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:
 
 def step_time(curve: ScalingCurve, at: Places, samples: Floats | None) -> Estimate | Refusal:
     """The step time [s], or the throughput where `samples` per step are given [samples/s]."""
-    questions = curve.terms.questions(at)
-    seconds = questions @ curve.terms.value
-    q = t_quantile(curve.level, DOF) * np.sqrt(_relative_variance(curve, at))
+    steps = _steps(curve, at)
+    q = t_quantile(curve.level, DOF) * np.sqrt(steps.variance)
     with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
-        value = seconds if samples is None else samples / seconds
+        value = steps.seconds if samples is None else samples / steps.seconds
     interval = value, value * np.exp(-q), value * np.exp(q)
-    return _answer(curve, (at,), _withheld(curve, at, questions), interval)
+    return _answer(curve, (steps.places,), steps.withheld, interval)
 
 
 def speed_up(
@@ -148,15 +200,15 @@ def speed_up(
     if isinstance(many, Refusal):
         return many
     batch, ones = np.broadcast_to(alone, many.batch.shape), np.ones(many.batch.shape)
-    places = Places(batch=batch, devices=ones, nodes=ones, mode=many.mode), many
-    rows = [curve.terms.questions(at) for at in places]
-    first, later = (questions @ curve.terms.value for questions in rows)
+    first = _steps(curve, Places(batch=batch, devices=ones, nodes=ones, mode=many.mode))
+    later = _steps(curve, many)
     with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
-        value = many.batch * many.devices / batch * first / later
-    variance = _relative_variance(curve, places[0]) + _relative_variance(curve, many)
+        value = many.batch * many.devices / batch * first.seconds / later.seconds
+    variance = first.variance + later.variance
     q = t_quantile(curve.level, DOF) * np.sqrt(np.where(many.devices > 1.0, variance, 0.0))
-    withheld = [*_withheld(curve, places[0], rows[0]), *_withheld(curve, many, rows[1])]
-    gain = _answer(curve, places, withheld, (value, value * np.exp(-q), value * np.exp(q)))
+    withheld = [*first.withheld, *later.withheld]
+    interval = value, value * np.exp(-q), value * np.exp(q)
+    gain = _answer(curve, (first.places, later.places), withheld, interval)
     if isinstance(gain, Refusal):
         return gain
     ends = tuple(np.asarray(end / many.devices) for end in (gain.value, gain.low, gain.high))
@@ -177,10 +229,10 @@ def shares(curve: ScalingCurve, at: Places) -> Shares | Refusal:
     withheld, told_apart = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
     if not told_apart.all():
         withheld.append((np.asarray(~told_apart), NO_SHARES))
-    found = []
+    found, by_form = [], (at, np.zeros(at.batch.shape, dtype=np.bool_))
     for value, width in zip(share, half, strict=True):
         ends = np.maximum(value - width, 0.0), np.minimum(value + width, 1.0)
-        one = _answer(curve, (at,), withheld, (value, *ends))
+        one = _answer(curve, (by_form,), withheld, (value, *ends))
         if isinstance(one, Refusal):
             return one
         found.append(one)
@@ -217,7 +269,7 @@ def grid(
 
 
 def _answer(
-    curve: ScalingCurve, places: tuple[Places, ...], withheld: Withheld, interval: Interval
+    curve: ScalingCurve, places: tuple[PlacesByLaw, ...], withheld: Withheld, interval: Interval
 ) -> Estimate | Refusal:
     """A scalar or an array answer; `withheld` says where there is none."""
     shape = interval[0].shape
@@ -227,12 +279,17 @@ def _answer(
     for where, _ in withheld:
         held &= ~where
     value, low, high = (np.where(held, part, np.nan) for part in interval)
-    answered = [at.only(held) for at in places]
-    told = [reason for at in answered for reason in reasons_at(curve, at)]
-    told += [f"Not answered everywhere: {refusal.reason}" for _, refusal in withheld]
-    basis = max((_basis(curve, at) for at in answered), key=BASES.index)
-    reasons = (*curve.warnings, *dict.fromkeys(told))
-    return estimate_of((value, low, high), curve.level, basis, reasons)
+    lawful = any((by_law & held).any() for _, by_law in places)
+    by_form = [at.only(held & ~by_law) for at, by_law in places]
+    by_form = [at for at in by_form if at.batch.size or not lawful]
+    stated = [reason for at in by_form for reason in reasons_at(curve, at)]
+    bases = [_basis(curve, at) for at in by_form]
+    if lawful and curve.published is not None:
+        stated += law_reasons(curve.published)
+        bases.append("similar workload")
+    stated += [f"Not answered everywhere: {refusal.reason}" for _, refusal in withheld]
+    reasons = (*(curve.warnings if by_form else ()), *dict.fromkeys(stated))
+    return estimate_of((value, low, high), curve.level, max(bases, key=BASES.index), reasons)
 
 
 def _basis(curve: ScalingCurve, at: Places) -> Basis:

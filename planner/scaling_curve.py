@@ -13,6 +13,7 @@ import numpy as np
 
 from planner.estimate import Estimate, Floats, Refusal
 from planner.scaling_answers import Shares, SpeedUp, asked, grid, shares, speed_up, step_time
+from planner.scaling_law import LargestCount
 from planner.scaling_terms import Places, Terms
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class ScalingCurve:
     and `residuals` (fit/measured - 1), and their launch modes are numbers in `modes`. Questions
     are answered for batches per device from `answers_from_batch` to `answers_up_to_batch`, and
     `limit` says why not beyond. `fewest_devices` and `most_devices` were measured on the three
-    link classes, shape (3,), NaN where there is no run.
+    link classes, shape (3,), NaN where there is no run. `published` answers step times and
+    speed-ups that the runs do not determine; None where several launch modes were measured.
     """
 
     overhead_s: Estimate | Refusal
@@ -64,6 +66,7 @@ class ScalingCurve:
     most_devices: Floats
     terms: Terms
     level: float
+    published: LargestCount | None = None
 
     @property
     def n(self) -> int:
@@ -91,7 +94,8 @@ class ScalingCurve:
 
         The interval is T*exp(-q) to T*exp(+q), q = t*sqrt(s^2 + (KAPPA*octaves of devices)^2 +
         (KAPPA_BATCH*octaves of batch)^2); s is the scatter, at least SD0, and octaves count
-        doublings outside what was measured (devices: on that link).
+        doublings outside what was measured (devices: on that link). Where `published` answers,
+        q = t*sd of `planner.scaling_law` and the basis is "similar workload".
 
         Args:
             per_device_batch_size: samples per step on one device, above 0.
@@ -183,7 +187,8 @@ class ScalingCurve:
             launch: as in `step_time`.
 
         Returns:
-            Step times [s] in the broadcast shape, NaN where `step_time` would refuse.
+            Step times [s] in the broadcast shape, NaN where the fitted form does not answer:
+            a search does not rest on `published`.
 
         Raises:
             ValueError: names every impossible value, or a launch mode that was never measured.

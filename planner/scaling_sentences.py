@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from planner.answers import TWICE, Limited, answered_range
 from planner.estimate import Refusal
 from planner.scaling_terms import LINKS, WHERE, Places
 
 if TYPE_CHECKING:
     from planner.scaling_curve import ScalingCurve
+    from planner.scaling_law import LargestCount
 
 TANGLED: Final = Refusal(
     reason="These runs do not determine it: batch, devices and launch mode changed together.",
@@ -55,6 +58,21 @@ def _link_reasons(curve: ScalingCurve, link: int, at: Places) -> list[str]:
             "number is assumed."
         )
     return told
+
+
+def law_reasons(published: LargestCount) -> list[str]:
+    """What to read beside an answer of the published scaling law."""
+    several = "s" if published.devices > 1 else ""
+    step_s = published.step_s[-1:]
+    none, one = np.zeros(1), np.ones(1)
+    loss = -np.expm1(published.law.log_factor(step_s, one, none))[0]
+    fewer = -np.expm1(published.law.log_factor(step_s, none, one))[0]
+    return [
+        "Published scaling law, starting from the run on "
+        f"{published.devices:g} device{several}: these runs do not determine it.",
+        f"In published runs each device loses {100 * loss:.1f} % per doubling of the devices and "
+        f"{100 * fewer:.0f} % per halving of its batch at steps as long as these.",
+    ]
 
 
 def refuse_launch(modes: tuple[str, ...], launch: str | None) -> Refusal:

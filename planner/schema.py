@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from planner import limits
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Version of the table below; a file with a newer one is refused, an older one is read."""
 
 Group = Literal[
@@ -106,6 +106,14 @@ def _flag(name: str, group: Group, meaning: str, *, identity: bool = False) -> C
     return Column(name=name, group=group, type=FLAG, meaning=meaning, identity=identity)
 
 
+def _since_3(name: str, group: Group, kind: pa.DataType, meaning: str, unit: str = "", *,
+             identity: bool = False) -> Column:  # fmt: skip
+    """Return a column of published runs; numbers are above 0."""
+    rule: Rule = "positive" if kind in (WHOLE, REAL) else "any"
+    return Column(name=name, group=group, type=kind, meaning=meaning, unit=unit, rule=rule,
+                  identity=identity, since=3)  # fmt: skip
+
+
 def _list(name: str, item: pa.StructType, meaning: str) -> Column:
     return Column(name=name, group="nested", type=pa.list_(item), meaning=meaning)
 
@@ -135,6 +143,13 @@ COLUMNS: Final[tuple[Column, ...]] = (
     _text("note", "identity", "what a reader must know about this row"),
     _text("licence", "identity", "terms of the numbers"),
     _text("submitted_by", "identity", "who handed the run in"),
+    _since_3("repository", "identity", TEXT, "public repository a published figure stands in"),
+    _since_3("source_path", "identity", TEXT, "file or folder of that repository",
+             identity=True),
+    _since_3("source_commit", "identity", TEXT, "commit of that repository that was read"),
+    _since_3("published_on", "identity", TEXT, "year and month of publication, as 2024-06"),
+    _since_3("suspect_reason", "identity", TEXT,
+             "why a published figure cannot be what its source says"),
     Column(name="recorded_at", group="identity", type=TIME, unit="UTC", required=True,
            meaning="when the run was recorded"),
     # -- workload --------------------------------------------------------------------------
@@ -145,10 +160,16 @@ COLUMNS: Final[tuple[Column, ...]] = (
     _flag("synthetic_data", "workload", "made by a generator instead of taken from the world",
           identity=True),
     _text("input_shape", "workload", "one sample, as 32x32x3 or 128 tokens", identity=True),
+    _since_3("family", "workload", TEXT, "kind of network: dense, moe, cnn, vit ..."),
+    _since_3("sequence_length", "workload", WHOLE, "tokens of one sample", "tokens",
+             identity=True),
+    _since_3("image_px", "workload", WHOLE, "side of a square image", "px", identity=True),
     _text("optimizer", "workload", "optimiser", identity=True),
     _real("learning_rate", "workload", "learning rate at its peak", "", identity=True),
     _text("precision", "workload", "float32, mixed_bfloat16 ...", identity=True),
     _whole("params", "workload", "trainable and other parameters", "parameters"),
+    _since_3("active_params", "workload", WHOLE, "parameters that take part in one token",
+             "parameters"),
     _whole("train_samples", "workload", "samples in the training split of the data set, "
            "also where an epoch of the run has fewer", "samples"),
     _whole("validation_samples", "workload", "samples in the validation split", "samples"),
@@ -190,6 +211,16 @@ COLUMNS: Final[tuple[Column, ...]] = (
     _flag("jit", "software", "compiled by XLA", identity=True),
     _text("strategy", "software", "distribution strategy", identity=True),
     _text("parallelism", "software", "what was split over devices", PARALLELISMS, identity=True),
+    _since_3("tensor_parallel", "software", WHOLE, "devices that share each layer", "devices",
+             identity=True),
+    _since_3("pipeline_parallel", "software", WHOLE, "devices that share the layers in stages",
+             "devices", identity=True),
+    _since_3("data_parallel", "software", WHOLE, "replicas that share the batch", "devices",
+             identity=True),
+    _since_3("expert_parallel", "software", WHOLE, "devices that share the experts", "devices",
+             identity=True),
+    _since_3("activation_recomputation", "software", FLAG,
+             "activations are computed again in the backward pass", identity=True),
     _text("launch", "software", "how the processes were started", LAUNCHES, identity=True),
     _text("sync", "software", "gradient synchronisation", SYNCS, identity=True),
     _whole("staleness", "software", "largest age of an asynchronous gradient", "steps",
@@ -200,6 +231,8 @@ COLUMNS: Final[tuple[Column, ...]] = (
            identity=True),
     _whole("per_device_batch_size", "factors", "samples per step on one device", "samples",
            identity=True),
+    _since_3("micro_batch_size", "factors", WHOLE, "samples of one forward pass of a replica",
+             "samples", identity=True),
     _whole("gradient_accumulation_steps", "factors", "micro-steps per optimiser step", "steps",
            identity=True),
     _flag("validation", "factors", "validated after every epoch", identity=True),
@@ -254,6 +287,8 @@ COLUMNS: Final[tuple[Column, ...]] = (
     _real("mean_power_watts", "summary", "mean power while training", "W"),
     _real("train_flops_per_sample", "summary", "floating-point operations per sample", "FLOP"),
     _text("train_flops_method", "summary", "graph profiler, hand count ..."),
+    _since_3("stated_mfu", "summary", REAL,
+             "model FLOPs utilisation that the source states [share of the peak]"),
     _real("gemm_flops_per_s", "summary", "matrix product speed of the same device", "FLOP/s"),
     _real("load_average_before", "summary", "1-minute load average before the run", "",
           "not negative"),
@@ -264,6 +299,7 @@ COLUMNS: Final[tuple[Column, ...]] = (
     _real("target_value", "summary", "value of the metric that was aimed at", "", "any"),
     _flag("target_reached", "summary", "whether it was reached"),
     _whole("steps_to_target", "summary", "optimiser steps until the target", "steps"),
+    _since_3("time_to_target_s", "summary", REAL, "wall time until the target", "s"),
     _whole("samples_to_target", "summary", "samples until the target", "samples"),
     _real("final_metric", "summary", "the metric at the end", "", "any"),
     _real("gradient_noise_scale", "summary", "two-batch estimate of the noise scale", "samples"),

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from planner.parameters import missing, shown
@@ -23,6 +24,8 @@ LONGEST_FILE: Final = 60
 """Letters of a file's name, its digits aside: one sign may become eighteen letters."""
 MOST_NAMED: Final = 6
 """Names in one message."""
+_NAMES: Final = 16_384
+"""Names whose slugs are remembered: a page asks for the slugs of all workloads at each rerun."""
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 .,()%·×-]*")
 """Names of these signs alone have a slug without digits while no other name shares it."""
 _SIGN: Final = re.compile(r"(?:^|[ (,])-|-(?:$|[ ),])")
@@ -31,6 +34,7 @@ _RANKED: Final = re.compile(r"(.+)-[0-9]{1,4}")
 """How a second name with the same slug was written before: by its place, which changes."""
 
 
+@lru_cache(_NAMES)
 def slug(text: str) -> str:
     """Return the name in lower-case letters and digits joined by hyphens; several may share it."""
     parts = unicodedata.normalize("NFKD", text.replace("×", "x")).lower()
@@ -113,6 +117,7 @@ def not_found(kind: str, text: str, known: Mapping[str, str]) -> str:
     return f"{shown(text)} may mean {' or '.join(named)}{more}. Choose one of these."
 
 
+@lru_cache(_NAMES)
 def _is_plain(name: str) -> bool:
     """Whether its slug says as much as the name; "none" stands for names without any sign left."""
     if not _PLAIN.fullmatch(name) or _SIGN.search(name):

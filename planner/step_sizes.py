@@ -94,7 +94,7 @@ def _filled(run: Run, size: EpochSize) -> Run:
         return run
     if run.samples_per_s:
         return replace(run, step_time_s=batch / run.samples_per_s)
-    samples = timed_samples(run) or (None if size.some_state else size.samples)
+    samples = timed_samples(run, size.samples) or (None if size.some_state else size.samples)
     if not mean_s or not samples:
         return run
     speed = samples / mean_s

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 import numpy as np
@@ -190,7 +191,7 @@ def _curve(members: Sequence[CheckedRun]) -> _Curve:
     return _Curve(
         runs=members,
         batch=np.array([float(group[0].global_batch_size or 0) for group in repeats]),
-        speed=np.array([np.median([r.samples_per_s for r in group]) for group in repeats]),
+        speed=np.array([median(r.samples_per_s or math.nan for r in group) for group in repeats]),
     )
 
 

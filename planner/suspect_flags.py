@@ -10,7 +10,7 @@ from planner.checked_runs import CheckedRun, grouped
 
 FlagName = Literal[
     "unlike its neighbours", "unsteady epochs", "throughput falls", "impossible scaling",
-    "duplicate", "zero for missing", "unit slip",
+    "duplicate", "zero for missing", "unit slip", "above the peak",
 ]  # fmt: skip
 NAMES: Final[tuple[FlagName, ...]] = get_args(FlagName)
 """Every flag, in the order of the table of `planner.suspects`."""

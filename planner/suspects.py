@@ -11,6 +11,7 @@ it says what is odd, with its numbers, and the run stays where it is until a per
     duplicate                  numbers that are identical [1]    all of them, 8 or 12 digits
     zero for missing           0                                 a number that cannot be 0 is 0
     unit slip                  factor against what is expected   half to twice 60, 1000 or 3600
+    above the peak             1                                 a published speed is impossible
 
 Where runs contradict each other, the few that take part in every contradiction are blamed
 (`planner.suspect_curves`). The neighbours are those of `planner.neighbours`. A run's own scatter
@@ -52,6 +53,7 @@ __all__ = [
     "left_out",
     "named",
     "neighbour_flags",
+    "peak_flags",
     "scaling_flags",
     "suspects",
     "unit_flags",
@@ -60,6 +62,10 @@ __all__ = [
 
 UNLIKE: Final = 10.0
 """Robust z above which a run is unlike its neighbours."""
+_TEXTS: Final = frozenset({
+    "run_id", "label", "workload", "software", "pattern", "system_name", "suspect_reason",
+})  # fmt: skip
+_NUMBERS: Final = tuple(f.name for f in fields(CheckedRun) if f.name not in _TEXTS)
 NEVER_ZERO: Final = (
     "pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s", "total_s",
     "step_time_s", "samples_per_s", "steps_per_epoch", "samples_per_epoch", "global_batch_size",
@@ -83,14 +89,14 @@ def suspects(runs: Sequence[CheckedRun]) -> tuple[Flag, ...]:
         *duplicate_flags(runs),
         *zero_flags(runs),
         *slips,
+        *peak_flags(runs),
     )
 
 
 def _comparable(run: CheckedRun) -> bool:
     """Whether ratios of all its numbers can be squared; the store accepts no others."""
-    numbers = [getattr(run, field.name) for field in fields(run)]
-    sizes = (abs(n) for n in numbers if isinstance(n, int | float) and n)
-    return all(SMALLEST <= size <= LARGEST for size in sizes)
+    numbers = (getattr(run, name) for name in _NUMBERS)
+    return all(SMALLEST <= abs(number) <= LARGEST for number in numbers if number)
 
 
 def neighbour_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
@@ -121,6 +127,12 @@ def epoch_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
             told += "mean); above 20 % they are not of one kind."
             found.append(flag("unsteady epochs", run, told, variation))
     return found
+
+
+def peak_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
+    """Published runs whose speed no accelerator of their kind reaches, by its data sheet."""
+    told = ((run, run.suspect_reason) for run in runs)
+    return [flag("above the peak", run, reason, 1.0) for run, reason in told if reason]
 
 
 def zero_flags(runs: Sequence[CheckedRun]) -> list[Flag]:

@@ -19,15 +19,16 @@ a share of v0, crossover, best batch, time to target, goodput, frontier, scatter
 told by the straight line alone: `ThroughputCurve.law`. What a step takes at a batch (`step_time`,
 `throughput` and the curves drawn of them) follows, from four batch sizes on, the line times what
 its own points say about their neighbourhood (`planner.corrected`), and fades into the line between
-twice and four times the largest batch. So a drawn curve passes half of v0 near v0*t, not at it; and
-the time to a target, which the samples to it leave 8 to 10 % open, stays a formula one can check.
+twice and four times the largest batch; above the range steps bend up as the last point does. So a
+drawn curve passes half of v0 near v0*t, not at it; and the time to a target, which the samples to
+it leave 8 to 10 % open, stays a formula one can check.
 
 What a curve refuses, and how wrong the answer would have been (medians over public sweeps):
 
     asked                                    answer                 otherwise
     one batch size                           refused                32 to 137 %
     two, less than a factor 4 apart          up to twice away       22 to 80 %, mean up to 1785 %
-    more than 2x the largest measured        wide, extrapolated     17 % at 4x
+    more than 2x the largest measured        wide, extrapolated     15 % at 4x
     more than 4x the largest measured        refused                not known
     relative scatter above 12 %, 3 or more   refused                sick 33 %, healthy 2 to 9 %
     throughput falls by more than 10 %       warned, search stops   no law of this form sees it
@@ -105,7 +106,7 @@ def fit_throughput(
     if scatter > MAX_SCATTER:
         return _refuse_scatter(scatter, float(sizes[np.abs(residuals).argmax()]), change)
     distinct = np.unique(sizes)
-    start, end, limit = range_of(distinct, NEAR_ERROR, "17 %")
+    start, end, limit = range_of(distinct, NEAR_ERROR, "15 %")
     return ThroughputCurve(
         asymptotic_throughput=fitted_v0(lines, level),
         overhead_s=overhead(lines, level),

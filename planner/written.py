@@ -19,6 +19,7 @@ from typing import Final
 GROUPED_FROM: Final = 10_000
 """From here on the digits of a count are set apart by thousands."""
 _LARGE: Final = ((1e12, "trillion"), (1e9, "billion"))
+_MILLION: Final = (1e6, "million")
 
 
 def plain(value: float, digits: int = 10) -> str:
@@ -80,9 +81,9 @@ def _end(end: float, digits: int, finest: float) -> float:
     return rounded(end, min(digits, places))
 
 
-def large(value: float, digits: int = 4) -> str:
-    """With a word for billions and trillions; `plain` below a billion."""
-    for size, word in _LARGE:
+def large(value: float, digits: int = 4, *, millions: bool = False) -> str:
+    """With a word for billions and trillions, and millions if wanted; `plain` below."""
+    for size, word in (*_LARGE, *((_MILLION,) if millions else ())):
         if value >= size:
             return f"{plain(value / size, digits)} {word}"
     return plain(value, digits)

@@ -1,4 +1,4 @@
-"""The command line: plan, run, resume, status, max-batch, converge, sweeps."""
+"""The command line: plan, run, resume, status, max-batch, converge, sweeps, describe."""
 
 from __future__ import annotations
 
@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
             "max-batch": "find the largest batch that fits, for each network of a sweep",
             "converge": "steps to a target against batch size",
             "sweeps": "list the sweeps that are shipped",
+            "describe": "operations, parameters and memory of a Keras model of yours",
         }.items()
     }
     for name, sub in made.items():
@@ -115,10 +116,28 @@ def _above_zero(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
 
 
+def _describe_options(sub: argparse.ArgumentParser) -> None:
+    add = sub.add_argument
+    add("spec", metavar="FILE.keras|module:function")
+    add("--shape", type=_shape, metavar="224,224,3", help="of one sample, where the model is open")
+    add("--samples", type=_above_zero, help="samples in an epoch, for the link")
+    add("--epochs", type=int, help="how many epochs, for the link")
+
+
+def _shape(text: str) -> list[int]:
+    """The sizes of one sample."""
+    if not re.fullmatch(r"[1-9][0-9]{0,8}([,x][1-9][0-9]{0,8}){0,3}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a shape such as 224,224,3")
+    return [int(n) for n in re.split("[,x]", text)]
+
+
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
-    if name in {"plan", "status", "sweeps"}:
+    if name in {"plan", "status", "sweeps", "describe"}:
         add("--json", action="store_true", help="one JSON value on standard output")
+    if name == "describe":
+        _describe_options(sub)
+        return
     if name == "sweeps":
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)

@@ -23,6 +23,7 @@ from runners import begun, largest, max_batch, plans, spec, sweep
 from runners.answers import FAILED, OK, REFUSED, STOPPED, Stop, print_plan, refuse, say
 from runners.context import Context, context, measurer, name_result_set, results_folder
 from runners.converge_command import converge_command, converge_plan
+from runners.describe_command import describe_command
 from runners.progress import Progress
 from runners.status_command import status_command
 from runners.supervise import Stopped
@@ -279,6 +280,6 @@ COMMANDS: Final[MappingProxyType[str, Callable[[Any, Stop], int]]] = MappingProx
     {
         "plan": plan_command, "run": run_command, "resume": resume_command,
         "status": status_command, "max-batch": max_batch_command, "converge": converge_command,
-        "sweeps": sweeps_command,
+        "sweeps": sweeps_command, "describe": describe_command,
     }
 )  # fmt: skip

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from planner.store.folders import FURTHER, OWN
+from planner.store.folders import FURTHER, OWN, SHIPPED
 from planner.store.sweeps import STATE
 
+ROOT = Path(__file__).resolve().parent.parent
 SLOWEST = (
     "browser/test_measure.py", "runners/test_converge_child.py", "runners/test_cli.py",
     "faults/test_runner_kills.py", "runners/test_inference.py", "runners/test_workloads.py",
     "pages/test_measure.py", "runners/test_flops.py", "runners/test_late_device.py",
     "runners/test_jax.py", "runners/test_real.py", "runners/test_supervise.py",
+    "runners/test_describe.py",
 )  # fmt: skip
 """Files of minutes. They come first, so that no worker is left alone with one at the end."""
 
@@ -32,10 +38,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure() -> None:
     """What every process of the tests inherits; under nohup or `&` a shell ignores signals."""
+    if SHIPPED not in os.environ:
+        os.environ[SHIPPED] = str(_measured_sets())
     # No test asks how fast JAX is; its compiler takes half of what they take of it.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def _measured_sets() -> Path:
+    """The shipped sets that were measured, in a folder of their own.
+
+    Reading 8,000 published runs takes a second, and a thousand tests read the shipped results.
+    Tests about published runs name `data/results`.
+    """
+    place = Path(tempfile.mkdtemp(prefix="epochwise-measured-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    for one in sorted((ROOT / "data" / "results").iterdir()):
+        if one.name.startswith("article-") or one.name.endswith("-2-core-epyc"):
+            shutil.copytree(one, place / one.name)
+    return place
 
 
 @pytest.fixture(autouse=True)

@@ -26,6 +26,8 @@ TABLE: Final = "figures"
 """The name of the marker lines in README."""
 FAULTS: Final = "make faults"
 """The name of the marker lines around the table of campaigns."""
+LOAD: Final = "load average"
+"""The name under which a heading's load average is a figure of its part."""
 NAME_END, VALUE_END, UNIT_END = 54, 64, 73
 """Where the columns of a line of figures end."""
 ROWS: Final = (
@@ -47,7 +49,8 @@ ROWS: Final = (
     ("100,000 throughput fits: faster than scipy's loop; than lmfit's loop",
      "[[100,000 throughput laws: faster than scipy]]; "
      "[[100,000 throughput laws: faster than lmfit]]"),
-    ("script of a rerun: How long?; Compare hardware; Throughput",
+    ("script of a rerun at a load of [[Pages: load average]]: How long?; Compare hardware; "
+     "Throughput",
      "[[Pages: how_long: script of a rerun (median)]]; "
      "[[Pages: compare: script of a rerun (median)]]; "
      "[[Pages: throughput: script of a rerun (median)]]"),
@@ -58,8 +61,13 @@ ROWS: Final = (
     ("click to answer; first chart on a warm server",
      "[[Pages: click to changed sentence (median)]]; "
      "[[Pages: first chart in Chromium, warm server]]"),
+    ("`make sweep`, 12 runs in a fresh process each, at a load of [[`make sweep`: load average]]",
+     "[[`make sweep`: the whole sweep]]"),
 )  # fmt: skip
-"""What README says of `make bench`: [[beginning of a heading: name of a figure]]."""
+"""What README says of `make bench`: [[beginning of a heading: name of a figure]].
+
+`load average` is a figure of each heading.
+"""
 QUOTED: Final = (
     ("200 kill -9 while writing, 60 while compacting", "0 torn, 0 lost, 0 twice",
      ("200 kill -9 of a writer", "(0 torn, 0 lost, 0 twice)", "60 of a compaction (the same)")),
@@ -83,10 +91,10 @@ class Figure:
 
     def __str__(self) -> str:
         """Two digits that count, with the unit."""
-        told = float(f"{self.value:.2g}")
-        number = f"{told:,.0f}" if told >= 10 else f"{told:g}"
-        missed = f" (missed: {self.target} {self.unit} wanted)" if self.target else ""
-        return f"{number} {self.unit}{missed}"
+        rounded = float(f"{self.value:.2g}")
+        number = f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
+        missed = f" (missed: target {self.target} {self.unit})" if self.target else ""
+        return f"{number} {self.unit}".rstrip() + missed
 
 
 def between(name: str, text: str) -> str:
@@ -119,8 +127,9 @@ def figures(text: str) -> dict[str, dict[str, Figure]]:
     found: dict[str, dict[str, Figure]] = {}
     heading = ""
     for line in text.splitlines():
-        if told := re.fullmatch(r"(\S.*?)\s+\[load averages? [^]]*\]", line):
+        if told := re.fullmatch(r"(\S.*?)\s+\[load averages? ([0-9.]+)[^]]*\]", line):
             heading = told[1]
+            found.setdefault(heading, {})[LOAD] = Figure(value=float(told[2]), unit="")
         elif heading and line.startswith("  ") and (figure := _figure(line)) is not None:
             found.setdefault(heading, {})[line[2:NAME_END].strip()] = figure
         elif not line.strip() or line.startswith("```"):
@@ -145,10 +154,11 @@ def readme_table(page: str) -> str:
         ValueError: a figure that README quotes is not on the page.
     """
     known = figures(page)
-    rows = [
-        (what, re.sub(r"\[\[(.*?)\]\]", lambda m: _quoted(m[1], known), said))
-        for what, said in ROWS
-    ]
+
+    def filled(text: str) -> str:
+        return re.sub(r"\[\[(.*?)\]\]", lambda m: _quoted(m[1], known), text)
+
+    rows = [(filled(what), filled(said)) for what, said in ROWS]
     rows += [(what, said) for what, said, _ in QUOTED]
     rows += _campaigns(between(FAULTS, page))
     lines = ["| what | figure |", "|---|---|", *(f"| {what} | {said} |" for what, said in rows)]
@@ -164,15 +174,22 @@ def _quoted(asked: str, known: Mapping[str, Mapping[str, Figure]]) -> str:
 
 
 def _campaigns(table: str) -> list[tuple[str, str]]:
-    """Rows of the campaigns of `make faults`: cases, pages down, wrong numbers, hangs."""
-    rows = []
-    for line in table.splitlines()[2:]:
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if len(cells) == 7:  # as `tests.faults.outcomes.HEADER` names them
-            name, cases, _, down, wrong, hangs, _ = cells
-            rows.append((f"{name}: {cases} cases", f"{down} pages down, {wrong} wrong numbers, "
-                         f"{hangs} hangs over 5 s"))  # fmt: skip
-    return rows
+    """Return one row for all campaigns of `make faults`; none where the table is empty."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")]
+            for line in table.splitlines()]  # fmt: skip
+    # The heading and the line below it have no number of cases.
+    rows = [r for r in rows if len(r) == 7 and re.fullmatch(r"[0-9,]+", r[1])]
+    if not rows:
+        return []
+    cases, down, wrong, hangs = (
+        sum(int(row[at].replace(",", "") or 0) for row in rows) for at in (1, 3, 4, 5)
+    )  # columns as `tests.faults.outcomes.HEADER` names them
+    slowest_s = max((float(row[6]) for row in rows if row[6]), default=0.0)
+    return [
+        (f"{len(rows)} campaigns of `make faults`: {cases:,} cases",
+         f"{down} pages down, {wrong} wrong numbers, {hangs} hangs over 5 s; "
+         f"slowest answer {slowest_s:.2g} s")
+    ]  # fmt: skip
 
 
 def keep(name: str, printed: str) -> None:

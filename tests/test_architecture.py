@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -65,6 +66,7 @@ def _is_measured(path: Path) -> bool:
     return "child" in parts or (parts[:2] == ("runners", "workloads") and path.stem != "__init__")
 
 
+@functools.cache  # eight tests read each file
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 

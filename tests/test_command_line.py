@@ -355,6 +355,18 @@ def test_a_report_is_written_with_its_data_and_the_link_that_restores_it(
     assert html.escape(told["sentence"], quote=False) in page
 
 
+def test_a_report_of_a_link_says_that_runs_or_prices_were_others(
+    capsys: Out, tmp_path: Path
+) -> None:
+    out = tmp_path / "offer.html"
+    link = "https://plan.example/compare?made=2026-11-01-00000000"
+    code, _, err = _said(capsys, "report", "--out", str(out), "--link", link)
+    assert code == 0
+    said = "This link was made on 2026-11-01 with other runs or prices"
+    assert f"Note: {said}" in err
+    assert said in out.read_text()
+
+
 def test_a_pdf_needs_a_browser_and_says_so(
     capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,7 +61,7 @@ ROOMS_WITHOUT: Final = {"store", "figures", "report", "commands", "backtest"}
 on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
-        catalog.records:HOUR_S compare.begin_with:HOUR_S compare.memory:GIGA
+        compare.times:DAY_S catalog.records:HOUR_S compare.begin_with:HOUR_S compare.memory:GIGA
         compare.parameters:HOUR_S
         compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost.quantities:HOURS_PER_YEAR
@@ -72,21 +72,27 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
     "how much is read, kept or offered": """
         asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
         compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
-        compare.begin_with:BEGIN_WITH compare.begin_with:HOPELESS
+        compare.begin_with:BEGIN_WITH compare.begin_with:HOPELESS compare.begin_with:SERVER
         compare.clusters:CLUSTERS compare.entries:MOST_COUNT
         compare.entries:MOST_PRICE compare.entries:MOST_PRICE_USD compare.entries:MOST_RATE
         cost.records:_YEAR_S cost.records:_MOST_USD parameters:NEXT_TO_NOTHING
         compare.influences:MOST_BARS compare.keeping:MOST compare.description:_LARGE
-        compare.parameters:MOST_HOURS how_long:EPOCHS how_long:MOST_EPOCHS
-        records:SLACK parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
+        compare.description:MOST_PX compare.description:_ROUNDED
+        compare.parameters:MOST_HOURS how_long:MOST_NAMED how_long:EPOCHS how_long:MOST_EPOCHS
+        contradictions:SLACK contradictions:OUTSIDE_STEPS
+        parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
         parameters:LONGEST_QUERY projection:MOST_EPOCHS scaling_terms:MOST
         usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
         rivals:ENDLESS_S compare.description:LONGEST_NAME
         limits:MAX_TEXT limits:MAX_ENTRIES limits:MAX_FILE_BYTES limits:MAX_FOOTER_BYTES
         limits:MAX_FILE_RUNS limits:MAX_ROW_GROUPS limits:MAX_SET_BYTES limits:MAX_SET_LINE
         limits:MAX_SET_KEYS limits:MAX_SET_DEPTH limits:MAX_SET_TEXT limits:MAX_SET_UNKNOWN
+        networks.table:MOST_LETTERS
         limits:MAX_REASON guarded:LONGEST_S epoch_size:MOST_SAMPLES epoch_size:SAME
-        epoch_size:SAME_BY_SPEED epoch_size:FAR""",
+        epoch_size:SAME_BY_SPEED epoch_size:FAR published.rows:MOST_BYTES
+        published.rows:MOST_CELL published.rows:LARGEST published.rows:SMALLEST
+        published.rows:_SHOWN published.accelerators:CLOSE slugs:_NAMES
+        workload_kinds:_NAMES""",
     "how it is told or drawn": """
         slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED checking:SHOWN durations:IN_DAYS_S
         durations:DIGITS compare.made:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S
@@ -96,21 +102,34 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE
         compare.snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
-        cost.break_even:EVEN_PERCENT cost.display:DIGITS curves:GRID
+        cost.break_even:EVEN_PERCENT cost.display:DIGITS cost.exchange_rates:DIGITS curves:GRID
         how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
         trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
         transfer.sentences:NAMED""",
     "numerics": """
+        mfu.fit:ROUNDS mfu.fit:MANY mfu.model:TAIL_VARIANCE mfu.questions:LEAST_STEP_S
+        mfu.questions:REFERENCE_OPERATIONS mfu.questions:USUAL_INTENSITY
         cost.draws:DRAWS cost.draws:SEED cost.own:STRAIGHT cost.rent:SAME
         line_intervals:PARAMETERS
         lines:ROUNDING curves:ROUNDING_OF_A_FIT lines:_BLOCK
         resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED
         nonnegative:ROUNDING nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS
-        optimizer_curves:_NOT_STATED rivals:LEAST scaling_terms:LINK_TERMS""",
+        optimizer_curves:_NOT_STATED rivals:LEAST scaling_law:_LEAST_S scaling_law:_MOST_S
+        scaling_terms:LINK_TERMS""",
     "printed by a source": """
         compare.description:RESNET_50_FLOPS reference_benchmarks:_COCO reference_benchmarks:_CRITEO
         effect_work:VALIDATED_AT_ONCE
         effect_work:TO_VALIDATE effect_work:FASTER_PER_EPOCH effect_work:FASTER_PER_IMAGE""",
+    "how published rows are cleaned, described in docs/decisions/0033": """
+        published.configurations:UPPER_FIFTH published.configurations:LAYOUTS
+        published.configurations:MOST_SHARE published.configurations:MODEL_SHARE
+        published.configurations:NODE published.configurations:HOUR_S
+        published.named_workloads:TRAIN_OVER_FORWARD
+        published.named_workloads:FULL_PER_PARAMETER
+        published.named_workloads:LORA_PER_PARAMETER published.named_workloads:ATTENTION
+        published.named_workloads:IMAGENET published.named_workloads:COCO
+        published.named_workloads:OPEN_IMAGES published.runs:DIGITS published.runs:GB
+        published.runs:ROUGHLY_COUNTED""",
     "another name of answers.TWICE": "throughput:FAR",
 }
 """Why a number stands in no table of constants, and which do not."""

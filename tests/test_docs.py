@@ -70,7 +70,7 @@ def test_python_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 2
+    assert len(examples) == 3
     for code in examples:
         exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - our own README
     assert list((tmp_path / "results" / "my-sweep").glob("*.parquet"))

@@ -52,6 +52,16 @@ def test_the_run_it_adds_is_answered_everywhere(tmp_path: Path) -> None:
     assert curve.step_s.tolist() == pytest.approx([18.2 * 256 / 50_000])
 
 
+def test_the_comparison_in_one_call_prints_a_sentence_and_its_options(tmp_path: Path) -> None:
+    [snippet] = [text for text in PYTHON if "planner.compare(" in text]
+    done = _run(["-c", snippet], tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, *options = done.stdout.splitlines()
+    assert "finishes 100 million tokens of Llama 3 8B" in first
+    assert len(options) >= 3
+    assert any("Rent 8 x H100" in line and "Estimate(" in line for line in options)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_answer(command: str, tmp_path: Path) -> None:
     if ".store export" in command or ".store compact" in command:

@@ -8,7 +8,7 @@ workload is kept until one of its runs changes, what it said of all runs until a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from planner.curves import SystemCurve, curves_of
 from planner.effect_tables import effects_of
@@ -17,9 +17,10 @@ from planner.epoch_size import EpochSize, epoch_size
 from planner.forms import FormRun
 from planner.runs import Run
 from planner.scaling_runs import Placement
+from planner.slugs import slugs
 from planner.step_sizes import systems_of, with_step_times
 from planner.store import Store, facts, queries
-from planner.store.queries import TimedSystem
+from planner.store.queries import KnownWorkload, TimedSystem
 from planner.store.scatter import priors_of, with_priors
 from planner.store.suspect_runs import Suspects, suspects_of
 from planner.trials import Trials, TrialSet, targets_of, usual_target
@@ -37,6 +38,26 @@ def workloads(shared: Store) -> dict[str, int]:
     return _once(shared, "workloads", lambda: queries.workloads(shared))
 
 
+def about_workloads(shared: Store) -> dict[str, KnownWorkload]:
+    """As `planner.store.queries.about_workloads`."""
+    return _once(shared, "about workloads", lambda: queries.about_workloads(shared))
+
+
+def workload_names(shared: Store) -> dict[str, str]:
+    """Slug and name of each of `about_workloads`, in its order: one's own first."""
+
+    def ask() -> dict[str, str]:
+        return slugs(about_workloads(shared))
+
+    return _once(shared, "workload names", ask)
+
+
+def usual_workload(shared: Store) -> str:
+    """The slug of the workload that is shown where nothing is chosen: the one of most systems."""
+    first = next(iter(workloads(shared)))
+    return next(s for s, name in workload_names(shared).items() if name == first)
+
+
 def trained_workloads(shared: Store) -> dict[str, int]:
     """Those of `workloads` that were trained, in their order."""
 
@@ -45,6 +66,12 @@ def trained_workloads(shared: Store) -> dict[str, int]:
         return {name: runs for name, runs in workloads(shared).items() if name in trained}
 
     return _once(shared, "trained", ask)
+
+
+def usual_trained(shared: Store) -> str:
+    """As `usual_workload`, of those that were trained; empty where none was."""
+    first = next(iter(trained_workloads(shared)), None)
+    return next((s for s, name in workload_names(shared).items() if name == first), "")
 
 
 def patterns(shared: Store, workload: str) -> dict[str, int]:
@@ -136,6 +163,12 @@ def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:
     return shared.kept.once(question, lambda: (targets_of(known), usual_target(known)))
 
 
+def target_times(shared: Store, of: TrialSet) -> list[dict[str, Any]]:
+    """As `planner.store.queries.target_times`."""
+    question = ("target times", of, trials_version(shared, of))
+    return shared.kept.once(question, lambda: queries.target_times(shared, of))
+
+
 def timed_systems(shared: Store) -> list[TimedSystem]:
     """As `planner.store.queries.timed_systems`."""
     return _once(shared, "timed systems", lambda: queries.timed_systems(shared))
@@ -143,11 +176,7 @@ def timed_systems(shared: Store) -> list[TimedSystem]:
 
 def library(shared: Store) -> Hashable:
     """How fast every workload was on every system with accelerators, as a key."""
-
-    def ask() -> Hashable:
-        return tuple(tuple(row.values()) for row in queries.library_rows(shared))
-
-    return _once(shared, "library", ask)
+    return facts.library_key(shared)
 
 
 def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placement]:

@@ -14,6 +14,7 @@ from pages.parts.links import Link, as_text
 from planner.catalog import Tariff, tariff_of
 from planner.compare.assumptions import TOLD, Assumptions
 from planner.compare.parameters import BY_NAME, TARIFF
+from planner.cost.exchange_rates import SOURCE, reference_rates
 from planner.parameters import limits
 
 _GROUPS: Final = {
@@ -124,11 +125,14 @@ def _money(link: Link) -> None:
         shown_otherwise(link)
 
     def named() -> None:
-        if str(st.session_state[link.key("currency")] or "USD").strip().upper() == "USD":
-            link.put("rate", None)  # it was of the currency before: a dollar is one dollar
-            link.put("rate_as_of", None)
+        link.put("rate", None)  # it was the rate of the currency before
+        link.put("rate_as_of", None)
         shown_otherwise(link)
 
+    reference = reference_rates()
+    currency = str(link.held("currency") or "USD")
+    currencies = sorted({*reference.per_usd, currency})
+    rate = reference.per_usd.get(currency.strip().upper())
     with st.grid(3, min_column_width=220):
         st.selectbox(
             "Electricity price of",
@@ -137,13 +141,14 @@ def _money(link: Link) -> None:
             key=link.key("country"),
             format_func=lambda c: tariffs.get(c, "none: the price below"),
         )
-        st.text_input(
-            "Currency (three letters)", link.held("currency"), key=link.key("currency"),
-            max_chars=3, on_change=named,
+        st.selectbox(
+            "Currency", currencies, currencies.index(currency), key=link.key("currency"),
+            accept_new_options=True, on_change=named,
         )  # fmt: skip
         st.number_input(
             "Exchange rate (per USD)", *limits(BY_NAME["rate"]), value=None, format="%g",
-            placeholder="1 for USD", key=link.key("rate"), on_change=other,
+            placeholder="not known" if rate is None else f"{rate:g}", key=link.key("rate"),
+            on_change=other, help=f"Empty: the rate of the {SOURCE} of {reference.as_of}",
         )  # fmt: skip
         st.date_input(
             "Rate date", value=None, min_value=date.min, max_value=date.max,

@@ -8,15 +8,24 @@ from typing import Final, cast
 
 import streamlit as st
 
-from pages.parts import asked, compare_deadline, compare_described, compare_state, target_choice
+from pages.parts import (
+    asked,
+    compare_deadline,
+    compare_described,
+    compare_state,
+    target_choice,
+    workload_choice,
+)
 from pages.parts.links import Link, slugs
 from planner.compare.ask import EPOCHS, MOST_EPOCHS
 from planner.compare.assumptions import TOLD, Assumptions
-from planner.compare.parameters import BY_NAME, DESCRIBED, DISPLAY, compare_parameters
+from planner.compare.description import DESCRIBED
+from planner.compare.parameters import BY_NAME, DISPLAY, compare_parameters
 from planner.compare.records import Order
 from planner.cost import Display, shown
 from planner.epoch_size import MOST_SAMPLES
 from planner.parameters import limits
+from planner.slugs import looked_up
 from planner.store import Store
 from planner.trials import TrialSet, target_text
 
@@ -36,32 +45,34 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
 
     Currency and tax have to be declared before: the budget is asked in them.
     """
-    trained = asked.trained_workloads(shared)
-    measured = {s: name for s, name in slugs(asked.workloads(shared)).items() if name in trained}
-    names = {**measured, DESCRIBED: "Described by hand"}
-    workload = link.one("workload", names, next(iter(measured), ""))
+    trained, timed = asked.trained_workloads(shared), asked.workload_names(shared)
+    measured = {s: name for s, name in timed.items() if name in trained}
+    meant = looked_up(_requested(link), timed)  # of inference only it is offered, and refused
+    also = {meant: timed[meant]} if isinstance(meant, str) and meant not in measured else {}
+    names = {**measured, **also, DESCRIBED: "Described by hand"}
+    workload = link.one("workload", names, asked.usual_trained(shared))
     if not workload:  # nothing was measured; it is written into the link all the same
         st.session_state[link.key("workload")] = workload = DESCRIBED
     known = slugs(asked.patterns(shared, names[workload])) if workload != DESCRIBED else {}
-    several = len(known) > 1
-    row = st.columns([6, 5] if several else [1], vertical_alignment="bottom")
-    row[0].selectbox(
-        "Workload", list(names), link.place("workload", list(names)),
-        format_func=names.__getitem__, key=link.key("workload"),
-        on_change=lambda: link.forget_now("samples_per_epoch"),
-    )  # fmt: skip
+    several, boxes = len(known) > 1, workload_choice.offer(link, shared, names)
+    widths = [*([3] if boxes.is_by_kind else []), 8, *([8] if several else [])]
+    row = st.columns(widths, vertical_alignment="bottom")
+    place = row[1 if boxes.is_by_kind else 0]
+    boxes.draw(row[0], place, lambda: link.forget_now("samples_per_epoch"))
     if known:
         link.one("pattern", known, next(iter(known)))
     if several:
-        row[1].selectbox(
+        row[-1].selectbox(
             "Input pattern", list(known), link.place("pattern", list(known)),
             format_func=known.__getitem__, key=link.key("pattern"),
         )  # fmt: skip
     if workload == DESCRIBED:
         link.ignore("pattern", "goal", "target", "optimizer")
         link.keep("samples_per_epoch")
-        compare_described.draw(link)
-        _wanted(link, begins, epochs=True)
+        by_tokens = compare_described.draw(link)
+        if by_tokens:
+            link.keep("epochs")
+        _wanted(link, begins, epochs=not by_tokens)
         return
     of = _trials(shared, names[workload])
     by_target = _goal(link, shared, of) if of else False
@@ -74,6 +85,12 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     _wanted(link, begins, epochs=not by_target, batch=not by_target)
     others = [name for name in compare_described.NAMES if name != "batch"]
     link.keep(*others, *(["epochs"] if by_target else ["target", "optimizer"]))
+
+
+def _requested(link: Link) -> str:
+    """The workload that the field holds, or before it is drawn the link."""
+    held = st.session_state.get(link.key("workload"))
+    return str(held or next(iter(link.given.get("workload", [])), ""))
 
 
 def _trials(shared: Store, workload: str) -> TrialSet | None:
@@ -147,7 +164,7 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) 
             key=link.key("epochs"),
         )  # fmt: skip
     if batch:
-        link.decimal("batch", *limits(BY_NAME["batch"]), None)
+        link.decimal("batch", *limits(BY_NAME["batch"]), None, short=True)
         next(row).number_input(
             "Batch", *limits(BY_NAME["batch"]), value=None, step=1.0, format="%g",
             placeholder="fastest", key=link.key("batch"),

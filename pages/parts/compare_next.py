@@ -10,11 +10,12 @@ from typing import Final
 import streamlit as st
 
 from pages.parts import asked, compare_described, compare_state, widgets
-from pages.parts.links import Link, as_text
-from planner.compare.parameters import DESCRIBED
+from pages.parts.links import Link, as_text, slugs
+from planner.compare.description import DESCRIBED
 from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
 from planner.compare.undecided import undecided
-from planner.estimate import Estimate
+from planner.estimate import Estimate, Refusal
+from planner.how_long import INFERENCE
 from planner.store import Store
 
 MOST: Final = 6
@@ -133,6 +134,14 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
                     )
             if not asked.workloads(shared):
                 st.caption("No run has been measured yet, so times rest on data sheets alone.")
+    elif refused := _only_inference(link, shared):
+        widgets.nothing(
+            refused.reason,
+            refused.measure_next,
+            "Show a workload that was trained",
+            lambda: _to_trained(link, shared),
+            key="compare.trained",
+        )
     else:
         widgets.nothing(
             "There is nothing to compare.",
@@ -141,3 +150,18 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
             lambda: None,
             key="compare.again",
         )
+
+
+def _to_trained(link: Link, shared: Store) -> None:
+    """Choose the first workload that was trained (from a button's callback)."""
+    link.forget("workload", "pattern")
+    trained = asked.trained_workloads(shared)
+    first = [s for s, name in slugs(asked.workloads(shared)).items() if name in trained][:1]
+    for one in first:
+        link.put("workload", one)
+
+
+def _only_inference(link: Link, shared: Store) -> Refusal | None:
+    """The refusal of a workload that was never trained; None for every other."""
+    name = slugs(asked.workloads(shared)).get(str(st.session_state.get(link.key("workload"))))
+    return None if name is None or name in asked.trained_workloads(shared) else INFERENCE

@@ -33,7 +33,7 @@ from planner.store import Store
 _WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "Already owned"}
 _USUAL: Final = "compare-usual-options"
 """What one began with when the page was drawn last."""
-_PRICES: Final = {"rent": "an hour for all together", "buy": "for each one"}
+_PRICES: Final = {"rent": "an hour", "buy": "with host"}
 
 
 def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
@@ -140,10 +140,11 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
         currency = shown_in(link).currency
         what = f"{currency} {_PRICES[way]}, without tax" if way in _PRICES else "none is paid"
         st.number_input(
-            f"Price ({what})", 0.0, MOST_PRICE, value=None, format="%g",
+            f"Price of the whole machine ({what})", 0.0, MOST_PRICE, value=None, format="%g",
             placeholder="its list price" if way == "buy" else "", disabled=way == "own",
             key="compare.own.price",
         )  # fmt: skip
+        _price_each(way, currency)
         st.button(
             "Add", key="compare.own.add", type="primary", on_click=lambda: _add(link),
             icon=":material/add:",
@@ -152,6 +153,14 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
             st.warning(as_text(told))
         for name, text in slugs(st.session_state.get(link.key("own"), []), any_ascii=True).items():
             _entry(link, name, text)
+
+
+def _price_each(way: str, currency: str) -> None:
+    """The price of one accelerator beside that of the whole machine, where there are several."""
+    price, count = st.session_state.get("compare.own.price"), st.session_state["compare.own.count"]
+    if price and count > 1:
+        hour = "/h" if way == "rent" else ""
+        st.caption(f"{price / count:,.2f} {currency}{hour} for each of {count}")
 
 
 def _instead(link: Link, shared: Store, begins: datetime) -> None:
@@ -183,6 +192,8 @@ def _add(link: Link) -> None:
     state = st.session_state
     way = cast("Way", state.get("compare.own.way") or "rent")
     typed = None if way == "own" else state.get("compare.own.price")
+    if typed is not None and way == "buy":  # a link has the price of one
+        typed /= int(state["compare.own.count"])
     price, quote = (None, None) if typed is None else _quoted(typed, shown_in(link))
     entry = Entry(
         way=way, accelerator=str(state["compare.own.accelerator"]),

@@ -95,7 +95,10 @@ def state(link: Link, told: Told) -> None:
     """Let the link to share tell the whole question, and with which runs and prices it was made."""
     comparison, job = told.answered.comparison, told.facts.job
     made = made_text(comparison, job, today()) if comparison is not None else ""
-    link.state(*STATED, made=made)
+    rate = {}
+    if told.display.source:  # the bundled rate changes with its package, the link must not
+        rate = {"rate": f"{told.display.per_usd:g}", "rate_as_of": f"{told.display.as_of}"}
+    link.state(*STATED, made=made, **rate)
 
 
 def made(link: Link) -> None:

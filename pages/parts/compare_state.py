@@ -105,7 +105,7 @@ def _of_runs(shared: Store, asking: CompareParameters) -> Hashable:
     if asking.described is not None:
         return library
     trained = list(asked.trained_workloads(shared))
-    named = slugs(asked.workloads(shared))
+    named = asked.workload_names(shared)
     workload = named.get(asking.workload) if asking.workload else next(iter(trained), None)
     if workload not in trained:
         return shared.generation

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
-from pages.parts import asked, widgets
+from pages.parts import asked, widgets, workload_choice
 from pages.parts.links import Link, slugs
 from planner import curves
 from planner.curves import SystemCurve
@@ -37,17 +37,16 @@ class Choice:
 
 def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     """The controls; None where there is nothing to choose from."""
-    workloads = slugs(asked.workloads(shared))
+    workloads = asked.workload_names(shared)
     if not workloads:
         widgets.no_run("throughput")
         return None
-    short = link.one("workload", workloads, next(iter(workloads)))
+    short = link.one("workload", workloads, asked.usual_workload(shared))
     workload = workloads[short]
-    first, second = st.columns(2, vertical_alignment="bottom")
-    first.selectbox(
-        "Workload", list(workloads), link.place("workload", list(workloads)),
-        format_func=workloads.__getitem__, key=link.key("workload"),
-    )  # fmt: skip
+    boxes = workload_choice.offer(link, shared, workloads)
+    widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
+    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    boxes.draw((kind or [first])[0], first)
     with second:
         patterns = _patterns(link, shared, workload)
     found = (asked.runs_of(shared, workload, p) for p in asked.patterns(shared, workload))
@@ -56,12 +55,12 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     everything, names, size = asked.curves(shared, workload, given)
     systems = _systems(link, names)
     runs = [r for p in patterns for r in asked.runs_of(shared, workload, p) if r.system in systems]
-    others = {name: label for name, label in workloads.items() if name != short}
+    others = {s: name for s, name in workloads.items() if s != short}
     link.drop("beside", lambda text: looked_up(text, workloads) == short)
     link.keep("batch")  # asked of the curves by programs; the chart shows every batch
     steps = with_step_times(runs, size) if runs else None
     timed = steps.runs if steps else ()
-    chosen = curves.curves_of([*timed, *_beside(link, shared, others)], left_out)
+    chosen = curves.curves_of([*timed, *_beside(link, shared, others, boxes)], left_out)
     if given is not None or (steps and steps.needs_samples):
         st.number_input(
             "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
@@ -98,16 +97,18 @@ def _systems(link: Link, names: Sequence[str]) -> set[str]:
     return {systems[s] for s in wanted}
 
 
-def _beside(link: Link, shared: Store, others: dict[str, str]) -> list[Run]:
-    """Runs of other workloads to show beside."""
+def _beside(
+    link: Link, shared: Store, others: Mapping[str, str], boxes: workload_choice.Offer
+) -> list[Run]:
+    """Runs of other workloads to show beside: of many, those of the same kind are offered."""
     if not others:
         return []
-    link.many("beside", others, [], MOST_BESIDE)
+    held = link.many("beside", others, [], MOST_BESIDE)
     beside = st.multiselect(
         "Compare with other workloads",
-        list(others),
+        [s for s in boxes.alike(str(link.held("workload")), held) if s in others],
         key=link.key("beside"),
-        format_func=others.__getitem__,
+        format_func=boxes.labels.__getitem__,
         max_selections=MOST_BESIDE,
         placeholder="None",
     )

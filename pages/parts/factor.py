@@ -62,8 +62,8 @@ def _told(effects: Sequence[FactorEffect]) -> None:
     st.caption(
         "Times as long with the factor as without it, in brackets the 90\u00a0% interval; above 1 "
         "it costs time. An image counts 1 where it was trained on and 1/3 where it was validated "
-        "on. Where the two columns differ, an epoch was not the same number of images: then the "
-        "one per image is the effect."
+        "on. Where the two columns differ, epochs differ in their number of images. The effect is "
+        "then the one per image."
     )
     name = f"epochwise-{effects[0].factor}.csv"
     widgets.download("CSV", lambda: csv_text(rows), name, key="throughput.factor_csv",

@@ -9,6 +9,7 @@ a `Link`: ask it for the first value of every widget, draw the widgets, then cal
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ from pages.parts.link_address import (
     read,
 )
 from pages.parts.link_values import as_text, as_texts, plain
-from planner.parameters import Parameter, shown, value_of
+from planner.parameters import Parameter, number_of, number_text, shown, value_of
 from planner.slugs import looked_up, not_found, slug, slugs
 
 __all__ = ["Link", "Options", "Parameters", "as_text", "page_link", "plain", "slug", "slugs"]
@@ -50,6 +51,7 @@ class Link:
         self.problems: list[str] = []
         self._unclear = False
         self._defaults: dict[str, Any] = {}
+        self._amounts: set[str] = set()
         self._carried: Parameters = {}
         self._pinned: tuple[str, ...] = ()
         self._stated: tuple[str, ...] = ()
@@ -130,16 +132,29 @@ class Link:
         """First value of a whole number that may be left empty; None is left empty."""
         self._defaults[name] = None
         self._twice(name)
-        one = Parameter(name=name, words="", kind="whole", least=low, most=high)
+        one = Parameter(name=name, words="", kind="whole", least=low, most=high, short=True)
         self._begin(name, self._read(one), None)
         value = st.session_state[self.key(name)]
         return None if value is None else int(value)
 
-    def decimal(self, name: str, low: float, high: float, default: float | None) -> float | None:
-        """First value of a number between `low` and `high`, both allowed; None is left empty."""
+    def amount(self, name: str, low: float, high: float) -> None:
+        """First text of a field for a large number, as 7B; the link has the number itself."""
+        self._defaults[name] = ""
+        self._amounts.add(name)
+        self._twice(name)
+        one = Parameter(name=name, words="", kind="number", least=low, most=high, short=True)
+        self._begin(name, [number_text(value) for value in self._read(one)], "")
+
+    def decimal(
+        self, name: str, low: float, high: float, default: float | None, *, short: bool = False
+    ) -> float | None:
+        """First value of a number between `low` and `high`, both allowed; None is left empty.
+
+        A `short` one may stand in the link as 4k or 1.5M.
+        """
         self._defaults[name] = default
         self._twice(name)
-        one = Parameter(name=name, words="", kind="number", least=low, most=high)
+        one = Parameter(name=name, words="", kind="number", least=low, most=high, short=short)
         self._begin(name, self._read(one), default)
         value = st.session_state[self.key(name)]
         return None if value is None else float(value)
@@ -237,7 +252,7 @@ class Link:
 
     def pin(self, *names: str) -> None:
         """Write parameters into the link even where they are the default of the day."""
-        self._pinned = names
+        self._pinned = (*self._pinned, *names)
 
     def state(self, *names: str, **added: str) -> None:
         """Write parameters into the link to share even where they are the default of the day.
@@ -253,8 +268,14 @@ class Link:
         self._given = {n: v for n, v in self._given.items() if n not in names}
 
     def write(self) -> None:
-        """Put every value that is not a default into the URL, and say what the link got wrong."""
-        now = self.parameters()
+        """Put every value that is not a default into the URL.
+
+        An address that says the same with some defaults written out stays as it is: another one
+        would be one more entry of the browser's history, and Back would stay on the page.
+        """
+        address = {k: st.query_params.get_all(k) for k in st.query_params}
+        same = self.parameters(*address) == address
+        now = address if same else self.parameters()
         memory = memory_of(self.page)
         memory["written"] = now
         st.session_state[LAST] = self.page
@@ -262,7 +283,7 @@ class Link:
         memory["drawing"] = False
         for name in ("adopted", "reset", "address"):
             memory.pop(name, None)
-        if {k: st.query_params.get_all(k) for k in st.query_params} != now:
+        if address != now:
             st.query_params.from_dict(now)
 
     def tell(self) -> None:
@@ -291,7 +312,7 @@ class Link:
         for name, default in self._defaults.items():
             value = st.session_state.get(self.key(name))
             if value is not None and (value != default or name in {*also, *self._pinned}):
-                found[name] = as_texts(value)
+                found[name] = as_texts(_amount(value) if name in self._amounts else value)
         return found
 
     def shared(self) -> Parameters:
@@ -359,6 +380,12 @@ class Link:
             # widget would come without it and show its least number or its first option.
             self._told_again.add(name)
             st.session_state[key] = st.session_state[key]
+
+
+def _amount(text: str) -> float | str:
+    """The number of a field's text; the text itself where it is none, so that it is reported."""
+    value = number_of(text)
+    return text if math.isnan(value) else value
 
 
 def _meant(text: str, options: Options) -> str | tuple[str, ...]:

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,10 @@ from planner.store import folders_from_environment, sweeps
 from planner.store.sweeps import ACTIVE, Condition, SweepStatus
 
 COMMAND: tuple[str, ...] = (sys.executable, "-m", "runners")
+FOLLOW_S: Final = 2.0
+"""How often a page that follows a sweep looks again [s]: as often as the sweep reports."""
+SO_FAR: Final = "the runs of this sweep measured so far"
+"""The basis of a plan while its sweep is being measured."""
 _ANSWER_S: Final = 60.0
 _PROBE_S: Final = 600.0
 
@@ -83,6 +87,33 @@ def probe(spec: str) -> Plan:
     require()
     question = ("plan", spec, "--json", "--probe", "--results", str(results()))
     return _plan(_answer([*COMMAND, *question], _PROBE_S))
+
+
+def so_far(planned: Plan, status: SweepStatus) -> Plan:
+    """Return the plan of a sweep that is being measured, with what its runs took so far.
+
+    The time left is that of the status; energy and cost shrink with it. The runners are not asked
+    again: their answer would take time from the run that is being measured.
+    """
+    left = max(0, status.planned - status.finished)
+    counted = replace(planned, planned=status.planned, finished=status.finished, left=left)
+    if status.left_s is None:  # no run of it has ended
+        return counted
+    hours = status.left_s / 3600.0
+    share = hours / planned.hours if planned.hours else None
+    return replace(
+        counted, hours=hours, hours_low=None, hours_high=None, hours_basis=SO_FAR, rough=0,
+        energy_kwh=_part(planned.energy_kwh, share), cost=_part(planned.cost, share),
+    )  # fmt: skip
+
+
+def _part(whole: float | None, share: float | None) -> float | None:
+    return None if whole is None or share is None else whole * share
+
+
+def status_of(ticket: str) -> SweepStatus | None:
+    """The newest status of a sweep; None where this machine has none of that ticket."""
+    return sweeps.read_status(state(), ticket)
 
 
 def results() -> Path:
@@ -217,7 +248,7 @@ def _answer(command: Sequence[str], patience_s: float) -> Any:  # noqa: ANN401 -
     except subprocess.TimeoutExpired as error:
         raise NotDoneError(f"The runners gave no answer within {patience_s:g} s.") from error
     except OSError as error:
-        raise NotDoneError(f"The runners could not be asked: {error.strerror}.") from error
+        raise NotDoneError(f"The runners could not be started: {error.strerror}.") from error
     except ValueError as error:
         last = next(reversed(done.stderr.strip().splitlines()), "no word")
         raise NotDoneError(f"The runners gave no answer, but: {last}") from error

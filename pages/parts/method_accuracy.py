@@ -193,11 +193,11 @@ def _table(known: Accuracy, chosen: Chosen) -> None:
             alt="Errors, intervals and sizes of every method and data set shown",
         )
         st.caption(
-            "Error is |predicted / measured − 1|; every curve counts the same. Held is the share "
-            "of hidden points inside the 90\u00a0% interval, width the median of (high − low) / "
-            "value; "
-            "a dash stands where a method was published without one. Answered is the share of all "
-            "that was asked. Seconds are those of a thousand answers, on one machine, once."
+            "Error is |predicted / measured − 1|; every curve counts the same. Coverage is the "
+            "share of hidden points inside the 90\u00a0% interval. Width is the median of "
+            "(high − low) / value. A dash marks a method that was published without an interval. "
+            "Answered is the share of all questions. Seconds are those of a thousand answers, on "
+            "one machine, once."
         )
         about = figures_of.titles(known.rows)[chosen.question][1]
         if about:
@@ -278,11 +278,11 @@ def draw_verdicts(link: Link, known: Accuracy, verdict: str) -> None:
             st.table([_verdict_cells(v, alone=verdict == "reached") for v in shown],
                      hide_index=True)  # fmt: skip
         st.caption(
-            "The limits are those of the project's specification, most of them figures of a "
-            "prototype on fuller copies of the same data; on devices, to be no worse than the best "
-            "other method on the same points. A few were added after the figures were seen, with "
-            "the limit of the line they belong to: “were nothing refused”, “changing later on”, "
-            "targets 1 and 0.75, and that a regret wanted to be 0\u00a0% is one below 0.5\u00a0%."
+            "The limits are those of the project's specification. Most are figures of a prototype "
+            "on fuller copies of the same data. On devices the limit is the best other method on "
+            "the same points. A few were added after the figures were seen: “were nothing "
+            "refused”, “changing later on”, targets 1 and 0.75. Their limit is that of their "
+            "line. A regret with a target of 0\u00a0% has to be below 0.5\u00a0%."
         )
 
 
@@ -290,7 +290,7 @@ def _missed_line(one: Verdict) -> str:
     """A list reads better than a narrow table where every line has a reason."""
     told = figures_of.verdict_record(one)
     figure, why = (widgets.answer_text(t) for t in (sentence_case(one.what), one.why))
-    said = widgets.answer_text(f"{told['Measured']}, wanted {told['Wanted']}.")
+    said = widgets.answer_text(f"{told['Measured']}, target {told['Target']}.")
     return f"- **{figure}:** {said} {sentence_case(why)}{'.' if why else ''}"
 
 

@@ -82,8 +82,8 @@ def _made_of(curve: ScalingCurve, most: float) -> str:
         f"{100 * float(part.value):.0f} %" for part in (told.compute, told.link, told.growth)
     )
     return (
-        f"On {most:.0f} devices a step is {compute} compute, {link} crossing links, and {grown} "
-        "what comes on top as devices grow in number."
+        f"On {most:.0f} devices a step is {compute} compute and {link} crossing links. "
+        f"{grown} grows with the device count."
     )
 
 
@@ -92,8 +92,8 @@ def _refused_from(count: Floats, value: Floats, most: float) -> tuple[str, ...]:
     if not missing.size:
         return ()
     return (
-        f"From {missing[0]:.0f} devices on there is no answer: no run crossed from node to node, "
-        "and no other link tells what that costs.",
+        f"From {missing[0]:.0f} devices on there is no answer. No run crossed from node to node, "
+        "and other links do not show what that costs.",
     )
 
 
@@ -105,10 +105,10 @@ DEVICES: Final = Formula(
         r"\text{one node}\\ c_1 + c_2\,g(n) & \text{several nodes}\end{cases}",
         r"g(n) = 1 + r + r^2 + \dots \ \text{(one summand per doubling of } n)",
     ),
-    words="Crossing a link costs a constant (**a₁**, **c₁**) and grows with the doublings of the "
-    "devices **n** (**a₂**, **c₂**), each costing **r** of the one before: r = 1 is a reduction "
-    "tree, r = ½ a ring. Each launch mode beyond the fastest adds a constant of its own. Weak "
-    "scaling keeps the batch per device, strong scaling the batch of all together.",
+    words="Crossing a link costs a constant (**a₁**, **c₁**). The cost grows with each doubling of "
+    "the devices **n** (**a₂**, **c₂**). Each doubling costs **r** of the one before: r = 1 is a "
+    "reduction tree, r = ½ a ring. Each launch mode beyond the fastest adds a constant of its own. "
+    "Weak scaling keeps the batch per device, strong scaling the batch of all together.",
     units="T, t, a₁, a₂, c₁, c₂ in seconds, b samples per device, v0 samples a second of one "
     "device; r and efficiencies are shares.",
     limits=f"Every term is at least 0. r ships as {scaling.FADING:g}. The interval widens by "
@@ -208,7 +208,7 @@ def cards_picture(values: Values, look: Theme) -> Picture:
         _rung_dot(one, order.index(one.rung), truth, chosen=one is best)
         for one in sorted(told, key=lambda t: order.index(t.rung))
     ]
-    scale = figures.Scale(title="told / true samples per second", unit="", least=1e-3,
+    scale = figures.Scale(title="estimated / true samples per second", unit="", least=1e-3,
                           compare=1.0, compared="true")  # fmt: skip
     value = float(best.estimate.value)
     return Picture(
@@ -244,7 +244,7 @@ def _next(told: Transferred) -> tuple[str, ...]:
 
 TRANSFER: Final = Formula(
     slug="cards",
-    title="Hardware nobody measured",
+    title="Unmeasured hardware",
     laws=(
         r"\hat{y} = \exp\left(\textstyle\sum_i w_i \log y_i\right), \qquad "
         r"[\,\hat{y}\,e^{-q},\ \hat{y}\,e^{q}\,]",
@@ -255,10 +255,10 @@ TRANSFER: Final = Formula(
     "sheet** (operations a second, bandwidth, memory). Weights come from the library, drawn "
     "towards a prior (ridge).",
     units="Samples a second of one device of a kind; q is a half-width of the logarithm.",
-    limits="q is conformal: the same rung's errors on the library, whole cards and workloads left "
-    "out, and never less than what two sessions differ by. Two options whose ratio is within its "
-    "interval are “not decided”. A card of another maker or another arithmetic is covered by "
-    "nothing here.",
+    limits="q is conformal: the errors of the same rung on the library, whole cards and workloads "
+    "left out. It is never less than the difference between two sessions. Two options whose ratio "
+    "is within its interval are “not decided”. A card of another maker or another arithmetic is "
+    "covered by nothing here.",
     source="Our own ladder; conformal prediction of Vovk, Gammerman & Shafer 2005.",
     sliders=(BENCHMARKS, OWN, RAN),
     picture=cards_picture,

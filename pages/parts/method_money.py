@@ -35,7 +35,7 @@ RENT: Final = Slider(name="rent", label="Rent of the same for an hour", unit="US
                      options=(0.1, 0.2, 0.5, 1, 2, 4, 8, 30))  # fmt: skip
 PER_NODE: Final = Slider(name="node", label="Devices of a node", unit="devices", default=8,
                          options=(1, 2, 4, 8, 16))  # fmt: skip
-COUNT: Final = Slider(name="count", label="Devices asked for", unit="devices", default=16,
+COUNT: Final = Slider(name="count", label="Device count", unit="devices", default=16,
                       options=(1, 2, 4, 8, 16, 32, 64))  # fmt: skip
 
 
@@ -91,16 +91,16 @@ MONEY: Final = Formula(
         r"A = C\left((1-\rho)\,\frac{r}{1 - (1+r)^{-L}} + \rho\,r\right)",
         r"u^* = \frac{A + U + 8760\,e_{idle}}{8760\,(c_{rent} - e_{busy} + e_{idle})}",
     ),
-    words="A machine costs a yearly sum whether it works or not: **A** pays back its price **C** "
-    "over its life **L** at the rate of capital **r** (less the share **ρ** that is got back), and "
+    words="A machine costs a yearly sum whether it works or not. **A** pays back its price **C** "
+    "over its life **L** at the rate of capital **r**; the share **ρ** comes back at a sale. "
     "**U** is its upkeep. So an hour of work is the cheaper, the larger the share **u** of the "
     "time in which it works. **e** is the electricity of an hour, working and idle. Above the "
     "break-even utilisation **u\\*** owning is cheaper than renting.",
-    units="Money in USD, A and U in USD a year, c and e in USD an hour, u and ρ are shares.",
+    units="Money in USD; A and U in USD a year; c and e in USD an hour; u and ρ are shares.",
     limits="c → infinity for u → 0. u\\* above 1 means never: a year has too few hours; so it does "
     "where renting costs no more than the electricity. At r = 0 the price is spread evenly. Every "
-    "year is like every other; prices are drawn within what is known of them, so that the page "
-    "Compare gives an interval of all of this.",
+    "year is like every other. Prices are drawn within their uncertainty, so the page Compare "
+    "gives an interval.",
     source="Capital recovery factor of engineering economics; break-even follows from it.",
     sliders=(PRICE, LIFE, RATE, POWER, TARIFF, RENT),
     picture=money_picture,
@@ -136,19 +136,22 @@ def several_picture(values: Values, look: Theme) -> Picture:
 
 SEVERAL: Final = Formula(
     slug="several",
-    title="Several devices nobody measured together",
+    title="Several devices, not measured together",
     laws=(
         r"\ln e = -l_1 \log_2 n \pm s_1 \log_2 n \quad \text{(one node)}",
         r"\ln e = -l_2\,(1 + \log_2 n) \pm s_2 \quad \text{(several nodes)}",
     ),
-    words="Where one device was measured and several were not, public clusters stand in: every "
-    "doubling of the devices **n** costs the same share of the efficiency **e**, and the first "
-    "step to a second node costs once more. The interval is as wide as those clusters differ.",
+    words="Where one device was measured and several were not, public clusters are used instead. "
+    "Every doubling of the devices **n** costs the same share of the efficiency **e**. The first "
+    "step to a second node costs that share once more. The interval is as wide as "
+    "those clusters differ.",
     units="e is a share of perfect speed-up at the same batch per device, l and s of ln e.",
-    limits=f"l₁ = {in_per_cent(spread.NODE_LOSS)}, s₁ = {in_per_cent(spread.NODE_SD)} a doubling, "
-    f"l₂ = {in_per_cent(spread.NODES_LOSS)}, s₂ = {in_per_cent(spread.NODES_SD)}, Student t with "
-    f"{spread.SPREAD_DOF:g} degrees of freedom. e = 1 for one device. Which link joins the devices "
-    "does not enter: a slow one lies at the low end. A run on two of your own devices says more.",
+    limits=f"l₁ = {in_per_cent(spread.NODE_LOSS)}, s₁ = {in_per_cent(spread.NODE_SD)} a doubling; "
+    "where accelerators have links of their own (NVLink, ICI) "
+    f"{in_per_cent(spread.LINKED_LOSS)} and {in_per_cent(spread.LINKED_SD)}. "
+    f"l₂ = {in_per_cent(spread.NODES_LOSS)}, s₂ = {in_per_cent(spread.NODES_SD)}. Student t has "
+    f"{spread.SPREAD_DOF:g} degrees of freedom. e = 1 for one device. A run on two of your own "
+    "devices says more.",
     source="Means over public clusters (Sia, Pollux, ElasticFlow, TensorFlow 2017, DLPerf).",
     sliders=(PER_NODE, COUNT),
     picture=several_picture,

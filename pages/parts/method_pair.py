@@ -88,10 +88,10 @@ CROSSOVER: Final = Formula(
     "smaller overhead **t** wins, above it the larger asymptotic throughput **v0**. Where one "
     "system has both, the lines do not cross and it is faster at every batch.",
     units="Batches in samples, overheads in seconds, v in samples a second.",
-    limits="A number of the two straight lines, as v0 and t are: where measured points bend about "
-    f"their lines by more than {100 * crossover.VISIBLE:g}\u00a0% a reason says so. The interval "
-    "is taken in the logarithm and is very wide where the curves are close. Refused where one of "
-    "them refuses to be asked about that batch.",
+    limits="A number of the two straight lines, as v0 and t are. A reason names measured points "
+    f"that bend about their lines by more than {100 * crossover.VISIBLE:g}\u00a0%. The interval "
+    "is taken in the logarithm and is very wide where the curves are close. Refused where one "
+    "curve refuses that batch.",
     source="Follows from the law of throughput; interval by the delta method.",
     sliders=(V0, OVERHEAD, V0_OTHER, OVERHEAD_OTHER, LARGEST),
     picture=crossover_picture,
@@ -133,13 +133,13 @@ UTILISATION: Final = Formula(
     slug="utilisation",
     title="Which share of the peak is used? (MFU)",
     laws=(r"\mathrm{MFU} = \frac{F\,v(b)}{P}",),
-    words="Operations of a sample **F** (forward and backward, a fused multiply-add is two) times "
-    "samples a second, over the peak **P** of the device: the fastest matrix product measured "
-    "beside the run, or its data sheet at that precision. It follows throughput, so it grows with "
-    "the batch until v0.",
+    words="Operations of a sample **F** times samples a second, over the peak **P** of the device. "
+    "**F** counts forward and backward; a fused multiply-add is two. **P** is the fastest matrix "
+    "product measured beside the run, or the data sheet at that precision. MFU follows "
+    "throughput, so it grows with the batch until v0.",
     units="F in operations a sample, v in samples a second, P in operations a second.",
-    limits="At most 1: a run faster than its peak is refused, since then another card or number "
-    "format was used than recorded, or a method that needs fewer operations. Cards whose name "
+    limits="At most 1: a run faster than its peak is refused. Then another card or number format "
+    "was used than recorded, or a method that needs fewer operations. Cards whose name "
     "stands for several (PCIe) have no peak here, processors and TPUs only the measured one.",
     source="Model FLOPs utilisation of Chowdhery et al. 2022 (PaLM); peaks from data sheets.",
     sliders=(V0, OVERHEAD, LARGEST, FLOPS, PEAK),

@@ -85,11 +85,11 @@ SUSPECTS: Final = Formula(
     words="Runs of one workload stand in a table of configurations by input patterns. Median "
     "polish takes both effects out of the logarithm of the epoch time **e**; what is left, over "
     "its robust scatter, is **z**. Further flags: unsteady epochs, falling throughput, scaling "
-    "above the ideal, duplicates, zeros for missing values, and slips of a unit (60, 1000, 3600).",
+    "above the ideal, duplicates. Zeros for missing values and slips of a unit (60, 1000, 3600) "
+    "are flagged too.",
     units="e in seconds; z counts robust standard deviations.",
     limits=f"Flagged where |z| is above {UNLIKE:g}. Rows and columns need three cells "
-    "each. A flag accuses nobody: the run stays, and is left out of a fit only by a visible "
-    "switch.",
+    "each. A flagged run stays listed; only a visible switch leaves it out of a fit.",
     source="Median polish: Tukey 1977. The one known sick run of a public sweep of 50 has z = 20, "
     "the next 7.7.",
     sliders=(SICK, SPREAD),
@@ -129,8 +129,8 @@ def effects_picture(values: Values, look: Theme) -> Picture:
     return Picture(
         figure=figures.dots(rows, scale, look),
         sentences=(told.sentence,),
-        caption="Made-up runs on 50,000 images with 2 % scatter, equal in everything but the "
-        "factor, and in how many images were validated.",
+        caption="Made-up runs on 50,000 images with 2 % scatter. They differ in the factor and in "
+        "how many images were validated.",
     )
 
 
@@ -166,8 +166,8 @@ EFFECTS: Final = Formula(
     ),
     words="Runs that are equal in everything but one factor (validation, augmentation, storage, "
     "workers, feed, jit, precision, framework) make a pair; ratios multiply, so **n** pairs are "
-    "averaged in logarithms. Told per epoch and per processed image: where an epoch was not the "
-    "same number of images, the one per image is the effect.",
+    "averaged in logarithms. It is stated per epoch and per processed image. Where epochs "
+    "differ in their number of images, the effect is the one per image.",
     units="Ratios of times; above 1 the factor costs time. e in seconds.",
     limits="Student t on the pairs' logarithms from three pairs on; with fewer the scatter between "
     "two sessions stands in. A validated image counts a third of a trained one: a forward pass "

@@ -38,7 +38,7 @@ BEND: Final = Slider(
     options=(0, 5, 10, 15, 20, 30),
 )  # fmt: skip
 ASKED: Final = Slider(
-    name="epochs", label="Epochs asked for N", unit="epochs", default=200,
+    name="epochs", label="Epochs N", unit="epochs", default=200,
     options=(20, 50, 100, 200, 500, 1000, 2000),
 )  # fmt: skip
 SCATTER: Final = Slider(
@@ -80,14 +80,13 @@ THROUGHPUT: Final = Formula(
     ),
     words="A step takes an overhead **t** that does not shrink with the batch, and after it "
     "**v0** samples a second. Small batches pay the overhead, large ones hide it. From "
-    f"{corrected.LEAST} batch sizes on **g**, what the points themselves say about their "
-    "neighbourhood (a Gaussian process over ln b), bends the curve where it is drawn and asked; "
-    "v0, t and what follows from them stay those of the straight line.",
-    units="Step time T and overhead t in seconds, batch b in samples over all devices, throughput "
+    f"{corrected.LEAST} batch sizes on **g** bends the curve towards its points (a Gaussian "
+    "process over ln b). The straight line alone gives v0, t and what follows from them.",
+    units="Step time T and overhead t in seconds; batch b in samples over all devices; throughput "
     "v and v0 in samples a second.",
     limits="v → b/t for small batches, v → v0 for large ones; v0/2 at b = v0·t and 90 % at "
     "9·v0·t. The line is fitted to step times with relative weights, both numbers at least 0. The "
-    f"band pools the scatter with a prior of {in_per_cent(lines.SD0)} (weight {lines.NU0:g}) and "
+    f"band pools the scatter with a prior of {in_per_cent(lines.SD0)} (weight {lines.NU0:g}). It "
     f"widens by {in_per_cent(lines.KAPPA)} for each doubling outside the measured batches, where w "
     "lets g fade. Called a "
     f"guess beyond {throughput.FAR:g} times the largest, refused beyond {throughput.TOO_FAR:g} "
@@ -124,8 +123,8 @@ def epochs_picture(values: Values, look: Theme) -> Picture:
     return Picture(
         figure=figures.interval_of_epochs(drawn, asked, look),
         sentences=(
-            f"{asked:,} epochs of a minute each, told from {seen}: {said}, within ±{at[0]:.1f} % "
-            f"in the measured session and ±{at[1]:.1f} % in another one.",
+            f"{asked:,} epochs of a minute each, from {seen} measured: {said}, "
+            f"±{at[0]:.1f} % in this session, ±{at[1]:.1f} % in another.",
         ),
         caption="A made-up run with epochs of one minute. The marker is where its measured epochs "
         "end; the lines are the ends of the 90 % interval.",
@@ -166,16 +165,16 @@ EPOCHS: Final = Formula(
     ),
     words="The time before training **p**, epoch 1 **e₁** and the mean **ē** of the later epochs. "
     "Epoch 1 carries tracing, compiling and cold caches, so it is counted once and the mean starts "
-    "at epoch 2. The interval of **m** further epochs seen through **n** measured ones is a "
-    "Student t interval with the variance above: epochs of one run resemble their neighbours (ρ) "
-    f"and drift (d), ever further from {_SEEN} to {_SETTLED} epochs. A ratio of two runs adds both "
-    "half-widths in quadrature, and where it does not exclude 1 the answer is “not decided”.",
+    "at epoch 2. The interval of **m** further epochs after **n** measured ones is a Student t "
+    "interval with the variance above. Epochs of one run resemble their neighbours (ρ) and drift "
+    f"(d), ever further from {_SEEN} to {_SETTLED} epochs. A ratio of two runs adds both "
+    "half-widths in quadrature. Where it includes 1 the answer is “not decided”.",
     units="All times in seconds; s² in seconds², ρ a correlation, d a share of the mean.",
     limits=f"s² is pooled with what other runs showed ({in_per_cent(later_epochs.SD0)} of the "
     f"mean, weight {later_epochs.NU0:g}); ρ = {later_epochs.RHO:g}, "
-    f"d = {in_per_cent(later_epochs.DRIFT)}. For another session or machine of the same kind the "
-    f"whole total moves: each session by σ = {in_per_cent(projection.SESSION_SD)}, two of them "
-    "differ by √2·σ. One epoch is refused, and "
+    f"d = {in_per_cent(later_epochs.DRIFT)}. In another session or on another machine of the "
+    f"kind the whole total moves by σ = {in_per_cent(projection.SESSION_SD)}. Two sessions differ "
+    "by √2·σ. One epoch is refused, and "
     f"so are epochs that vary by more than {in_per_cent(projection.MAX_CV)} or change on the way.",
     source="The sum is that of article 002; prior, correlation and drift were measured on its 80 "
     "public runs.",

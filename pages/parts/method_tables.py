@@ -31,9 +31,9 @@ def constants() -> None:
     with st.container(border=True):
         st.markdown("**Constants**")
         st.caption(
-            "Numbers that were chosen by looking at data, or by convention. “Before the project” "
-            "means: by hand, on fuller copies of the same public data. What other data would "
-            "choose, each data set left out in turn, stands in docs/constants.md."
+            "Numbers that were chosen by looking at data, or by convention. Those “before the "
+            "project” were chosen by hand on fuller copies of the same public data. The page "
+            "docs/constants.md has what other data would choose, each data set left out in turn."
         )
         rows = [
             {
@@ -87,7 +87,7 @@ def sources(shared: Store) -> None:
         st.markdown("**Hardware, prices and electricity**")
         st.caption(
             "The catalogue behind Compare (data/catalog): facts typed row by row, each with the "
-            "address of its page and a date; credits and how it was read are told in SOURCES.md."
+            "address of its page and a date; SOURCES.md has credits and how it was read."
         )
         st.markdown("\n".join(f"- {widgets.answer_text(line)}" for line in CREDITS))
 
@@ -102,7 +102,7 @@ def _package_line(read: ReferencePoints) -> str:
     )
     return (
         f"- **{name}.** Licence: {licence}. Its data files hold the reference convergence points "
-        f"of MLPerf Training and HPC: the workloads of Steps to target but our own digits. From "
+        f"of MLPerf Training and HPC. Steps to target uses them beside our own digits. From "
         f"{source}."
     )
 

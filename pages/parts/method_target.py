@@ -93,9 +93,9 @@ STEPS: Final = Formula(
     words="**Smin** is the least number of steps, however large the batch; at the critical batch "
     "size **Bcrit** training needs twice the samples. Up to Bcrit/9 twice the batch takes "
     "half of the steps (perfect scaling); beyond 9·Bcrit it saves hardly any (maximal data "
-    "parallelism); between them returns diminish. The gradient noise scale **Bnoise**, the scatter "
-    "of single gradients over the square of their mean, is another view of Bcrit and stands beside "
-    "it where it was measured.",
+    "parallelism); between them returns diminish. The gradient noise scale **Bnoise** is the "
+    "scatter of single gradients over the square of their mean. It estimates Bcrit in another way "
+    "and is shown where it was measured.",
     units="Steps S and Smin in steps; batches B, Bcrit, Bnoise and samples E in samples.",
     limits="Bcrit belongs to data, network, optimiser and target together. Where the points do not "
     "exclude that steps go on falling, the answer is “no limit seen up to B”. The prior on scatter "
@@ -148,12 +148,12 @@ BEST: Final = Formula(
         r"\mathrm{goodput}(B) = \frac{E_{min}}{\mathrm{time}(B)} = \frac{v(B)}{1 + B/B_{crit}}",
         r"\mathrm{time}(B^*) = S_{min}\left(\sqrt{t} + \sqrt{B_{crit}/v_0}\right)^2",
     ),
-    words="Small batches waste the hardware, large ones waste samples. The best batch **B\\*** is "
-    "the geometric mean of the batch where the hardware is half efficient (v0·t) and the one where "
-    "the optimiser is (Bcrit). Goodput is throughput times efficiency: useful samples a second.",
+    words="Small batches waste the hardware, large ones waste samples. At v0·t the "
+    "hardware is half efficient, at Bcrit the optimiser. The best batch **B\\*** is the geometric "
+    "mean of these two. Goodput is throughput times efficiency: useful samples a second.",
     units="Time in seconds, batches in samples, goodput in useful samples a second.",
-    limits="Never outside the batches that both curves were measured for; where that moves the "
-    "best batch, a reason says where the optimum of the two laws lies and what it costs. "
+    limits="Never outside the batches that both curves were measured for. Where that moves the "
+    "best batch, a reason names the optimum of the two laws and what the move costs. "
     "Half-widths of the two logarithms add in quadrature.",
     source="Follows from the two laws above; the word goodput is that of Qiao et al. 2021 "
     "(Pollux).",

@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages.parts import asked, widgets
+from pages.parts import asked, widgets, workload_choice
 from pages.parts.links import Link, slugs
 from planner.epoch_size import MOST_SAMPLES, EpochSize, epoch_size, needs_field
 from planner.how_long import EPOCHS, MOST_EPOCHS, QUICK, Option
@@ -34,18 +34,15 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
 
     Runs that are left out say nothing of how much the epochs of others scatter.
     """
-    workloads = slugs(asked.workloads(shared))
+    workloads = asked.workload_names(shared)
     if not workloads:
         widgets.no_run("how-long")
         return None
-    first, second = st.columns([1, 1], vertical_alignment="bottom")
-    workload = link.one("workload", workloads, next(iter(workloads)))
-    with first:
-        st.selectbox(
-            "Workload", list(workloads), link.place("workload", list(workloads)),
-            format_func=workloads.__getitem__, key=link.key("workload"),
-            on_change=lambda: link.forget_now("samples_per_epoch"),
-        )  # fmt: skip
+    workload = link.one("workload", workloads, asked.usual_workload(shared))
+    boxes = workload_choice.offer(link, shared, workloads)
+    widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
+    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    boxes.draw((kind or [first])[0], first, lambda: link.forget_now("samples_per_epoch"))
     patterns = slugs(asked.patterns(shared, workloads[workload]))
     pattern = link.one("pattern", patterns, next(iter(patterns)))
     with second:

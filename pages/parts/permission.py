@@ -70,7 +70,7 @@ def decide(
 
 def _by_address(addresses: Sequence[str] | None) -> Permission | None:
     if not addresses:
-        return _no("It cannot be told from where this app can be reached.")
+        return _no("It is unknown from where this app can be reached.")
     if not all(is_loopback(a) for a in addresses):
         return _no("Other machines can reach this app, and measuring runs programs on this one.")
     return None

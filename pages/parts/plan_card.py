@@ -11,6 +11,7 @@ from pages.parts import measuring, widgets
 from pages.parts.links import Link, as_text
 from pages.parts.measuring import NotDoneError, Plan
 from planner.durations import in_words
+from planner.store.sweeps import SweepStatus
 
 USUAL: Final = "quick"
 """What is offered first: it takes minutes, the others may take hours."""
@@ -29,8 +30,16 @@ def choose(link: Link) -> dict[str, str] | NotDoneError:
     return names
 
 
-def draw(link: Link, names: dict[str, str] | NotDoneError, generation: int, busy: set[str]) -> None:
-    """The choice of a sweep, its plan, and the button that starts it."""
+def draw(
+    link: Link,
+    names: dict[str, str] | NotDoneError,
+    generation: int,
+    busy: Mapping[str, SweepStatus],
+) -> None:
+    """The choice of a sweep, its plan, and the button that starts it.
+
+    `busy` are the sweeps that are being measured or wait to be, by name.
+    """
     if isinstance(names, NotDoneError):
         _not_told("The list of sweeps could not be read.", names)
         return
@@ -52,19 +61,34 @@ def _not_told(what: str, why: NotDoneError) -> None:
         st.button("Ask again", key="measure.again", icon=":material/refresh:")
 
 
-def _plan(link: Link, planned: Plan, generation: int, busy: set[str]) -> None:
+def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
     if planned.problems:
         st.markdown("**This sweep cannot be measured here.**")
         st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
         return
+    if status := busy.get(planned.name):
+        st.fragment(_followed, run_every=measuring.FOLLOW_S)(planned, status.ticket)
+        planned = measuring.so_far(planned, status)
+    else:
+        _figures(planned)
+    _buttons(link, planned, generation, busy)
+    _runs(planned)
+
+
+def _figures(planned: Plan) -> None:
+    """What the plan takes, and what it rests on."""
     st.markdown(f"#### {widgets.answer_text(sentence(planned))}")
     if planned.about:
         st.caption(as_text(planned.about))
     if planned.left:
         _numbers(planned)
         st.caption(as_text(designs(planned)))
-    _buttons(link, planned, generation, busy)
-    _runs(planned)
+
+
+def _followed(planned: Plan, ticket: str) -> None:
+    """The same of a sweep that is being measured, looked at again and again."""
+    status = measuring.status_of(ticket)
+    _figures(measuring.so_far(planned, status) if status else planned)
 
 
 def sentence(planned: Plan) -> str:
@@ -132,7 +156,8 @@ def _energy(planned: Plan) -> str:
     """A time without power is one of runs whose power was not measured."""
     if planned.energy_kwh is not None:
         return f"{planned.energy_kwh:.2g} kWh"
-    return UNKNOWN if planned.hours is None else "not measured here"
+    unknown = planned.hours is None or planned.hours_basis == measuring.SO_FAR
+    return UNKNOWN if unknown else "not measured here"
 
 
 def _memory(size: float | None) -> str:
@@ -153,7 +178,7 @@ def _count(runs: int) -> str:
 # -- buttons -----------------------------------------------------------------------------------
 
 
-def _buttons(link: Link, planned: Plan, generation: int, busy: set[str]) -> None:
+def _buttons(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
     mine = planned.name in busy
     with widgets.actions():
         st.button(

@@ -88,7 +88,7 @@ def every_list(first: str) -> None:
     Those of what was trained `first` stand first.
     """
     box = widgets.folded(
-        "All reference points: what is used, dropped and mended", "fact_check",
+        "All reference points: which are used, dropped and corrected", "fact_check",
         "steps-to-target.points",
     )  # fmt: skip
     if not box.open:

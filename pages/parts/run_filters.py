@@ -17,6 +17,8 @@ from planner.suspects import NAMES, Flag
 
 TITLES: Final = {
     "workload": "Workload",
+    "family": "Family",
+    "accelerator_model_name": "Accelerator",
     "system": "System",
     "global_batch_size": "Batch size",
     "pattern": "Input pattern",
@@ -24,6 +26,7 @@ TITLES: Final = {
     "software": "Software",
     "status": "Status",
     "basis": "Basis",
+    "repository": "Published in",
     "result_set": "Result set",
     "folder": "Folder",
     "suspect": "Suspect",

@@ -149,7 +149,7 @@ def _actions(status: SweepStatus, of: Condition) -> None:
     with widgets.actions():
         if measuring.is_active(of):
             _button("Stop", "stop", f"measure.stop.{ticket}", lambda: measuring.stop(ticket),
-                    "Asked to stop: the run at hand is given up.")  # fmt: skip
+                    "Stopping: the current run is given up.")  # fmt: skip
             return
         if of != "finished":
             _button("Resume", "resume", f"measure.resume.{ticket}",
@@ -199,7 +199,7 @@ def _curves(shared: Store, result_set: str) -> None:
     within = asked.facets(shared, {"result_set": [result_set], "status": ["ok"]})
     systems = {name: s for s, name in slugs(asked.facets(shared, {})["system"]).items()}
     here = [systems[name] for name in within["system"]]
-    all_of = {name: s for s, name in slugs(asked.workloads(shared)).items()}
+    all_of = {name: s for s, name in asked.workload_names(shared).items()}
     names = [n for n in within["workload"] if n in all_of]
     for name, short in list(zip(names, told_apart(names), strict=True))[:MOST_LINKS]:
         wanted = {"workload": [all_of[name]], "systems": here[:1]}

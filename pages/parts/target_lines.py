@@ -22,7 +22,8 @@ class View:
     """What is asked and what the planner says to it: all that is drawn below.
 
     `optimizers` are all there are, `remarks` and `sources` those of the steps to target; `empty`
-    says what is missing, and why, where no optimiser is left.
+    says what is missing, and why, where no optimiser is left. `reached` are times to the target
+    that the trials state.
     """
 
     goal: Goal
@@ -34,6 +35,7 @@ class View:
     sources: list[Record]
     empty: tuple[str, str] = ("", "")
     is_reference: bool = False
+    reached: tuple[Record, ...] = ()
 
     @property
     def lead(self) -> OptimizerCurve | None:

@@ -9,7 +9,15 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts import asked, reference_choice, step_times, target_choice, target_rows, widgets
+from pages.parts import (
+    asked,
+    reference_choice,
+    step_times,
+    target_choice,
+    target_rows,
+    widgets,
+    workload_choice,
+)
 from pages.parts.links import Link, as_text, slugs
 from pages.parts.step_times import StepTimes, Subject
 from pages.parts.target_lines import View
@@ -44,10 +52,10 @@ def ask(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
         st.caption(widgets.answer_text(f"{NO_TRIALS} {HOW_TO_MAKE} Until then: reference points."))
     workload = link.one("workload", labels, next(iter(labels)))
     place = list(labels).index(workload)
-    first, second = st.columns(2, vertical_alignment="bottom")
-    first.selectbox(
-        "Workload", list(labels), place, format_func=labels.__getitem__, key=link.key("workload")
-    )
+    boxes = workload_choice.by_name(link, labels)
+    widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
+    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    boxes.draw((kind or [first])[0], first)
     if place < len(sets):
         return _measured(link, shared, sets[place], left_out, second)
     return _reference(link, shared, editions[labels[workload]], left_out, second)
@@ -86,6 +94,7 @@ def _measured(
         remarks=_about_trials(of, trials, comparison, goal),
         sources=target_rows.set_sources(of, shared),
         empty=_empty(of, trials, target),
+        reached=tuple(target_rows.reached(r) for r in asked.target_times(shared, of)),
     )
 
 
@@ -125,6 +134,7 @@ def _view(
     sources: list[Record],
     empty: tuple[str, str] = ("", ""),
     is_reference: bool = False,
+    reached: tuple[Record, ...] = (),
 ) -> View:
     return View(
         goal=goal,
@@ -136,6 +146,7 @@ def _view(
         sources=sources,
         empty=empty,
         is_reference=is_reference,
+        reached=reached,
     )
 
 
@@ -185,7 +196,7 @@ def _empty(of: TrialSet, trials: Trials, target: float | None) -> tuple[str, str
     return (
         "No evaluation was kept with these trials.",
         f"{_several(of.trials, 'run')} of this workload name a metric, but none holds its "
-        "evaluations, so no target can be asked of them.",
+        "evaluations. A target needs them.",
     )
 
 

@@ -49,6 +49,19 @@ def batch(row: Record) -> dict[str, object]:
     }
 
 
+def reached(row: Record) -> Record:
+    """One stated time to the target, and where it was reached."""
+    return {
+        "System": row["system"],
+        "Devices": row["devices"],
+        "Batch": row["global_batch_size"],
+        "Time to target": in_words(float(row["time_to_target_s"] or 0.0)),
+        "Steps": row["steps_to_target"],
+        "Software": row["software"],
+        "Submission": row["source_path"],
+    }
+
+
 def devices(row: Record) -> dict[str, object]:
     """The best batch of one optimiser on one number of devices."""
     return {

@@ -21,9 +21,11 @@ from planner.backtest.methods import scatter
 from planner.backtest.rows import curve_weights
 from planner.backtest.source import CurveSets, Read
 from planner.corrected import (
+    BEND,
     GONE,
     LEAST,
     STEP_TIMES,
+    WIDER,
     Process,
     corrected,
     fit_corrected,
@@ -49,6 +51,8 @@ AMPLITUDES: Final = (0.1, 0.15, 0.2)
 LENGTHS: Final = tuple(float(np.log(n)) for n in (4, 16, 64))
 NUGGETS: Final = (0.02, 0.03, 0.04)
 DOFS: Final = (2.0, 4.0)
+BENDS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+WIDTHS: Final = (0.0, 0.25, 0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +81,7 @@ def correction_choices(read: Read) -> list[Choice]:
     """The rule, its reach and the sizes of the process, without each data set."""
     sets = {n: c for n, c in step_time_curves(read).items() if n not in CHECKS}
     near, all_of = _questions(sets, (INSIDE, TWICE)), _questions(sets, (INSIDE, TWICE, FAR))
-    return _rules(near) + _reaches(all_of) + _sizes(near)
+    return _rules(near) + _reaches(all_of) + _sizes(near) + _above(_questions(sets, (TWICE, FAR)))
 
 
 def _questions(sets: CurveSets, tasks: Sequence[str]) -> list[_Question]:
@@ -160,6 +164,23 @@ def _sizes(questions: Sequence[_Question]) -> list[Choice]:
     settings = [Setting(words=_words(p), values=_values(p)) for p in processes]
     names = [q.data_set for q in questions]
     return chosen("sizes of the correction", settings, scores, names, _words(STEP_TIMES))
+
+
+def _above(questions: Sequence[_Question]) -> list[Choice]:
+    """How far answers above the range bend by the mean error, and their width by the score."""
+    names = [q.data_set for q in questions]
+    errors = np.array([[_bend_error(q, bend) for q in questions] for bend in BENDS])
+    settings = [Setting(words=f"{b:g}", values={"corrected:BEND": b}) for b in BENDS]
+    bends = chosen("bend above the range", settings, errors, names, f"{BEND:g}")
+    scores = np.array([[_size_score(q, Process(wider=w)) for q in questions] for w in WIDTHS])
+    settings = [Setting(words=f"{w:g}", values={"corrected:WIDER": w}) for w in WIDTHS]
+    return bends + chosen("wider above the range", settings, scores, names, f"{WIDER:g}")
+
+
+def _bend_error(question: _Question, bend: float) -> float:
+    cases, process = question.cases, Process(bend=bend)
+    fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value, process)
+    return question.error(predict_corrected(fit, cases.asked_case, cases.asked_batch)[0])
 
 
 def _size_score(question: _Question, process: Process) -> float:

@@ -12,6 +12,7 @@ from typing import Final
 AGAIN: Final = "`python -m planner backtest --constants`"
 BEFORE: Final = "before the project"
 DATA: Final = {
+    "published": "published tables (MLPerf, language models, vendor tables)",
     "five": "Colab TPU, Pollux T4, Sia, Gavel",
     "three": "Shallue, C4, MLPerf",
     "colab": "Colab TPU and GPU",
@@ -29,6 +30,8 @@ COMMANDS: Final = {
     "before": BEFORE,
     "both": f"{BEFORE}; {AGAIN}",
     "convergence": "`pytest -s tests/planner/test_convergence_public.py`",
+    "law": "`python -m planner backtest DIR --json`",
+    "mfu": "`python -m planner mfu DIR` (docs/efficiency.md)",
     "scaling": "`pytest -s tests/planner/test_scaling_public.py`",
     "projection": "`pytest tests/planner/test_projection_public.py`",
     "described": "`pytest tests/planner/test_backtest_described.py`",
@@ -58,6 +61,19 @@ corrected:NU0 | degrees of freedom | weight of the prior that these sizes are ri
 corrected:LEAST | batch sizes | fewer get the plain line | five | again
 corrected:MOST | batch sizes | more get it too | none: no sweep has as many | none
 corrected:GONE | octaves | beyond the range, where nothing is left of a correction | five | again
+corrected:BEND | share | of the last point's residual, that steps above the range bend up by | five
+    | again
+corrected:WIDER | share | by which intervals are wider one octave above the range | five | again
+scaling_law:PUBLISHED.loss | logarithm | published series lose per doubling of the devices
+    | published | again
+scaling_law:PUBLISHED.fewer | logarithm
+    | the same per halving of the batch per device, at steps of 1 s | published | again
+scaling_law:PUBLISHED.power | exponent | how that grows as steps shorten | published | again
+scaling_law:PUBLISHED.spread | relative sd | after one doubling or halving, at steps of 1 s
+    | published | again
+scaling_law:SHORT_S | s | that sd grows no further for shorter steps | published | law
+scaling_law:LONG_S | s | nor shrinks for longer ones | published | law
+scaling_law:CROSSED_SD | relative sd | of a link between nodes that no run crossed | DLPerf | law
 crossover:VISIBLE | share | step times that differ by more are drawn apart | none: a round number
     | none
 convergence:PRIOR.sd | relative sd | scatter of samples to target before its points are looked at
@@ -147,6 +163,36 @@ compare.rates:MFU_SHARED | relative sd | the part of it that is the workload's, 
 compare.rates:MFU_DOF | degrees of freedom | of that interval | devices | none
 compare.rates:OVERHEAD_S | s | overhead of a step where none was measured | ours, Pollux | none
 compare.rates:OVERHEAD_FACTOR | factor | that may be so much less or more | ours, Pollux | none
+compare.described_rates:DOUBLING_SD | relative sd | of the speed, for each doubling of devices
+    of one machine | published | mfu
+compare.described_rates:MACHINES_SD | relative sd | the same for each doubling of machines
+    | published | mfu
+compare.described_rates:ASSUMED_SD | relative sd | of an efficiency that a person gives
+    | round | none
+compare.times:LONG_RUN | factor | time of a described run of days over that of its steps
+    | published | law
+compare.times:LONG_RUN_SD | relative sd | of that factor | published | law
+compare.times:LONG_DAYS | days | from which it counts in full; from one day on in part
+    | round | none
+mfu.model:MOST_OF_OWN_PEAK | share | most that is estimated of the peak of a run's own precision
+    | published | mfu
+mfu.questions:OWN_PEAK_POWER | 1 | how single-precision efficiency grows with its own peak
+    | published | mfu
+mfu.questions:LARGE_MODEL | parameters | smaller language models reach less | published | mfu
+mfu.questions:ENOUGH_TOKENS | tokens | fewer on a device and step reach less | published | mfu
+mfu.questions:ENOUGH_SAMPLES | samples | of images: fewer on a device reach less | published | mfu
+mfu.questions:VERY_LONG | tokens | of a context beyond which few runs are published
+    | published | mfu
+mfu.questions:VERY_LONG_SD | relative sd | of the efficiency there | published | mfu
+mfu.questions:SHORT_STEP_S | s | fixed part of a step of an image network | published | mfu
+mfu.questions:SHORT_ENCODER_S | s | fixed part of a step of an encoder | published | mfu
+mfu.fit:TAILS | degrees of freedom | of residuals: outliers weigh less | published | mfu
+mfu.fit:TERM_SD | relative sd | of a coefficient before the rows are looked at | round | mfu
+mfu.fit:BASE_SD | relative sd | of the efficiency at the reference before that | round | mfu
+mfu.fit:PRIOR_SD | relative sd | usual size of an effect of a group | round | mfu
+mfu.fit:PRIOR_WEIGHT | effects | weight of that belief | round | mfu
+mfu.generations:NODE | accelerators | of a usual server | round | none
+mfu.generations:TPU_SLICE | chips | of a TPU slice, which counts as one machine | round | none
 compare.batches:USUAL_BATCH | samples | batch of a described workload that names none | round | none
 compare.rates:OVERHEAD_MATTERS | share | of a step: a larger overhead is told | round | none
 compare.rates:HOST_FACTOR | factor | a measured overhead may be so much more on another host
@@ -156,6 +202,10 @@ compare.times:PRE_TRAIN_FACTOR | factor | a start may take so much less or more 
 compare.efficiency:NODE_LOSS | share | lost for every doubling of devices on one node | devices
     | described
 compare.efficiency:NODE_SD | relative sd | of that, for every doubling | devices | described
+compare.efficiency:LINKED_LOSS | share | the same where accelerators have links of their own
+    | NVIDIA's tables, 396 ratios to one device | none
+compare.efficiency:LINKED_SD | relative sd | of that, for every doubling
+    | NVIDIA's tables, A100 and V100 | none
 compare.efficiency:NODES_LOSS | share | the same over several nodes | devices | described
 compare.efficiency:NODES_SD | relative sd | of that | devices | described
 compare.efficiency:NODE_SHARED | share | of that variance on one node: the workload's, alike on all
@@ -163,13 +213,38 @@ compare.efficiency:NODE_SHARED | share | of that variance on one node: the workl
 compare.efficiency:SPREAD_DOF | degrees of freedom | of both intervals | devices | none
 compare.placing:PER_NODE | accelerators | of one machine, as servers are sold | round | none
 compare.memory:USABLE | share | of the memory, that a framework gets | none: a round number | none
-compare.memory:SHARD_ROOM | share | of it that leaves room for activations | round
-    | none
+compare.memory:TIGHT | share | of a card's memory above which a job fits tightly | round | none
+compare.memory:SMALLEST_STATE | bytes | a parameter with 8-bit moments and no master weights
+    | none: Dettmers et al. 2022 | none
 compare.memory:BARELY | share | of it from which on a job barely fits | round | none
+networks.memory:ADAPTER_SHARE | share | parameters of adapters over those of the network
+    | none: LoRA of rank 16 on Llama 3 8B | none
+networks.memory:FOUR_BIT_BYTES | bytes | of a frozen weight in 4 bits with its scales
+    | none: Dettmers et al. 2023 | none
+networks.memory:KEPT | bytes | of activations per token, layer and unit of width
+    | none: Korthikanti et al. 2022 | none
+networks.memory:RECOMPUTED | bytes | the same where activations are recomputed
+    | ml-engineering, Llama 3.1 8B at 8k to 256k tokens | none
+networks.memory:LOGITS | bytes | per token and word of the vocabulary
+    | definition | none
+networks.memory:USUAL_VOCABULARY | words | of a language model that states none
+    | round | none
+networks.memory:IMAGE_BYTES | bytes | activations of a sample at 1e9 multiply-adds
+    | milabench | none
+networks.memory:IMAGE_POWER | 1 | their growth with the multiply-adds
+    | milabench | none
+networks.memory:IMAGE_RECOMPUTED | share | of them that recomputing keeps
+    | none: Chen et al. 2016 | none
+networks.memory:FORWARD_PART | factor | training operations over multiply-adds of the forward pass
+    | definition | none
 compare.optimizers:UNKNOWN_MOMENTS | copies | kept of every weight by an optimiser nobody knows
     | Adam's | none
-compare.job:FLOPS_PER_PARAMETER | FLOP | per weight and token, forward and backward
+networks.operations:FORWARD_PER_PARAMETER | FLOP | per weight and token, forward
     | none: Kaplan et al. 2020 | none
+networks.operations:BACKWARD_PER_FORWARD | factor | operations of the backward over the forward pass
+    | none: Kaplan et al. 2020 | none
+networks.operations:ATTENTION_PER_TOKEN | FLOP | per layer, width and token of the context, forward
+    | none: Narayanan et al. 2021 | none
 cost.costs:MUCH_LOST | share | of the time interrupted: above it the wall time is > 3 % too long
     | definition | none
 catalog.combine:STALE_MONTHS | months | an older price is marked and drawn wider | round | none

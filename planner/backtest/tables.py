@@ -70,10 +70,12 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
     devices.QUESTION: (
         "Step time on more devices than were measured",
         "Clusters of Pollux and Sia, and published tables (TensorFlow 2017, ElasticFlow, OneFlow's "
-        "DLPerf). Of the tables, nothing is answered on 9 to 16 and 20 to 64 devices from at most "
+        "DLPerf). Of ElasticFlow nothing is answered on 9 to 16 and 20 to 64 devices from at most "
         "4 (0 %): all those runs crossed from node to node, which no run on 4 devices had, and "
         "nothing else tells what that link costs; none of TensorFlow's systems was measured on "
-        "both. From at most 16, two nodes are known. Ernest (NSDI 2016) and AdaptDL (OSDI 2021) "
+        "both. DLPerf timed one batch per device count: there the law of published series answers "
+        "where the runs do not determine it, with an interval for the link. "
+        "From at most 16, two nodes are known. Ernest (NSDI 2016) and AdaptDL (OSDI 2021) "
         "are our own code of their published forms and fits. The share by which growth "
         "fades was chosen on the four clusters; without any one of them the others choose the "
         "same or 0.9. A fifth cluster (Sia's V100), measured "

@@ -85,6 +85,10 @@ SHARPER: Final = (
 STARVED: Final = "hosts that cannot feed 8 cards; no term for a link sees that coming"
 STEEP: Final = "its links grow faster with the devices than ours fade"
 TWO_NODES: Final = "two nodes alone were known, so how the cost grows was a guess"
+UNCROSSED: Final = (
+    "no run had crossed a node, so published series answer, and their nodes are joined by faster "
+    "links"
+)
 UNLIKE: Final = (
     "six unlike networks; the figure wanted is of a table with four close relatives more. Medians, "
     "one precision only, blends with either ratio of the data sheets: 18.7 to 20.1 %, and the "
@@ -127,6 +131,9 @@ def _of_devices() -> tuple[Target, ...]:
     told = {
         ("DLPerf V100", 5): STARVED,
         ("ElasticFlow A100", 5): STEEP,
+        ("ElasticFlow A100", 20): STEEP,
+        ("DLPerf V100", 9): UNCROSSED,
+        ("DLPerf V100", 20): UNCROSSED,
         ("TensorFlow 2017", 20): TWO_NODES,
     }
     ahead = "9 to 16 devices from at most 4"

@@ -12,7 +12,7 @@ from planner.catalog.combine import (
     with_known_accelerators,
 )
 from planner.catalog.csv_text import csv_of, parse_csv, table_of
-from planner.catalog.names import accelerator_named
+from planner.catalog.names import accelerator_named, accelerators_alike
 from planner.catalog.records import PRECISIONS, Accelerator, Catalog, Offer, Tariff
 from planner.catalog.rows import Parsed, Problem, parse_rows
 from planner.catalog.schema import LIMITS, TABLE_NAMES, TABLES, Column, TableName
@@ -33,6 +33,7 @@ __all__ = [
     "TableName",
     "Tariff",
     "accelerator_named",
+    "accelerators_alike",
     "csv_of",
     "is_stale",
     "merged",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
@@ -33,18 +35,35 @@ _SIZE: Final = re.compile(r"(\d+)\s*(gb|gib)\b")
 
 def accelerator_named(catalog: Catalog, text: str) -> Accelerator | Refusal:
     """The accelerator that a text means, by id, name or alias; a refusal says what it could be."""
-    by_id = {a.id: a for a in catalog.accelerators}
-    if text in by_id:
-        return by_id[text]
+    own = catalog.accelerators
+    places = _places(tuple((a.id, a.name, *a.aliases) for a in own))
+    if text in places.by_id:
+        return own[places.by_id[text]]
     words = words_of(text)
-    names = {a.id: _names(a) for a in catalog.accelerators}
-    exact = [i for i, known in names.items() if words in known]
-    plain = [i for i in names if any(_same_model(words, n, by_id[i]) for n in names[i])]
-    found = [by_id[i] for i in exact or plain]
+    alike = places.by_model.get(_model(words), ()) if _model(words) else ()
+    plain = {i for i, name in alike if _same_model(words, name, own[i])}
+    found = [own[i] for i in places.by_words.get(words, ()) or sorted(plain)]
     if len(found) == 1:
         return found[0]
-    like = found or [by_id[i] for i in names if words and any(words <= n for n in names[i])]
-    return _several(text, like) if like else _unknown(catalog, text)
+    like = found or [own[i] for i, n in places.names if words and any(words <= w for w in n)]
+    if like:
+        return _several(text, like)
+    return _unknown(tuple(a.name for a in own), text)
+
+
+def accelerators_alike(catalog: Catalog, text: str) -> tuple[Accelerator, ...]:
+    """Every accelerator of the model that a text names, in whatever form and memory.
+
+    Without the words of form and memory the text must be a name of it: an A100 is no A10.
+    """
+    model = _model(words_of(text))
+    if not model:
+        return ()
+    return tuple(a for a in catalog.accelerators if any(model == _model(n) for n in _names(a)))
+
+
+def _model(words: Words) -> Words:
+    return frozenset(w for w in words if not _OPTIONAL.fullmatch(w))
 
 
 @lru_cache(maxsize=4_096)
@@ -56,6 +75,33 @@ def words_of(text: str) -> Words:
     if any(_TPU.fullmatch(part) for part in parts):
         parts = {part for part in parts if not part.isdigit()}
     return frozenset(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Places:
+    """Where accelerators stand in a catalogue: by id, by the words of a name, by those of a model.
+
+    `names` holds each place with the names there; `by_model` each place with one name.
+    """
+
+    by_id: Mapping[str, int]
+    by_words: Mapping[Words, Sequence[int]]
+    by_model: Mapping[Words, Sequence[tuple[int, Words]]]
+    names: Sequence[tuple[int, frozenset[Words]]]
+
+
+@lru_cache(maxsize=8)
+def _places(texts: tuple[tuple[str, ...], ...]) -> _Places:
+    """The places of the names of a catalogue: thousands of runs look theirs up in one."""
+    by_words: dict[Words, list[int]] = {}
+    by_model: dict[Words, list[tuple[int, Words]]] = {}
+    names = [(i, frozenset(filter(None, map(words_of, told)))) for i, told in enumerate(texts)]
+    for i, known in names:
+        for words in known:
+            by_words.setdefault(words, []).append(i)
+            by_model.setdefault(_model(words), []).append((i, words))
+    by_id = {told[0]: i for i, told in enumerate(texts)}
+    return _Places(by_id=by_id, by_words=by_words, by_model=by_model, names=names)
 
 
 def _names(accelerator: Accelerator) -> set[Words]:
@@ -85,8 +131,9 @@ def _several(text: str, found: list[Accelerator]) -> Refusal:
     )
 
 
-def _unknown(catalog: Catalog, text: str) -> Refusal:
-    by_name = {a.name.casefold(): a.name for a in catalog.accelerators}
+@lru_cache(maxsize=1_024)
+def _unknown(names: tuple[str, ...], text: str) -> Refusal:
+    by_name = {name.casefold(): name for name in names}
     near = difflib.get_close_matches(text[:MAX_TEXT].casefold(), by_name, n=3, cutoff=0.5)
     hint = f"Perhaps {' or '.join(by_name[n] for n in near)}? " if near else ""
     return Refusal(

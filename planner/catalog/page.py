@@ -23,6 +23,8 @@ the header is row 1.
   each way.
 - **float16 sums in float32**, as training needs; GeForce cards are twice as fast without.
 - **List prices are the maker's on that day**. Data-centre cards mostly have none.
+- **Prices of whole servers** include their host: launch prices of makers, or a reseller's
+  quotation.
 - **A price older than 12 months is stale** and is shown so.
 
 Your own rows lie in the folder `EPOCHWISE_CATALOG` (by default `catalog`), in files of the same

@@ -30,6 +30,8 @@ class Accelerator:
     `peak_flops_per_s` holds the dense peak by precision (`PRECISIONS`); int8 counts operations.
     `link_bytes_per_s` is the sum of both directions over all links of one accelerator to others.
     `list_price_usd` is what the maker asked on `list_price_as_of`, None where it printed no price.
+    `server_price_usd` is the price of a whole server with `server_accelerators` of it, host
+    included; None where none is known.
     `launched` is the first day of the month in which the maker announced it.
     """
 
@@ -50,6 +52,10 @@ class Accelerator:
     list_price_usd: float | None = None
     list_price_as_of: date | None = None
     list_price_source_url: str = ""
+    server_price_usd: float | None = None
+    server_accelerators: int | None = None
+    server_price_as_of: date | None = None
+    server_price_source_url: str = ""
     launched: date | None = None
     note: str = ""
     origin: Origin = "shipped"

@@ -125,6 +125,11 @@ def _twice(file: str, row: int, key: str, first: int) -> Problem:
 _TOGETHER: Final = MappingProxyType(
     {
         "list_price_usd": ("list_price_as_of", "list_price_source_url"),
+        "server_price_usd": (
+            "server_accelerators",
+            "server_price_as_of",
+            "server_price_source_url",
+        ),
         "price_usd_per_kwh": ("customer", "price_as_of", "price_source_url"),
         "carbon_kg_per_kwh": ("carbon_as_of", "carbon_source_url"),
     }

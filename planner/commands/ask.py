@@ -122,7 +122,7 @@ def compare_answer(
 
 
 def _print_how_long(result: HowLong) -> None:
-    more = (result.undecided, result.size_sentence)
+    more = (result.undecided, result.size_sentence, result.start_sentence)
     print_answer([result.sentence, *(t for t in more if t and t not in result.sentence)])
     rows = []
     for a in result.answers:

@@ -27,6 +27,7 @@ from planner.backtest.rows import Row
 from planner.backtest.seconds import by_method, per_thousand, seconds_page
 from planner.backtest.tables import accuracy_page
 from planner.backtest.watch import Watch
+from planner.commands.published import TABLES, has_published, print_json, write_page
 from planner.store.files import write_whole
 from planner.store.public_data import (
     PublicTables,
@@ -90,6 +91,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         "(default: ../shared/datasets)")  # fmt: skip
     parser.add_argument("--constants", action="store_true",
                         help="print what other data sets would choose, and stop")  # fmt: skip
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        dest="as_json",
+        help="print the figures of published tables as one JSON object, and stop",
+    )
     parser.add_argument("--into", type=Path, default=None, metavar="DIR",
                         help="where docs/ and data/ are written (default: the program's own for "
                         f"all public data, else ./{ELSEWHERE})")  # fmt: skip
@@ -101,10 +108,19 @@ def run_backtest(options: argparse.Namespace) -> int:
     In the last case nothing is written.
     """
     folder: Path = options.folder
+    if options.as_json:
+        return print_json(folder)
     if options.constants:
         return _print_choices(folder)
     if not folder.is_dir():
         return _refuse(f"{folder} is not a folder. {NAME_ONE}")
+    if has_published(folder):
+        own = folder.resolve() == TABLES
+        return write_page(folder, _as_told(folder), options.into or (ROOT if own else ELSEWHERE))
+    return _run(folder, options.into)
+
+
+def _run(folder: Path, into: Path | None) -> int:
     if not has_public_tables(folder) and not has_result_sets(folder):
         return _refuse(f"{folder} has nothing that the back-test can read. {NAME_ONE}")
     watch = Stopwatch()
@@ -112,7 +128,7 @@ def run_backtest(options: argparse.Namespace) -> int:
     if not found.rows:
         _tell_left_out(found)
         return _refuse(NO_ANSWER.format(folder=folder))
-    place = options.into or (ROOT if found.origin.whole else ELSEWHERE)
+    place = into or (ROOT if found.origin.whole else ELSEWHERE)
     _write(place, found, watch)
     _tell(place, found, watch)
     _tell_left_out(found)

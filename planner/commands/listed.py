@@ -27,6 +27,8 @@ def run(
     elif what == "options" and catalog is not None:
         told = compare_answered(store, catalog, given, datetime.now(UTC).date())
         lines = [[c.id, c.label, c.price] for c in told.answered.candidates]
+        for problem in told.problems:
+            words.tell(str(problem))
         print_table(["id", "option", "price"], lines)
     else:
         trained = None if catalog is None else set(queries.trained(store))

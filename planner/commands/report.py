@@ -57,6 +57,8 @@ def run_report(arguments: argparse.Namespace) -> int:
         words.tell(f"{out} could not be written ({error.strerror or error}). Choose another place.")
         return words.REFUSED
     words.tell(f"Written: {', '.join(str(p) for p in written)}")
+    for note in found.answered.comparison.question.notes:
+        words.tell(f"Note: {note}")
     return words.ANSWERED
 
 

@@ -24,13 +24,14 @@ from planner.compare.naming import with_names
 from planner.compare.reckon import Comparison, Question, Wanted, compare
 from planner.compare.records import Candidate, Goal, Job
 from planner.compare.times import Known, OwnTarget
+from planner.cost.exchange_rates import reference_rates
 from planner.curves import SystemCurve
 from planner.estimate import Estimate, Refusal
 from planner.goodput import best_batch, minimum_time
 from planner.optimizer_curves import OptimizerCurve
 from planner.slugs import looked_up
 from planner.transfer import Library
-from planner.written import counted
+from planner.written import counted, large
 
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
@@ -129,11 +130,12 @@ def answered(asked: Asked, facts: Facts, today: date, shown: Offered | None = No
         assumed=assumed,
         wanted=asked.wanted,
         electricity=electricity,
-        notes=left_out(facts.catalog, dict(asked.usd_per)),
+        notes=left_out(facts.catalog, all_rates(asked)),
     )
     comparison = compare(question, found)
     if note := made_note(asked.made, comparison, facts.job):
-        comparison = replace(comparison, question=replace(question, notes=(*question.notes, note)))
+        answer = comparison.question
+        comparison = replace(comparison, question=replace(answer, notes=(*answer.notes, note)))
     return Answered(
         comparison=with_names(comparison, facts.catalog),
         candidates=shown.candidates,
@@ -150,7 +152,7 @@ def offered(asked: Asked, facts: Facts, today: date) -> Offered:
     assumed, electricity, problems = assumptions_of(asked, facts.catalog, today)
     rates = dict(asked.usd_per)
     entries, wrong = _entries(asked.entries, facts.catalog, rates)
-    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=rates)
+    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=all_rates(asked))
     goal = goal_of(asked, facts)
     every = doubted(candidates_of(facts.job, shop, entries, goal), assumed, electricity)
     begin = usual(every, facts.job, goal=goal, wanted=asked.wanted, assumed=assumed)
@@ -160,6 +162,11 @@ def offered(asked: Asked, facts: Facts, today: date) -> Offered:
         own=tuple(dict.fromkeys(map(entry_id, entries))),
         problems=(*problems, *wrong),
     )
+
+
+def all_rates(asked: Asked) -> dict[str, float]:
+    """Return US dollars per unit of each currency: reference rates, and those of the question."""
+    return reference_rates().usd_per | dict(asked.usd_per)
 
 
 def with_own(
@@ -189,7 +196,13 @@ def too_many(left: Sequence[str], most: int = MOST_OPTIONS) -> str:
 
 
 def goal_of(asked: Asked, facts: Facts) -> Goal:
-    """So many epochs, or the target: its samples at the best batch of the fastest own system."""
+    """So many epochs, or the target: its samples at the best batch of the fastest own system.
+
+    Of a described workload whose total tokens are given they are the goal, one pass over them.
+    """
+    if facts.job.total_tokens is not None:
+        words = f"{large(facts.job.total_tokens, millions=True)} tokens"
+        return Goal(words=words, epochs=1, at_batch=asked.batch)
     if asked.epochs is not None or facts.steps is None:
         epochs = EPOCHS if asked.epochs is None else asked.epochs
         words = "1 epoch" if epochs == 1 else f"{counted(epochs)} epochs"

@@ -26,7 +26,8 @@ import numpy as np
 from planner.compare.assumptions import Assumptions
 from planner.compare.batches import USUAL_BATCH
 from planner.compare.comparison import CHEAPEST, USUAL, Wanted
-from planner.compare.efficiency import efficiency, per_accelerator
+from planner.compare.described_rates import expected_rate
+from planner.compare.efficiency import efficiency, has_links, per_accelerator
 from planner.compare.memory import fit_of
 from planner.compare.priced import years_committed
 from planner.compare.ranking import LIKELY_IN_TIME
@@ -46,6 +47,8 @@ from planner.cost import (
 from planner.cost.payback import machines_for
 
 BEGIN_WITH: Final = 6
+SERVER: Final = 8
+"""Accelerators of a whole server, as most are sold."""
 HOUR_S: Final = 3600.0
 Rate = Callable[[Hardware], float | None]
 HOPELESS: Final = 40.0 * MFU_SD
@@ -81,7 +84,8 @@ def usual(
     All own entries come, further ones up to `most` in all. What can be rented stands for what is
     there already; of several prices for one accelerator the lowest fresh one counts, none that may
     be taken away, and no more of them than it takes for the job to fit; where it fits on none,
-    those with the most memory. One it fits on is bought, so that the question arises.
+    those with the most memory. One it fits on is bought, so that the question arises. A job
+    without measurements is offered whole servers too, unless limits set the count.
 
     Args:
         candidates: all there are.
@@ -102,11 +106,36 @@ def usual(
     chosen = entered + paid[: max(most // 2 - len(entered), 0)]
     ids = {c.id for c in (*entered, *mine)}
     rest = _begin_with([c for c in every if c.id not in ids and not _spot(c)], job, place)
-    room = max(most - len(chosen), 0)
-    bought = [c for c in rest if c.way == "buy" and may_fit(c, job)][: min(room, 1)]
+    servers = [] if job.measured or place is not None else _servers(rest, job)
+    room = max(most - len(chosen) - len(servers), 0)
+    cards = [c for c in rest if c.way == "buy" and c.hardware.count < SERVER and may_fit(c, job)]
+    bought = cards[: min(room, 1)]
     rented = _distinct([c for c in rest if c.way == "rent"])
-    chosen += rented[: room - len(bought)] + bought
+    rented = [c for c in rented if c.hardware not in [s.hardware for s in servers]]
+    chosen += rented[: room - len(bought)] + servers + bought
     return [c.id for c in chosen]
+
+
+def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
+    """Return whole servers: one to buy, the same to rent, and one of another maker to rent.
+
+    Args:
+        rest: what may be chosen, the best first.
+        job: what is trained.
+    """
+    whole = [
+        c for c in rest if c.hardware.count >= SERVER and c.hardware.nodes == 1 and may_fit(c, job)
+    ]
+    bought = [c for c in whole if c.way == "buy"][:1]
+    rented = [c for c in whole if c.way == "rent" and c.hardware.count == SERVER]
+    same = [c for c in rented if c.hardware in [b.hardware for b in bought]]
+    first = (same or rented)[:1]
+    other = [c for c in rented if _maker(c) not in [_maker(f) for f in first]][:1]
+    return [*first, *other, *bought]
+
+
+def _maker(one: Candidate) -> str:
+    return one.hardware.accelerator.maker if one.hardware.accelerator else ""
 
 
 def may_fit(one: Candidate, job: Job) -> bool:
@@ -263,11 +292,17 @@ def _rates(every: Iterable[Candidate], job: Job) -> Rate:
 
     def rate(hardware: Hardware) -> float | None:
         card = hardware.accelerator
+        if used is None and (known := expected_rate(job, hardware)) is not None:
+            return known
         peak = peak_of(card, job.precision) if card else None
         if peak is None or (used is None and operations is None):
             return None
         one = peak / used if used else 1.0 / ((operations or 0.0) / (MFU * peak) + overhead)
-        return one * hardware.count * _reached(hardware.devices, hardware.nodes)
+        return (
+            one
+            * hardware.count
+            * _reached(hardware.devices, hardware.nodes, linked=has_links(hardware))
+        )
 
     return rate
 
@@ -285,8 +320,8 @@ def _flops_used(every: Iterable[Candidate], job: Job) -> float | None:
 
 
 @cache
-def _reached(devices: int, nodes: int) -> float:
-    return float(efficiency(devices, nodes).value)
+def _reached(devices: int, nodes: int, *, linked: bool) -> float:
+    return float(efficiency(devices, nodes, linked=linked).value)
 
 
 def _in_order(

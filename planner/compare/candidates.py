@@ -143,7 +143,9 @@ def _all(
             yield _rented(offer, known[offer.accelerator], rate, shop, best)
     for accelerator in shop.catalog.accelerators:
         if accelerator.list_price_usd is not None:
-            yield _bought(accelerator, 1, shop, best)
+            yield _bought(accelerator, shop, best)
+        if accelerator.server_price_usd is not None:
+            yield _server(accelerator, shop, best)
 
 
 def _usd(offer: Offer, shop: Shop) -> float | None:
@@ -182,6 +184,10 @@ def _rented(
     terms = "" if offer.terms == "on demand" else f", {offer.terms}"
     years = committed_for(offer)
     paid = f", paid all month for {years}" if years else ""
+    quoted_in = ""
+    if offer.currency != "USD":
+        quoted_in = f" ({offer.price_per_hour * machines:,.2f} {offer.currency})"
+    each = _each(price, hardware.count, "USD/h")
     return Candidate(
         id=f"rent-{slug(offer.id)}{f'-x{machines}' if machines > 1 else ''}",
         named=f"rent {offer.id}{f' x{machines}' if machines > 1 else ''}",
@@ -191,28 +197,59 @@ def _rented(
         run=_measured_there(hardware, best),
         offer=offer,
         rental=rental_of(price, shop.assumed, doubt, offer),
-        price=f"{price:,.2f} USD/h{paid}, {offer.as_of:%b %Y}",
+        price=f"{price:,.2f} USD/h{each}{quoted_in}{paid}, {offer.as_of:%b %Y}",
         stale=stale,
         source=offer.source_url,
     )
 
 
-def _bought(accelerator: Accelerator, count: int, shop: Shop, best: Best) -> Candidate:
-    hardware = _hardware(accelerator, count, machines_for(accelerator, count))
-    as_of, price = accelerator.list_price_as_of, (accelerator.list_price_usd or 0.0) * count
-    stale = as_of is None or is_stale(as_of, shop.today)
-    doubt = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
+def _bought(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
+    """One accelerator at its list price."""
+    hardware = _hardware(accelerator, 1, machines_for(accelerator, 1))
+    as_of, price = accelerator.list_price_as_of, accelerator.list_price_usd or 0.0
+    stale, uncertainty = _age(as_of, shop)
     return Candidate(
-        id=f"buy-{count}x-{accelerator.id}",
+        id=f"buy-1x-{accelerator.id}",
         label=f"Buy {hardware.label}",
         way="buy",
         hardware=hardware,
         run=_measured_there(hardware, best),
-        owned=machine_of(hardware, price, shop.assumed, doubt),
+        owned=machine_of(hardware, price, shop.assumed, uncertainty),
         price=f"{price:,.0f} USD list{f', {as_of:%b %Y}' if as_of else ''}",
         stale=stale,
         source=accelerator.list_price_source_url,
     )
+
+
+def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
+    """A whole server of several accelerators; its price includes the host."""
+    count = accelerator.server_accelerators or 1
+    hardware = _hardware(accelerator, count, machines_for(accelerator, count))
+    as_of, price = accelerator.server_price_as_of, accelerator.server_price_usd or 0.0
+    stale, uncertainty = _age(as_of, shop)
+    return Candidate(
+        id=f"buy-{count}x-{accelerator.id}",
+        label=f"Buy {hardware.label} (server)",
+        way="buy",
+        hardware=hardware,
+        run=_measured_there(hardware, best),
+        owned=replace(machine_of(hardware, price, shop.assumed, uncertainty), overhead_share=0.0),
+        price=f"{price:,.0f} USD{_each(price, count, 'USD')}{f', {as_of:%b %Y}' if as_of else ''}",
+        stale=stale,
+        source=accelerator.server_price_source_url,
+    )
+
+
+def _age(as_of: date | None, shop: Shop) -> tuple[bool, float]:
+    """Whether a price is old, and its uncertainty [share]."""
+    stale = as_of is None or is_stale(as_of, shop.today)
+    return stale, shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
+
+
+def _each(price: float, count: int, unit: str) -> str:
+    """The price of one accelerator beside that of several: ' (3.99 USD/h each)'."""
+    digits = 0 if price >= 1_000.0 * count else 2
+    return f" ({price / count:,.{digits}f} {unit} each)" if count > 1 else ""
 
 
 def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
@@ -222,11 +259,15 @@ def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) ->
     price = "electricity only"
     if entry.way == "rent":
         rental = rental_of(entry.price or 0.0, shop.assumed, 0.0, None)
-        price = f"{entry.price or 0.0:,.2f} USD/h, {OWN_ENTRY}"
+        each_hour = _each(entry.price or 0.0, entry.count, "USD/h")
+        price = f"{entry.price or 0.0:,.2f} USD/h{each_hour}, {OWN_ENTRY}"
     else:
         total = (each or 0.0) * entry.count if entry.way == "buy" else 0.0
         owned = machine_of(hardware, total, shop.assumed)
-        price = f"{total:,.0f} USD, {OWN_ENTRY}" if entry.way == "buy" else price
+        if entry.price is not None:  # what somebody was asked is for the machine, its host included
+            owned = replace(owned, overhead_share=0.0)
+        each_one = _each(total, entry.count, "USD")
+        price = f"{total:,.0f} USD{each_one}, {OWN_ENTRY}" if entry.way == "buy" else price
     return Candidate(
         id=entry_id(entry),
         label=f"{entry.way.capitalize()} {hardware.label} ({OWN_ENTRY})",

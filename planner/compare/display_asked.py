@@ -1,6 +1,7 @@
-"""Why this file exists: in which currency a question wants money shown, and what is wrong there.
+"""In which currency money is shown, at which exchange rate, and what is wrong with either.
 
-A rate is stale as every other price is: 12 months after its day. It is used all the same, and told.
+Without a rate that of the European Central Bank counts, with its date. A rate is stale 12 months
+after its day, as every other price is; it is still used, and marked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final
 from planner.catalog import is_stale
 from planner.cost import Display
 from planner.cost.display import currency_problem
+from planner.cost.exchange_rates import SOURCE, reference_rates
 from planner.parameters import Problem
 
 _DAY_OF_ZONES: Final = timedelta(days=1)
@@ -19,22 +21,27 @@ _DAY_OF_ZONES: Final = timedelta(days=1)
 
 
 def display_asked(told: Mapping[str, Any], today: date) -> tuple[Display, tuple[Problem, ...]]:
-    """How money is shown, US dollars where something is wrong with another currency.
+    """Return how money is shown: in US dollars where something is wrong with another currency.
 
     Args:
-        told: values of currency, rate [units for one USD], rate_as_of and tax [%].
-        today: to tell a rate of a day that has not come, and one older than 12 months.
+        told: values of currency, rate [units per USD; None: the bank's], rate_as_of and tax [%].
+        today: for rates dated in the future, and for those older than 12 months.
     """
-    currency, read_on = told["currency"].upper(), told["rate_as_of"]
+    currency, read_on, rate = told["currency"].upper(), told["rate_as_of"], told["rate"]
     tax_share = told["tax"] / 100.0
-    wrong = tuple(_problems(currency, told["rate"], read_on, today))
+    wrong = tuple(_problems(currency, rate, read_on, today))
     if wrong:
         return Display(tax_share=tax_share), wrong
+    source = ""
+    if rate is None and currency != "USD":
+        reference = reference_rates()
+        rate, read_on, source = reference.per_usd[currency], reference.as_of, SOURCE
     try:
         return Display(
             currency=currency,
-            per_usd=1.0 if told["rate"] is None else told["rate"],
+            per_usd=1.0 if rate is None else rate,
             as_of=read_on,
+            source=source,
             tax_share=tax_share,
             stale=currency != "USD" and read_on is not None and is_stale(read_on, today),
         ), ()
@@ -52,6 +59,14 @@ def _problems(
     if letters := currency_problem(currency):
         wrong.append(Problem(parameter="currency", message=letters))
     elif rate is None and currency != "USD":
-        message = f"How much {currency} is one USD? Give the rate, and the day it was read."
-        wrong.append(Problem(parameter="currency", message=message))
+        reference = reference_rates()
+        if currency not in reference.per_usd:
+            message = f"How much {currency} is one USD? Give the rate, and the day it was read."
+            wrong.append(Problem(parameter="currency", message=message))
+        elif read_on is not None and read_on != reference.as_of:
+            message = (
+                f"{read_on} has no rate. Give the rate of that day, or leave both empty for the "
+                f"rate of {reference.as_of} ({SOURCE})."
+            )
+            wrong.append(Problem(parameter="rate_as_of", message=message))
     return wrong

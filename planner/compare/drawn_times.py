@@ -11,7 +11,8 @@ offers of the same machine. Several nodes have a draw of their own. The third is
 options: a target takes so many samples wherever they are worked off.
 
 Kinds of accelerators that are known the same way share a part of the first
-(`planner.compare.rates.Rate.shared_sd`).
+(`planner.compare.rates.Rate.shared_sd`). Of a described workload whose family is known, the first
+has parts that all options share, those of one maker and those of one generation (`planner.mfu`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from planner.compare.efficiency import parts_of_scaling
 from planner.compare.nearest import nearest_measured
 from planner.compare.records import Candidate, Job, Scaling, Timed
 from planner.cost import Doubt, draw_time
-from planner.estimate import Estimate, Floats
+from planner.estimate import LEVEL, Estimate, Floats, t_quantile
+from planner.products import log_width
 
 TIME_DOF: Final = 5.0
 """Degrees of freedom of drawn times: what is behind their intervals is rarely more."""
@@ -50,12 +52,36 @@ def parts_of(job: Job, candidate: Candidate, found: Timed, total: Estimate) -> d
     card = candidate.hardware.accelerator
     name = f"Time on {_where(job, candidate)}"
     doubt = _doubt(alone, found.shared_sd, found.shared)
-    parts = {name: draw_time(alone, name, doubt) / float(alone.value)}
+    if found.shared_parts:
+        parts = _described(alone, name, found.shared_parts)
+    else:
+        parts = {name: draw_time(alone, name, doubt) / float(alone.value)}
     if found.scaling is not None:
         parts |= _scaling(found.scaling, candidate.hardware.label if card is None else card.name)
     if found.samples is not None:
         parts[SAMPLES] = draw_time(found.samples, SAMPLES, _doubt(found.samples))
     return parts
+
+
+def _described(
+    alone: Estimate, name: str, shared: tuple[tuple[str, float], ...]
+) -> dict[str, Floats]:
+    """What others share of a described workload's time, each by its name, and the rest as its own.
+
+    All of them are log-normal, and together as wide as the interval.
+    """
+    sd = 0.5 * log_width(alone) / float(t_quantile(alone.level, math.inf))
+    known = math.fsum(part**2 for _, part in shared)
+    scale = min(1.0, sd / math.sqrt(known)) if known > 0.0 else 0.0
+    own = math.sqrt(max(sd**2 - scale**2 * known, 0.0))
+    every = (*((words, scale * part) for words, part in shared), (name, own))
+    return {words: _log_normal(part, words) for words, part in every if part > 0.0}
+
+
+def _log_normal(sd: float, name: str) -> Floats:
+    """Draws of a factor around 1."""
+    far = math.exp(float(t_quantile(LEVEL, math.inf)) * sd)
+    return draw_time(Estimate(value=1.0, low=1.0 / far, high=far), name)
 
 
 def work_draws(total: Estimate, parts: dict[str, Floats]) -> Floats:

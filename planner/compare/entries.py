@@ -3,10 +3,10 @@
     way|accelerator|count|price        rent|h100-sxm|8|19.90, buy|rtx-4090|2|1800, own|t4|4
     ...|currency|units for one USD     rent|h100-sxm|8|19.90|EUR|0.86
 
-The price is per hour for all of them together where they are rented, for each one where they are
-bought, always without tax. One in another currency keeps the rate it was written at, so that it
-means the same wherever the link is opened; where the comparison is shown in that currency, its rate
-counts.
+The price is per hour for all of them together where they are rented, for each one with its part of
+the machine where they are bought, always without tax. One in another currency keeps the rate it was
+written at, so that it means the same wherever the link is opened; where the comparison is shown in
+that currency, its rate counts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final, cast
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.compare.records import Candidate, Way
+from planner.cost.exchange_rates import reference_rates
 from planner.estimate import Refusal
 from planner.parameters import NEXT_TO_NOTHING
 from planner.slugs import slug
@@ -76,7 +77,7 @@ def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RAT
         text: as above.
         catalog: where the accelerator is looked up.
         usd_per: US dollars for one unit of the currency that is shown; it counts before the rate
-            in the text.
+            in the text. Without either the reference rate counts.
     """
     parts = [p.strip() for p in text.split(SEPARATOR)]
     if len(parts) not in _PARTS or parts[0] not in _WAYS:
@@ -125,7 +126,7 @@ def entry_id(entry: Entry) -> str:
 
 
 def entry_words(entry: Entry, catalog: Catalog) -> str:
-    """An entry as people say it: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h for all 8 without tax'."""
+    """An entry as people say it: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h (2.49 EUR/h each) ...'."""
     known = accelerator_named(catalog, entry.accelerator)
     name = known.name if isinstance(known, Accelerator) else entry.accelerator
     what = f"{entry.way.capitalize()} {entry.count} x {name}"
@@ -146,14 +147,17 @@ def quoted(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> list[Ca
 
 
 def _as_written(entry: Entry) -> str:
-    """'19.90 EUR/h for all 8 without tax', '2 x 1,800.00 USD each without tax'."""
+    """'19.90 EUR/h (2.49 EUR/h each) without tax', '3,600.00 USD (1,800.00 USD each) without tax'.
+
+    The whole machine's price first, that of one accelerator behind it.
+    """
     currency = DOLLARS if entry.quote is None else entry.quote.currency
     amount = (entry.price or 0.0) if entry.quote is None else entry.quote.amount
-    several = entry.count > 1
-    if entry.way == "rent":
-        whole = f" for all {entry.count}" if several else ""
-        return f"{amount:,.2f} {currency}/h{whole} without tax"
-    return f"{f'{entry.count} x ' if several else ''}{amount:,.2f} {currency} each without tax"
+    rented = entry.way == "rent"
+    unit = f"{currency}/h" if rented else currency
+    whole, one = (amount, amount / entry.count) if rented else (amount * entry.count, amount)
+    each = f" ({one:,.2f} {unit} each)" if entry.count > 1 else ""
+    return f"{whole:,.2f} {unit}{each} without tax"
 
 
 def _price(
@@ -168,9 +172,12 @@ def _price(
     if currency == DOLLARS or not _CURRENCY.fullmatch(currency):
         return None, None, f"{SEPARATOR.join(parts[1:])[:20]!r} is no other currency and its rate."
     per_usd = _rate(parts[2]) if len(parts) > 2 else None
-    if per_usd is None and (len(parts) > 2 or currency not in usd_per):
+    per_unit = usd_per.get(currency) or (1.0 / per_usd if per_usd else None)
+    if per_unit is None and len(parts) == 2:
+        per_unit = reference_rates().usd_per.get(currency)
+    if per_unit is None or (per_usd is None and len(parts) > 2):
         return None, None, f"Write how much {currency} one USD is behind it: {currency}|0.86."
-    usd = amount * usd_per[currency] if currency in usd_per else amount / (per_usd or 1.0)
+    usd = amount * per_unit
     return _in_bounds(usd, Quote(amount=amount, currency=currency, per_usd=per_usd))
 
 

@@ -14,9 +14,8 @@ from planner.compare.records import Hardware, Job
 from planner.epoch_size import EpochSize, epoch_size
 from planner.how_long import Option as MeasuredRun
 from planner.how_long import with_sizes
+from planner.networks import Training, transformer_operations
 
-FLOPS_PER_PARAMETER: Final = 6.0
-"""Training operations per parameter and token: 2 forward, 4 backward (Kaplan et al. 2020, 2.1)."""
 ON_ACCELERATOR: Final = "accelerator"
 
 
@@ -26,7 +25,9 @@ class Described:
 
     Either `flops_per_sample` (forward and backward) or `params` and `tokens_per_sample` say how
     heavy a sample is; a position of an image is no token, so there is no usual number of them.
-    `samples_per_epoch` and `precision` are always needed.
+    `samples_per_epoch` and `precision` are always needed. `total_tokens` are those of the whole
+    run, which is then one pass over its samples. The other fields see
+    `planner.compare.records.Job`.
     """
 
     name: str
@@ -37,6 +38,15 @@ class Described:
     flops_per_sample: float | None = None
     optimizer: str = ""
     batch: float | None = None
+    network: str = ""
+    family: str = ""
+    active_params: float | None = None
+    layers_width: float | None = None
+    image_px: float | None = None
+    training: Training = "full"
+    recompute: bool = False
+    assumed_mfu: float | None = None
+    total_tokens: float | None = None
 
 
 def job_described(told: Described) -> Job:
@@ -55,20 +65,46 @@ def job_described(told: Described) -> Job:
             f"{told.name or 'The workload'}: {', '.join(wrong)}. Numbers must be above 0; give the "
             "FLOPs of a sample (forward and backward), or parameters and tokens per sample."
         )
-    flops = told.flops_per_sample
-    if flops is None:
-        tokens = float(told.tokens_per_sample or 0.0)
-        flops = FLOPS_PER_PARAMETER * float(told.params or 0.0) * tokens
+    tokens = told.tokens_per_sample if (told.tokens_per_sample or 0.0) > 1.0 else None
     return Job(
         workload=told.name or "described workload",
         precision=told.precision,
         samples_per_epoch=told.samples_per_epoch,
         params=told.params,
-        train_flops_per_sample=flops,
-        tokens_per_sample=told.tokens_per_sample if (told.tokens_per_sample or 0.0) > 1.0 else None,
+        train_flops_per_sample=_flops(told),
+        tokens_per_sample=tokens,
+        network=told.network,
+        family=told.family or _family(told, tokens),
+        active_params=told.active_params or told.params,
+        layers_width=told.layers_width,
+        image_px=told.image_px,
+        training=told.training,
+        recompute=told.recompute,
+        assumed_mfu=told.assumed_mfu,
+        total_tokens=told.total_tokens,
         optimizer=told.optimizer,
         batch=told.batch,
     )
+
+
+def _flops(told: Described) -> float:
+    """Operations of a sample [FLOP]: as stated, else by parameters and tokens."""
+    if told.flops_per_sample is not None:
+        return told.flops_per_sample
+    return transformer_operations(
+        told.active_params or told.params or 0.0,
+        told.tokens_per_sample or 0.0,
+        layers_width=told.layers_width,
+        training=told.training,
+        halves=2 if told.family == "encoder-decoder" else 1,
+    ).model
+
+
+def _family(told: Described, tokens: float | None) -> str:
+    """The family that parameters and tokens speak for; "" where nothing does."""
+    if tokens is None or told.params is None or told.flops_per_sample is not None:
+        return ""
+    return "moe" if (told.active_params or told.params) < told.params else "dense"
 
 
 def job_measured(
@@ -105,6 +141,7 @@ def job_measured(
     return Job(
         workload=workload,
         precision=precision,
+        precision_stated=bool(_first(every, "precision")),
         samples_per_epoch=size.samples,
         size_refused=size.sentence if size.source == "unknown" else "",
         pre_train_s=_middle(every, "pre_train_s"),
@@ -161,5 +198,10 @@ def _numbers(told: Described) -> list[tuple[str, float]]:
         "tokens per sample": told.tokens_per_sample,
         "FLOPs per sample": told.flops_per_sample,
         "batch": told.batch,
+        "active parameters": told.active_params,
+        "layers x width": told.layers_width,
+        "image size": told.image_px,
+        "total tokens": told.total_tokens,
+        "assumed MFU": told.assumed_mfu,
     }
     return [(name, value) for name, value in every.items() if value is not None]

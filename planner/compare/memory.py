@@ -1,19 +1,22 @@
 """Does the job fit into a device's memory, and what to do where it does not?
 
-    bytes on one device = a + c * (samples on it)               fitted where it was measured
-    bytes >= params * bytes_per_parameter / devices             where it was not
+    bytes on one device = a + c * (samples on it)                fitted where it was measured
+    bytes on one device = state / devices + activations          estimated where it was not
 
 A module that holds several devices (K80, MI250, a chip of TPU v3) has so many memories: none sees
 the others'. Weights, gradients and optimiser state (the state) stand on every device under plain
-data parallelism; where that is too much they are sharded over all devices of the option (ZeRO stage
-3, FSDP), and activations stay per device. So a job is refused only where its state exceeds what all
-devices have together, or where one sample exceeds what the state leaves of a device. What grows
-with the batch (activations) is not known from the parameters, so what was only described can be
-refused, never promised; a share of the state above `SHARD_ROOM` is offered with a warning. Bytes
-per parameter: 4 for float32 weights, 4 for their gradients, 4 for each moment the optimiser keeps
-(`planner.compare.optimizers`; Adam's two where none is stated, and the sentence says so); mixed
-precision adds a half-size copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for
-Adam in mixed precision, counting half-size gradients).
+data parallelism; where that is too much they are sharded over all devices of the option (ZeRO
+stages 1 to 3, FSDP), and activations stay per device. `planner.networks` estimates both: the state
+by what is trained (all weights, LoRA, QLoRA), the activations of a sample by the network's family.
+
+A job is refused only where its state exceeds the memory of all devices together, where one sample
+even recomputed does, or where one measured sample exceeds what the state leaves of a device. Above
+`TIGHT` of a card it is offered with a warning: activations are estimates, and what was only
+described can be refused, never promised. Bytes per parameter: 4 for float32 weights, 4 for their
+gradients, 4 for each moment the optimiser keeps (`planner.compare.optimizers`; Adam's two where
+none is stated, and the sentence says so); mixed precision adds a half-size copy of the weights
+(Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for Adam in mixed precision, counting half-size
+gradients).
 """
 
 from __future__ import annotations
@@ -27,17 +30,20 @@ from planner.catalog import Accelerator
 from planner.compare.entries import MOST_COUNT
 from planner.compare.optimizers import UNKNOWN_MOMENTS, moments_of, moments_told
 from planner.compare.records import Fit, Hardware, Job
+from planner.networks import STAGES, Activations, State, activations_of, networks, state_of
 from planner.written import plain
 
 USABLE: Final = 0.94
 """Share of the memory a framework gets: driver, context and fragments take the rest. Every sentence
 that names a memory tells both: '16 GB (15.0 GB of it for the job)'."""
-SHARD_ROOM: Final = 0.7
-"""Share of it that leaves room for activations and gathered layers. What fills more fits tightly:
-it is offered with a warning, since its activations are not known. MPT-30B fills 80 % of 8 x 80 GB
-and is trained there (LLM Foundry's tables)."""
+TIGHT: Final = 0.8
+"""Share of a card's memory above which a job fits tightly: it is offered with a warning. The state
+of MPT-30B fills 75 % of 8 x 80 GB, and it is trained there (LLM Foundry's tables)."""
 BARELY: Final = 0.9
 """Share of it from which on it fits barely: hardly a sample's activations have room."""
+SMALLEST_STATE: Final = 6.0
+"""Bytes a parameter with half-size weights and gradients and two 8-bit moments (Dettmers et al.
+2022): the least that trains all weights."""
 GIGA: Final = 1e9
 
 
@@ -63,7 +69,7 @@ def fit_of(job: Job, hardware: Hardware, batch: float | None) -> Fit:
 def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     """A processor uses the machine's memory, of which the catalogue knows nothing."""
     line = _line(job) if batch is not None else None
-    need = None if job.params is None else job.params * _each_parameter(job)
+    need = None if job.params is None else _whole_state(job).total
     if line is not None and batch is not None:
         need = line[0] + line[1] * batch / hardware.nodes
     more = "" if line is not None else " and room for activations"
@@ -79,7 +85,47 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
 
 
 def _each_parameter(job: Job) -> float:
-    return bytes_per_parameter(job.optimizer, job.precision)
+    """Bytes of the state per parameter of the network."""
+    return _whole_state(job).total / (job.params or 1.0)
+
+
+def _whole_state(job: Job) -> State:
+    """Weights, gradients and optimiser state of the whole network."""
+    moments = moments_of(job.optimizer)
+    return state_of(
+        job.params or 0.0,
+        UNKNOWN_MOMENTS if moments is None else moments,
+        half=_half(job.precision),
+        training=job.training,
+    )
+
+
+def activations_on(job: Job) -> Activations | None:
+    """Return the activations of one sample of a described job [bytes]; None where not known."""
+    named = networks().get(job.network)
+    return activations_of(
+        job.family,
+        train_flops_per_sample=job.train_flops_per_sample,
+        tokens=job.tokens_per_sample,
+        active_params=job.active_params,
+        layers_width=job.layers_width,
+        vocabulary=None if named is None else float(named.vocabulary or 0),
+        half=_half(job.precision),
+    )
+
+
+def samples_at_once(job: Job, hardware: Hardware) -> int | None:
+    """Return about how many samples one device works on at once; None where it is not known."""
+    have, one = usable_bytes(hardware), activations_on(job)
+    if have is None or one is None or job.params is None:
+        return None
+    state = _whole_state(job).on_each(hardware.devices, 3)
+    each = one.recomputed if job.recompute else one.kept
+    return max(math.floor((have - state) / each), 0)
+
+
+def _half(precision: str) -> bool:
+    return "mixed" in precision or precision in {"float16", "bfloat16", "float8"}
 
 
 def largest_batch(job: Job, hardware: Hardware) -> float | None:
@@ -123,10 +169,10 @@ def usable_bytes(hardware: Hardware) -> float | None:
 
 def bytes_per_parameter(optimizer: str, precision: str) -> float:
     """Weights, gradients and optimiser state [bytes per parameter]; see the module's text."""
-    known = moments_of(optimizer)
-    moments = UNKNOWN_MOMENTS if known is None else known
-    mixed = "mixed" in precision or precision in {"float16", "bfloat16"}
-    return (8.0 if mixed else 4.0) + 4.0 * moments + (0.0 if mixed else 4.0)
+    moments = moments_of(optimizer)
+    return state_of(
+        1.0, UNKNOWN_MOMENTS if moments is None else moments, half=_half(precision)
+    ).total
 
 
 def _line(job: Job) -> tuple[float, float] | None:
@@ -174,7 +220,7 @@ def _state(job: Job, line: tuple[float, float]) -> float:
     """Weights, gradients and optimiser state [bytes], at most what it takes without a sample."""
     if job.params is None:
         return 0.0
-    return max(min(job.params * _each_parameter(job), line[0]), 0.0)
+    return max(min(_whole_state(job).total, line[0]), 0.0)
 
 
 def _devices_of(line: tuple[float, float], batch: float, have: float) -> int | None:
@@ -214,26 +260,33 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             sentence="What the job needs of memory was not measured.",
             way_out="Measure its peak memory at two batch sizes.",
         )
-    need = job.params * _each_parameter(job)
-    shards = _shards(job, have)
-    told = f"weights, gradients and optimiser state take {gigabytes(need)}"
+    state, one = _whole_state(job), activations_on(job)
+    taken = f"{_what(job)} take {gigabytes(state.total)}"
+    sample = 0.0 if one is None else min(one.recomputed, one.kept)
+    memory = have / USABLE
     fits, way_out = None, "Measure its peak memory at two batch sizes."
-    if need <= have:
+    need = state.total
+    if state.total <= have:
         where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
-        sentence = f"W{told[1:]} of {_room(have)}{where}; activations were not measured."
-        if need > SHARD_ROOM * have:
-            left = f"only {gigabytes(have - need)} are left for activations"
-            how = "Barely fits" if need > BARELY * have else "Fits tightly"
-            sentence = f"{how}: {left}; {told} of {_room(have)}{where}."
+        sentence = f"{taken[:1].upper()}{taken[1:]} of {_room(have)}{where}; {_sample(job, one)}."
+        if state.total + sample > TIGHT * memory:
+            left = f"only {gigabytes(max(have - state.total, 0.0))} are left for activations"
+            how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
+            sentence = f"{how}: {left}; {taken} of {_room(have)}{where}."
             way_out = _MORE_ROOM
-    elif need <= have * hardware.devices:
-        need /= hardware.devices
-        sentence, way_out = _sharded(job, told, need, have, hardware), _SHARD
+    elif state.total + sample <= memory * hardware.devices and hardware.devices > 1:
+        need = state.on_each(hardware.devices, 3)
+        sentence, way_out = _sharded(job, taken, need, have, hardware), _SHARD
+    elif state.total + sample <= memory:
+        how = f"Barely fits: {taken} of {_room(have)}"
+        sentence, way_out = f"{how}; no room is left for activations.", _MORE_ROOM
     else:
-        bytes_each = f"{plain(_each_parameter(job))} bytes a parameter"
-        fits, sentence = False, f"Does not fit: {told} ({bytes_each}), {_has(hardware, have)}."
-        more = _accelerators(shards, hardware)
+        bytes_each = f"{plain(_each_parameter(job), 3)} bytes a parameter"
+        fits, sentence = False, f"Does not fit: {taken} ({bytes_each}), {_has(hardware, have)}."
+        more = max(_accelerators(_shards(job, have), hardware), hardware.count + 1)
         way_out = f"Take {more:,} or more and shard over them (FSDP, ZeRO). {_SPLIT}"
+        if job.training == "full" and SMALLEST_STATE * job.params <= memory * hardware.devices:
+            way_out = f"{way_out} {_ADAPTERS}"
         if more > MOST_COUNT:
             sentence = f"{sentence} {_hopeless(more)}"
             way_out = _SMALLER
@@ -243,15 +296,50 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     )  # fmt: skip
 
 
-def _sharded(job: Job, told: str, each: float, have: float, hardware: Hardware) -> str:
+def _what(job: Job) -> str:
+    """What the state consists of, in words."""
+    if job.training == "full":
+        return "weights, gradients and optimiser state"
+    bits = "in 4 bits " if job.training == "qlora" else ""
+    return f"frozen weights {bits}and their adapters' state"
+
+
+def _sample(job: Job, one: Activations | None) -> str:
+    """What one sample's activations take, in words."""
+    if one is None:
+        return "activations were not measured"
+    each = one.recomputed if job.recompute else one.kept
+    how = "recomputed " if job.recompute else ""
+    return f"{how}activations take about {gigabytes(each)} a sample (estimated)"
+
+
+def _sharded(job: Job, taken: str, each: float, have: float, hardware: Hardware) -> str:
     """That it fits only sharded over all devices, how tightly, and what that assumes."""
-    left = f"only {gigabytes(have - each)} are left for activations"
-    tight = f" {left[:1].upper()}{left[1:]}." if each > SHARD_ROOM * have else ""
-    how = "" if not tight else "Barely fits: only" if each > BARELY * have else "Fits tightly: only"
+    one, memory = activations_on(job), have / USABLE
+    sample = 0.0 if one is None else min(one.recomputed, one.kept)
+    left = f"only {gigabytes(max(have - each, 0.0))} are left for activations"
+    tight = f" {left[:1].upper()}{left[1:]}." if each + sample > TIGHT * memory else ""
+    barely = each + sample > BARELY * memory
+    how = "" if not tight else "Barely fits: only" if barely else "Fits tightly: only"
+    recompute = one is not None and not job.recompute and each + one.kept > have
+    more = ""
+    if one is not None and recompute:
+        more = f" Recompute activations: they take about {gigabytes(one.kept)} a sample otherwise."
     return (
-        f"{how or 'Only'} sharded: {told} ({plain(_each_parameter(job))} bytes a parameter), "
-        f"{gigabytes(each)} on each of {_devices(hardware)} of {_room(have)}.{tight}"
+        f"{how or 'Only'} sharded: {taken} ({plain(_each_parameter(job), 3)} bytes a parameter), "
+        f"{gigabytes(each)} on each of {_devices(hardware)} of {_room(have)}."
+        f"{_less_sharding(job, sample, memory, hardware)}{tight}{more}"
     )
+
+
+def _less_sharding(job: Job, sample: float, memory: float, hardware: Hardware) -> str:
+    """That a lower stage of ZeRO is enough, as a sentence; "" where all has to be sharded."""
+    state = _whole_state(job)
+    for stage in STAGES[1:3]:
+        need = state.on_each(hardware.devices, stage)
+        if need + sample <= TIGHT * memory:
+            return f" ZeRO stage {stage} is enough, with {gigabytes(need)} on each."
+    return ""
 
 
 def _hopeless(count: int) -> str:
@@ -262,7 +350,7 @@ def _hopeless(count: int) -> str:
 
 def _shards(job: Job, have: float) -> int:
     """Devices that hold weights, gradients and optimiser state between them, with room left."""
-    return math.ceil((job.params or 0.0) * _each_parameter(job) / (have * SHARD_ROOM))
+    return math.ceil(_whole_state(job).total / (have / USABLE * TIGHT))
 
 
 _SHARD: Final = "Shard weights, gradients and optimiser state over all accelerators (FSDP, ZeRO)."
@@ -272,6 +360,7 @@ _MORE_ROOM: Final = (
     "Take a smaller batch, recompute activations (gradient checkpointing), or shard over 2 or more "
     "(FSDP, ZeRO)."
 )
+_ADAPTERS: Final = "Or keep 8-bit moments without master weights, or train adapters (LoRA)."
 _SPLIT: Final = (
     "Or cut the network into stages (model parallelism), or take an accelerator with more memory."
 )

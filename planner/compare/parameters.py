@@ -11,7 +11,13 @@ from typing import Any, Final
 
 from planner.compare.ask import EPOCHS, MOST_EPOCHS, MOST_OPTIONS, Asked
 from planner.compare.assumptions import TOLD, Assumptions
-from planner.compare.description import DESCRIPTION, described_of, precision_told
+from planner.compare.description import (
+    DESCRIBED,
+    DESCRIPTION,
+    OPENING,
+    described_of,
+    precision_told,
+)
 from planner.compare.display_asked import display_asked
 from planner.compare.job import Described
 from planner.compare.made import made_problem
@@ -20,8 +26,6 @@ from planner.cost import Display, in_usd
 from planner.epoch_size import SAMPLES_PER_EPOCH
 from planner.parameters import Given, Parameter, Problem, query_of, read
 
-DESCRIBED: Final = "described"
-"""The workload that nobody measured."""
 TARGET_BATCH: Final = (
     "A target is reached at the best batch of each system. Leave batch out, or compare epochs."
 )
@@ -35,7 +39,8 @@ _LAST: Final = date.max - timedelta(days=2)
 
 QUESTION: Final = (
     Parameter(name="workload", words="what is trained, as its slug; `described` for one nobody "
-              "measured; without it the one of most systems"),
+              "measured; without it the one of most systems, or, where nothing is asked at all, "
+              "fine-tuning Llama 3 8B on 100M tokens"),
     Parameter(name="pattern", words="input pattern, as its slug; without it the best known"),
     Parameter(name="goal", words="so many epochs, or until a target is reached", kind="choice",
               choices=("epochs", "target"), default="epochs"),
@@ -50,8 +55,9 @@ QUESTION: Final = (
               "without them the usual", many=MOST_OPTIONS),
     Parameter(name="own", words="options of your own, way|accelerator|count|price, compared beside "
               "`options`. The way is rent, buy or own, the price without tax in USD: an hour for "
-              "all of them together where rented (rent|h100-sxm|8|30), for EACH one where bought "
-              "(buy|h100-sxm|8|31250); behind it |currency|units for one USD", many=MOST_OPTIONS),
+              "all of them together where rented (rent|h100-sxm|8|30), for EACH one with "
+              "its part of the machine where bought (buy|h100-sxm|8|31250); behind it "
+              "|currency|units for one USD", many=MOST_OPTIONS),
     Parameter(name="order", words="what the options are ranked by", kind="choice",
               choices=("cost", "time"), default="cost"),
     Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
@@ -69,8 +75,8 @@ QUESTION: Final = (
 )  # fmt: skip
 DISPLAY: Final = (
     Parameter(name="currency", words="in which money is shown, three letters", default="USD"),
-    Parameter(name="rate", words="units of the currency for one USD", kind="number", least=1e-6,
-              most=1e9),
+    Parameter(name="rate", words="units of the currency per USD; default: the reference rate of "
+              "the European Central Bank, with its date", kind="number", least=1e-6, most=1e9),
     Parameter(name="rate_as_of", words="day on which that rate was read", kind="date"),
     Parameter(name="tax", words="tax that is added to what is shown", kind="number", unit="%",
               default=0.0, least=0.0, most=100.0),
@@ -99,8 +105,8 @@ COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
 ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "optimizer")
 """Kept in a saved question even where they are the default of the day."""
 STATED: Final = (
-    *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of", "name", "samples",
-    "params", "tokens", "flops", "precision", "network_optimizer", "batch",
+    *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of",
+    *(p.name for p in DESCRIPTION),
 )  # fmt: skip
 """In every link that is shared, even where they are the default of the day."""
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
@@ -141,8 +147,21 @@ class CompareParameters:
         """
         unsaid = {"epochs"} if self.asked.epochs is None else set()
         unsaid |= {p.name for p in DESCRIPTION} if self.described is None else {"goal"}
+        if self.described is not None and self.described.total_tokens is not None:
+            unsaid |= {"epochs"}
         stated = [n for n in STATED if n not in unsaid]
-        return query_of(COMPARE, {**self.values, **found}, stated)
+        rate = {}
+        if self.display.source:  # the bundled rate changes with its package, the link must not
+            rate = {"rate": self.display.per_usd, "rate_as_of": self.display.as_of}
+        return query_of(COMPARE, {**self.values, **rate, **found}, stated)
+
+
+def asks(given: Given) -> bool:
+    """Return whether a question asks anything: without, `OPENING` is asked.
+
+    A link that only changes a price or a deadline keeps asking about the workload of most systems.
+    """
+    return bool(BY_NAME.keys() & given.keys())
 
 
 def compare_parameters(
@@ -156,6 +175,7 @@ def compare_parameters(
         begins: when the work would start, with its zone; without it now, to the minute. Only hours
             until `by` depend on it, so a link with a date promises the same date tomorrow.
     """
+    given = given if asks(given) else {**given, **OPENING}
     found = read(COMPARE, given, ignored)
     told, problems = found.values, [precision_told(p, given) for p in found.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)

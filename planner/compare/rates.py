@@ -10,7 +10,8 @@ accelerator were timed, it is what they did together, and count*e is that over t
 
     step    = batch/(samples/s) + overhead,  so a small network is as slow as its host is
 
-with the model FLOPs utilisation MFU that public measurements show: 23 % (90 %: 7 to 79 %). The
+with the efficiency of the workload's family (`planner.compare.described_rates`); where no family is
+stated with the model FLOPs utilisation MFU of convolutional networks: 23 % (90 %: 7 to 79 %). The
 efficiency e, and its doubt between m and n, are those of `planner.compare.efficiency`.
 
     constant  value  meaning
@@ -34,7 +35,8 @@ from typing import Final
 
 from planner.catalog import Accelerator
 from planner.compare.batches import USUAL_BATCH, batch_on
-from planner.compare.efficiency import SPREAD_DOF, efficiency, per_accelerator, scaling_from
+from planner.compare.described_rates import DescribedRate, described_rate, has_efficiency
+from planner.compare.efficiency import SPREAD_DOF, efficiency_on, per_accelerator, scaling_from
 from planner.compare.memory import least_count
 from planner.compare.nearest import nearest_measured
 from planner.compare.placing import PER_NODE
@@ -70,12 +72,14 @@ class Rate:
     efficiency over what was measured with that doubt; both None where there is none. `shared_sd`
     is the part of the doubt of one [sd in the logarithm] that all answers about this job have in
     common where they are known the same way, which is `shared`: it decides nothing between two.
+    `shared_parts` are further such sds of a described workload, each with what shares it.
     """
 
     samples_per_s: Estimate | Refusal
     measure_next: str = ""
     shared_sd: float = 0.0
     shared: str = ""
+    shared_parts: tuple[tuple[str, float], ...] = ()
     alone: Estimate | None = None
     scaling: Scaling | None = None
 
@@ -104,6 +108,10 @@ def rate_on(
             measure_next=f"Measure {job.workload} there, or add its data sheet.",
         )
         return Rate(samples_per_s=refused, measure_next=refused.measure_next)
+    if has_efficiency(job):
+        described = described_rate(job, hardware, at_batch or job.batch, level)
+        if described is not None:
+            return _of_description(described, measure_on(job, accelerator))
     one, there = _one(job, hardware, accelerator, library, level, at_batch=at_batch)
     if isinstance(one.samples_per_s, Refusal):
         return one
@@ -120,6 +128,18 @@ def rate_on(
         measure_next=one.measure_next or f"Measure {job.workload} on {hardware.label}.",
         alone=alone,
         scaling=scaling,
+    )
+
+
+def _of_description(told: DescribedRate | Refusal, measure_next: str) -> Rate:
+    if isinstance(told, Refusal):
+        return Rate(samples_per_s=told, measure_next=told.measure_next)
+    return Rate(
+        samples_per_s=told.whole,
+        measure_next=measure_next,
+        shared_parts=told.shared,
+        alone=told.alone,
+        scaling=told.scaling,
     )
 
 
@@ -279,7 +299,7 @@ def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -
 
 def _together(one: Estimate, hardware: Hardware) -> Estimate:
     """One accelerator's rate times count and efficiency."""
-    reached = float(efficiency(hardware.devices, hardware.nodes).value)
+    reached = float(efficiency_on(hardware).value)
     return _by(one, hardware.count * reached)
 
 

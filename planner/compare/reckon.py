@@ -13,6 +13,7 @@ to be the cheapest, the fastest, or in time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from planner.compare.comparison import (
     CHEAPEST,
@@ -28,7 +29,10 @@ from planner.compare.comparison import (
 from planner.compare.ranking import DECIDED, LIKELY_IN_TIME, better, ranked, standing
 from planner.compare.records import Candidate, Fit, Timed
 from planner.compare.rows import busy_share, cost_draws, row_of
+from planner.estimate import Estimate
 from planner.guarded import or_refusal
+from planner.how_long import from_epoch_1, start_left_out
+from planner.projection import START_NOT_INCLUDED
 
 __all__ = [
     "CHEAPEST",
@@ -59,7 +63,28 @@ def compare(question: Question, candidates: Sequence[Candidate]) -> Comparison:
     if not candidates:
         raise ValueError("There is nothing to compare. Choose at least one option.")
     rows = [_row(question, c) for c in candidates]
+    if no_start := _without_start(rows):
+        question = replace(
+            question,
+            job=replace(question.job, pre_train_s=0.0),
+            notes=(*question.notes, start_left_out(no_start)),
+        )
+        alike = [c if c.run is None else replace(c, run=from_epoch_1(c.run)) for c in candidates]
+        rows = [_row(question, c) for c in alike]
     return Comparison(question=question, rows=ranked(rows, question.wanted))
+
+
+def _without_start(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Options whose run states no start-up time beside others that do; none where all are alike."""
+    answered = [r for r in rows if isinstance(r.timed.total, Estimate)]
+    lacking = tuple(r.candidate.label for r in answered if _states_no_start(r))
+    return lacking if len(lacking) < len(answered) else ()
+
+
+def _states_no_start(row: Row) -> bool:
+    total, run = row.timed.total, row.candidate.run
+    without = isinstance(total, Estimate) and START_NOT_INCLUDED in total.reasons
+    return without or (run is not None and not run.run.start_known)
 
 
 def _row(question: Question, candidate: Candidate) -> Row:

@@ -10,6 +10,7 @@ from planner.catalog import Accelerator, Offer
 from planner.cost import Owned, Rental
 from planner.estimate import Estimate, Refusal
 from planner.how_long import Option as MeasuredRun
+from planner.networks import Training
 
 Way = Literal["rent", "buy", "own"]
 """Rented by the hour, bought for this, or there already."""
@@ -55,12 +56,17 @@ class Speed:
 class Job:
     """What is to be trained, measured somewhere or only described.
 
-    `precision` is written as in the measurements. `samples_per_epoch` [samples] is what one epoch
-    passes over, None where it is not known: `size_refused` is the reason, "" where nothing states
-    it. `pre_train_s` [s] comes before the first step.
+    `precision` is written as in the measurements, float32 where they state none.
+    `samples_per_epoch` [samples] is what one epoch passes over, None where it is not known:
+    `size_refused` is the reason, "" where nothing states it.
+    `pre_train_s` [s] comes before the first step.
     `params` counts parameters, `train_flops_per_sample` the operations of forward and backward
     pass; None is not known.
-    `tokens_per_sample` is told for a described job only.
+    `tokens_per_sample`, `network` (the id of a named one), `family` (`planner.networks.FAMILIES`,
+    "" where not stated), `active_params`, `layers_width` (layers x width of the attention),
+    `image_px`, `training` (all weights, or adapters), `recompute`, `assumed_mfu` (share of
+    the half-precision peak) and `total_tokens` (of the whole run, in place of epochs) are those
+    of a described job.
     `overhead_s` is the least overhead of a step that was measured [s]. `measured` are its runs
     under one input pattern, `hardware` where each of them ran, by run id,
     `memory` are pairs (samples on one device, bytes there) that were measured on accelerators.
@@ -71,11 +77,21 @@ class Job:
     workload: str
     precision: str
     samples_per_epoch: float | None
+    precision_stated: bool = True
     size_refused: str = ""
     pre_train_s: float = 0.0
     params: float | None = None
     train_flops_per_sample: float | None = None
     tokens_per_sample: float | None = None
+    network: str = ""
+    family: str = ""
+    active_params: float | None = None
+    layers_width: float | None = None
+    image_px: float | None = None
+    training: Training = "full"
+    recompute: bool = False
+    assumed_mfu: float | None = None
+    total_tokens: float | None = None
     optimizer: str = ""
     batch: float | None = None
     overhead_s: float | None = None
@@ -154,10 +170,11 @@ class Fit:
 
     @property
     def headroom(self) -> float | None:
-        """Free share of the memory [0..1]; below 0 it does not fit; None where not known."""
+        """Free share of the memory [0..1]; below 0 only where it does not fit; None: not known."""
         if self.need_bytes is None or not self.have_bytes:
             return None
-        return 1.0 - self.need_bytes / self.have_bytes
+        free = 1.0 - self.need_bytes / self.have_bytes
+        return free if self.fits is False else max(free, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +199,8 @@ class Timed:
     that the time is transferred from, or the assumed one; None where no run states it. `alone` is
     the total without the doubts that are told apart, None where none is: of another number of
     accelerators, `scaling`, and of the samples to the target, `samples`, both as factors of the
-    time around 1. `shared_sd` and `shared` see `planner.compare.rates.Rate`.
+    time around 1. `shared_sd`, `shared` and `shared_parts` see
+    `planner.compare.rates.Rate`.
     """
 
     total: Estimate | Refusal
@@ -192,6 +210,7 @@ class Timed:
     measure_next: str = ""
     shared_sd: float = 0.0
     shared: str = ""
+    shared_parts: tuple[tuple[str, float], ...] = ()
     alone: Estimate | None = None
     scaling: Scaling | None = None
     samples: Estimate | None = None

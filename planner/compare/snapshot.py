@@ -22,8 +22,8 @@ LIKELIER: Final = 0.05
 """Change of the probability of keeping the limits that is told [share]."""
 KEPT: Final = (
     "option_id", "option", "rank", "tied", "time_s", "time_s_low", "time_s_high", "cost_per_run",
-    "cost_per_run_low", "cost_per_run_high", "probability_cheapest", "probability_in_time", "basis",
-    "price", "refused",
+    "cost_per_run_low", "cost_per_run_high", "probability_cheapest",
+    "probability_in_time", "probability_meets_limits", "basis", "price", "refused",
 )  # fmt: skip
 """Columns of `option_rows` that are kept; money in USD without tax."""
 
@@ -124,10 +124,16 @@ def _placed(then: int, now: int) -> str:
 
 def _kept(old: Record, new: Record) -> str:
     """How likely it keeps deadline and budget, where that moved."""
-    first, second = (_number(r, "probability_in_time") for r in (old, new))
+    first, second = _limits(old), _limits(new)
     if first is None or second is None or abs(second - first) <= LIKELIER:
         return ""
     return f"{100.0 * first:.0f}\u00a0% -> {100.0 * second:.0f}\u00a0% likely to keep the limits"
+
+
+def _limits(row: Record) -> float | None:
+    """The probability of meeting all limits; comparisons of before have it under another name."""
+    found = _number(row, "probability_meets_limits")
+    return _number(row, "probability_in_time") if found is None else found
 
 
 def _tied(old: Record, new: Record) -> str:

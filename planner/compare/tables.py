@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from planner.compare.candidates import THERE
 from planner.compare.memory import gigabytes
+from planner.compare.ranking import chance_to_keep
 from planner.compare.reckon import Comparison, Row
+from planner.compare.records import Job
 from planner.compare.words import basis_words
-from planner.cost import Display, shown
+from planner.cost import Display, likely, shown
 from planner.cost.display import DOLLARS
 from planner.durations import hms
-from planner.estimate import Estimate, Refusal
+from planner.estimate import Basis, Estimate, Refusal
 from planner.export import Record
 
 
@@ -52,6 +56,8 @@ def _row(row: Row, told: Comparison, display: Display, begins: datetime | None) 
         **_cells("time_s", time),
         "time_hms": None if isinstance(time, Refusal) else hms(float(time.value)),
         "finishes": _finish(time, begins),
+        **_cells("samples_per_s", None if refused else samples_per_s_of(row)),
+        "startup_s": None if refused else _finite(startup_s_of(row, told.question.job)),
         "currency": display.currency,
         **_money_cells("cost_per_run", row.cost, display),
         **_money_cells("to_pay", row.to_pay, display),
@@ -60,7 +66,9 @@ def _row(row: Row, told: Comparison, display: Display, begins: datetime | None) 
         "co2_kg": _number(row.co2_kg),
         "probability_cheapest": _share(row.cheapest),
         "probability_fastest": _share(row.fastest),
-        "probability_in_time": _share(row.in_time),
+        "probability_in_time": _share(_probability(row, told, "time")),
+        "probability_in_budget": _share(_probability(row, told, "money")),
+        "probability_meets_limits": _share(row.in_time),
         "on_frontier": row.on_frontier,
         "memory": fit.sentence,
         "memory_headroom": _share(fit.headroom),
@@ -75,6 +83,39 @@ def _row(row: Row, told: Comparison, display: Display, begins: datetime | None) 
         "run_id": one.run.run.run_id if one.run else None,
         "price_source": one.source or None,
     }
+
+
+def _probability(row: Row, comparison: Comparison, of: Literal["time", "money"]) -> float | None:
+    """Share of the draws that meet the deadline, or budget and cost limit; None without one."""
+    limits = comparison.question.wanted
+    if of == "time":
+        limits = replace(limits, budget_usd=None, cost_limit_usd=None)
+    else:
+        limits = replace(limits, deadline_s=None)
+    return chance_to_keep(row, limits)
+
+
+def samples_per_s_of(row: Row) -> Estimate | None:
+    """Return the speed of an option while it trains [samples/s]; None where it is not known.
+
+    Of a measured system it is that of the run, without an interval of its own.
+    """
+    if row.timed.rate is not None:
+        return row.timed.rate
+    run = None if row.candidate.run is None else row.candidate.run.run
+    if run is None or not run.samples_per_s or isinstance(row.time, Refusal):
+        return None
+    speed = float(run.samples_per_s)
+    basis: Basis = "published" if run.basis == "published" else "measured"
+    return Estimate(value=speed, low=speed, high=speed, basis=basis)
+
+
+def startup_s_of(row: Row, job: Job) -> float:
+    """Return what passes before the first step [s]: the machine's start and the program's."""
+    run = None if row.candidate.run is None else row.candidate.run.run
+    program = job.pre_train_s if run is None or run.pre_train_s is None else run.pre_train_s
+    rental = row.candidate.rental
+    return float(program + (0.0 if rental is None else likely(rental.startup_s)))
 
 
 def end_of(time: Estimate | Refusal, begins: datetime | None) -> datetime | None:

@@ -24,15 +24,15 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from planner.compare.batches import batch_on, batch_told, choose_batch, not_measured_at
+from planner.compare.described_rates import has_efficiency
 from planner.compare.memory import fit_of
-from planner.compare.rates import OVERHEAD_MATTERS, rate_on
+from planner.compare.rates import OVERHEAD_MATTERS, Rate, rate_on
 from planner.compare.records import Candidate, Fit, Goal, Hardware, Job, Scaling, Timed
 from planner.durations import in_words
-from planner.epoch_size import ADD_SIZE
-from planner.estimate import LEVEL, Estimate, Refusal
+from planner.estimate import LEVEL, Estimate, Refusal, t_quantile
 from planner.guarded import or_too_long
+from planner.how_long import NO_SIZE, total_time
 from planner.how_long import Option as MeasuredRun
-from planner.how_long import total_time
 from planner.products import log_half_widths, ratio, widened
 from planner.projection import START_NOT_INCLUDED, session_half_width
 from planner.transfer import Library
@@ -40,9 +40,15 @@ from planner.written import plain
 
 PRE_TRAIN_FACTOR: Final = 2.0
 """What comes before the first step may be so many times shorter or longer elsewhere: assumed."""
-NO_SIZE: Final = Refusal(
-    reason="The samples per epoch are not stated, so samples/s give no time.",
-    measure_next=ADD_SIZE,
+LONG_RUN: Final = 1.2
+LONG_RUN_SD: Final = 0.3
+"""A described run of three days or more takes so many times its steps, with this sd of the
+logarithm: restarts and evaluations of published whole jobs."""
+DAY_S: Final = 86_400.0
+LONG_DAYS: Final = 3.0
+LONG_RUNS: Final = "Restarts and evaluations of a long run"
+_LONG: Final = (
+    "Includes {more} for restarts and evaluations, as published runs of days and weeks take."
 )
 
 
@@ -89,6 +95,7 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
         measure_next=rate.measure_next,
         shared_sd=rate.shared_sd * share,
         shared=rate.shared,
+        shared_parts=_shared_parts(job, goal, rate, speed, share),
         alone=alone if apart and isinstance(alone, Estimate) else None,
         scaling=_scaling(share, rate.scaling),
         samples=samples,
@@ -174,8 +181,44 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Esti
     work = ratio(samples, rate)
     remarks = _remarks(job, goal, float(work.value), hardware)
     reasons = (*rate.reasons, *samples.reasons, *remarks)
+    longer = _long_run(job, work)
+    if longer is not None:
+        factor, sd = longer
+        far = float(t_quantile(rate.level, math.inf)) * sd
+        work = widened(work, far, far)
+        work = _times(work, factor)
+        reasons = (*reasons, _LONG.format(more=f"{factor - 1.0:.0%}".replace("%", " %")))
     work = replace(work, level=rate.level, basis=rate.basis, reasons=reasons)
     return _after(_start(job, rate.level), work)
+
+
+def _times(work: Estimate, factor: float) -> Estimate:
+    value, low, high = (factor * float(x) for x in (work.value, work.low, work.high))
+    return replace(work, value=value, low=low, high=high)
+
+
+def _long_run(job: Job, work: Estimate) -> tuple[float, float] | None:
+    """Factor and sd of ln for restarts and evaluations of a described run; None of a short one.
+
+    In full from three days on, nothing up to a day, between them by the logarithm.
+    """
+    if not has_efficiency(job):
+        return None
+    days = float(work.value) / DAY_S
+    part = min(math.log(days) / math.log(LONG_DAYS), 1.0) if days > 1.0 else 0.0
+    return (LONG_RUN**part, LONG_RUN_SD * part) if part > 0.0 else None
+
+
+def _shared_parts(
+    job: Job, goal: Goal, rate: Rate, speed: Estimate, share: float
+) -> tuple[tuple[str, float], ...]:
+    """What the time shares with other options, by what they share [sd of ln]."""
+    parts = tuple((words, sd * share) for words, sd in rate.shared_parts)
+    if not parts or goal.epochs is None or job.samples_per_epoch is None:
+        return parts
+    work = replace(speed, value=goal.epochs * job.samples_per_epoch / float(speed.value))
+    longer = _long_run(job, work)
+    return parts if longer is None else (*parts, (LONG_RUNS, longer[1] * share))
 
 
 def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[str, ...]:

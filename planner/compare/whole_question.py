@@ -22,6 +22,7 @@ from planner.compare.ask import (
     Asked,
     Facts,
     Offered,
+    all_rates,
     answered,
     offered,
     too_many,
@@ -55,7 +56,7 @@ def answered_whole(
     if not asked.options or found.comparison is None or found.chosen == shown.usual:
         return found
     question = found.comparison.question
-    unsaid = left_out(facts.catalog, dict(asked.usd_per))
+    unsaid = left_out(facts.catalog, all_rates(asked))
     notes = tuple(n for n in question.notes if n not in unsaid)
     said = replace(found.comparison, question=replace(question, notes=notes))
     return replace(found, comparison=said)

@@ -59,6 +59,7 @@ class Display:
     as_of: the date of that rate; needed for every other currency.
     tax_share: added to what is shown, 0.1 for 10 %.
     stale: the rate is older than 12 months, which a reader is told.
+    source: who publishes the rate, "" where a person typed it.
 
     Raises:
         ValueError: names everything that is wrong.
@@ -69,6 +70,7 @@ class Display:
     as_of: dt.date | None = None
     tax_share: float = 0.0
     stale: bool = False
+    source: str = ""
 
     def __post_init__(self) -> None:
         speak_once(list(_problems(self)))
@@ -80,7 +82,8 @@ class Display:
         if self.as_of is not None and self.currency != "USD":
             old = " (older than 12 months)" if self.stale else ""
             rate = f"1 USD = {self.per_usd:g} {self.currency}"
-            parts.append(f"{rate} as of {self.as_of:%Y-%m-%d}{old}")
+            source = f", {self.source}" if self.source else ""
+            parts.append(f"{rate} as of {self.as_of:%Y-%m-%d}{source}{old}")
         taxed = f"{100 * self.tax_share:g} % tax included" if self.tax_share else "without tax"
         return ", ".join([*parts, taxed])
 

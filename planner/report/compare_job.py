@@ -33,7 +33,7 @@ def job_lines(told: Comparison) -> list[tuple[str, str]]:
             "Work of a sample",
             "" if flops is None else f"{large(flops, 3)} FLOPs, forward and backward",
         ),
-        ("Precision", job.precision),
+        ("Precision", job.precision if job.precision_stated else "not stated"),
         ("Optimiser", job.optimizer),
     ]
 

@@ -88,6 +88,7 @@ def compare_page(
         f'<p class="answer">{escaped(sentence(told, display))}</p>',
         paragraphs(answers(told, display, begins, by)[1:]),
         _problems(answered.problems),
+        paragraphs(told.question.notes),
         described_job(told),
         charts(told, display),
         compare_tables.ranked(told, display, _in_zone_of(by, begins)),

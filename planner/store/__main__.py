@@ -13,8 +13,8 @@ from planner.store.commit import CommitError, sweep_temporaries
 from planner.store.compact import compact_set
 from planner.store.export import export_duckdb
 from planner.store.folders import Folder, folders_from_environment
-from planner.store.reader import Store
-from planner.store.verify import verify_folder
+from planner.store.reader import Refused, Store
+from planner.store.verify import contradictions_between, verify_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SHIPPED = ROOT / "data" / "results"
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     if options.command == "compact":
         return _compact(tuple(f for f in folders if f.path != SHIPPED))
     if options.command == "verify":
-        return _verify(folders)
+        return _verify(folders, folders_from_environment(ROOT, os.environ))
     return _export(folders, options.out)
 
 
@@ -86,18 +86,24 @@ def _compact(folders: tuple[Folder, ...]) -> int:
     return 1 if wrong else 0
 
 
-def _verify(folders: tuple[Folder, ...]) -> int:
-    bad = files = runs = 0
+def _verify(folders: tuple[Folder, ...], app: tuple[Folder, ...]) -> int:
+    """Check the folders in depth, and their runs against those that the app would show."""
+    files = runs = 0
+    problems: dict[str, Refused] = {}
     for folder in folders:
         for place in _set_folders(folder):
             if os.access(place, os.W_OK) and folder.kind != "shipped":
                 sweep_temporaries(place)
         report = verify_folder(folder)
-        files, runs, bad = files + report.files, runs + report.runs, bad + len(report.problems)
-        for problem in report.problems:
-            _say(f"{problem.path}: {problem.reason}")
-    _say(f"{files} files, {runs} runs, {bad} problems")
-    return 1 if bad else 0
+        files, runs = files + report.files, runs + report.runs
+        problems |= {p.path: p for p in report.problems}
+    others = tuple(f for f in app if f.path not in {g.path for g in folders})
+    for found in contradictions_between(folders, others):
+        problems.setdefault(found.path, found)
+    for problem in problems.values():
+        _say(f"{problem.path}: {problem.reason}")
+    _say(f"{files} files, {runs} runs, {len(problems)} problems")
+    return 1 if problems else 0
 
 
 def _export(folders: tuple[Folder, ...], out: Path) -> int:

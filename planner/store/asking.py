@@ -17,14 +17,15 @@ from typing import Any, Final
 from planner import asked
 from planner.catalog import Catalog
 from planner.compare.ask import Answered, Facts
+from planner.compare.description import DESCRIBED
 from planner.compare.job import job_described
 from planner.compare.made import made_text
-from planner.compare.parameters import DESCRIBED, CompareParameters, compare_parameters
+from planner.compare.parameters import CompareParameters, compare_parameters
 from planner.compare.records import Job
 from planner.compare.whole_question import answered_whole, problems_of
 from planner.cost import Display
 from planner.curves import SystemCurve, curves_of
-from planner.how_long import HowLong, how_long
+from planner.how_long import INFERENCE, HowLong, how_long
 from planner.optimizer_curves import OptimizerCurve
 from planner.parameters import Given, Problem, query_of, read
 from planner.runs import Run
@@ -42,6 +43,9 @@ from planner.usual import MOST_CHOSEN, MOST_LINES, offered, usual_options, with_
 NO_RUN: Final = Problem(
     parameter="",
     message="There is no run yet. Measure one, or name a folder of results in EPOCHWISE_RESULTS.",
+)
+ONLY_INFERENCE: Final = Problem(
+    parameter="workload", message=f"{INFERENCE.reason} {INFERENCE.measure_next}"
 )
 NO_TRAINING: Final = Problem(
     parameter="workload",
@@ -264,20 +268,16 @@ def _place(
 
 
 def _trained(store: Store, wanted: str, problems: list[Problem]) -> str | None:
-    """The slug of a workload that was trained: the wanted or the first one; None without any."""
+    """The slug of a workload that was trained: the requested or the first one; None without it."""
     names, trained = slugs(queries.workloads(store)), queries.trained(store)
     known = {short: name for short, name in names.items() if name in trained}
+    meant = looked_up(wanted, names)
+    if isinstance(meant, str) and meant not in known:
+        problems.append(ONLY_INFERENCE)
+        return None
     if not known:
         problems.append(NO_TRAINING if names else NO_RUN)
         return None
-    meant = looked_up(wanted, names)
-    if isinstance(meant, str) and meant not in known:
-        message = (
-            f"Of {names[meant]} only inference was timed, so nothing says how long training "
-            f"takes. Measure its training, or choose {', '.join(list(known)[:3])} ..."
-        )
-        problems.append(Problem(parameter="workload", message=message))
-        return next(iter(known))
     if wanted and not isinstance(meant, str):  # what was not trained may be meant as well
         problems.append(Problem(parameter="workload", message=not_found("workload", wanted, names)))
         return next(iter(known))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from planner.catalog import Catalog
 from planner.compare.ask import Facts
@@ -19,6 +20,7 @@ from planner.runs import Run
 from planner.store import queries
 from planner.store.reader import Store
 from planner.store.scatter import with_priors
+from planner.transfer import Library
 from planner.trials import Trials, TrialSet, goal_text, usual_target
 from planner.usual import offered, with_epochs
 
@@ -99,11 +101,37 @@ def facts_of(
     return Facts(
         job=replace(job, overhead_s=_least_overhead(curves)),
         catalog=catalog,
-        library=library_of(catalog, queries.library_rows(store)),
+        library=library(store, catalog, job.workload),
         curves=curves,
         steps=law,
         target_words=words,
     )
+
+
+def library(store: Store, catalog: Catalog, workload: str = "") -> Library | None:
+    """How fast every measured workload was on the accelerators of a catalogue, and `workload`.
+
+    One table for all jobs but those of the published library, whose own rows are in theirs.
+    """
+    rows, known = _library_rows(store, workload)
+    # The answer holds its catalogue, so no other one can have the same id meanwhile.
+    _, found = store.kept.once(
+        ("library", known, id(catalog)), lambda: (catalog, library_of(catalog, rows))
+    )
+    return found
+
+
+def library_key(store: Store) -> Hashable:
+    """What the table of `library` is made of, without one workload's own rows, as a key."""
+    return _library_rows(store, "")[1]
+
+
+def _library_rows(store: Store, workload: str) -> tuple[list[dict[str, Any]], Hashable]:
+    def ask() -> tuple[list[dict[str, Any]], Hashable]:
+        rows = queries.library_rows(store, workload)
+        return rows, tuple(tuple(row.values()) for row in rows)
+
+    return store.kept.once(("library rows", store.generation, workload), ask)
 
 
 def _least_overhead(curves: Mapping[str, SystemCurve]) -> float | None:

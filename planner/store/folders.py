@@ -10,6 +10,8 @@ from typing import Final, Literal
 
 OWN: Final = "EPOCHWISE_RESULTS"
 FURTHER: Final = "EPOCHWISE_FURTHER_RESULTS"
+SHIPPED: Final = "EPOCHWISE_SHIPPED_RESULTS"
+_PROGRAM: Final = Path(__file__).resolve().parents[2]
 Kind = Literal["shipped", "own", "further"]
 
 
@@ -26,12 +28,16 @@ def folders_from_environment(root: Path, environment: Mapping[str, str]) -> tupl
     """Shipped results, then the user's own, then each folder of EPOCHWISE_FURTHER_RESULTS.
 
     The variable separates folders as PATH does. Relative paths start at `root`. A folder that
-    does not exist yet is kept in the list: it may be made, or mounted, later.
+    does not exist yet is kept in the list: it may be made, or mounted, later. The process may name
+    another folder in place of the shipped one, for instance one without published measurements.
     """
     own = environment.get(OWN) or "results"
+    shipped = root / "data" / "results"
+    if root.resolve() == _PROGRAM and (instead := os.environ.get(SHIPPED)):
+        shipped = _resolved(root, instead)
     further = [p for p in environment.get(FURTHER, "").split(os.pathsep) if p]
     folders = [
-        Folder(path=root / "data" / "results", label="shipped", kind="shipped"),
+        Folder(path=shipped, label="shipped", kind="shipped"),
         Folder(path=_resolved(root, own), label="yours", kind="own"),
         *(
             Folder(path=_resolved(root, p), label=f"further {k}", kind="further")

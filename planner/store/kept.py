@@ -97,10 +97,9 @@ class Kept:
 
     def _drop(self) -> None:
         """Let the least recently used answers go; what is being worked on weighs nothing."""
-        for key in list(self._entries):
-            if self.weight <= self.most:
+        while self.weight > self.most:
+            made = (key for key, entry in self._entries.items() if entry.answer is not MISSING)
+            key = next(made, MISSING)
+            if key is MISSING:
                 return
-            entry = self._entries[key]
-            if entry.answer is not MISSING:
-                del self._entries[key]
-                self.weight -= entry.weight
+            self.weight -= self._entries.pop(key).weight

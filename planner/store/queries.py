@@ -30,9 +30,10 @@ from planner.store.reader import Store
 from planner.store.seal import blank_seal, seal_bytes
 from planner.store.sets import ResultSet
 from planner.trials import Trials, TrialSet, no_trials, trials_of
+from planner.workload_kinds import Kind, kind_of
 
-MOST_ROWS: Final = 5000
-"""Rows a table shows at once; more are counted, and the downloads hold all of them."""
+MOST_ROWS: Final = 500
+"""Rows a table shows at once; more are on its further pages, and the downloads hold all of them."""
 
 MOST_RUNS: Final = 2000
 """Runs of one workload under one pattern that a page reasons about; it says so above that."""
@@ -42,6 +43,9 @@ MOST_TRIALS: Final = 20_000
 
 MOST_CHECKED: Final = 20_000
 """Runs with times that are looked at for faults, the newest; pages say so above that."""
+
+MOST_SPEEDS: Final = 50_000
+"""Speeds of workloads on systems that estimates of unmeasured hardware rest on."""
 
 _TRIES: Final = 5
 """So often trials are read again where their files change meanwhile."""
@@ -56,6 +60,19 @@ class Totals:
 
     runs: int
     newest: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownWorkload:
+    """How many good runs of a workload there are, on how many accelerator models, and its kind.
+
+    `is_own` where some of them lie in one's own folders.
+    """
+
+    runs: int
+    accelerators: int
+    is_own: bool
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +97,20 @@ def totals(store: Store) -> Totals:
 def workloads(store: Store) -> dict[str, int]:
     """Workloads with at least one good run, most runs first, with the number of runs."""
     return dict(store.rows(sql.WORKLOADS))
+
+
+def about_workloads(store: Store) -> dict[str, KnownWorkload]:
+    """What is known of each workload of `workloads`: one's own first, then in their order."""
+    own = [f.label for f in store.folders if f.kind != "shipped"]
+    told = {row[0]: row[1:] for row in store.rows(sql.ABOUT_WORKLOADS, {"own": own})}
+    found = {
+        name: KnownWorkload(
+            runs=runs, accelerators=cards, is_own=is_own, kind=kind_of(name, family)
+        )
+        for name in workloads(store)
+        for runs, cards, is_own, family in [told[name]]
+    }
+    return dict(sorted(found.items(), key=lambda pair: not pair[1].is_own))
 
 
 def trained(store: Store) -> frozenset[str]:
@@ -132,6 +163,12 @@ def trials(store: Store, of: TrialSet, most: int = MOST_TRIALS) -> Trials:
         store.refresh(wait=True)
         now = next((s for s in trial_sets(store) if s.key == of.key), None)
     return no_trials(of)
+
+
+def target_times(store: Store, of: TrialSet, most: int = MOST_ROWS) -> list[dict[str, Any]]:
+    """Stated times to the target [s] of a set of trials, fewest devices first, then the fastest."""
+    asked = {name: value for name, value in _place(of, most).items() if name != "files"}
+    return list(store.arrow(sql.TARGET_TIMES, asked).to_pylist())
 
 
 def _unreadable(store: Store, of: TrialSet, file: str) -> str | None:
@@ -267,14 +304,14 @@ def job_rows(store: Store, workload: str, most: int = MOST_RUNS) -> list[dict[st
     return list(store.arrow(sql.JOB_ROWS, [workload, most]).to_pylist())
 
 
-def library_rows(store: Store, most: int = MOST_RUNS) -> list[dict[str, Any]]:
-    """The best samples/s of every workload on every system with accelerators."""
-    return list(store.arrow(sql.LIBRARY_ROWS, [most]).to_pylist())
+def library_rows(store: Store, workload: str, most: int = MOST_SPEEDS) -> list[dict[str, Any]]:
+    """The best samples/s on every system with accelerators, of a workload and all measured ones."""
+    return list(store.arrow(sql.LIBRARY_ROWS, [workload, most]).to_pylist())
 
 
-def table(store: Store, filters: Filters, most: int = MOST_ROWS) -> pa.Table:
-    """The runs the filters leave, one row each, at most `most`."""
-    return store.arrow(sql.TABLE, _given(filters) | {"most": most})
+def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
+    """The runs the filters leave, one row each, at most `most` after the first `skip`."""
+    return store.arrow(sql.TABLE, _given(filters) | {"most": most, "skip": skip})
 
 
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:

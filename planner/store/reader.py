@@ -128,6 +128,7 @@ class Store:
         self._lock = threading.Lock()
         self._state = threading.Lock()
         self._is_loaded = False
+        self._one_by_one = False
         self._own = threading.local()
         self._poison: dict[tuple[str, scan.Stamp], str] = {}
         self._refused: dict[str, Refused] = {}
@@ -461,9 +462,15 @@ class Store:
         if part.runs and not has_room(self._base, self.memory_bytes):
             raise _NoRoomError
         self._load_rows(part.single, part.refused)
+        versions: dict[int, list[str]] = {}
         for path, seal in part.many.items():
-            if reason := self._load_file(path, seal, now[path]):
-                part.refused[path] = reason
+            versions.setdefault(_version(seal), []).append(path)
+        for version, paths in versions.items():
+            if self._load_together(version, paths):
+                part.refused.update(self._wrong(paths, part.many))
+                continue
+            found = ((p, self._load_file(p, part.many[p], now[p])) for p in paths)
+            part.refused.update({path: reason for path, reason in found if reason})
         for rank, folder in reversed(list(enumerate(self.folders))):
             self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
 
@@ -486,11 +493,33 @@ class Store:
             self._load_rows(rows[:half], refused)
             self._load_rows(rows[half:], refused)
 
+    def _load_together(self, version: int, paths: list[str]) -> bool:
+        """Load files in one statement, which is all or nothing; whether that went well."""
+        if len(paths) == 1 or self._one_by_one:
+            return False
+        try:
+            self._base.execute(sql.LOAD_FILES[version], [[sql.literal(p) for p in paths]])
+        except _BROKEN:  # which of them it was shows only one by one
+            self._one_by_one = True
+            raise
+        except Exception:  # noqa: BLE001 - one file must never stop the others
+            return False
+        return True
+
+    def _wrong(self, paths: list[str], seals: Mapping[str, Seal]) -> dict[str, str]:
+        """Why loaded files are refused; their runs go."""
+        held = dict(self._base.execute(sql.HELD_BY, [paths]).fetchall())
+        rules = self._base.execute(sql.BROKEN_RULES, [paths]).fetchall()
+        broken = {path: (run, rule) for path, run, rule in rules}
+        found = {p: _contents(seals[p], held.get(p, 0), broken.get(p)) for p in paths}
+        for path in (p for p, reason in found.items() if reason):
+            self._base.execute(sql.DROP_INCOMING, [path])
+        return {path: reason for path, reason in found.items() if reason}
+
     def _load_file(self, path: str, seal: Seal, stamp: scan.Stamp) -> str | None:
         """Load a file of many runs, all of them under its own name, or say why it is refused."""
         try:
-            version = min(max(seal.schema_version, 1), SCHEMA_VERSION)
-            self._base.execute(sql.LOAD_FILES[version], [[sql.literal(path)]])
+            self._base.execute(sql.LOAD_FILES[_version(seal)], [[sql.literal(path)]])
             [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
             broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
         except _BROKEN:
@@ -502,12 +531,9 @@ class Store:
             if not os.path.lexists(path):
                 raise FileNotFoundError(errno.ENOENT, "gone", path) from None
             return f"does not have the columns of a run ({first_line(error)})."
-        if broken is None and held == seal.rows:
-            return None
-        self._base.execute(sql.DROP_INCOMING, [path])
-        if broken is None:
-            return f"says {seal.rows:,} runs but holds {held:,}. Restore it or delete it."
-        return f"holds a run that breaks the rules: run {broken[0]}, {broken[1]}. Run `verify`."
+        if reason := _contents(seal, held, broken):
+            self._base.execute(sql.DROP_INCOMING, [path])
+        return reason
 
     def _swap(self, gone: set[str]) -> None:
         """Old rows out, new rows in, in one transaction: no query sees half of it."""
@@ -535,6 +561,11 @@ class Store:
         self._versions = {**self._versions, **{m: self._generation for _, m in touched}}
 
     # -- what is said of it ------------------------------------------------------------------
+
+    def contradictions(self) -> tuple[Refused, ...]:
+        """Return the files with runs that are shown from elsewhere with other numbers."""
+        with self._lock:
+            return tuple(self._contradictions())
 
     def _contradictions(self) -> Iterator[Refused]:
         """Runs that are shown from another file, with other numbers."""
@@ -584,6 +615,20 @@ class Store:
         if os.path.dirname(path) in self._roots:  # noqa: PTH120 - ten thousand of them, fast
             return "lies outside a result set. Move it into a folder of its own beside set.toml."
         return None
+
+
+def _version(seal: Seal) -> int:
+    """The schema version a file of many runs is read as."""
+    return min(max(seal.schema_version, 1), SCHEMA_VERSION)
+
+
+def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | None:
+    """Why a loaded file is refused: the runs it holds, or one that breaks a rule; None if fine."""
+    if broken is not None:
+        return f"holds a run that breaks the rules: run {broken[0]}, {broken[1]}. Run `verify`."
+    if held != seal.rows:
+        return f"says {seal.rows:,} runs but holds {held:,}. Restore it or delete it."
+    return None
 
 
 def _shown(text: str) -> str:

@@ -18,7 +18,7 @@ from planner.store.seal import SealError, check_seal
 
 APART: Final = frozenset({
     "run_id", "schema_version", "recorded_at", "submitted_by", "note", "licence", "source",
-    "source_url",
+    "source_url", "repository", "source_commit", "published_on", "suspect_reason",
 })  # fmt: skip
 """Two copies of a run may differ in these: who said it, when and under which terms."""
 NUMBERS: Final = tuple(n for n in SUMMARY if n not in APART)

@@ -26,7 +26,10 @@ _DEFINED: Final = ", ".join(
 # Two large whole numbers multiply to one that no BIGINT holds, and an error stops every run.
 DEVICES: Final = "coalesce(accelerators_per_node, 1)::HUGEINT * coalesce(number_of_nodes, 1)"
 WORKLOAD: Final = """
-    concat_ws(' · ', concat_ws(' ', model, variant), dataset, optimizer, precision)"""
+    concat_ws(' · ', concat_ws(' ', model, variant), dataset,
+      CASE WHEN sequence_length IS NOT NULL THEN sequence_length::VARCHAR || ' tokens' END,
+      CASE WHEN image_px IS NOT NULL THEN image_px::VARCHAR || ' px' END,
+      optimizer, precision)"""
 SYSTEM: Final = f"""
     CASE WHEN {DEVICES} > 1 THEN ({DEVICES})::VARCHAR || ' × ' ELSE '' END || system_name
     || CASE WHEN number_of_nodes > 1 THEN ' on ' || number_of_nodes::VARCHAR || ' nodes'
@@ -142,7 +145,15 @@ _RULES: Final = " ".join(text for n in SUMMARY if (text := _broken(n)))
 BROKEN_RULE: Final = f"""
     SELECT run_id, CASE {_RULES} END AS rule FROM incoming
     WHERE file = ? AND rule IS NOT NULL LIMIT 1"""
+BROKEN_RULES: Final = f"""
+    SELECT file, first(run_id), first(rule)
+    FROM (SELECT file, run_id, CASE {_RULES} END AS rule FROM incoming
+        WHERE file IN (SELECT unnest(?)))
+    WHERE rule IS NOT NULL GROUP BY file"""
+"""As `BROKEN_RULE` of many files at once: a query so long takes a quarter of a second to plan."""
 HELD: Final = "SELECT count(*) FROM incoming WHERE file = ?"
+HELD_BY: Final = """
+    SELECT file, count(*) FROM incoming WHERE file IN (SELECT unnest(?)) GROUP BY file"""
 DROP_INCOMING: Final = "DELETE FROM incoming WHERE file = ?"
 CLEAR_INCOMING: Final = "DELETE FROM incoming"
 DROP_RUNS: Final = "DELETE FROM runs WHERE file IN (SELECT unnest(?))"
@@ -163,8 +174,8 @@ CONTRADICTIONS: Final = """
 MEMORY: Final = "SELECT sum(memory_usage_bytes) FROM duckdb_memory()"
 
 FACETS: Final = (
-    "workload", "system", "global_batch_size", "pattern", "mode", "software", "status", "basis",
-    "result_set", "folder",
+    "workload", "family", "accelerator_model_name", "system", "global_batch_size", "pattern",
+    "mode", "software", "status", "basis", "repository", "result_set", "folder",
 )  # fmt: skip
 """Columns one can filter by, in the order they are offered."""
 
@@ -200,9 +211,9 @@ COUNT_ALL: Final = "SELECT count(*), max(recorded_at) FROM runs"
 TABLE: Final = f"""
     SELECT run_id, workload, system, global_batch_size, pattern, software, status, basis,
         epochs_measured, samples_per_epoch, first_epoch_s, later_epoch_mean_s, later_epoch_sd_s,
-        samples_per_s, total_s, result_set, folder, recorded_at
+        samples_per_s, total_s, result_set, folder, recorded_at, published_on, source_url, licence
     FROM runs WHERE {_where()}
-    ORDER BY workload, system, pattern, global_batch_size, run_id LIMIT $most"""
+    ORDER BY workload, system, pattern, global_batch_size, run_id LIMIT $most OFFSET $skip"""
 RUN_COLUMNS: Final = (
     "run_id", "result_set", "folder", "file", "status", "status_reason", "basis", "source",
     "source_url", "licence", "note", "recorded_at", "model", "workload", "system", "pattern",
@@ -210,7 +221,7 @@ RUN_COLUMNS: Final = (
     "until_first_epoch_end_s", "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured",
     "total_s", "steps_per_epoch", "samples_per_epoch", "step_time_s", "samples_per_s",
     "asymptotic_throughput", "overhead_s", "dataset", "train_samples", "validation_s",
-    "validation_samples_per_epoch",
+    "validation_samples_per_epoch", "drop_remainder",
 )  # fmt: skip
 _RUN: Final = ", ".join(RUN_COLUMNS)
 RUN: Final = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
@@ -239,8 +250,16 @@ WORKLOADS: Final = """
     SELECT workload, count(*) FROM runs
     WHERE status = 'ok' AND (steps_to_target IS NULL AND target_reached IS NULL
         OR coalesce(samples_per_s, first_epoch_s) IS NOT NULL)
-    GROUP BY workload ORDER BY count(DISTINCT system) DESC, count(*) DESC, workload"""
-"""Those of most systems first; trials that only counted steps to a target took no times."""
+    GROUP BY workload
+    ORDER BY bool_or(mode = 'training') DESC, bool_and(repository IS NOT NULL),
+        count(DISTINCT system) DESC, count(*) DESC, workload"""
+"""Those that were trained first, measured ones before the published library, then those of most
+systems; trials that only counted steps to a target took no times."""
+ABOUT_WORKLOADS: Final = """
+    SELECT workload, count(*), count(DISTINCT coalesce(accelerator_model_name, system_name)),
+        bool_or(list_contains($own::VARCHAR[], folder)), min(family)
+    FROM runs WHERE status = 'ok' GROUP BY workload"""
+"""How much is known of a workload, whether some of it is one's own, and its family."""
 TRAINED: Final = """
     SELECT DISTINCT workload FROM runs
     WHERE status = 'ok' AND mode = 'training' ORDER BY workload"""
@@ -256,7 +275,8 @@ FORMS: Final = """
 """Inference runs of the network and data set of a workload, in whatever form."""
 PATTERNS: Final = """
     SELECT pattern, count(*) FROM runs WHERE workload = ? AND status = 'ok' GROUP BY pattern
-    ORDER BY count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,
+    ORDER BY bool_or(mode = 'training') DESC,
+        count(later_epoch_mean_s + coalesce(until_first_epoch_end_s, first_epoch_s)) DESC,
         count(later_epoch_sd_s) DESC, pattern"""
 _NETWORK: Final = "concat_ws(' ', model, variant)"
 _TRIAL: Final = """mode = 'training' AND evaluation_metric IS NOT NULL
@@ -266,7 +286,8 @@ TRIAL_SETS: Final = f"""
         list(DISTINCT file ORDER BY file), count(*), mode(target_value),
         bool_or(evaluation_higher_is_better), min(basis), min(licence), min(source)
     FROM runs WHERE {_TRIAL} GROUP BY 1, 2, 3, 4, 5, 6
-    ORDER BY count(DISTINCT global_batch_size) DESC, count(*) DESC, 1, 2, 3, 4, 5, 6"""
+    ORDER BY bool_and(repository IS NOT NULL), count(DISTINCT global_batch_size) DESC,
+        count(*) DESC, 1, 2, 3, 4, 5, 6"""
 """A trial that diverged counts: it reached nothing. One that was stopped from outside does not."""
 TRIALS: Final = f"""
     SELECT r.optimizer, r.global_batch_size::DOUBLE AS batch, r.learning_rate,
@@ -278,6 +299,15 @@ TRIALS: Final = f"""
         AND evaluation_metric = $metric AND folder = $folder AND result_set = $result_set) r
         ON r.run_id = f.run_id AND r.file = f.place
     ORDER BY r.optimizer, batch, r.learning_rate, r.seed, r.run_id LIMIT $most"""
+TARGET_TIMES: Final = f"""
+    SELECT system, ({DEVICES})::BIGINT AS devices, global_batch_size, time_to_target_s,
+        steps_to_target, software, source_path
+    FROM runs WHERE {_TRIAL} AND {_NETWORK} = $network
+        AND dataset IS NOT DISTINCT FROM $dataset AND precision IS NOT DISTINCT FROM $precision
+        AND evaluation_metric = $metric AND folder = $folder AND result_set = $result_set
+        AND time_to_target_s IS NOT NULL
+    ORDER BY devices, time_to_target_s, run_id LIMIT $most"""
+"""Stated times to the target of a set of trials, by the number of devices."""
 TIMED_SYSTEMS: Final = f"""
     SELECT workload, system_name, {DEVICES}, system, pattern, software,
         count(DISTINCT global_batch_size)
@@ -327,8 +357,13 @@ LIBRARY_ROWS: Final = """
         number_of_nodes, max(samples_per_s) AS samples_per_s
     FROM runs
     WHERE status = 'ok' AND mode = 'training' AND device_kind <> 'cpu' AND samples_per_s > 0
+        AND (repository IS NULL OR workload = ?)
     GROUP BY ALL ORDER BY ALL LIMIT ?"""
-"""The best speed of every workload on every system with accelerators."""
+"""The best speed of every workload on every system with accelerators.
+
+Of the published library only those of the workload in question: its sources scatter by more than
+what one source says of two accelerators.
+"""
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
 # A folder called `model=x` would put x into the column `model`: no hive partitions, ever.
 NESTED_OF: Final = {

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from planner.checked_runs import CheckedRun
+from planner.checked_runs import CheckedRun, grouped
 from planner.store import queries
+from planner.store.kept import MISSING
 from planner.store.reader import Store
 from planner.suspects import Flag, by_run, left_out, named, suspects
+
+APART: Final = 8
+"""Up to so many workloads are read one by one; more are read together, in one query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +42,10 @@ def _suspects(store: Store) -> Suspects:
     if cut_short:  # which runs are the newest ones depends on all workloads
         flags |= by_run(suspects(queries.checked_runs(store)))
     else:
+        new = [w for w in checked if store.kept.peek(_key(store, w)) is MISSING]
+        read = _of_each(queries.checked_runs(store)) if len(new) > APART else {}
         for workload in checked:
-            flags |= _flags(store, workload)
+            flags |= _flags(store, workload, read.get(workload))
     return Suspects(
         flags=flags,
         names={run: named(own) for run, own in flags.items()},
@@ -47,11 +54,22 @@ def _suspects(store: Store) -> Suspects:
     )
 
 
-def _flags(store: Store, workload: str) -> Mapping[str, Sequence[Flag]]:
+def _flags(
+    store: Store, workload: str, runs: Sequence[CheckedRun] | None
+) -> Mapping[str, Sequence[Flag]]:
     """The flags of a workload's runs: every check compares runs of one workload only."""
 
     def ask() -> Mapping[str, Sequence[Flag]]:
-        runs: Sequence[CheckedRun] = queries.checked_runs(store, workload=workload)
-        return by_run(suspects(runs))
+        own = queries.checked_runs(store, workload=workload) if runs is None else runs
+        return by_run(suspects(own))
 
-    return store.kept.once(("flags", workload, store.version(workload)), ask)
+    return store.kept.once(_key(store, workload), ask)
+
+
+def _key(store: Store, workload: str) -> Hashable:
+    return "flags", workload, store.version(workload)
+
+
+def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
+    """The runs of each workload, in their order."""
+    return {group[0].workload: group for group in grouped(runs, lambda run: run.workload)}

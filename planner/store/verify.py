@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,22 @@ def verify_folder(folder: Folder) -> Report:
     problems = {r.path: r for r in store.refused} | problems
     ordered = tuple(problems[p] for p in sorted(problems))
     return Report(files=files, runs=runs, problems=ordered)
+
+
+def contradictions_between(
+    folders: Sequence[Folder], beside: Sequence[Folder] = ()
+) -> tuple[Refused, ...]:
+    """Return the files of `folders` with runs that another folder shows with other numbers.
+
+    Args:
+        folders: what is verified, in the order of precedence.
+        beside: folders that come before them and are not verified themselves.
+    """
+    places = {f.path: f for f in (*beside, *folders)}
+    store = Store(tuple(places.values()))
+    store.refresh()
+    verified = tuple(f"{f.path}/" for f in folders)
+    return tuple(r for r in store.contradictions() if r.path.startswith(verified))
 
 
 def _deep(path: Path) -> tuple[int, str | None]:

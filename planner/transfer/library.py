@@ -128,13 +128,42 @@ def _repetitions(
 
 def _filled(log: Floats, known: Mask) -> Floats:
     """The table with row effect + column effect (least squares) in its gaps."""
-    row, column = np.nonzero(known)
-    design = np.zeros((row.size, sum(log.shape)))
-    design[np.arange(row.size), row] = 1.0
-    design[np.arange(row.size), log.shape[0] + column] = 1.0
-    effects = np.linalg.lstsq(design, log[known], rcond=None)[0]
-    additive = effects[: log.shape[0], None] + effects[log.shape[0] :]
+    of_row, of_column = _effects(log, known)
+    additive = of_row[:, None] + of_column
     return np.where(known, log, np.where(known.any(axis=0), additive, np.nan))
+
+
+def _effects(log: Floats, known: Mask) -> tuple[Floats, Floats]:
+    """Row and column effects of the known cells, those of the least norm [ln(samples/s)].
+
+    Cards are few, so the rows are eliminated and a system of the size of the cards is left: with
+    1,000 workloads a matrix of all cells takes seconds. Shapes (rows,) and (columns,).
+    """
+    there, values = known.astype(np.float64), np.where(known, log, 0.0)
+    share = there / np.maximum(there.sum(axis=1), 1.0)[:, None]
+    left = np.diag(there.sum(axis=0)) - there.T @ share
+    of_column = np.linalg.lstsq(left, values.sum(axis=0) - share.T @ values.sum(axis=1))[0]
+    of_row = (share * (values - of_column)).sum(axis=1)
+    part = _parts(known)
+    of_part = np.where(known.any(axis=1), part[known.argmax(axis=1)], -1)
+    for one in np.unique(part[known.any(axis=0)]):  # more in rows and less in columns is the same
+        rows, columns = of_part == one, (part == one) & known.any(axis=0)
+        shift = (of_row[rows].sum() - of_column[columns].sum()) / (rows.sum() + columns.sum())
+        of_row[rows] -= shift
+        of_column[columns] += shift
+    return of_row, of_column
+
+
+def _parts(known: Mask) -> NDArray[np.int64]:
+    """Which columns share rows, or are joined by others that do: a number each, (columns,)."""
+    together = (known.T.astype(np.float64) @ known) > 0.0
+    part = np.arange(known.shape[1])
+    while True:
+        least = np.where(together, part, part.size).min(axis=1, initial=part.size)
+        joined = np.minimum(part, least)
+        if (joined == part).all():
+            return part
+        part = joined
 
 
 def _table_of_sheets(

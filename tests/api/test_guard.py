@@ -174,6 +174,31 @@ def test_another_port_is_another_server(
     assert is_own(origin, host) is own
 
 
+@pytest.mark.parametrize(
+    ("origin", "host", "scheme", "own"),
+    [
+        ("http://127.0.0.1:8501", "127.0.0.1:8501", "http", True),
+        ("http://127.0.0.1:8501", "127.0.0.1:8501", "ws", True),
+        ("https://127.0.0.1:8501", "127.0.0.1:8501", "http", False),
+        ("https://localhost:8501", "localhost.:8501", "ws", False),
+        ("http://localhost:8501", "localhost:8501", "https", False),
+        ("https://app.example", "app.example", "http", True),  # a proxy ended encryption
+        ("http://app.example:80", "app.example:80", "https", False),
+    ],
+)
+def test_another_scheme_is_another_server(
+    origin: str,
+    host: str,
+    scheme: str,
+    own: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    assert is_own(origin, host, scheme) is own
+    headers = Headers({"host": host, "origin": origin})
+    scope = {"type": "http", "method": "POST", "scheme": scheme, "server": ("127.0.0.1", 8501)}
+    loopback = "example" not in host
+    assert (refusal(scope, headers, Doors()) == "") is (own and loopback)
+
+
 @pytest.mark.parametrize("setting", ["on", ""])
 def test_nothing_is_started_for_another_page(setting: str) -> None:
     environment = {"EPOCHWISE_MEASURE": setting}

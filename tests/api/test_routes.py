@@ -185,7 +185,7 @@ def test_the_place_of_a_further_folder_is_not_told(own_store: Store) -> None:
 def test_without_a_run_it_is_said_what_to_do(tmp_path: Path) -> None:
     empty = Store(folders_from_environment(tmp_path, {OWN: "none"}))
     empty.refresh()
-    for path in ("projection", "curve", "compare"):
+    for path in ("projection", "curve", "compare?goal=epochs"):
         body = _problem(ask(app(empty), f"/api/v1/{path}"), 404)
         assert body["type"] == "urn:epochwise:problem:no-data"
         assert "Measure one" in body["detail"]

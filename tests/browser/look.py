@@ -34,6 +34,8 @@ PAGES: Final = {
 _PROBES: Final = ("/_stcore/health", "/_stcore/host-config")
 """Streamlit looks for itself under a deep link's own address first: 404, and no fault of ours."""
 _QUIET_MS: Final = 250
+_PATIENCE_MS: Final = 90_000
+"""Far above what a page takes on a busy machine: a hang is a failure."""
 _PICKED_MS: Final = 8_000
 _ATTEMPTS: Final = 3
 _SETTLED: Final = """(quiet) => {
@@ -97,7 +99,7 @@ class Watch:
 def settled(page: Page) -> Page:
     """The page, once its script has not run for a while and nothing on it is stale."""
     page.evaluate("window.quietSince = undefined")
-    page.wait_for_function(_SETTLED, arg=_QUIET_MS)
+    page.wait_for_function(_SETTLED, arg=_QUIET_MS, timeout=_PATIENCE_MS)
     return page
 
 

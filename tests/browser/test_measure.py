@@ -152,6 +152,7 @@ def test_progress_moves_by_itself_and_a_stopped_sweep_resumes(
     _says(page, "Small sweep: 0 of 4 runs measured, time left is known after the first run.")
     _open(place, "1")
     _says(page, "Small sweep: 1 of 4 runs measured, 1 min 8 s left.")
+    _says(page, "Small sweep: 3 runs to measure (1 of 4 are measured), about 1 min 8 s.")
     ticket = _only(place).ticket
     _click(page, f"measure.stop.{ticket}")
     _says(page, "Small sweep: stopped after 1 of 4 runs measured.")
@@ -165,6 +166,22 @@ def test_progress_moves_by_itself_and_a_stopped_sweep_resumes(
     _says(settled(page), "Small sweep: 4 of 4 runs measured in")
     expect(page.get_by_text("could not be followed")).to_have_count(0)
     expect(page).to_have_url(re.compile(rf"{app}/measure(\?ticket=[^&]+)?$"))
+
+
+def test_one_back_leads_from_the_live_curve_to_the_sweep(
+    app: str, place: Path, visit: Visit
+) -> None:
+    page = visit(f"{app}/measure")
+    _click(page, "measure.start")
+    _open(place, "1")
+    _says(page, "Small sweep: 1 of 4 runs measured")
+    settled(page).get_by_role("link", name="Throughput curve").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Throughput")
+    settled(page)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Measure")
+    _says(settled(page), "Small sweep: 1 of 4 runs measured")
+    expect(page.get_by_text("could not be followed")).to_have_count(0)
 
 
 def test_a_sweep_outlives_the_server_and_the_next_server_knows_it(

@@ -45,11 +45,11 @@ def test_a_formula_is_moved_with_the_keyboard_and_the_link_follows(
 ) -> None:
     page = visit(f"{app_url}/method?section=formulas")
     choose(page, "method.formula", "How long N epochs take")
-    expect(page.get_by_text("200 epochs of a minute each, told from 3")).to_be_visible()
+    expect(page.get_by_text("200 epochs of a minute each, from 3 measured")).to_be_visible()
     widget(page, "method.seen").get_by_role("slider").press("ArrowRight")
     settled(page)
     expect(page).to_have_url(f"{app_url}/method?section=formulas&formula=epochs&seen=4")
-    expect(page.get_by_text("200 epochs of a minute each, told from 4")).to_be_visible()
+    expect(page.get_by_text("200 epochs of a minute each, from 4 measured")).to_be_visible()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -174,7 +174,7 @@ def test_a_link_shows_mlperf_reference_points_and_where_each_list_went(
         "give diminishing returns for ResNet-50 on ImageNet with LARS to 75.9"
     )
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
-    page.get_by_text("All reference points: what is used, dropped and mended").click()
+    page.get_by_text("All reference points: which are used, dropped and corrected").click()
     settled(page)
     main = page.get_by_test_id("stMain")
     expect(main.get_by_text("lists are in the package's files")).to_be_visible()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.records import run_id
-from planner.store import Folder, Store
+from planner.store import Folder, Store, queries
 from planner.store.commit import compact_name
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -27,6 +27,9 @@ COUNTS: Final = {
     "article-002-pattern-3": 10,
     "article-002-projection": 10,
 }
+LIBRARY: Final = tuple(
+    sorted(p.parent.name for p in RESULTS.glob("*/set.toml") if "NOTICE.md" in p.read_text("utf-8"))
+)
 PROJECTED: Final = ("10", "20", "50", "100", "200", "500", "1000", "2000")
 Row = dict[str, Any]
 needs_public = pytest.mark.skipif(
@@ -62,6 +65,10 @@ def _seconds(printed: str) -> int:
     return sum(int(p) * u for p, u in zip(printed.split(":"), (3600, 60, 1), strict=True))
 
 
+ARTICLE: Final = tuple(word for slug in COUNTS for word in ("--set", slug))
+"""The sets of the article alone: the build treats all alike, and they are few."""
+
+
 def _files(place: Path) -> dict[str, bytes]:
     return {str(p.relative_to(place)): p.read_bytes() for p in place.rglob("*") if p.is_file()}
 
@@ -72,7 +79,7 @@ def _files(place: Path) -> dict[str, bytes]:
 def test_a_rebuild_makes_the_committed_files_to_the_byte(tmp_path: Path) -> None:
     assert _build(str(tmp_path)).returncode == 0
     made = _files(tmp_path)
-    assert len(made) == 2 * len(COUNTS)
+    assert len(made) == 2 * (len(COUNTS) + len(LIBRARY))
     assert made == {name: (RESULTS / name).read_bytes() for name in made}
 
 
@@ -82,12 +89,12 @@ def test_check_finds_nothing_in_the_committed_files() -> None:
 
 
 def test_check_names_what_differs_and_changes_nothing(tmp_path: Path) -> None:
-    _build(str(tmp_path))
+    _build(str(tmp_path), *ARTICLE)
     changed = next((tmp_path / "article-002-feed").glob("*.parquet"))
     changed.write_bytes(b"other bytes")
     (tmp_path / "article-000-throughput" / "stray.txt").touch()
     before = _files(tmp_path)
-    done = _build(str(tmp_path), "--check")
+    done = _build(str(tmp_path), "--check", *ARTICLE)
     assert done.returncode == 1
     assert f"article-002-feed/{changed.name}" in done.stdout
     assert "article-000-throughput/stray.txt" in done.stdout
@@ -95,12 +102,12 @@ def test_check_names_what_differs_and_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_build_replaces_what_differs_and_what_is_stale(tmp_path: Path) -> None:
-    _build(str(tmp_path))
+    _build(str(tmp_path), *ARTICLE)
     good = _files(tmp_path)
     changed = next((tmp_path / "article-002-feed").glob("*.parquet"))
     changed.write_bytes(b"other bytes")
     (changed.parent / "compact-of-an-older-table.parquet").touch()
-    assert _build(str(tmp_path)).returncode == 0
+    assert _build(str(tmp_path), *ARTICLE).returncode == 0
     assert _files(tmp_path) == good
 
 
@@ -120,6 +127,57 @@ def test_the_store_reads_all_37_runs_and_refuses_nothing() -> None:
     assert store.refused == ()
     assert {slug: found.get(slug) for slug in COUNTS} == COUNTS
     assert sum(COUNTS.values()) == 37
+
+
+def test_files_of_an_older_version_are_still_shipped_and_read() -> None:
+    """The measured sets were written before the columns of published runs."""
+    [path] = (RESULTS / "digits-2-core-epyc").glob("*.parquet")
+    seen = pq.ParquetFile(path).read()
+    assert "repository" not in seen.column_names
+    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
+    store.refresh()
+    shown = store.rows("SELECT count(*), count(repository) FROM runs WHERE file = ?", [str(path)])
+    assert shown == [(seen.num_rows, 0)]
+
+
+def test_measured_workloads_are_offered_before_published_ones() -> None:
+    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
+    store.refresh()
+    names = list(queries.workloads(store))
+    measured = {w for (w,) in store.rows("SELECT workload FROM runs WHERE repository IS NULL")}
+    is_trained = queries.trained(store)
+    trained = [n for n in names if n in is_trained]
+    first = [n in measured for n in trained]
+    assert names[0] == "WideResNet-103M · CIFAR-100 · Adam · float32"
+    assert first == sorted(first, reverse=True)
+    assert sum(not known for known in first) > 1000
+
+
+def test_submissions_state_their_time_to_the_target_by_device_count() -> None:
+    store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
+    store.refresh()
+    sets = queries.trial_sets(store)
+    assert sets[0].basis == "measured"
+    [of] = [
+        t for t in sets if t.network == "ResNet-50 MLPerf" and t.result_set == "mlperf-training"
+    ]
+    times = queries.target_times(store, of)
+    devices = [t["devices"] for t in times]
+    assert devices == sorted(devices)
+    assert devices[0] < 8
+    assert devices[-1] > 1000
+    fastest = {n: min(t["time_to_target_s"] for t in times if t["devices"] == n) for n in devices}
+    assert fastest[8] > fastest[64] > fastest[devices[-1]]
+
+
+@pytest.mark.parametrize("slug", LIBRARY)
+def test_every_run_of_the_library_names_its_source(slug: str) -> None:
+    for row in _rows(slug):
+        assert row["basis"] == "published"
+        assert all(row[n] for n in ("repository", "licence", "published_on", "source"))
+        assert row["throughput"] or row["time_to_target_s"]
+        assert "NC" not in row["licence"]
+        assert "page terms" not in row["licence"]
 
 
 def test_every_set_says_title_licence_source_citation_and_author() -> None:

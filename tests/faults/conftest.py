@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests import figures_page
 from tests.faults.outcomes import FINISHED, FULL, table, write_figures
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the table; `make faults` keeps it in docs/figures.md too."""
+    """Print the table; `make faults` writes it to docs/figures.md too, and README follows."""
     if not FINISHED:
         return
     terminalreporter.section("what the campaigns found")
@@ -16,3 +17,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(line)
     if FULL:
         write_figures(FINISHED)
+        figures_page.write_readme(figures_page.PAGE.read_text(encoding="utf-8"))

@@ -42,7 +42,8 @@ class Outcome:
     """Counts of one campaign.
 
     `counts` says how its cases ended. `down` counts exceptions, error pages and answers 5xx,
-    `wrong` numbers that differ or cannot be, `hangs` cases above `HANG_S`.
+    `wrong` numbers that differ or cannot be and runs that are lost, doubled or torn, `hangs` cases
+    above `HANG_S`. `slowest_s` is None where no answer is timed: then there are no hangs to count.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Outcome:
     down: int = 0
     wrong: int = 0
     hangs: int = 0
-    slowest_s: float = 0.0
+    slowest_s: float | None = None
     faults: list[str] = field(default_factory=list)
 
     @contextlib.contextmanager
@@ -78,7 +79,7 @@ class Outcome:
 
     def timed(self, what: str, seconds: float) -> None:
         """A part of a case took so long [s]."""
-        self.slowest_s = max(self.slowest_s, seconds)
+        self.slowest_s = max(self.slowest_s or 0.0, seconds)
         if seconds > HANG_S:
             self.hangs += 1
             self._note(f"{what}: {seconds:.1f} s")
@@ -88,9 +89,9 @@ class Outcome:
         self.down += 1
         self._note(what)
 
-    def differs(self, what: str) -> None:
-        """Count a number that is wrong."""
-        self.wrong += 1
+    def differs(self, what: str, count: int = 1) -> None:
+        """Count a number that is wrong, or so many runs that are lost, doubled or torn."""
+        self.wrong += count
         self._note(what)
 
     def _note(self, what: str) -> None:
@@ -105,19 +106,23 @@ class Outcome:
     @property
     def line(self) -> str:
         """One line for the terminal."""
-        return (
+        counts = (
             f"{self.name}: {self.cases:,} cases ({self.told}); {self.down} pages down, "
-            f"{self.wrong} wrong numbers, {self.hangs} hangs over {HANG_S:g} s, "
-            f"slowest {self.slowest_s:.2f} s"
+            f"{self.wrong} wrong numbers"
         )
+        if self.slowest_s is None:
+            return counts
+        return f"{counts}, {self.hangs} hangs over {HANG_S:g} s, slowest {self.slowest_s:.2f} s"
 
     @property
     def row(self) -> str:
-        """One row of the table in docs/figures.md."""
-        return (
-            f"| {self.name} | {self.cases:,} | {self.told} | {self.down} | {self.wrong} "
-            f"| {self.hangs} | {self.slowest_s:.2f} |"
-        )
+        """One row of the table in docs/figures.md; no hangs and no time where none is timed."""
+        untimed = self.slowest_s is None
+        cells = (
+            self.name, f"{self.cases:,}", self.told, str(self.down), str(self.wrong),
+            "" if untimed else str(self.hangs), "" if untimed else f"{self.slowest_s:.2f}",
+        )  # fmt: skip
+        return f"| {' | '.join(cells)} |"
 
 
 FINISHED: Final[list[Outcome]] = []

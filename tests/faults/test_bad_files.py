@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,7 @@ import pytest
 from planner.records import table_from_rows
 from planner.store import commit_runs
 from tests.faults.campaign import DRAW
-from tests.faults.outcomes import FULL
+from tests.faults.outcomes import FULL, Outcome, finish
 from tests.faults.writer import case
 from tests.store.build import a_set, ids, opened, row, rows, sealed_table, sealed_with
 
@@ -68,14 +67,12 @@ def test_of_many_good_files_among_fifty_bad_ones_all_are_shown_and_told(tmp_path
     names = list(KINDS)
     for n in range(50):
         KINDS[names[n % len(names)]](place / f"{DRAW.randrange(16):x} bad {n}.parquet", whole)
-    began = time.perf_counter()
-    store = opened(tmp_path)
-    took_s = time.perf_counter() - began
+    outcome = Outcome(name=f"bad files among {GOOD:,} good ones", cases=50)
+    with outcome.step("the first look"):
+        store = opened(tmp_path)
     told = store.refused
-    print(
-        f"\n{GOOD} good files among 50 bad of {len(KINDS)} kinds: {len(ids(store))} shown, "
-        f"{len(told)} listed with {len({r.reason for r in told})} reasons, {took_s:.2f} s"
-    )
+    outcome.counts |= {"listed with a reason": len(told), "good runs shown": len(ids(store))}
+    finish(outcome)
     assert ids(store) == sorted(d.run_id for d in done)
     assert len(told) == 50
     assert all(" bad " in r.path and len(r.reason) > 10 for r in told)

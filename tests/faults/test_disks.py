@@ -20,7 +20,7 @@ from planner.store.export import export_duckdb
 from planner.store.verify import verify_folder
 from tests.faults.campaign import read_only, small_disk, temporaries, torn
 from tests.faults.full import FullAt
-from tests.faults.outcomes import FULL
+from tests.faults.outcomes import FULL, Outcome, finish
 from tests.faults.writer import case
 from tests.store.build import a_set, folder, ids, opened, reasons
 
@@ -54,6 +54,7 @@ def _saved(place: Path, said: str) -> int:
 
 def test_a_disk_full_at_twenty_different_sizes_is_told_and_gone_on_with(tmp_path: Path) -> None:
     saved = []
+    outcome = Outcome(name="disks of 1 MB that are full")
     for left in SIZES:
         with small_disk(tmp_path / str(left)) as disk:
             if disk is None:
@@ -68,10 +69,10 @@ def test_a_disk_full_at_twenty_different_sizes_is_told_and_gone_on_with(tmp_path
             filler.unlink()
             again = commit_runs(place, _cases())
             assert sum(not done.new for done in again) == saved[-1]
-            assert ids(opened(disk)) == sorted(run_id(c) for c in _cases())
-    print(
-        f"\ndisk of 1 MB full at {len(SIZES)} sizes: {saved} of {RUNS} saved, 0 torn, all resumed"
-    )
+            with outcome.case(f"{left} kB left: a look at the results"):
+                assert ids(opened(disk)) == sorted(run_id(c) for c in _cases())
+    outcome.counts |= {"runs saved": sum(saved), "runs resumed": len(SIZES) * RUNS - sum(saved)}
+    finish(outcome)
     assert saved[0] == 0
     assert len(set(saved)) > 5
 
@@ -117,7 +118,7 @@ def test_a_disk_full_at_every_write_of_a_sweep_is_told_and_gone_on_with(
     commit_runs(tmp_path / "whole", two)
     positions = budget.spent
     tried = range(0, positions, 1 if FULL else 7)
-    resumed = 0
+    outcome = Outcome(name="a disk full at each of a commit's writes", cases=len(tried))
     for position in tried:
         place = tmp_path / str(position)
         budget.refill(position)
@@ -125,9 +126,10 @@ def test_a_disk_full_at_every_write_of_a_sweep_is_told_and_gone_on_with(
             commit_runs(place, two)
         assert (torn(place), temporaries(place)) == ([], [])
         budget.refill(None)
-        resumed += len(commit_runs(place, two)) == 2
-    print(f"\ndisk full at {len(tried)} of {positions} writes: 0 torn, {resumed} resumed")
-    assert resumed == len(tried)
+        with outcome.step(f"write {position}: resumed"):
+            outcome.counts["runs resumed"] += len(commit_runs(place, two))
+    finish(outcome)
+    assert outcome.counts["runs resumed"] == 2 * len(tried)
 
 
 @contextlib.contextmanager
@@ -169,7 +171,6 @@ def test_a_read_only_folder_is_read_and_says_so_when_written_to(
             compact_set(place)
         store.refresh()
         assert len(ids(store)) == RUNS
-    print(f"\nread-only folder: {RUNS} of {RUNS} shown, verified and exported; 3 of 3 writes told")
 
 
 def test_committing_what_is_there_needs_no_writing(

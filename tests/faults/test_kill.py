@@ -16,7 +16,7 @@ from planner.records import run_id
 from planner.store.commit import STALE_S, sweep_temporaries
 from tests.faults import campaign
 from tests.faults.campaign import Child, moments, temporaries, torn
-from tests.faults.outcomes import FULL
+from tests.faults.outcomes import FULL, Outcome, finish
 from tests.faults.writer import case
 from tests.store.build import a_set, ids, opened, reasons
 
@@ -75,23 +75,26 @@ def _sweep_under_fire(place: Path, whole_s: float, counts: Counts) -> None:
 def test_a_sweep_killed_again_and_again_ends_with_every_run_once(tmp_path: Path) -> None:
     place = a_set(tmp_path / "whole")
     whole_s = _seconds_of(Child(campaign.write, place, "whole", 0, RUNS))
-    counts = Counts()
+    counts, outcome = Counts(), Outcome(name="kill -9 of a writer")
     while counts.kills < KILLS:
         root = tmp_path / str(counts.sweeps)
         place = a_set(root)
         _sweep_under_fire(place, whole_s, counts)
-        store = opened(root)
         sweep = f"sweep {counts.sweeps}"
+        with outcome.step(f"{sweep}: a look at its results"):
+            store = opened(root)
         assert ids(store) == sorted(run_id(case(sweep, n)) for n in range(RUNS))
         assert (len(_inodes(place)), reasons(store)) == (RUNS, {})
         counts.left += _swept(place)
         assert temporaries(place) == []
-    print(
-        f"\nkill -9 of a writer: {counts.kills} kills, {counts.sweeps} sweeps of {RUNS} runs, "
-        f"{counts.torn} torn, {counts.lost} lost, {counts.rewritten} rewritten, 0 twice; "
-        f"{counts.left} temporaries left, all swept"
-    )
-    assert (counts.kills, counts.torn, counts.lost, counts.rewritten) == (KILLS, 0, 0, 0)
+    outcome.cases = counts.kills
+    outcome.counts |= {"sweeps": counts.sweeps, "runs": counts.sweeps * RUNS,
+                       "temporaries, all swept": counts.left}  # fmt: skip
+    for fault in ("torn", "lost", "rewritten"):
+        if count := getattr(counts, fault):
+            outcome.differs(f"{count} {fault}", count)
+    finish(outcome)
+    assert counts.kills == KILLS
 
 
 def test_a_compaction_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: Path) -> None:
@@ -100,6 +103,7 @@ def test_a_compaction_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: P
     wanted = sorted(run_id(case("merged", n)) for n in range(RUNS))
     whole_s = _seconds_of(Child(campaign.merge, _copied(originals, tmp_path / "whole")))
     kills = between = 0
+    outcome = Outcome(name="kill -9 of a compaction")
     while kills < COMPACTIONS:
         root = tmp_path / str(kills)
         place = _copied(originals, root)
@@ -110,16 +114,16 @@ def test_a_compaction_killed_at_any_moment_loses_and_doubles_nothing(tmp_path: P
             killed = child.kill(moments(whole_s))
         kills += killed
         between += killed and len(_inodes(place)) > 1 and _merged(place)
-        store = opened(root)
+        with outcome.step(f"kill {kills}: a look at the folder"):
+            store = opened(root)
         assert (ids(store), reasons(store), torn(place)) == (wanted, {}, [])
         assert Child(campaign.merge, place).ended() == 0
         store.refresh()
         assert (ids(store), len(_inodes(place))) == (wanted, 1)
         shutil.rmtree(root)
-    print(
-        f"\nkill -9 of a compaction: {kills} kills ({between} with both merged and originals), "
-        f"{RUNS} runs each: 0 torn, 0 lost, 0 twice; every second call finished"
-    )
+    outcome.cases = kills
+    outcome.counts |= {"with merged and original files": between, "runs": kills * RUNS}
+    finish(outcome)
 
 
 def _merged(place: Path) -> bool:

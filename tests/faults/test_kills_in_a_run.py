@@ -27,7 +27,7 @@ from tests.faults.campaign import temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, drawn, finish
 from tests.faults.test_runner_kills import MARK, SPEC, _bearers, _ends, _left, _settled_once
 from tests.runners.stubs import HANG_S, new_mark
-from tests.store.build import a_set, folder
+from tests.store.build import a_set, folder, ids, opened
 
 pytestmark = pytest.mark.faults
 VICTIMS: Final = ("supervisor", "guard", "child", "supervisor right after")
@@ -173,12 +173,15 @@ def _judged(outcome: Outcome, sweep: Sweeping, what: str) -> None:
     outcome.cases += sweep.hit.total()
     outcome.counts += sweep.hit
     outcome.counts["lives"] += sweep.lives
+    with outcome.step(f"{what}: a look at its results"):
+        shown = len(ids(opened(sweep.place.parent)))
     ends = _ends(sweep.place)
     outcome.counts["killed rows"] += sum(told.count("killed") for told in ends.values())
     faults = {
         "lost": sweep.lost,
         "orphans": sweep.orphans,
         "torn": len(torn(sweep.place)),
+        "rows not shown": sum(len(told) for told in ends.values()) - shown,
         "not measured once": int(len(ends) != sweep.cases or not _settled_once(ends)),
         "not whole": len(verify_folder(folder(sweep.place.parent)).problems),
         # A killed writer's own temporary is swept by a later commit once it is a day old.

@@ -17,6 +17,7 @@ from planner.store import commit_runs
 from planner.store.commit import CommitError, try_folder
 from planner.store.publish import publish
 from tests.faults.campaign import DRAW, FULL, Child, temporaries, torn
+from tests.faults.outcomes import Outcome, finish
 from tests.faults.writer import case
 from tests.store.build import a_set, ids, listed, opened
 
@@ -132,9 +133,12 @@ def test_a_writer_killed_at_any_moment_leaves_nothing_torn(
         _writes(place, errno.EOPNOTSUPP, renames=renames).kill(DRAW.random() * 0.15)
         assert torn(place) == []
     assert len(_said(_writes(place, errno.EOPNOTSUPP, renames=renames))) == RUNS
-    print(f"\n{KILLS} kills without links: {RUNS} of {RUNS} runs, 0 torn, "
-          f"{len(temporaries(place))} temporaries to be swept")  # fmt: skip
-    assert len(ids(opened(tmp_path / "results"))) == RUNS
+    way = "rename once" if renames else "claims"
+    outcome = Outcome(name=f"kills on a disk without links, {way}", cases=KILLS)
+    outcome.counts |= {"runs": RUNS, "temporaries to be swept": len(temporaries(place))}
+    with outcome.step("a look at the results"):
+        assert len(ids(opened(tmp_path / "results"))) == RUNS
+    finish(outcome)
 
 
 def test_a_claim_of_a_dead_process_is_taken_over_at_once(tmp_path: Path) -> None:

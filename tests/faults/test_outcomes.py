@@ -38,8 +38,23 @@ def test_a_partial_run_replaces_its_own_rows_of_the_page(tmp_path: Path) -> None
     assert (lines[0], lines[-1]) == ("before", "after")
 
 
+def test_where_no_answer_is_timed_neither_hangs_nor_a_time_are_stated() -> None:
+    untimed, timed = Outcome(name="kills", cases=34), Outcome(name="links")
+    timed.took("one", 0.004)
+    assert untimed.row == "| kills | 34 |  | 0 | 0 |  |  |"
+    assert "hangs" not in untimed.line
+    assert timed.row == "| links | 1 |  | 0 | 0 | 0 | 0.00 |"
+
+
 def test_a_page_without_the_section_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "figures.md"
     page.write_text("nothing\n", encoding="utf-8")
     with pytest.raises(ValueError, match="Restore them"):
         write_figures([Outcome(name="a")], page)
+
+
+def test_every_file_of_campaigns_ends_them_with_a_row_of_the_table() -> None:
+    files = Path(outcomes.__file__).parent.glob("test_*.py")
+    counting = [f for f in files if " if FULL else " in f.read_text(encoding="utf-8")]
+    assert len(counting) > 10
+    assert [f.name for f in counting if "finish(" not in f.read_text(encoding="utf-8")] == []

@@ -24,9 +24,9 @@ from planner.store.verify import verify_folder
 from runners.supervise import ROOT
 from runners.sweep import case_id_of
 from tests.faults.campaign import DRAW, moments, temporaries, torn
-from tests.faults.outcomes import FULL
+from tests.faults.outcomes import FULL, Outcome, finish
 from tests.runners.stubs import HANG_S, case, new_mark, starts
-from tests.store.build import a_set, folder
+from tests.store.build import a_set, folder, ids, opened
 
 pytestmark = pytest.mark.faults
 KILLS: Final = 200 if FULL else 6
@@ -55,6 +55,23 @@ class Counts:
     def kills(self) -> int:
         """All that hit somebody alive."""
         return self.hit.total()
+
+    def judged(self, outcome: Outcome) -> None:
+        """Put these counts into the row of the campaign, and end it."""
+        outcome.cases = self.kills
+        outcome.counts += self.hit + Counter(lives=self.lives, sweeps=self.sweeps)
+        for fault in ("lost", "torn", "orphans"):
+            if count := getattr(self, fault):
+                outcome.differs(f"{count} {fault} ({dict(self.hit)})", count)
+        finish(outcome)
+
+
+def _looked_at(outcome: Outcome, root: Path, ends: Mapping[str, list[str]], what: str) -> None:
+    """Look at the results as the app does: every attempt is shown."""
+    with outcome.step(f"{what}: a look at its results"):
+        shown = len(ids(opened(root)))
+        if shown != sum(len(statuses) for statuses in ends.values()):
+            outcome.differs(f"{what}: {shown} rows shown of {dict(ends)}")
 
 
 def _bearers(mark: str) -> list[psutil.Process]:
@@ -192,12 +209,14 @@ def test_a_sweep_killed_again_and_again_measures_every_case_once(tmp_path: Path)
     a_set(whole / "results", slug="stub")
     assert _stub(whole)(new_mark()).wait(HANG_S) == 1  # two of its cases do not end well
     counts, killed, again = Counts(whole_s=time.monotonic() - began), 0, 0
+    outcome = Outcome(name="kills of a sweep's processes")
     while counts.kills < KILLS:
         tmp = tmp_path / str(counts.sweeps)
         place = a_set(tmp / "results", slug="stub")
         counts.sweeps += 1
         _until_done(_stub(tmp), place, KILLS, counts)
         ends = _ends(place)
+        _looked_at(outcome, tmp / "results", ends, f"sweep {counts.sweeps}")
         before = starts(tmp)
         assert _stub(tmp)(new_mark()).wait(HANG_S) == 1
         assert starts(tmp) == before  # what is done is not started again
@@ -208,13 +227,11 @@ def test_a_sweep_killed_again_and_again_measures_every_case_once(tmp_path: Path)
         assert all(r["epochs_measured"] == 3 for r in whole_rows)
         killed += sum(told.count("killed") for told in ends.values())
         again += _again(before, ends)
-    print(
-        f"\nkilled sweeps: {counts.kills} kills {dict(counts.hit)}, {counts.lives} lives, "
-        f"{counts.sweeps} sweeps of {len(WAYS)} cases: {counts.lost} lost, 0 twice, "
-        f"{counts.torn} half, {again} started again, {counts.orphans} orphans; "
-        f"{killed} attempts kept as killed"
-    )
-    assert (counts.kills, counts.lost, counts.torn, counts.orphans, again) == (KILLS, 0, 0, 0, 0)
+    outcome.counts["killed rows"] = killed
+    if again:
+        outcome.differs(f"{again} cases measured again", again)
+    counts.judged(outcome)
+    assert counts.kills == KILLS
     assert killed <= counts.hit["guard"] + counts.hit["child"]
 
 
@@ -261,20 +278,18 @@ def test_a_real_sweep_killed_again_and_again_measures_every_case_once(
     tmp_path: Path, real: Callable[[str], subprocess.Popen[bytes]]
 ) -> None:
     place, counts = tmp_path / "results" / "tiny", Counts(whole_s=6.0 * RUNS)
+    outcome = Outcome(name="kills of a real TensorFlow sweep's processes")
     while counts.kills < REAL_KILLS:
         counts.sweeps += 1
         _until_done(real, place, REAL_KILLS, counts)
         ends = _ends(place)
+        _looked_at(outcome, tmp_path / "results", ends, f"sweep {counts.sweeps}")
         assert (len(ends), _settled_once(ends)) == (RUNS, True)
         assert {told[-1] for told in ends.values()} <= {"ok", "killed"}
         assert verify_folder(folder(tmp_path / "results")).problems == ()
         assert temporaries(place) == [] or FULL  # swept once they are a day old
         (tmp_path / "results").rename(tmp_path / f"done-{counts.sweeps}")
     phases = Counter(s.phase for s in read_statuses(tmp_path / "state"))
-    print(
-        f"\nkilled real sweeps: {counts.kills} kills {dict(counts.hit)}, {counts.lives} lives, "
-        f"{counts.sweeps} sweeps of {RUNS} runs: {counts.lost} lost, 0 twice, {counts.torn} half, "
-        f"{counts.orphans} orphans; last phases {dict(phases)}"
-    )
-    assert (counts.kills, counts.lost, counts.torn) == (REAL_KILLS, 0, 0)
-    assert counts.orphans == 0
+    outcome.counts += Counter({f"last phase {phase}": n for phase, n in phases.items()})
+    counts.judged(outcome)
+    assert counts.kills == REAL_KILLS

@@ -10,7 +10,7 @@ import pytest
 from planner.store import Store
 from tests.faults import campaign
 from tests.faults.campaign import Child, Poll, temporaries, torn
-from tests.faults.outcomes import FULL
+from tests.faults.outcomes import FULL, Outcome, finish
 from tests.store.build import a_set, folder
 
 pytestmark = pytest.mark.faults
@@ -26,19 +26,21 @@ def test_four_writers_and_a_reader_lose_nothing_and_the_count_never_falls(
     reader = Poll(Store([folder(tmp_path / "runs")]))
     merger = Child(campaign.merge_on, place, stop) if merging else None
     writers = [Child(campaign.write, place, f"writer {n}", 0, EACH) for n in range(WRITERS)]
+    outcome = Outcome(name=f"{WRITERS} writers and a reader" + ", compacted" * merging)
     while any(w.alive for w in writers):
-        reader.look()
+        with outcome.case(f"look {reader.looks}"):
+            reader.look()
     ends = [w.ended() for w in writers]
     stop.touch()
     ends += [merger.ended()] if merger else []
     reader.look()
     said = sum(line.endswith(" new") for w in writers for line in w.said)
-    merges = f", {merger.said[0]} compactions" if merger else ""
-    print(
-        f"\n{WRITERS} writers x {EACH} runs{merges}: {said} said saved, {reader.shown} shown, "
-        f"{reader.looks} looks, {reader.falls} falls, {reader.twice} twice, "
-        f"{len(reader.refused)} refused, {len(torn(place))} torn"
-    )
+    outcome.counts |= {"runs saved": said, "runs shown": reader.shown}
+    outcome.counts |= {"compactions": int(merger.said[0])} if merger else {}
+    if reader.falls + reader.twice:
+        outcome.differs(f"{reader.falls} falls of the count, {reader.twice} doubled",
+                        reader.falls + reader.twice)  # fmt: skip
+    finish(outcome)
     assert (said, reader.shown) == (WRITERS * EACH, WRITERS * EACH)
     assert (set(ends), reader.falls, reader.twice, reader.refused) == ({0}, 0, 0, set())
     assert (torn(place), temporaries(place)) == ([], [])

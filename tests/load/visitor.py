@@ -182,6 +182,11 @@ def _content(element: Element, host: bytes) -> bytes:
     kind = element.WhichOneof("type")
     if kind == "download_button":
         element.download_button.ClearField("deferred_file_id")
+    if kind == "checkbox":  # whether the session set the switch, or it stands as it begins
+        switch = element.checkbox
+        shown = switch.value if switch.set_value else switch.default
+        switch.value, switch.set_value = shown, True
+        element.ClearField("has_one_shot_effect")
     if kind == "plotly_chart":
         chart = element.plotly_chart
         if "-compare." in chart.id:  # an option keeps the colour that it had in its session

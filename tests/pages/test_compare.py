@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import asked, compare_next, compare_state
+from pages.parts import asked, compare_next, compare_state, state
 from pages.parts.compare_names import short_names
 from planner.catalog.records import Terms
 from planner.compare.keeping import keeping_sentence
@@ -20,9 +20,11 @@ from planner.compare.tables import option_rows
 from planner.compare.undecided import undecided
 from planner.durations import interval
 from planner.estimate import Estimate
+from planner.how_long import INFERENCE
 from planner.slugs import slugs
 from planner.store import Store
 from planner.written import rounded_ends
+from tests import shipped
 from tests.pages.comparing import LINK, OPTIONS, address_of, comparison, table
 from tests.pages.conftest import figure, show, sound, texts, unfold
 
@@ -31,9 +33,29 @@ pytestmark = pytest.mark.usefixtures("folders")
 # -- the answer --------------------------------------------------------------------------------
 
 
-def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) -> None:
-    told = comparison(store)
+def test_the_page_opens_on_fine_tuning_a_language_model_and_offers_whole_servers() -> None:
     shown = show("compare")
+    assert "100 million tokens of Llama 3 8B" in texts(shown)
+    options = [str(row["option"]) for row in table(shown)]
+    assert any(o.startswith("Rent 8 x H100") for o in options)
+    assert any(o.startswith("Rent 8 x MI300X") for o in options)
+    assert any(o.startswith("Buy 8 x H100") and o.endswith("(server)") for o in options)
+    prices = " ".join(str(row["price"]) for row in table(shown))
+    assert "317,000 USD (39,625 USD each)" in prices
+    assert address_of(shown)["network"] == ["llama-3-8b"]
+
+
+def test_the_measured_workload_chosen_first_has_an_address_of_its_own() -> None:
+    shown = show("compare", goal="epochs")
+    address = address_of(shown)
+    assert list(address) == ["workload"]
+    again = show("compare", workload=address["workload"][0])
+    assert "Llama" not in texts(again)
+
+
+def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) -> None:
+    told = comparison(store, goal="epochs")
+    shown = show("compare", goal="epochs")
     said = texts(shown)
     assert f"#### {sentence(told)}" in said
     pair = rent_or_buy(told)
@@ -42,7 +64,7 @@ def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) ->
     for text in undecided(told):
         assert text in said
     assert "measure next" in said
-    assert address_of(shown) == {}
+    assert list(address_of(shown)) == ["workload"]
     assert not shown.warning
 
 
@@ -233,7 +255,7 @@ def test_another_currency_or_tax_keeps_what_the_budget_is_worth(store: Store) ->
     shown.number_input(key="compare.tax").set_value(0.0)
     sound(shown.run())
     assert float(address_of(shown)["budget"][0]) == pytest.approx(500.0 / 1.2)
-    shown.text_input(key="compare.currency").set_value("USD")
+    shown.selectbox(key="compare.currency").set_value("USD")
     shown.number_input(key="compare.rate").set_value(None)
     sound(shown.run())
     assert float(address_of(shown)["budget"][0]) == pytest.approx(500.0 / 1.2 / 0.5)
@@ -253,15 +275,27 @@ def test_what_to_measure_next_is_said_with_the_right_article() -> None:
 
 
 def test_no_workload_that_is_offered_breaks_the_page(store: Store) -> None:
-    for slug in slugs(asked.workloads(store)):
-        answer = compare_state.told(store, {"workload": [slug]})
-        assert answer is not None, slug
+    names = slugs(asked.workloads(store))
+    kept = set(shipped.every(names.values()))
+    for slug in (s for s, name in names.items() if name in kept):
+        show("compare", workload=slug)
 
 
-def test_a_workload_with_inference_runs_only_is_told_and_raises_nothing() -> None:
+def test_a_workload_with_inference_runs_only_is_refused_alike_on_both_pages() -> None:
     shown = show("compare", workload="mlp-512-512-digits-float32")
-    assert shown.selectbox(key="compare.workload").value != "mlp-512-512-digits-float32"
-    assert shown.warning
+    assert shown.selectbox(key="compare.workload").value == "mlp-512-512-digits-float32"
+    assert not shown.warning
+    for page in (shown, show("how-long", workload="mlp-512-512-digits-float32")):
+        assert INFERENCE.reason in texts(page)
+        assert INFERENCE.measure_next in texts(page)
+    shown.button(key="compare.trained").click().run()
+    assert shown.selectbox(key="compare.workload").value in slugs(asked.workloads(state.store()))
+    assert INFERENCE.reason not in texts(shown)
+
+
+def test_a_link_to_a_workload_that_is_gone_says_so() -> None:
+    shown = show("compare", workload="no-such-workload")
+    assert "not among the options" in shown.warning[0].value
 
 
 def test_another_currency_changes_amounts_and_no_order(store: Store) -> None:
@@ -317,7 +351,7 @@ def test_ones_own_tariff_wins_over_the_country_be_it_the_usual_one(store: Store)
 
 
 def test_every_assumption_has_a_field_and_travels_in_the_link() -> None:
-    shown = unfold(show("compare"), "compare.box")
+    shown = unfold(show("compare", goal="epochs"), "compare.box")
     shown.number_input(key="compare.life_years").set_value(6.0)
     sound(shown.run())
     assert address_of(shown) == {"life_years": ["6"]}
@@ -325,7 +359,7 @@ def test_every_assumption_has_a_field_and_travels_in_the_link() -> None:
     sound(shown.run())
     assert shown.number_input(key="compare.pue").value == 1.3
     shown.button(key="compare.defaults").click()
-    assert address_of(sound(shown.run())) == {}
+    assert list(address_of(sound(shown.run()))) == ["workload"]
 
 
 def test_how_sure_each_time_is_and_where_it_is_from_are_told_in_full() -> None:

@@ -67,7 +67,7 @@ def test_a_link_that_names_it_restores_the_question() -> None:
 
 
 def test_its_link_tells_the_whole_question_whatever_is_usual_later() -> None:
-    shown = unfold(show("compare"), "compare.save")
+    shown = unfold(show("compare", goal="epochs"), "compare.save")
     shown.text_input(key="compare.save.name").set_value("Usual")
     shown.button(key="compare.save.now").click()
     link = address_of(sound(shown.run()))
@@ -140,7 +140,7 @@ def test_one_that_is_gone_or_damaged_is_told(folder: Path) -> None:
     (folder / f"{TANAKA}.json").write_text("{")
     said = texts(show("compare", saved=TANAKA))
     assert f"'{TANAKA}.json' cannot be read." in said
-    shown = unfold(show("compare"), "compare.open")
+    shown = unfold(show("compare", goal="epochs"), "compare.open")
     assert f"'{TANAKA}.json' cannot be read." in texts(shown)
 
 

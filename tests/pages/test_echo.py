@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from pages.parts import compare_state
 from planner import asked
-from planner.compare.parameters import COMPARE, DESCRIBED
+from planner.compare.description import DESCRIBED
+from planner.compare.parameters import COMPARE
 from planner.how_long import MOST_EPOCHS
 from planner.parameters import NEXT_TO_NOTHING, Parameter, text_of
 from planner.slugs import slug, slugs
@@ -38,7 +39,8 @@ EXAMPLES = settings(
 )  # fmt: skip
 NAMED: Final = {"workload", "pattern", "optimizer", "options", "own", "by", "country", "currency",
                 "rate", "rate_as_of", "goal", "target", "samples", "params", "tokens", "flops",
-                "batch", "precision", "name", "network_optimizer"}  # fmt: skip
+                "network", "total_tokens", "active_params", "batch", "precision", "name",
+                "network_optimizer"}  # fmt: skip
 """Parameters that hang together, drawn by hand."""
 
 

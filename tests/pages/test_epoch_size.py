@@ -164,7 +164,7 @@ def test_compare_takes_the_same_size_and_refuses_the_same_epochs(
 def test_compare_has_the_field_where_the_size_is_not_known(alone: Path, folders: Path) -> None:
     assert folders
     _unequal(alone)
-    shown = show("compare")
+    shown = show("compare", goal="epochs")
     field = shown.number_input(key="compare.samples_per_epoch")
     assert field.placeholder == "not stated"
     shown = field.set_value(50_000).run()

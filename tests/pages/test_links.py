@@ -112,8 +112,20 @@ def test_a_link_sets_every_kind_of_value() -> None:
 
 
 def test_defaults_are_not_written_into_the_address() -> None:
-    page = _opened(one="a", many=["c", "d"], number="7", flag="off")
+    page = _opened(one="a", many=["c", "d"], number="8", flag="off")
+    assert _address(page) == {"one": ["a"], "many": ["c", "d"], "number": ["8"], "flag": ["off"]}
+    page.number_input(key="try.number").set_value(7).run()
     assert _address(page) == {}
+
+
+def test_an_address_that_names_defaults_is_not_written_again() -> None:
+    """Another address is one more entry of the browser's history: Back would stay on the page."""
+    given = {"one": ["a"], "flag": ["off"]}
+    page = _opened(one="a", flag="off")
+    assert _address(page) == given
+    assert _address(page.run()) == given
+    page.toggle(key="try.flag").set_value(True).run()
+    assert _address(page) == {"flag": ["on"]}
 
 
 def test_what_is_changed_is_written_and_what_is_changed_back_goes() -> None:

@@ -173,6 +173,25 @@ def test_progress_is_finished_runs_and_what_is_measured_now_in_words(sweeping: P
     assert "epoch 2 of 5" in bar.text
 
 
+def test_a_plan_without_a_time_has_one_as_soon_as_a_run_of_it_is_measured(sweeping: Path) -> None:
+    shown = _started("unknown")
+    _until(_is(sweeping, "running", 0))
+    assert "Unknown sweep: 4 runs to measure, duration unknown." in texts(sound(shown.run()))
+    _open(sweeping, "1")
+    _until(_is(sweeping, "running", 1))
+    said = texts(sound(shown.run()))
+    assert "Unknown sweep: 3 runs to measure (1 of 4 are measured), about 1 min 8 s." in said
+    assert "Time predicted from the runs of this sweep measured so far." in said
+    assert "duration unknown" not in said
+
+
+def test_energy_and_cost_of_a_running_sweep_shrink_with_its_time(sweeping: Path) -> None:
+    planned = measuring.Plan(name="small", planned=4, left=4, hours=0.025, energy_kwh=0.004, cost=2)
+    left = measuring.so_far(planned, told(sweeping, planned=4, finished=3, left_s=22.5))
+    assert (left.finished, left.left, left.hours) == (3, 1, 22.5 / 3600)
+    assert (left.energy_kwh, left.cost) == pytest.approx((0.001, 0.5))
+
+
 def test_before_the_first_run_ends_no_time_left_is_claimed(sweeping: Path) -> None:
     shown = _started()
     _until(_is(sweeping, "running", 0))

@@ -263,7 +263,7 @@ def test_all_runs_are_listed_and_counted(store: Store) -> None:
     shown = show("results")
     total = queries.totals(store).runs
     assert f"{total:,} of {total:,} runs" in texts(shown)
-    assert len(shown.dataframe[0].value) == total
+    assert len(shown.dataframe[0].value) == min(total, queries.MOST_ROWS)
 
 
 def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_count() -> None:
@@ -271,8 +271,8 @@ def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_
     assert list(shown.proto.column_order[:3]) == ["system", "workload", "global_batch_size"]
     columns = json.loads(shown.proto.columns)
     formats = {name: columns[name]["type_config"]["format"] for name in results.MEASURED}
-    assert formats == {"later_epoch_mean_s": "%.3g", "first_epoch_s": "%.3g",
-                       "later_epoch_sd_s": "%.3g", "samples_per_s": "localized"}  # fmt: skip
+    for name in results.MEASURED:
+        assert formats[name] == results.number_format(shown.value[name].to_numpy(float))
     for name in results.MEASURED:
         values = shown.value[name].dropna()
         assert (values == [float(f"{v:.3g}") for v in values]).all()

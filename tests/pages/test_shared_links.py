@@ -31,16 +31,16 @@ def _opened(page: str, link: dict[str, list[str]]) -> AppTest:
 
 
 def test_a_link_of_defaults_names_the_workload_every_option_and_the_currency(store: Store) -> None:
-    shown = show("compare")
+    shown = show("compare", goal="epochs")
     link = shared(shown)
-    assert address_of(shown) == {}
-    assert link["options"] == list(asked(store).answered.chosen)
+    assert list(address_of(shown)) == ["workload"]
+    assert link["options"] == list(asked(store, goal="epochs").answered.chosen)
     assert {"workload", "pattern", "epochs", "order", "runs_per_month", "currency"} <= set(link)
     assert link["made"][0].startswith(f"{compare_state.today():%Y-%m-%d}-")
 
 
 def test_the_shared_link_answers_the_same_on_the_page_and_to_a_program(store: Store) -> None:
-    link = shared(first := show("compare"))
+    link = shared(first := show("compare", goal="epochs"))
     again = _opened("compare", link)
     assert [m.value for m in again.markdown if m.value.startswith("####")] == [
         m.value for m in first.markdown if m.value.startswith("####")
@@ -49,11 +49,11 @@ def test_the_shared_link_answers_the_same_on_the_page_and_to_a_program(store: St
     assert OTHER not in texts(again)
     told = asked(store, **dict(link))
     assert told.problems == ()
-    assert told.answered.chosen == asked(store).answered.chosen
+    assert told.answered.chosen == asked(store, goal="epochs").answered.chosen
 
 
 def test_where_prices_differ_the_options_stay_and_the_answer_says_so(folders: Path) -> None:
-    shown = show("compare")
+    shown = show("compare", goal="epochs")
     link = shared(shown)
     rented = next(o for o in link["options"] if o.startswith("rent-"))
     catalog = compare_state.catalog().catalog
@@ -69,7 +69,7 @@ def test_where_prices_differ_the_options_stay_and_the_answer_says_so(folders: Pa
 
 
 def test_an_option_that_is_not_there_is_named() -> None:
-    link = shared(show("compare"))
+    link = shared(show("compare", goal="epochs"))
     link["options"] = [*link["options"], "rent-nowhere-eu-1x-h100-on-demand"]
     assert "rent-nowhere-eu-1x-h100-on-demand" in texts(_opened("compare", link))
 

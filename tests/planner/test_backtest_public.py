@@ -80,18 +80,15 @@ def test_the_shipped_figures_are_those_measured_today(rows: list[Row]) -> None:
 def test_the_page_has_every_question_and_as_many_misses_as_figures_miss() -> None:
     page = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
     assert page.count("\n## ") == 1 + len(QUESTIONS)
-    assert "11 missed" in page
-    assert page.count("**missed**") == 11
-    assert page.count("| none of ") == 4
+    assert "10 missed" in page
+    assert page.count("**missed**") == 10
+    assert page.count("| none of ") == 2
     assert str(ROOT) not in page
 
 
 def test_most_of_what_is_wanted_is_reached_and_these_are_not(rows: list[Row]) -> None:
     missed = {t.what for t in TARGETS if t.measured(rows) is not None and not t.reached(rows)}
     assert missed == {
-        "twice the largest, were nothing refused",
-        "twice the largest, Sia, several (check), median error",
-        "twice the largest, Sia, several (check), interval held",
         "after 3 epochs, DAWNBench, changing later on, interval held",
         "samples to target from 3 batches, Shallue (digitised), mean error",
         f"samples to target from 3 batches, {MEAN}, mean error",
@@ -111,10 +108,10 @@ def test_ours_is_better_than_the_plain_line_inside_and_beyond(
         assert ours.coverage > min(plain.coverage, 0.85)
 
 
-def test_four_times_away_ours_is_the_plain_line(rows: list[Row]) -> None:
+def test_four_times_away_ours_is_no_worse_than_the_plain_line(rows: list[Row]) -> None:
     for data_set in ("Colab TPU", MEAN):
         ours, plain = (of(rows, "four times the largest", m, data_set) for m in (OURS, PLAIN))
-        assert ours.mean_error == pytest.approx(plain.mean_error, rel=1e-3)
+        assert ours.mean_error <= 1.001 * plain.mean_error
 
 
 def test_textbook_intervals_hold_less_outside_than_they_say(rows: list[Row]) -> None:
@@ -160,7 +157,8 @@ def test_constants_chosen_without_each_data_set_are_near_those_that_ship() -> No
     chosen = [float(c.chosen.split()[1].rstrip(",")) for c in found if c.use == "samples to target"]
     assert min(chosen) == 0.06
     assert max(chosen) == 0.1
-    assert {c.chosen for c in found if c.use.startswith("when")} == {"always"}
+    corrected = [c for c in found if c.use.startswith("when")]
+    assert [c.left_out for c in corrected if c.chosen != c.ships] == ["Pollux T4, 1 device"]
     assert told["fading of doublings", NOTHING] == f"{FADING:g}"
     assert told["drift of epochs", NOTHING] == f"wanders for {SETTLED:g} epochs"
     other_runs = [c.chosen == c.ships for c in found if c.use == "scatter of other runs"]

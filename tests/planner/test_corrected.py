@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from planner.corrected import (
+    BEND,
     LEAST,
     MOST,
+    WIDER,
     Process,
     fit_corrected,
     never_corrected,
@@ -134,8 +136,29 @@ def test_the_correction_counts_in_full_to_twice_the_range_and_is_gone_at_four_ti
     fit = fit_corrected(ONE, SWEEP, law(SWEEP) * BENT)
     full = predict_corrected(fit, np.zeros(at.size, int), at, gone=np.inf)
     assert_allclose(np.array(told)[:, [0, 2]], np.array(full)[:, [0, 2]])
-    assert_allclose(np.array(told)[:, [1, 3]], np.array(plain)[:, [1, 3]])
+    assert_allclose(np.array(told)[:, 3], np.array(plain)[:, 3])
+    assert_allclose(told[0][1], plain[0][1] * np.exp(BEND * fit.above[0]))
     assert np.abs(told[0][0] / plain[0][0] - 1) > 1e-4
+
+
+def test_above_the_range_answers_bend_as_the_last_point_does_and_only_upwards() -> None:
+    at = np.array([100.0, 512.0, 1024.0])
+    for last in (1.2, 0.8):
+        factors = np.array([1.0, 1.0, 1.0, 1.0, 1.0, last])
+        straight = fit_corrected(ONE, SWEEP, law(SWEEP) * factors, Process(bend=0.0))
+        bent = ask(SWEEP, law(SWEEP) * factors, at)[0]
+        ratio = bent / predict_corrected(straight, np.zeros(at.size, int), at)[0]
+        assert_allclose(ratio, [1.0, *[max(last, 1.0) ** BEND] * 2])
+
+
+def test_intervals_are_a_quarter_wider_one_octave_above_the_range() -> None:
+    at = np.array([100.0, 512.0, 1024.0, 4.0])
+    fit = fit_corrected(ONE, SWEEP, law(SWEEP) * BENT, Process(wider=0.0))
+    narrow = predict_corrected(fit, np.zeros(at.size, int), at)
+    wide = ask(SWEEP, law(SWEEP) * BENT, at)
+    ratio = np.log(wide[2] / wide[0]) / np.log(narrow[2] / narrow[0])
+    assert_allclose(ratio, [1.0, 1.0 + WIDER, 1.0 + WIDER, 1.0])
+    assert_allclose(wide[0] / wide[1], wide[2] / wide[0])
 
 
 def test_values_and_interval_pass_from_one_to_the_other_without_a_jump() -> None:

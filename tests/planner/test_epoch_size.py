@@ -13,11 +13,13 @@ from planner.dataset_sizes import SIZES, dataset_size, is_stand_in
 from planner.epoch_size import (
     ADD_SIZE,
     ADD_TIMED,
+    AS_TIMED,
     UNLIKE,
     UNSTATED,
     conversions,
     epoch_size,
     needs_field,
+    timed_samples,
 )
 from planner.estimate import Estimate, Refusal
 from planner.how_long import how_long, options_of, total_time, with_sizes
@@ -287,6 +289,28 @@ def test_a_dropped_last_batch_is_named_and_changes_no_digit() -> None:
     assert isinstance(named, Estimate)
     assert (named.value, named.low, named.high) == (plain.value, plain.low, plain.high)
     assert "49,152 samples, 1.7 % fewer than 50,000; not converted" in named.reasons[-1]
+
+
+@pytest.mark.parametrize("stated", [50_000, None])
+def test_a_partial_last_batch_is_no_reason_to_convert(stated: int | None) -> None:
+    """50,000 samples at batch 8,192 are 7 steps, the last one of 848 samples."""
+    run = replace(RUN, dataset="CIFAR-10", global_batch_size=8_192, steps_per_epoch=7,
+                  samples_per_epoch=None, samples_per_s=None, train_samples=stated)  # fmt: skip
+    assert timed_samples(run, 50_000.0) == 50_000.0
+    size = epoch_size([run])
+    assert size.samples == 50_000.0
+    assert conversions([run], size) == [AS_TIMED]
+    row = answer_rows(how_long(options_of([run]), 10, "GPU · batch 8,192"))[0]
+    assert row["timed_samples_per_epoch"] == 50_000.0
+
+
+def test_seven_whole_batches_are_their_samples() -> None:
+    """With the remainder dropped, 7 steps of 8,192 are more than the data set holds."""
+    run = replace(RUN, dataset="CIFAR-10", global_batch_size=8_192, steps_per_epoch=7,
+                  samples_per_epoch=None, train_samples=50_000, drop_remainder=True)  # fmt: skip
+    assert timed_samples(run) == 57_344.0
+    fewer = replace(run, drop_remainder=None, steps_per_epoch=4)
+    assert timed_samples(fewer) == 32_768.0
 
 
 def test_validation_is_converted_by_its_own_size() -> None:

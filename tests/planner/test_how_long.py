@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from planner.epoch_size import epoch_size
 from planner.estimate import Estimate, Refusal
 from planner.export import Record
 from planner.how_long import (
@@ -146,7 +147,10 @@ def test_two_totals_within_their_joint_interval_are_not_decided() -> None:
     [
         ({"status": "oom", "status_reason": "12 GB asked, 8 GB there"}, "12 GB asked"),
         ({"later_epoch_mean_s": None}, "Only the first epoch was measured"),
-        ({"later_epoch_mean_s": None, "first_epoch_s": None}, "Epoch times are not known"),
+        (
+            {"later_epoch_mean_s": None, "first_epoch_s": None, "samples_per_s": None},
+            "Epoch times are not known",
+        ),
         ({"first_epoch_s": None}, "epoch 1 is missing"),
         ({"first_epoch_s": None, "pre_train_s": None}, "epoch 1 and the time before it"),
         ({"later_epoch_sd_s": 5.0}, "vary"),
@@ -360,3 +364,29 @@ def test_rows_hold_small_ratios_to_five_digits() -> None:
     assert rows[1]["speed_ratio_to_baseline"] == pytest.approx(
         (1 + 12 + 2 * 999) / (1 + 12 + 54321 * 999), rel=1e-4
     )
+
+
+SPEED = replace(
+    RUN, later_epoch_mean_s=None, later_epoch_sd_s=None, first_epoch_s=None, pre_train_s=None,
+    epochs_measured=None, samples_per_epoch=None, steps_per_epoch=None, samples_per_s=500.0,
+    until_first_epoch_end_s=None, train_samples=None, dataset=None,
+)  # fmt: skip
+"""What a published table states: samples/s, and no epoch."""
+
+
+def test_samples_per_second_and_the_size_of_an_epoch_give_a_total() -> None:
+    [option] = _options(SPEED)
+    result = how_long([option], 10, option.label, size=epoch_size([SPEED], 100_000.0))
+    total = result.answers[0].total
+    assert isinstance(total, Estimate)
+    assert float(total.value) == pytest.approx(10 * 100_000 / 500)
+    assert float(total.low) < float(total.value) < float(total.high)
+    assert "Start-up time is not included." in total.reasons
+
+
+def test_samples_per_second_alone_ask_for_the_size_of_an_epoch() -> None:
+    [option] = _options(SPEED)
+    refused = how_long([option], 10, option.label).answers[0].total
+    assert isinstance(refused, Refusal)
+    assert "samples per epoch are not stated" in refused.reason
+    assert "samples_per_epoch" in refused.measure_next

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date
 from urllib.parse import parse_qs
 
@@ -16,6 +17,8 @@ from planner.parameters import (
     Parameter,
     given_of_link,
     missing,
+    number_of,
+    number_text,
     query_of,
     read,
 )
@@ -139,3 +142,39 @@ def test_what_is_missing_is_told_with_what_is_like_it() -> None:
     assert "gpu-batch-64" in missing("system", "gpu-batch-46", ["tpu", "gpu-batch-64"])
     assert "There is none yet" in missing("system", "x", [])
     assert len(missing("system", "z" * 5000, ["a"])) < 300
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("7B", 7e9), ("1.5T", 1.5e12), ("100 M", 1e8), ("2k", 2000.0), ("25G", 25e9), ("3p", 3e15),
+     ("12", 12.0), (".5M", 5e5), ("8.03B", 8.03e9)],
+)  # fmt: skip
+def test_a_letter_behind_a_number_multiplies_it(text: str, value: float) -> None:
+    assert number_of(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "B", "7 7B", "1e9B9", "nan", "infM", "7MB", "0x7"])
+def test_anything_else_is_no_number(text: str) -> None:
+    assert math.isnan(number_of(text))
+
+
+@given(st.floats(1.0, 1e18))
+def test_a_number_written_short_is_the_same_number(value: float) -> None:
+    assert number_of(number_text(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(7e9, "7B"), (8.03e9, "8.03B"), (1e8, "100M"), (1.5e12, "1.5T"), (2048.0, "2048"),
+     (8_030_261_248.0, "8030261248")],
+)  # fmt: skip
+def test_numbers_are_written_as_people_do(value: float, text: str) -> None:
+    assert number_text(value) == text
+
+
+def test_only_a_short_parameter_takes_letters() -> None:
+    plain_one = Parameter(name="hours", words="", kind="number", least=0.0, most=1e6)
+    short_one = Parameter(name="samples", words="", kind="whole", least=1, most=10**9, short=True)
+    assert read([plain_one], {"hours": ["2k"]}).problems
+    assert read([short_one], {"samples": ["1.28M"]}).values["samples"] == 1_280_000
+    assert read([short_one], {"samples": ["1.2345678M"]}).problems

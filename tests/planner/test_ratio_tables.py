@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from functools import partial
 from itertools import combinations, islice
 
@@ -22,24 +23,22 @@ Ends = tuple[float, float, float]
 """Value, low and high."""
 
 
+@functools.cache
 def _groups() -> list[list[Option]]:
     """Runs of every shipped workload and pattern, with their single epochs."""
     store = shipped.store()
     seconds = partial(queries.epochs_of, store)
     return [
         with_epochs(offered(queries.runs_of(store, w, p), seconds), seconds)
-        for w in queries.workloads(store)
+        for w in shipped.every(queries.workloads(store))
         for p in queries.patterns(store, w)
     ]
-
-
-GROUPS = _groups()
 
 
 @pytest.mark.parametrize("epochs", EPOCHS)
 def test_both_agree_to_the_last_digit_over_all_shipped_pairs(epochs: int) -> None:
     pairs = 0
-    for options in GROUPS:
+    for options in _groups():
         first = how_long(options, epochs, options[0].label)
         times = {o.label: times_of(o, epochs) for o in with_sizes(options, first.epoch_size)}
         totals = {a.option.label: a.total for a in first.answers}
@@ -52,7 +51,7 @@ def test_both_agree_to_the_last_digit_over_all_shipped_pairs(epochs: int) -> Non
             told = _ratio(times[one], times[other], epochs)
             assert told == _ends(speed_up(totals[other], totals[one]))
             pairs += told is not None
-    assert pairs > 100
+    assert pairs >= 100
 
 
 def _ratio(one: RunTimes | None, other: RunTimes | None, epochs: int) -> Ends | None:
@@ -68,7 +67,7 @@ def _ends(ratio: Estimate | None) -> Ends | None:
 
 
 def test_the_printed_report_says_what_the_sentence_says() -> None:
-    options = next(g for g in GROUPS if {"GPU", "TPU v2-8"} <= {o.run.system for o in g})
+    options = next(g for g in _groups() if {"GPU", "TPU v2-8"} <= {o.run.system for o in g})
     gpu = next(o for o in options if o.label == "GPU · batch 64")
     best = how_long(options, 2000, gpu.label).answers[0]
     assert best.speed_ratio is not None

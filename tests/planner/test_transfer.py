@@ -30,6 +30,7 @@ from planner.transfer import (
     transfer,
 )
 from planner.transfer.conformal import FALLBACK_DOF, FALLBACK_SD, calibrate, rank_of
+from planner.transfer.library import _filled
 from planner.transfer.prediction import Known, Prediction, known_about
 from planner.transfer.records import named
 from planner.transfer.rungs import ladder, measured_half_width
@@ -769,3 +770,16 @@ def test_a_name_that_is_none_is_an_error_and_no_workload_called_none(
 def test_many_missing_names_are_counted() -> None:
     with pytest.raises(ValueError, match="2 more of card"):
         fit_library(["w"] * 5, ["fp16"] * 5, [None] * 5, [1.0] * 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+def test_gaps_of_a_table_are_filled_as_least_squares_over_all_cells_would(share: float) -> None:
+    draw = np.random.default_rng(7)
+    known = draw.random((30, 12)) < share
+    log = np.where(known, draw.normal(3.0, 2.0, known.shape), np.nan)
+    row, column = np.nonzero(known)
+    design = np.zeros((row.size, 42))
+    design[np.arange(row.size), row] = design[np.arange(row.size), 30 + column] = 1.0
+    effects = np.linalg.lstsq(design, log[known], rcond=None)[0]
+    told = np.where(known.any(axis=0), effects[:30, None] + effects[30:], np.nan)
+    assert_allclose(_filled(log, known), np.where(known, log, told), atol=1e-9)

@@ -7,7 +7,9 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from planner.compare.tables import option_rows
 from planner.estimate import Estimate
+from planner.how_long import INFERENCE
 from planner.slugs import slugs
 from planner.store import queries
 from planner.store.asking import compare_answered, curve_answered, how_long_answered
@@ -15,6 +17,7 @@ from planner.store.catalog import read_catalog
 from planner.store.listing import results_answered
 from planner.store.no_steps import with_targets
 from planner.store.suspect_runs import suspects_of
+from tests import shipped
 from tests.shipped import ROOT, store
 
 TODAY = date(2026, 11, 21)
@@ -143,17 +146,23 @@ def test_unknown_values_of_a_filter_are_told_with_what_is_like_them() -> None:
 def test_every_shipped_workload_has_an_answer_or_is_refused_in_words() -> None:
     trained, names = queries.trained(store()), slugs(queries.workloads(store()))
     assert set(names.values()) - trained  # some were timed in inference only
-    for short, name in names.items():
+    kept = set(shipped.every(names.values()))
+    for short, name in ((s, n) for s, n in names.items() if n in kept):
         given = {"workload": [short]}
         told = compare_answered(store(), CATALOG, given, TODAY)
-        assert told.answered.comparison is not None, name
+        ranked = how_long_answered(store(), given).result
+        assert ranked is not None, name
         if name in trained:
+            assert told.answered.comparison is not None, name
             assert told.problems == (), name
             assert told.answered.comparison.question.job.workload == name
         else:
             [problem] = told.problems
             assert problem.parameter == "workload"
-            assert "only inference" in problem.message
+            assert problem.message == f"{INFERENCE.reason} {INFERENCE.measure_next}"
+            assert told.answered.comparison is None, name
+            assert {a.total for a in ranked.answers if a.option.run.status == "ok"} == {INFERENCE}
+            assert INFERENCE.reason in ranked.sentence
         assert how_long_answered(store(), given).problems == (), name
         assert curve_answered(store(), given).problems == (), name
 
@@ -178,3 +187,25 @@ def test_own_entries_are_all_compared_without_being_named_again() -> None:
     own = [c.id for c in told.answered.candidates if c.source == "own entry"]
     assert len(own) == 5
     assert set(own) <= set(told.answered.chosen)
+
+
+def test_each_limit_has_a_probability_of_its_own() -> None:
+    def shares(**limits: list[str]) -> tuple[object, ...]:
+        told = compare_answered(store(), CATALOG, {**limits}, TODAY)
+        assert told.answered.comparison is not None
+        row = option_rows(told.answered.comparison)[0]
+        names = ("probability_in_time", "probability_in_budget", "probability_meets_limits")
+        return tuple(row[name] for name in names)
+
+    assert shares() == (None, None, None)
+    in_time, in_budget, both = shares(deadline=["72"])
+    assert in_budget is None
+    assert in_time == both is not None
+    in_time, in_budget, both = shares(budget=["120"])
+    assert in_time is None
+    assert in_budget == both is not None
+    in_time, in_budget, both = shares(deadline=["72"], budget=["120"])
+    assert isinstance(in_time, float)
+    assert isinstance(in_budget, float)
+    assert isinstance(both, float)
+    assert both <= min(in_time, in_budget)

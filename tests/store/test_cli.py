@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from planner.store.__main__ import SHIPPED, main
@@ -107,6 +108,33 @@ def test_verify_names_every_problem_and_ends_with_1(
         f"{place / 'x.parquet'}: is a folder, not a file. Move it out of the result set.",
         "5 files, 3 runs, 2 problems",
     ]
+
+
+def test_verify_names_both_places_of_a_run_with_two_sets_of_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_set(tmp_path / "own", [row(step_s=1.0)])
+    other = a_set(tmp_path / "further", [row(step_s=2.0)], slug="theirs")
+    monkeypatch.setenv("EPOCHWISE_RESULTS", str(tmp_path / "own"))
+    monkeypatch.setenv("EPOCHWISE_FURTHER_RESULTS", str(tmp_path / "further"))
+    for words in ((), ("--folder", tmp_path / "further")):
+        code, (problem, total) = said(capsys, "verify", *words)
+        assert code == 1
+        assert problem.startswith(f"{other / listed(other)[0]}: same run, other numbers, in yours:")
+        assert total.endswith(" 1 problems")
+
+
+def test_verify_finds_a_shipped_run_with_other_numbers_in_a_further_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [source] = sorted((SHIPPED / "article-000-throughput").glob("*.parquet"))[:1]
+    fake = {n: v for n, v in pq.read_table(source).to_pylist()[0].items() if v is not None}
+    fake["asymptotic_throughput"] *= 2.0
+    place = a_set(tmp_path, [fake], slug="article-000-throughput")
+    code, lines = said(capsys, "verify", "--folder", tmp_path)
+    assert code == 1
+    assert lines[0].startswith(f"{place}/")
+    assert "same run, other numbers, in shipped: article-000-throughput/" in lines[0]
 
 
 def test_the_shipped_results_verify(capsys: pytest.CaptureFixture[str]) -> None:

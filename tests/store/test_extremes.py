@@ -65,6 +65,7 @@ def test_one_extreme_number_at_a_time_stops_no_answer(
         sound = not check_rows([complete(odd)])
         place = a_set(root, GOOD)
         monkeypatch.setattr("planner.records.check_rows", lambda _rows: [])
+        monkeypatch.setattr("planner.records.contradictions_in", lambda _row: [])
         commit_runs(place, [odd])
         monkeypatch.undo()
         store = opened(root)
@@ -142,7 +143,10 @@ def _checked(batch: int, **changes: object) -> CheckedRun:
     return checked_run(timed | steps | words)
 
 
-def test_suspects_of_shown_runs_are_found_beside_a_refused_one(tmp_path: Path) -> None:
+def test_suspects_of_shown_runs_are_found_beside_a_refused_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planner.records.contradictions_in", lambda _row: [])  # a file from before
     place = a_set(tmp_path, [*GOOD, _timed(512, later_epoch_mean_s=60 * 14.0, total_s=None)])
     (place / "odd.parquet").write_bytes(sealed_table(pa.table({"total_s": [5e-324]})))
     store = opened(tmp_path)

@@ -12,9 +12,12 @@ import pytest
 from planner.bodies import compare_body, projection_body
 from planner.estimate import Estimate
 from planner.export import csv_text
+from planner.how_long import FIRST_EPOCH_BETWEEN
 from planner.how_long_tables import answer_rows
 from planner.projection import START_NOT_INCLUDED
+from planner.ratio_tables import ratio_rows
 from planner.records import RecordError, table_from_rows
+from planner.report.compare_job import job_lines
 from planner.store import Store
 from planner.store.asking import compare_answered, how_long_answered
 from planner.store.catalog import read_catalog
@@ -124,3 +127,105 @@ def test_times_of_rounded_tables_are_taken() -> None:
         later_epoch_sd_s=17.5, epochs_measured=5, total_s=51.5,
     )  # fmt: skip
     assert table_from_rows([good]).num_rows == 1
+
+
+# -- beside runs that state theirs ---------------------------------------------------------------
+
+LEFT_OUT = "Start-up time is left out for all options: "
+
+
+def _mixed(place: Path, **fast: Any) -> Store:  # noqa: ANN401 - any column
+    """The faster system states no start-up time; the other took 600 s."""
+    slow = row(system_name="T4", pre_train_s=600.0, first_epoch_s=22.0,
+               **TIMES | {"later_epoch_mean_s": 20.0})  # fmt: skip
+    return _store(
+        place, [slow, row(system_name="A100", **{"first_epoch_s": 12.0, **TIMES, **fast})]
+    )
+
+
+def test_totals_with_and_without_start_up_are_all_compared_from_epoch_1(tmp_path: Path) -> None:
+    store = _mixed(tmp_path)
+    told = how_long_answered(store, {"epochs": ["10"], "baseline": ["t4-batch-64"]})
+    assert told.problems == ()
+    assert told.result is not None
+    best, slow = told.result.answers
+    assert best.speed_ratio is not None
+    assert best.speed_ratio.value == pytest.approx((22.0 + 9 * 20.0) / (12.0 + 9 * 10.0))
+    for answer in (best, slow):
+        assert isinstance(answer.total, Estimate)
+        assert START_NOT_INCLUDED in answer.total.reasons
+    assert told.result.start_sentence == f"{LEFT_OUT}A100 · batch 64 does not state it."
+    assert projection_body(told.result, {}, (), "")["start_up"] == told.result.start_sentence
+    alone = how_long_answered(store, {"epochs": ["10"], "baseline": ["t4-batch-64"],
+                                      "systems": ["t4-batch-64"]}).result  # fmt: skip
+    assert alone is not None
+    assert alone.start_sentence == ""
+    assert isinstance(alone.answers[0].total, Estimate)
+    assert alone.answers[0].total.value == pytest.approx(600.0 + 22.0 + 9 * 20.0)
+
+
+def test_ratios_of_two_systems_start_with_epoch_1_for_both(tmp_path: Path) -> None:
+    store = _mixed(tmp_path)
+    told = how_long_answered(store, {"epochs": ["10"]}).result
+    assert told is not None
+    options = [a.option for a in told.answers]
+    [best] = [r for r in ratio_rows(options, "A100", "T4", 10) if "best" in str(r["Comparison"])]
+    assert str(best["Over 10 epochs"]).startswith("1.98")
+
+
+def test_a_sum_of_start_up_and_epoch_1_reaches_from_a_later_epoch_to_the_sum(
+    tmp_path: Path,
+) -> None:
+    both = {"first_epoch_s": None, "until_first_epoch_end_s": 110.0}
+    slow = row(system_name="T4", **both, **TIMES)
+    store = _store(tmp_path, [slow, row(system_name="A100", first_epoch_s=12.0, **TIMES)])
+    told = how_long_answered(store, {"epochs": ["10"]}).result
+    assert told is not None
+    [total] = [a.total for a in told.answers if a.option.run.system == "T4"]
+    assert isinstance(total, Estimate)
+    assert total.value == pytest.approx(60.0 + 90.0)
+    assert total.low <= 100.0
+    assert total.high >= 200.0
+    assert FIRST_EPOCH_BETWEEN in total.reasons
+
+
+def test_a_refused_run_without_start_up_leaves_nothing_out(tmp_path: Path) -> None:
+    store = _mixed(tmp_path, status="oom", status_reason="out of memory")
+    told = how_long_answered(store, {"epochs": ["10"]}).result
+    assert told is not None
+    assert told.start_sentence == ""
+
+
+def test_compare_starts_with_epoch_1_for_all_options_too(tmp_path: Path) -> None:
+    store = _mixed(tmp_path)
+    every = compare_answered(store, CATALOG, {}, date(2026, 11, 22)).answered.candidates
+    given = {"epochs": ["10"], "options": [c.id for c in every if c.way == "own"]}
+    compared = compare_answered(store, CATALOG, given, date(2026, 11, 22))
+    comparison = compared.answered.comparison
+    assert comparison is not None
+    notes = [n for n in comparison.question.notes if n.startswith(LEFT_OUT)]
+    assert len(notes) == 1
+    assert "A100" in notes[0]
+    assert notes[0] in compare_body(comparison, compared.display, compared.query)["assumed"]
+    ranked = how_long_answered(store, {"epochs": ["10"], "session": ["on"]}).result
+    assert ranked is not None
+    totals = {a.option.run.run_id: a.total for a in ranked.answers}
+    own = [r for r in comparison.rows if r.candidate.way == "own" and r.candidate.run]
+    assert len(own) == 2
+    for line in own:
+        assert isinstance(line.timed.total, Estimate)
+        here = totals[line.candidate.run.run.run_id]  # type: ignore[union-attr]
+        assert isinstance(here, Estimate)
+        assert (line.timed.total.value, line.timed.total.low) == (here.value, here.low)
+    for line in comparison.answered:
+        assert isinstance(line.timed.total, Estimate)
+        assert START_NOT_INCLUDED in line.timed.total.reasons
+
+
+def test_a_precision_that_no_run_states_is_not_stated_in_the_report(tmp_path: Path) -> None:
+    for said in ("not stated", "float16"):
+        more = {} if said == "not stated" else {"precision": said}
+        store = _store(tmp_path / said, [row(first_epoch_s=12.0, **TIMES, **more)])
+        told = compare_answered(store, CATALOG, {}, date(2026, 11, 22)).answered.comparison
+        assert told is not None
+        assert dict(job_lines(told))["Precision"] == said

@@ -225,7 +225,8 @@ def test_a_facet_counts_its_options_under_the_other_filters(mixed: Store) -> Non
 def test_without_filters_every_facet_counts_every_run(mixed: Store) -> None:
     found = queries.facets(mixed, {})
     assert list(found) == list(sql.FACETS)
-    assert all(sum(options.values()) == 5 for options in found.values())
+    optional = {"family", "accelerator_model_name", "repository"}  # not stated by these runs
+    assert all(sum(o.values()) == (0 if f in optional else 5) for f, o in found.items())
 
 
 def test_an_option_of_its_own_facet_does_not_hide_its_sisters(mixed: Store) -> None:

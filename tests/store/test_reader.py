@@ -330,7 +330,8 @@ def test_files_that_break_duckdb_are_refused_and_the_others_shown(
     assert len(ids(store)) == 3
     told = "breaks the reader. Restore it from a copy or delete it."
     assert reasons(store) == {f"bad{n}.parquet": told for n in range(bad)}
-    assert len(fragile) == 1 + bad
+    together = bad > 1  # several are loaded in one statement first, then one by one
+    assert len(fragile) == 1 + together + bad
 
 
 def test_a_broken_instance_is_replaced_only_once(tmp_path: Path, fragile: list[int]) -> None:

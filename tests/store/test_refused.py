@@ -117,7 +117,7 @@ def _foreign() -> bytes:
         (b"PAR1", "is not a whole parquet file (torn or cut). Delete it and resume the run."),
         (b"a text", "is not a whole parquet file (torn or cut). Delete it and resume the run."),
         (_foreign(), "has no Epochwise seal: it was not written by `planner.store`."),
-        (sealed_with(row(), schema_version=7), "has schema version 7; this program knows up to 2."),
+        (sealed_with(row(), schema_version=7), "has schema version 7; this program knows up to 3."),
         (sealed_with(row(), schema_version=[]), "has a damaged seal."),
         (sealed_with(row(), schema_version="new"), "has a damaged seal."),
         (sealed_with(row(), rows=None), "has a damaged seal."),

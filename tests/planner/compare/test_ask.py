@@ -132,11 +132,13 @@ def test_a_described_job_needs_to_know_how_heavy_a_sample_is() -> None:
         job_described(Described(name="mine", samples_per_epoch=0, params=1.0))
 
 
-def test_a_described_language_model_takes_six_operations_a_parameter_and_token() -> None:
+def test_a_described_language_model_takes_six_operations_a_parameter_and_its_attention() -> None:
     told = job_described(
-        Described(name="LM", samples_per_epoch=10, params=1e9, tokens_per_sample=1000)
-    )
-    assert told.train_flops_per_sample == 6e12
+        Described(name="LM", samples_per_epoch=10, params=1e9, tokens_per_sample=1000,
+                  layers_width=4e4)
+    )  # fmt: skip
+    assert told.train_flops_per_sample == 6e12 + 12 * 4e4 * 1000 * 1000
+    assert told.family == "dense"
 
 
 def test_what_does_not_fit_is_shown_with_the_way_out() -> None:

@@ -54,9 +54,9 @@ def test_two_prices_of_one_machine_are_told_apart_by_the_price() -> None:
     assert labels[2] == "Rent 4 x H100 SXM5 80GB (own entry)"
 
 
-def test_seventy_billion_parameters_begin_with_machines_that_hold_them() -> None:
+def test_eighty_billion_parameters_begin_with_machines_that_hold_them() -> None:
     of = job_described(
-        Described(name="70B", samples_per_epoch=1e5, params=70e9, tokens_per_sample=2048.0,
+        Described(name="80B", samples_per_epoch=1e5, params=80e9, tokens_per_sample=2048.0,
                   precision="bfloat16", optimizer="AdamW")
     )  # fmt: skip
     every = candidates_of(of, SHOP)
@@ -66,7 +66,7 @@ def test_seventy_billion_parameters_begin_with_machines_that_hold_them() -> None
     assert all(c.label.endswith(" machines)") for c in several)
     assert len({c.hardware.accelerator.id for c in several if c.hardware.accelerator}) == CLUSTERS
     tight = [c for c in begin if c not in several]
-    assert tight  # 8 x 192 GB hold 1,120 GB of state with little room beside it
+    assert tight  # 8 x 192 GB hold 1,280 GB of state with little room beside it
     assert all("sharded" in fit_of(of, c.hardware, of.batch).sentence for c in begin)
     assert all("left for activations" in fit_of(of, c.hardware, None).sentence for c in tight)
     labels = [c.label for c in every]

@@ -148,16 +148,16 @@ def _large(params: float) -> Job:
 
 
 def test_where_nothing_fits_one_begins_with_several_machines_that_hold_it() -> None:
-    of = _large(1e11)  # 1,600 GB; a plain card has 26 for shards, a machine of eight 211
+    of = _large(1e11)  # 1,600 GB; a plain card has 32 for shards, a machine of eight 256
     every = candidates_of(of, SHOP)
     chosen = [c for c in every if c.id in usual(every, of)]
-    assert [c.id for c in chosen] == ["rent-cloud-eu-8x-plain-on-demand-x8"]
+    assert [c.id for c in chosen] == ["rent-cloud-eu-8x-plain-on-demand-x7"]
     [found] = chosen
-    assert found.label == "Rent 64 x Plain (Cloud, 8 machines)"
-    assert (found.hardware.count, found.hardware.nodes) == (64, 8)
+    assert found.label == "Rent 56 x Plain (Cloud, 7 machines)"
+    assert (found.hardware.count, found.hardware.nodes) == (56, 7)
     assert found.rental is not None
-    assert likely(found.rental.price_per_hour) == pytest.approx(8 * 7.0)
-    assert found.price == "56.00 USD/h, Oct 2026"
+    assert likely(found.rental.price_per_hour) == pytest.approx(7 * 7.0)
+    assert found.price == "49.00 USD/h (0.88 USD/h each), Oct 2026"
     assert fit_of(of, found.hardware, None).fits is None
 
 

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from planner.compare.display_asked import display_asked
+from planner.cost.exchange_rates import SOURCE, reference_rates
 
 TODAY = date(2026, 11, 22)
 
@@ -52,3 +53,33 @@ def test_a_rate_is_stale_after_twelve_months_as_prices_are(day: date, stale: boo
 def test_a_rate_without_its_day_is_refused() -> None:
     _, (problem,) = display_asked(_told(currency="EUR", rate=0.9), TODAY)
     assert "The rate of EUR has no date" in str(problem)
+
+
+def test_twenty_currencies_and_more_have_a_rate_with_its_date_and_publisher() -> None:
+    rates = reference_rates()
+    assert len(rates.per_usd) >= 21
+    assert {"USD", "EUR", "JPY", "GBP", "CHF", "CNY", "INR", "KRW"} <= set(rates.per_usd)
+    for code, rate in rates.per_usd.items():
+        display, problems = display_asked(_told(currency=code), TODAY)
+        assert problems == ()
+        assert display.per_usd == rate
+        if code != "USD":
+            assert display.as_of == rates.as_of
+            assert f"1 USD = {rate:g} {code} as of {rates.as_of}, {SOURCE}" in display.note
+
+
+def test_a_typed_rate_replaces_the_published_one() -> None:
+    typed = _told(currency="EUR", rate=0.5, rate_as_of=date(2026, 11, 20))
+    display, problems = display_asked(typed, TODAY)
+    assert (display.per_usd, display.source, problems) == (0.5, "", ())
+
+
+def test_a_rate_date_without_its_rate_is_refused() -> None:
+    _, (problem,) = display_asked(_told(currency="EUR", rate_as_of=date(2026, 1, 5)), TODAY)
+    assert problem.parameter == "rate_as_of"
+    assert "2026-01-05 has no rate" in problem.message
+
+
+def test_a_currency_without_a_published_rate_needs_a_typed_one() -> None:
+    _, (problem,) = display_asked(_told(currency="VND"), TODAY)
+    assert "How much VND is one USD?" in str(problem)

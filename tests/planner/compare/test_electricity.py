@@ -97,16 +97,16 @@ def test_a_price_that_was_typed_wins_be_it_the_usual_one() -> None:
 
 
 def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> None:
-    euro = replace(CATALOG.offers[0], currency="EUR", instance="euro")
+    euro = replace(CATALOG.offers[0], currency="VND", instance="dong")
     facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
     lacking = answered(Asked(), facts, TODAY).comparison
     assert lacking is not None
-    assert lacking.question.notes == ("One offer priced in EUR is hidden. Set an exchange rate.",)
+    assert lacking.question.notes == ("One offer priced in VND is hidden. Set an exchange rate.",)
     assert lacking.question.notes[0] in assumed_lines(lacking)
-    known = answered(Asked(usd_per=(("EUR", 1.25),)), facts, TODAY)
+    known = answered(Asked(usd_per=(("VND", 1.25),)), facts, TODAY)
     assert known.comparison is not None
     assert known.comparison.question.notes == ()
-    assert [c for c in known.candidates if c.offer and c.offer.currency == "EUR"]
+    assert [c for c in known.candidates if c.offer and c.offer.currency == "VND"]
 
 
 def test_remarks_name_cards_by_their_names_and_precision_once() -> None:
@@ -121,3 +121,13 @@ def test_remarks_name_cards_by_their_names_and_precision_once() -> None:
     assert (
         str(Cell(workload="Net · float32", precision="float32", card="x")) == "Net · float32 on x"
     )
+
+
+def test_offers_in_a_currency_with_a_published_rate_are_compared() -> None:
+    euro = replace(CATALOG.offers[0], currency="EUR", instance="euro")
+    facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
+    found = answered(Asked(), facts, TODAY)
+    assert found.comparison is not None
+    assert not found.comparison.question.notes
+    (option,) = [c for c in found.candidates if c.offer and c.offer.currency == "EUR"]
+    assert f"({euro.price_per_hour:,.2f} EUR)" in option.price

@@ -36,7 +36,7 @@ def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
         ("rent|plain|1|-2", "'-2' is no price from 0 to less than 1,000,000,000,000."),
         ("rent|plain|1|inf", "no price"),
         ("buy|plain|1|1e308", "'1e308' is no price from 0 to less than 1,000,000,000,000."),
-        ("rent|plain|1|2|EUR", "how much EUR one USD is"),
+        ("rent|plain|1|2|VND", "how much VND one USD is"),
         ("rent|plain|1|2|EUR|0", "how much EUR one USD is"),
         ("rent|plain|1|2|euro|1", "no other currency"),
         ("rent|plain|1|2|USD|1", "no other currency"),
@@ -62,7 +62,9 @@ def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_whic
     assert alone.price == pytest.approx(39.8)
     assert shown.price == only.price == pytest.approx(24.875)
     assert entry_text(shown) == entry_text(alone)
-    assert entry_words(shown, CATALOG) == ("Rent 8 x Plain at 19.90 EUR/h for all 8 without tax")
+    assert entry_words(shown, CATALOG) == (
+        "Rent 8 x Plain at 19.90 EUR/h (2.49 EUR/h each) without tax"
+    )
 
 
 def test_an_option_tells_its_price_as_it_was_quoted() -> None:
@@ -70,16 +72,19 @@ def test_an_option_tells_its_price_as_it_was_quoted() -> None:
     told = answered(Asked(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
     rented = prices["mine-rent-plain-8-19.9-eur-0.5"]
-    assert rented == "19.90 EUR/h for all 8 without tax, own entry"
+    assert rented == "19.90 EUR/h (2.49 EUR/h each) without tax, own entry"
     assert prices["mine-buy-plain-1-5"] == "5 USD, own entry"
 
 
-def test_the_price_of_several_says_whether_it_is_for_all_or_for_each() -> None:
+def test_the_price_of_several_is_shown_for_all_and_for_each() -> None:
     texts = ("rent|plain|8|30", "buy|plain|8|31250", "own|plain|8")
     told = answered(Asked(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
-    assert prices["mine-rent-plain-8-30"] == "30.00 USD/h for all 8 without tax, own entry"
-    assert prices["mine-buy-plain-8-31250"] == "8 x 31,250.00 USD each without tax, own entry"
+    assert prices["mine-rent-plain-8-30"] == "30.00 USD/h (3.75 USD/h each) without tax, own entry"
+    assert (
+        prices["mine-buy-plain-8-31250"]
+        == "250,000.00 USD (31,250.00 USD each) without tax, own entry"
+    )
     assert prices["mine-own-plain-8"] == "electricity only"
     bought = next(c for c in told.candidates if c.id == "mine-buy-plain-8-31250")
     assert bought.owned is not None

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import pytest
 
+from planner.compare.job import Described, job_described
 from planner.compare.memory import (
-    SHARD_ROOM,
+    TIGHT,
     USABLE,
     bytes_per_parameter,
     fit_of,
     largest_batch,
     least_count,
+    samples_at_once,
 )
 from planner.compare.records import Hardware, Job
+from planner.networks import STAGES, TRAININGS, Network, network_named, operations_of, state_of
 from tests.planner.compare.made import PLAIN
 
 JOB = Job(
@@ -90,8 +94,8 @@ LLM = replace(JOB, precision="bfloat16", optimizer="AdamW")
     [
         (30e9, 8, True),  # MPT-30B: 480 GB on 640
         (29.96e9, 8, True),
-        (30e9, 6, False),  # 80 GB on each of 75
-        (30e9, 7, True),
+        (30.1e9, 6, False),  # 80.3 GB on each of 80
+        (30e9, 6, True),
         (70e9, 8, False),  # 1.12 TB on 640 GB
         (70e9, 16, True),
         (13e9, 1, False),
@@ -112,14 +116,15 @@ def test_the_state_is_compared_with_all_cards(params: float, count: int, fits: b
 
 def test_shards_that_leave_little_room_are_offered_with_a_warning() -> None:
     eight = Hardware(label="8 x H100", accelerator=H100, count=8)
-    told = fit_of(replace(LLM, params=30e9), eight, 512.0)
+    assert fit_of(replace(LLM, params=30e9), eight, 512.0).sentence.startswith("Only sharded: ")
+    told = fit_of(replace(LLM, params=34e9), eight, 512.0)
     assert told.sentence == (
-        "Fits tightly: only sharded: weights, gradients and optimiser state take 480 GB (16 bytes "
-        "a parameter), 60.0 GB on each of 8 H100 of 80 GB (75.2 GB of it for the job). Only 15.2 "
+        "Fits tightly: only sharded: weights, gradients and optimiser state take 544 GB (16 bytes "
+        "a parameter), 68.0 GB on each of 8 H100 of 80 GB (75.2 GB of it for the job). Only 7.2 "
         "GB are left for activations."
     )
     assert "FSDP" in told.way_out
-    barely = fit_of(replace(LLM, params=35e9), eight, 512.0)
+    barely = fit_of(replace(LLM, params=37e9), eight, 512.0)
     assert barely.sentence.startswith("Barely fits: only sharded: ")
 
 
@@ -152,7 +157,7 @@ def test_a_module_of_two_devices_has_two_memories() -> None:
     large = fit_of(replace(JOB, params=1e10), two, 10.0)
     assert large.fits is False
     assert "all 4 devices have 80 GB (75.2 GB of it for the job) together" in large.sentence
-    assert large.way_out.startswith("Take 5 or more")  # 120 GB in shards of 13 GB are 10 devices
+    assert large.way_out.startswith("Take 4 or more")  # 120 GB in shards of 16 GB are 8 devices
 
 
 def test_devices_of_a_module_share_the_batch() -> None:
@@ -194,21 +199,23 @@ def test_what_nobody_knows_is_not_answered() -> None:
 # -- barely ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("share", "words"), [(0.71, "Fits tightly"), (0.89, "Fits tightly"),
+@pytest.mark.parametrize(("share", "words"), [(0.81, "Fits tightly"), (0.89, "Fits tightly"),
                                               (0.91, "Barely fits")])  # fmt: skip
-def test_tight_is_above_seventy_per_cent_and_barely_above_ninety(share: float, words: str) -> None:
-    told = fit_of(replace(JOB, params=share * 40e9 * USABLE / 12.0), ONE, 10.0)
+def test_tight_is_above_eighty_per_cent_of_a_card_and_barely_above_ninety(
+    share: float, words: str
+) -> None:
+    told = fit_of(replace(JOB, params=share * 40e9 / 12.0), ONE, 10.0)
     assert told.sentence.startswith(f"{words}: only ")
 
 
 def test_what_leaves_little_for_activations_fits_barely_and_says_the_way_out() -> None:
     room = 40e9 * USABLE
-    easy = replace(JOB, params=0.99 * SHARD_ROOM * room / 12.0)
-    tight = replace(JOB, params=0.95 * room / 12.0)
+    easy = replace(JOB, params=0.99 * TIGHT * 40e9 / 12.0)
+    tight = replace(JOB, params=0.97 * room / 12.0)
     assert fit_of(easy, ONE, 10.0).sentence.startswith("Weights")
     told = fit_of(tight, ONE, 10.0)
     assert told.fits is None
-    assert told.sentence.startswith("Barely fits: only 1.9 GB are left for activations; weights")
+    assert told.sentence.startswith("Barely fits: only 1.1 GB are left for activations; weights")
     for way in ("smaller batch", "gradient checkpointing", "shard over 2"):
         assert way in told.way_out
 
@@ -257,7 +264,7 @@ def test_a_measured_need_rests_on_no_optimiser() -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "count"), [(1e14, "45,593 of them"), (1e18, "more than 10 million of them")]
+    ("params", "count"), [(1e14, "37,500 of them"), (1e18, "more than 10 million of them")]
 )
 def test_a_hopeless_size_is_told_with_what_to_look_at(params: float, count: str) -> None:
     told = fit_of(replace(JOB, params=params), ONE, 10.0)
@@ -286,3 +293,76 @@ def test_a_memory_is_named_as_its_maker_does_with_what_of_it_the_job_gets(
     measured = replace(JOB, memory=((1.0, 0.1e9), (2.0, 0.2e9)))
     for batch in (1.0, 1e5):
         assert f" of {room} at " in fit_of(measured, one, batch).sentence
+
+
+# -- activations and what is trained ---------------------------------------------------------------
+
+LLAMA: Final = Described(
+    name="Llama 3 8B", samples_per_epoch=1e4, params=8.03e9, tokens_per_sample=8192.0,
+    precision="bfloat16", optimizer="AdamW", network="llama-3-8b", layers_width=131072.0,
+)  # fmt: skip
+
+
+def cards(count: int, memory_bytes: float = 80e9) -> Hardware:
+    one = replace(H100, memory_bytes=memory_bytes)
+    return Hardware(label=f"{count} x H100", accelerator=one, count=count)
+
+
+def test_an_8b_model_fits_on_eight_cards_and_needs_less_than_all_sharding() -> None:
+    fit = fit_of(job_described(LLAMA), cards(8), None)
+    assert fit.fits is None
+    assert fit.need_bytes == pytest.approx(8.03e9 * 16 / 8)
+    assert "ZeRO stage 1 is enough, with 44.2 GB on each." in fit.sentence
+    alone = fit_of(job_described(LLAMA), cards(1), None)
+    assert alone.fits is False
+    assert "128 GB (16 bytes a parameter)" in alone.sentence
+
+
+def test_adapters_fit_where_full_training_does_not() -> None:
+    lora, qlora = (job_described(replace(LLAMA, training=t)) for t in TRAININGS[1:])
+    fit = fit_of(lora, cards(1), None)
+    assert fit.fits is None
+    assert fit.need_bytes == pytest.approx(8.03e9 * (2 + 16 * 0.005), rel=1e-3)
+    assert "Frozen weights and their adapters' state take 16.7 GB" in fit.sentence
+    small = fit_of(qlora, cards(1, 16e9), None)
+    assert small.need_bytes == pytest.approx(8.03e9 * (0.6 + 16 * 0.005), rel=1e-3)
+    assert "in 4 bits" in small.sentence
+
+
+def test_long_sequences_ask_for_recomputation_and_never_refuse_what_many_cards_hold() -> None:
+    long = job_described(replace(LLAMA, tokens_per_sample=131072.0))
+    fit = fit_of(long, cards(8), None)
+    assert fit.fits is None
+    assert "Recompute activations" in fit.sentence
+    again = fit_of(job_described(replace(LLAMA, tokens_per_sample=131072.0, recompute=True)),
+                   cards(16), None)  # fmt: skip
+    assert "Recompute activations" not in again.sentence
+
+
+@pytest.mark.parametrize(("px", "batch"), [(224.0, 1), (448.0, 1)])
+def test_a_described_image_network_says_about_what_a_sample_takes(px: float, batch: int) -> None:
+    one = network_named("ResNet-50")
+    assert isinstance(one, Network)
+    told = operations_of(one, image_px=px)
+    assert told is not None
+    job = job_described(
+        Described(name="R", samples_per_epoch=1e6, params=one.params, flops_per_sample=told.model,
+                  family="cnn", precision="bfloat16", image_px=px)
+    )  # fmt: skip
+    fit = fit_of(job, cards(batch), None)
+    assert fit.fits is None
+    assert "a sample (estimated)" in fit.sentence
+    fitting = samples_at_once(job, cards(1))
+    assert fitting is not None
+    # milabench: batch 792 to 1,680 at 224 px fill an 80 GB card
+    assert 500 * (224 / px) ** 2 < fitting < 2500
+
+
+def test_every_published_stage_of_zero_takes_less_than_the_one_before() -> None:
+    state = state_of(1e9, 2, half=True)
+    sizes = [state.on_each(8, stage) for stage in STAGES]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == 16e9
+    assert sizes[1] == 4e9 + 12e9 / 8  # Rajbhandari et al. 2020, figure 1
+    assert sizes[2] == 2e9 + 14e9 / 8
+    assert sizes[3] == 16e9 / 8

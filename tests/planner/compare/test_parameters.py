@@ -22,12 +22,22 @@ from planner.compare.reckon import Wanted
 
 
 def test_nothing_given_asks_the_usual_question() -> None:
-    asking, problems = compare_parameters({})
+    asking, problems = compare_parameters({"goal": ["epochs"]})
     assert problems == ()
     assert asking.asked.epochs == 2000
     assert asking.asked.assumed == Assumptions()
     assert asking.display.currency == "USD"
     assert asking.query == ""
+
+
+def test_nothing_given_asks_to_fine_tune_a_language_model() -> None:
+    asking, problems = compare_parameters({})
+    assert problems == ()
+    assert asking.described is not None
+    assert asking.described.network == "llama-3-8b"
+    assert asking.described.total_tokens == 100e6
+    assert parse_qs(asking.query)["workload"] == ["described"]
+    assert compare_parameters({"deadline": ["72"]})[0].described is None
 
 
 def test_every_field_of_the_assumptions_is_a_parameter_of_its_own_name() -> None:
@@ -67,8 +77,8 @@ def test_a_target_asks_for_no_epochs() -> None:
 
 
 def test_another_currency_needs_its_rate_and_the_day_of_it() -> None:
-    _, without = compare_parameters({"currency": ["EUR"]})
-    assert "How much EUR is one USD?" in str(without[0])
+    _, without = compare_parameters({"currency": ["VND"]})
+    assert "How much VND is one USD?" in str(without[0])
     _, dateless = compare_parameters({"currency": ["EUR"], "rate": ["0.9"]})
     assert "no date" in str(dateless[0])
     _, wrong = compare_parameters({"currency": ["EURO"], "rate": ["0.9"]})
@@ -126,10 +136,14 @@ def test_parameters_without_tokens_or_flops_are_a_question_and_no_answer() -> No
         assert asking.described is not None
 
 
-def test_six_operations_a_parameter_and_token_unless_flops_are_told() -> None:
+def test_six_operations_a_parameter_and_the_attention_unless_flops_are_stated() -> None:
     language = Described(name="LM", samples_per_epoch=10, params=7e9, tokens_per_sample=2048)
     image = Described(name="R", samples_per_epoch=10, params=25.6e6, flops_per_sample=25e9)
-    assert job_described(language).train_flops_per_sample == 6 * 7e9 * 2048
+    attention = 12 * 1.31e5 * 2048 * 2048
+    flops = job_described(language).train_flops_per_sample
+    assert flops == pytest.approx(6 * 7e9 * 2048 + attention)
+    connected = Described(name="MLP", samples_per_epoch=10, params=7e9, tokens_per_sample=1.0)
+    assert job_described(connected).train_flops_per_sample == 6 * 7e9
     assert job_described(image).train_flops_per_sample == 25e9
     with pytest.raises(ValueError, match="without the tokens of a sample"):
         job_described(Described(name="R", samples_per_epoch=10, params=25.6e6))

@@ -14,6 +14,7 @@ from planner.compare.efficiency import (
     NODES_SD,
     SPREAD_DOF,
     efficiency,
+    efficiency_on,
     per_accelerator,
     scaling_from,
 )
@@ -342,3 +343,18 @@ def test_what_to_measure_is_a_run_that_fits(params: float, where: str) -> None:
     large = replace(DESCRIBED, params=params)
     told = rate_on(large, Hardware(label="64 x Plain", accelerator=PLAIN, count=64, nodes=8), None)
     assert told.measure_next == f"Measure {large.workload} on {where}."
+
+
+# -- links of their own ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "loss"),
+    [("NVLink 4", 0.03), ("ICI", 0.03), ("Infinity Fabric", 0.03), ("100 Gb/s Ethernet x10", 0.03),
+     ("NVLink 3 bridge", 0.10), ("PCIe 4.0 x16", 0.10), ("", 0.10)],
+)  # fmt: skip
+def test_accelerators_with_links_of_their_own_lose_less(link: str, loss: float) -> None:
+    eight = Hardware(label="8", accelerator=replace(PLAIN, link_name=link), count=8)
+    assert float(efficiency_on(eight).value) == pytest.approx(math.exp(-3.0 * loss))
+    several = replace(eight, count=16, nodes=2)
+    assert float(efficiency_on(several).value) == float(efficiency(16, 2).value)

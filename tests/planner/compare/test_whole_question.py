@@ -11,7 +11,7 @@ from tests.planner.compare.made import CATALOG, TODAY, job
 FACTS = Facts(job=job(), catalog=CATALOG)
 NAMED = answered(Asked(), FACTS, TODAY).chosen[0]
 OWN = "rent|Plain|8|19.9"
-EURO = replace(CATALOG, offers=(*CATALOG.offers, replace(CATALOG.offers[0], currency="EUR")))
+DONG = replace(CATALOG, offers=(*CATALOG.offers, replace(CATALOG.offers[0], currency="VND")))
 
 
 MINE = "mine-rent-plain-8-19.9"
@@ -55,7 +55,7 @@ def test_options_that_are_gone_take_no_room() -> None:
 
 
 def test_offers_without_a_rate_are_told_only_to_who_named_no_option() -> None:
-    facts = replace(FACTS, catalog=EURO)
+    facts = replace(FACTS, catalog=DONG)
     usual = answered_whole(Asked(), facts, TODAY).comparison
     named = answered_whole(Asked(options=(NAMED,)), facts, TODAY).comparison
     assert usual is not None

@@ -1,0 +1,31 @@
+"""A published whole job beside our estimate: the record of "Would we have known?"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownJob:
+    """A published whole job beside our estimate, both in device-hours.
+
+    `low` and `high` bound the 90 % interval; `value` is None where `why` says why there is none.
+    `place` is the repository and file that state it.
+    """
+
+    name: str
+    place: str
+    accelerator: str
+    devices: int
+    published_device_hours: float
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str = ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether the published figure lies inside the interval."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low <= self.published_device_hours <= self.high

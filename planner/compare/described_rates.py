@@ -1,0 +1,190 @@
+"""How fast is a described workload whose family is stated? From the efficiency model.
+
+    samples/s = efficiency x half-precision peak x accelerators / FLOPs per sample
+
+with the efficiency of `planner.mfu`: it holds the loss between devices and nodes, small batches a
+device and the overhead of short steps, so that nothing of `planner.compare.efficiency` is
+multiplied again. Several of an accelerator are as uncertain as one of it and somewhat more:
+
+    DOUBLING_SD   0.03   for each doubling of the devices of one machine
+    MACHINES_SD   0.05   for each doubling of machines
+    ASSUMED_SD    0.1    of an efficiency that a person gives instead
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from scipy.special import ndtri
+
+from planner.compare.records import Hardware, Job, Scaling
+from planner.compare.sheets import no_peak, peak_of, peak_told
+from planner.estimate import Estimate, Refusal
+from planner.mfu import Efficiency, Question, efficiency_of, expected, has_rows, sharing_names
+from planner.mfu.questions import DOMAIN_OF
+from planner.published.configurations import half_peak
+from planner.published.named_workloads import network_key
+from planner.written import large
+
+DOUBLING_SD: Final = 0.03
+MACHINES_SD: Final = 0.05
+ASSUMED_SD: Final = 0.1
+TOKENS_FAMILY: Final = "dense"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribedRate:
+    """Samples/s of all accelerators together, without and with the uncertainty of their number.
+
+    `shared` are sds of ln that the speed shares with other options, by what they share in words.
+    """
+
+    whole: Estimate
+    alone: Estimate
+    scaling: Scaling | None
+    shared: tuple[tuple[str, float], ...]
+
+
+def has_efficiency(job: Job) -> bool:
+    """Return whether the efficiency of a job is that of its family: described, family stated."""
+    if not job.described or job.train_flops_per_sample is None:
+        return False
+    return job.family in DOMAIN_OF or job.assumed_mfu is not None
+
+
+def question_of(job: Job, hardware: Hardware, batch: float | None) -> Question | None:
+    """Return a described job on hardware as a question to the model; None without a family.
+
+    Args:
+        job: described.
+        hardware: of an accelerator of the catalogue.
+        batch: global batch [samples] that is stated; None where none is.
+    """
+    if hardware.accelerator is None or job.train_flops_per_sample is None:
+        return None
+    if not has_efficiency(job) or job.family not in DOMAIN_OF:
+        return None
+    lora = job.training != "full" and job.family == TOKENS_FAMILY
+    return Question(
+        family="lora" if lora else job.family,
+        accelerator=hardware.accelerator,
+        flops_per_sample=job.train_flops_per_sample,
+        precision=job.precision,
+        devices=hardware.count,
+        nodes=hardware.nodes,
+        params=job.params,
+        active_params=job.active_params,
+        sequence=job.tokens_per_sample,
+        batch=batch,
+        network=network_key(job.network or job.workload),
+        recomputes=job.recompute,
+    )
+
+
+def described_rate(
+    job: Job, hardware: Hardware, batch: float | None, level: float
+) -> DescribedRate | Refusal | None:
+    """Return the speed of a described job; None where no efficiency is fitted for its family."""
+    if job.assumed_mfu is not None:
+        return _assumed(job, hardware, level)
+    question = question_of(job, hardware, batch)
+    if question is None:
+        return None
+    card = question.accelerator
+    if peak_of(card, job.precision) is None and not has_rows(question):
+        return Refusal(
+            reason=no_peak(card, job.precision),
+            measure_next=f"Measure {job.workload} on one {card.name}.",
+        )
+    found = efficiency_of(question)
+    half = half_peak(card)
+    if found is None or half is None:
+        return None
+    speed = found.value * half * hardware.count / question.flops_per_sample
+    spread = min(_spread_sd(hardware), 0.9 * found.sd)
+    alone_sd = math.sqrt(found.sd**2 - spread**2)
+    reasons = _reasons(question, found)
+    if peak_of(card, job.precision) is None:
+        reasons = (*reasons, _no_format(card.name, job.precision))
+    elif other := peak_told(card, job.precision):
+        reasons = (*reasons, other)
+    factor = _around(1.0, spread, level)
+    return DescribedRate(
+        whole=_around(speed, found.sd, level, reasons),
+        alone=_around(speed, alone_sd, level, reasons),
+        scaling=(
+            Scaling(factor=factor, across_nodes=hardware.nodes > 1) if spread > 0.0 else None
+        ),
+        shared=tuple(
+            (words, found.shared[key]) for key, words in sharing_names(card).items()
+            if found.shared[key] > 0.0
+        ),
+    )  # fmt: skip
+
+
+def _assumed(job: Job, hardware: Hardware, level: float) -> DescribedRate | None:
+    speed = _assumed_speed(job, hardware)
+    if speed is None:
+        return None
+    said = (
+        f"Assumes {job.assumed_mfu:.3g} of the half-precision peak on every accelerator, as given."
+    )
+    found = _around(speed, ASSUMED_SD, level, (said,))
+    return DescribedRate(whole=found, alone=found, scaling=None, shared=())
+
+
+def _assumed_speed(job: Job, hardware: Hardware) -> float | None:
+    """Samples/s of all accelerators at the given efficiency; None where no peak is listed."""
+    half = half_peak(hardware.accelerator) if hardware.accelerator else None
+    if half is None or job.assumed_mfu is None or job.train_flops_per_sample is None:
+        return None
+    return job.assumed_mfu * half * hardware.count / job.train_flops_per_sample
+
+
+def expected_rate(job: Job, hardware: Hardware) -> float | None:
+    """Return the value of `described_rate` alone [samples/s], quickly; None as there."""
+    if job.assumed_mfu is not None:
+        return _assumed_speed(job, hardware)
+    question = question_of(job, hardware, job.batch)
+    share = None if question is None else expected(question)
+    if question is None or share is None:
+        return None
+    half = half_peak(question.accelerator) or 0.0
+    return share * half * hardware.count / question.flops_per_sample
+
+
+def _spread_sd(hardware: Hardware) -> float:
+    inside = math.log2(max(hardware.count / hardware.nodes, 1.0))
+    return DOUBLING_SD * inside + MACHINES_SD * math.log2(max(hardware.nodes, 1))
+
+
+def _around(value: float, sd: float, level: float, reasons: tuple[str, ...] = ()) -> Estimate:
+    far = math.exp(float(ndtri(0.5 * (1.0 + level))) * sd)
+    return Estimate(
+        value=value,
+        low=value / far,
+        high=value * far,
+        level=level,
+        basis="estimated from FLOPs",
+        reasons=reasons,
+    )
+
+
+def _no_format(name: str, precision: str) -> str:
+    return (
+        f"The {name} data sheet lists no {precision} peak: published {precision} runs on such "
+        "accelerators are used."
+    )
+
+
+def _reasons(question: Question, found: Efficiency) -> tuple[str, ...]:
+    card = question.accelerator
+    low, high = found.quantile(0.05), found.quantile(0.95)
+    said = (
+        f"From {large(question.flops_per_sample, 3)} FLOPs per sample: published runs like it use "
+        f"{found.value:.0%} ({low:.0%} to {high:.0%}) of the half-precision peak of the "
+        f"{card.name}.".replace("%", " %")
+    )
+    return (said,)

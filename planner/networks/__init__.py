@@ -1,0 +1,50 @@
+"""Named networks, and what a sample of a network costs in operations.
+
+`network_named` finds a network as people and published tables write it; `networks` lists all of
+them. `operations_of` and its kin count the operations of a sample: forward and
+backward, with and without recomputation, fully trained or through adapters (LoRA, QLoRA).
+`state_of` and `activations_of` estimate the memory that training takes.
+docs/decisions/0034-named-networks.md says why it is so.
+"""
+
+from planner.networks.memory import (
+    STAGES,
+    Activations,
+    Stage,
+    State,
+    activations_of,
+    state_of,
+)
+from planner.networks.operations import (
+    Operations,
+    attention_flops,
+    image_operations,
+    layers_width_of,
+    operations_of,
+    transformer_operations,
+)
+from planner.networks.records import FAMILIES, TRAININGS, Family, Network, Training
+from planner.networks.table import network_known, network_named, networks
+
+__all__ = [
+    "FAMILIES",
+    "STAGES",
+    "TRAININGS",
+    "Activations",
+    "Family",
+    "Network",
+    "Operations",
+    "Stage",
+    "State",
+    "Training",
+    "activations_of",
+    "attention_flops",
+    "image_operations",
+    "layers_width_of",
+    "network_known",
+    "network_named",
+    "networks",
+    "operations_of",
+    "state_of",
+    "transformer_operations",
+]

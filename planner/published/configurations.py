@@ -1,0 +1,504 @@
+"""Rows of published measurements as questions: what a person would type, and the true speed.
+
+`configurations` cleans rows for fitting and for scoring. A question holds the network, the length
+or image size, the precision, the accelerator, their count and the batch, never a speed. The truth
+is samples/s of all devices together. What is left out has a line with its reason:
+
+    no accelerator of the catalogue, or no count      the peak is unknown
+    operations not stated and not in a table          the work is unknown
+    the rate is above the peak of its own precision   wrong unit or a copied row
+    a figure that is a whole job                      `whole_jobs` reads those
+
+Traps of the sources (repository README of the library): MLPerf logs of detection count one device;
+its language rows run in fp8; tables of TFLOP/s may count recomputation; releases repeat
+configurations; sweeps contain layouts that are bad on purpose. Rows that differ only in what a
+person would not type (release, layout, data format) are one question: of language models the truth
+is their upper fifth, since layouts are tuned before a long run, of others their median.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from planner.catalog import Accelerator, Catalog
+from planner.published.accelerators import accelerators_of
+from planner.published.named_workloads import (
+    LANGUAGE,
+    NamedWorkload,
+    benchmark_key,
+    workload_of,
+)
+from planner.published.rows import PublishedRow
+
+HALF: Final = ("bfloat16", "float16")
+LEAST_SHARE: Final = {True: 0.05, False: 0.001}
+"""Shares of the peak below which a rate is a slip: of language models, of others."""
+MOST_SHARE: Final = 1.0
+AGREE: Final = (0.9, 1.8)
+"""Logged throughput over samples per total time within which the log counts the whole system."""
+UPPER_FIFTH: Final = 0.8
+LAYOUTS: Final = 5
+"""So many layouts of one model and accelerator, and more than device counts, are a sweep."""
+MODEL_SHARE: Final = 0.75
+"""Model operations over those of hardware where all activations are recomputed: 6 of 8."""
+NODE: Final = 8
+"""Accelerators of a usual server."""
+HOUR_S: Final = 3600.0
+COLLECTIONS: Final = frozenset({"llm_misc", "small_benches", "whole_jobs"})
+"""Tables that hold rows of several authors."""
+TUNED: Final = re.compile(
+    r"mlperf|nvidia_dle|deeplearningexamples|megatron|nemo|maxtext|neuron|primus|habana",
+    re.IGNORECASE,
+)
+"""Sources and frameworks whose authors tune for the accelerator: vendors and MLPerf."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One published measurement as a question, with the speed that was measured.
+
+    `source` is who published it, `software` whose programs ran: what has its scatter in common.
+    `family`, `network`, sizes and operations are those of `NamedWorkload`. `precision` is the
+    number format of the multiplications, named as in the catalogue ("float4" beside those).
+    `devices` are accelerators in all on `nodes` machines. `global_batch` [samples] and
+    `recomputes` are None where not stated; `stated_precision` says whether the row states one.
+    `samples_per_s` is the truth, of all devices together, from `rows` rows of `source`.
+    """
+
+    source: str
+    software: str
+    place: str
+    model: str
+    family: str
+    network: str
+    group: str
+    train_flops_per_sample: float
+    accelerator: Accelerator
+    devices: int
+    nodes: int
+    precision: str
+    samples_per_s: float
+    params: float | None = None
+    active_params: float | None = None
+    sequence: float | None = None
+    image_px: float | None = None
+    global_batch: float | None = None
+    micro_batch: float | None = None
+    recomputes: bool | None = None
+    tuned: bool = False
+    stated_precision: bool = True
+    published: str = ""
+    layout: str = ""
+    rows: int = 1
+
+    @property
+    def achieved_flops_per_s(self) -> float:
+        """Model operations per second and accelerator [FLOP/s]."""
+        return self.samples_per_s * self.train_flops_per_sample / self.devices
+
+
+def configurations(
+    rows: Sequence[PublishedRow], catalog: Catalog
+) -> tuple[list[Configuration], list[str]]:
+    """Return the cleaned, distinct questions of rows, and a line for each row that is left out.
+
+    Args:
+        rows: as `read_rows` returns them, of any number of tables.
+        catalog: whose accelerators and peaks count.
+    """
+    kept: list[Configuration] = []
+    left_out: list[str] = []
+    for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):
+        found = _configuration(row, accelerator)
+        if isinstance(found, Configuration):
+            kept.append(found)
+        else:
+            left_out.append(f"{row.place}: {found}")
+    tuned, slower = _without_bad_layouts(kept)
+    return _distinct(tuned), left_out + slower
+
+
+def half_peak(accelerator: Accelerator) -> float | None:
+    """Return the dense half-precision peak [FLOP/s]; that of float32 where no half is published.
+
+    It is what efficiency is counted against, whatever the precision of a run.
+    """
+    peaks = accelerator.peak_flops_per_s
+    half = max((peaks[p] for p in HALF if p in peaks), default=0.0)
+    return max(half, peaks.get("float32", 0.0)) or None
+
+
+def own_peak(accelerator: Accelerator, precision: str) -> float | None:
+    """Return the dense peak of a precision [FLOP/s], or of the next slower one that is listed."""
+    peaks, half = accelerator.peak_flops_per_s, half_peak(accelerator)
+    if half is None:
+        return None
+    eight = max(peaks.get("float8", 0.0), peaks.get("int8", 0.0), half)
+    single = peaks.get("float32", half)
+    by_format = {
+        "float4": 2.0 * max(eight, 2.0 * half),
+        "float8": eight,
+        "tensorfloat32": peaks.get("tensorfloat32", single),
+        "float32": single,
+    }
+    return by_format.get(precision, half)
+
+
+def format_of(text: str) -> str:
+    """Return the number format a table's words mean ("amp", "MXFP8"), "" where they mean none."""
+    plain = text.casefold()
+    for pattern, name in _FORMATS:
+        if re.search(pattern, plain):
+            return name
+    return ""
+
+
+_FORMATS: Final = (
+    (r"fp4|float4", "float4"),
+    (r"fp8|float8|\be4m3", "float8"),
+    (r"tf32|tensorfloat", "tensorfloat32"),
+    (r"bf16|bfloat", "bfloat16"),
+    (r"fp16|float16|half|amp|mixed|autocast", "float16"),
+    (r"fp32|float32|single|full precision", "float32"),
+)
+"""How tables write number formats; the smallest format of a mixture is what is multiplied in."""
+_PLAIN_FRAMEWORKS: Final = re.compile(r"detectron2|pycls|mmdet|simpledet|tensorpack", re.IGNORECASE)
+"""Zoos of the V100's time that multiply in float32 unless a row says otherwise."""
+
+
+def _configuration(row: PublishedRow, accelerator: Accelerator | None) -> Configuration | str:
+    if accelerator is None:
+        return f"{row.accelerator or 'no accelerator'} is not in the catalogue."
+    if reason := _unusable(row, accelerator):
+        return reason
+    workload, devices = workload_of(row), _devices(row)
+    if isinstance(workload, str):
+        return workload
+    if devices is None:
+        return "the accelerator count is not stated."
+    speed = _samples_per_s(row, workload, accelerator, devices)
+    if isinstance(speed, str):
+        return speed
+    found = _as_question(row, workload, accelerator, devices, speed)
+    return _implausible(found) or found
+
+
+def _as_question(
+    row: PublishedRow,
+    workload: NamedWorkload,
+    accelerator: Accelerator,
+    devices: int,
+    samples_per_s: float,
+) -> Configuration:
+    precision, stated = _precision(row, accelerator, workload)
+    words = f"{row.source_id or ''} {row.repo_or_page or ''} {row.framework or ''}"
+    return Configuration(
+        source=_source(row),
+        software=_software(row, accelerator),
+        place=row.place,
+        model=row.model or "",
+        family=workload.family,
+        network=workload.network,
+        group=workload.group,
+        train_flops_per_sample=workload.train_flops_per_sample,
+        accelerator=accelerator,
+        devices=devices,
+        nodes=max(row.nodes or 1, -(-devices // node_size(accelerator))),
+        precision=precision,
+        samples_per_s=samples_per_s,
+        params=workload.params,
+        active_params=workload.active_params,
+        sequence=workload.sequence,
+        image_px=workload.image_px,
+        global_batch=global_batch_of(row, devices),
+        micro_batch=float(row.micro_batch) if row.micro_batch else None,
+        recomputes=row.recomputes,
+        tuned=bool(TUNED.search(words)) or bool(benchmark_key(row)),
+        stated_precision=stated,
+        published=row.published or "",
+        layout=f"{row.parallelism or ''} {row.micro_batch or ''}".strip(),
+    )
+
+
+def node_size(accelerator: Accelerator) -> int:
+    """Return how many accelerators one machine of fast links usually holds."""
+    if accelerator.kind == "tpu":
+        return 256
+    name = accelerator.id
+    return {"gb200": 72, "gb300": 72, "trainium1": 16, "trainium2": 16}.get(name, NODE)
+
+
+def _unusable(row: PublishedRow, accelerator: Accelerator) -> str:
+    """Why a row measures something else, "" where it does not."""
+    if half_peak(accelerator) is None:
+        return f"the data sheet of the {accelerator.name} lists no peak."
+    if accelerator.kind == "cpu":
+        return "it was measured on processors alone."
+    words = f"{row.model} {row.framework or ''} {row.note or ''} {row.path or ''}".casefold()
+    floor = "habana_ci" in (row.source_id or "").casefold()
+    if floor and not _FIXED_LENGTH.search(row.model or ""):
+        return "the length of its samples is not stated."
+    return next((why for pattern, why in _ELSEWHERE if re.search(pattern, words)), "")
+
+
+_ELSEWHERE: Final = (
+    (r"tinygrad|tinybox", "its software is far slower than the accelerator, on purpose simple."),
+    (r"\btoy\b", "its network is a toy."),
+    (r"division open", "it is a submission of the open division."),
+    (r"as printed.*likely", "its own note doubts the accelerator."),
+    (r"cpu optimizer offload", "the optimiser ran on the host."),
+)
+"""Words of a row's note, path or framework that say that it measures something else."""
+_FIXED_LENGTH: Final = re.compile(
+    r"squad|mlm|run_clm_|wikitext|image_classification|bridgetower", re.IGNORECASE
+)
+"""Tests of fine-tuning whose samples have one length or one size."""
+
+
+def _source(row: PublishedRow) -> str:
+    """Who published a row: all rounds of MLPerf are one; a collection is one by framework."""
+    if benchmark_key(row):
+        return "mlperf"
+    named = row.source_id or row.file
+    return f"{named} {_first_word(row.framework)}" if named in COLLECTIONS else named
+
+
+def _software(row: PublishedRow, accelerator: Accelerator) -> str:
+    """Whose programs ran: in MLPerf those of the accelerator's maker, whoever submits."""
+    if benchmark_key(row):
+        return f"mlperf {accelerator.maker}"
+    return f"{row.source_id or row.file} {_first_word(row.framework)}".strip()
+
+
+def _first_word(text: str | None) -> str:
+    return re.split(r"[ (/]", (text or "").strip())[0].casefold()
+
+
+def _devices(row: PublishedRow) -> int | None:
+    if row.n_accelerators:
+        return row.n_accelerators
+    unit = (row.throughput_unit or "").casefold()
+    only_rate = row.mfu_stated or row.model_tflops_per_device or row.tokens_per_s_per_device
+    if only_rate and not row.nodes and ("per" in unit or not unit):
+        return NODE  # a rate of one device, of no stated number: a usual server
+    return None
+
+
+def global_batch_of(row: PublishedRow, devices: int) -> float | None:
+    """Return the samples of a step over all devices, else those of one times the devices."""
+    if row.global_batch:
+        return float(row.global_batch)
+    if row.step_time_s and row.samples_per_s_total:
+        return row.step_time_s * row.samples_per_s_total
+    plain = not re.search(r"[tp]p=?[2-9]|tp=?1\d", (row.parallelism or "").casefold())
+    return float(row.micro_batch * devices) if row.micro_batch and plain else None
+
+
+def _precision(
+    row: PublishedRow, accelerator: Accelerator, workload: NamedWorkload
+) -> tuple[str, bool]:
+    """The number format of the multiplications, and whether the row states one."""
+    stated = format_of(row.precision or "")
+    if not stated and (named := format_of(row.model or "")):
+        stated = named
+    found = stated or _usual_precision(row, accelerator, workload)
+    if found == "float32":
+        if accelerator.kind == "tpu" or accelerator.id.startswith("trainium"):
+            found = "bfloat16"
+        elif "tensorfloat32" in accelerator.peak_flops_per_s and accelerator.maker == "NVIDIA":
+            found = "tensorfloat32"
+    if found == "float8" and own_peak(accelerator, "float8") == half_peak(accelerator):
+        found = "bfloat16"
+    return found, bool(stated)
+
+
+def _usual_precision(row: PublishedRow, accelerator: Accelerator, workload: NamedWorkload) -> str:
+    """What a row runs in that states nothing: MLPerf's language rows fp8 where there is one."""
+    peaks = accelerator.peak_flops_per_s
+    if benchmark_key(row) and workload.family in {"dense", "lora", "moe"}:
+        small = "float8" in peaks or (accelerator.kind == "tpu" and "int8" in peaks)
+        last = (row.published or "") >= "2025-10" and "blackwell" in (
+            row.accelerator or ""
+        ).casefold()
+        return ("float4" if last else "float8") if small else "bfloat16"
+    if _PLAIN_FRAMEWORKS.search(f"{row.framework or ''} {row.source_id or ''}"):
+        return "float32"
+    return "bfloat16" if "bfloat16" in peaks else "float16" if "float16" in peaks else "float32"
+
+
+def _samples_per_s(
+    row: PublishedRow, workload: NamedWorkload, accelerator: Accelerator, devices: int
+) -> float | str:
+    """The measured speed of all devices together, or why the row has none."""
+    if key := benchmark_key(row):
+        return benchmark_speed(row, workload, key)
+    speeds = (
+        speed_by_tokens(row, workload, devices),
+        row.samples_per_s_total,
+        speed_by_unit(row, workload, devices),
+        speed_by_step(row, devices),
+        _by_operations(row, workload, accelerator, devices),
+    )
+    return next((speed for speed in speeds if speed), "it states no speed.")
+
+
+def speed_by_tokens(row: PublishedRow, workload: NamedWorkload, devices: int) -> float | None:
+    """Return the sequences/s of all devices by stated tokens/s; None where none are stated."""
+    if workload.family not in LANGUAGE or not (row.tokens_per_s_per_device and workload.sequence):
+        return None
+    return row.tokens_per_s_per_device * devices / workload.sequence
+
+
+def speed_by_unit(row: PublishedRow, workload: NamedWorkload, devices: int) -> float | None:
+    """Return a stated value by its unit [samples/s in all]; None for another quantity."""
+    value, unit = row.throughput_value, (row.throughput_unit or "").casefold()
+    if not value or _OTHER_UNIT.search(unit):
+        return None
+    value *= devices if _EACH.search(unit) else 1
+    language = workload.family in LANGUAGE
+    if _TOKENS.search(unit):
+        thousands = 1e3 if re.search(r"\bk ?tok", unit) else 1.0
+        return thousands * value / workload.sequence if language and workload.sequence else None
+    images = not language or workload.family == "encoder"
+    if _SAMPLES.search(unit) or ("throughput" in unit and images):
+        return None if "item" in unit and language else value
+    return None
+
+
+_EACH: Final = re.compile(r"(per |/ ?)(device|gpu|chip|accelerator|card|npu|core)\b")
+_TOKENS: Final = re.compile(r"\bk?tok|tgs")
+_SAMPLES: Final = re.compile(r"(sample|image|img|seq|sentence|example|item)\w*[ ]?(/|per)[ ]?s")
+_OTHER_UNIT: Final = re.compile(r"flop|\bms\b|iteration|mels?\b|mol")
+
+
+def speed_by_step(row: PublishedRow, devices: int) -> float | None:
+    """Return the samples/s of all devices by batch and step time; None where not stated."""
+    batch = row.global_batch or (row.micro_batch if devices == 1 else None)
+    return batch / row.step_time_s if batch and row.step_time_s else None
+
+
+def _by_operations(
+    row: PublishedRow, workload: NamedWorkload, accelerator: Accelerator, devices: int
+) -> float | None:
+    rate = _operations_per_s(row, accelerator)
+    return None if rate is None else rate * devices / workload.train_flops_per_sample
+
+
+def _operations_per_s(row: PublishedRow, accelerator: Accelerator) -> float | None:
+    """Model operations per second of one device where only they are stated [FLOP/s]."""
+    if row.mfu_stated:
+        peak = half_peak(accelerator)
+        return row.mfu_stated * peak if peak else None
+    stated = row.model_tflops_per_device
+    if not stated:
+        return None
+    words = f"{row.throughput_unit or ''} {row.note or ''}".casefold()
+    hardware = "recompute" in words or "megatron" in (row.framework or "").casefold()
+    full = hardware and "no recompute" not in words and row.recomputes is not False
+    return 1e12 * stated * (MODEL_SHARE if full else 1.0)
+
+
+def benchmark_speed(row: PublishedRow, workload: NamedWorkload, key: str) -> float | str:
+    """Return MLPerf's logged throughput where it agrees with samples over time, else the latter."""
+    samples = samples_to_target(row, workload, key)
+    logged = row.samples_per_s_total or 0.0
+    per_sample = float(workload.sequence or 1.0) if key == "gpt3" else 1.0
+    logged /= per_sample
+    if samples and row.time_to_train_h:
+        computed = samples / (row.time_to_train_h * HOUR_S)
+        low, high = AGREE
+        return logged if low <= logged / computed <= high else computed
+    return logged or "it states no speed."
+
+
+def samples_to_target(row: PublishedRow, workload: NamedWorkload, key: str) -> float:
+    """Return the samples until the benchmark's target by the log; 0 where it counts none."""
+    found = re.search(r"(epoch_num|samples_count) at stop ([\d.e+]+)", row.note or "")
+    if not found:
+        return 0.0
+    number = float(found[2].rstrip("."))
+    if found[1] == "samples_count" or key == "bert":
+        return number
+    if key == "gpt3":
+        return number / float(workload.sequence or 1.0)
+    if key == "unet3d":
+        return 0.0
+    return number * float(workload.samples_per_epoch or 0.0)
+
+
+def _implausible(found: Configuration) -> str:
+    """Why a rate cannot be what the row says it is, "" where it can."""
+    half = half_peak(found.accelerator) or math.inf
+    own = own_peak(found.accelerator, found.precision) or math.inf
+    rate = found.achieved_flops_per_s
+    if rate > MOST_SHARE * own:
+        return (
+            f"{rate / 1e12:.3g} TFLOP/s exceed the {own / 1e12:.3g} TFLOP/s of the "
+            f"{found.accelerator.name} in {found.precision}."
+        )
+    if rate < LEAST_SHARE[found.family in LANGUAGE] * half:
+        return f"{rate / half:.2g} of the peak is no usual rate: its unit may be another."
+    return ""
+
+
+def _without_bad_layouts(
+    found: Sequence[Configuration],
+) -> tuple[list[Configuration], list[str]]:
+    """Of every sweep over layouts of one language model on one accelerator the upper fifth."""
+    groups: dict[tuple[object, ...], list[Configuration]] = defaultdict(list)
+    for one in found:
+        groups[_sweep_key(one)].append(one)
+    least: dict[tuple[object, ...], float] = {}
+    for key, alike in groups.items():
+        layouts, counts = ({one.layout for one in alike}, {one.devices for one in alike})
+        if len(layouts) >= LAYOUTS and len(layouts) > len(counts):
+            rates = [one.achieved_flops_per_s for one in alike]
+            least[key] = float(np.quantile(rates, UPPER_FIFTH, method="nearest"))
+    slow = {
+        id(one)
+        for key, lowest in least.items()
+        for one in groups[key]
+        if one.achieved_flops_per_s < lowest
+    }
+    reason = "it is one of the slower layouts of a sweep."
+    lines = [f"{one.place}: {reason}" for one in found if id(one) in slow]
+    return [one for one in found if id(one) not in slow], lines
+
+
+def _sweep_key(one: Configuration) -> tuple[object, ...]:
+    """What a sweep has in common; models of a table that differ by a fourth in size are one."""
+    if one.family not in LANGUAGE - {"encoder"}:
+        return (one.place,)
+    size = round(4.0 * math.log(one.active_params or 1.0))
+    return (one.software, one.family, size, one.sequence, one.accelerator.id, one.precision)
+
+
+def _distinct(found: Iterable[Configuration]) -> list[Configuration]:
+    """One configuration for each question, with the truth of its repeats."""
+    groups: dict[tuple[object, ...], list[Configuration]] = defaultdict(list)
+    for one in found:
+        groups[_question_key(one)].append(one)
+    return [_merged(alike) for alike in groups.values()]
+
+
+def _question_key(one: Configuration) -> tuple[object, ...]:
+    batch = round(2.0 * math.log2(one.global_batch)) if one.global_batch else None
+    length = one.sequence or one.image_px
+    size = round(math.log(one.active_params or 1.0), 1)
+    return (one.source, one.family, one.network, size, length, one.accelerator.id, one.precision,
+            one.devices, batch)  # fmt: skip
+
+
+def _merged(alike: Sequence[Configuration]) -> Configuration:
+    speeds = np.array([one.samples_per_s * one.train_flops_per_sample for one in alike])
+    upper = alike[0].family in LANGUAGE - {"encoder"}
+    speed = float(np.quantile(speeds, UPPER_FIFTH if upper else 0.5, method="nearest"))
+    nearest = alike[int(np.argmin(np.abs(speeds - speed)))]
+    return replace(nearest, rows=len(alike))

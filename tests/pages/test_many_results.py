@@ -1,0 +1,59 @@
+"""The Results page with 12,000 published runs: filters, a page of rows at a time, sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.parts import state
+from planner.slugs import slugs
+from planner.store import Store, queries
+from tests.pages.conftest import show, sound, texts
+from tests.store import published
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> Store:
+    """12,000 published runs beside the shipped ones."""
+    monkeypatch.setattr(state, "_shared", published.store)
+    return published.store()
+
+
+def test_a_page_of_rows_is_shown_and_another_one_on_request(many: Store) -> None:
+    shown, most = show("results"), queries.MOST_ROWS
+    total = queries.totals(many).runs
+    assert f"{total:,} of {total:,} runs" in texts(shown)
+    assert f"Runs 1 to {most:,} of {total:,}" in texts(shown)
+    first = shown.dataframe[0].value
+    assert len(first) == most
+    sound(shown.number_input(key="results.page").set_value(2).run())
+    assert f"Runs {most + 1:,} to {2 * most:,} of {total:,}" in texts(shown)
+    assert not shown.dataframe[0].value.equals(first)
+
+
+def test_filters_by_family_accelerator_and_basis_leave_their_runs(many: Store) -> None:
+    vit = queries.facets(many, {"family": ["vit"], "basis": ["published"]})
+    name = next(iter(vit["accelerator_model_name"]))
+    wanted = {"family": ["vit"], "accelerator_model_name": [name], "basis": ["published"]}
+    left = queries.count(many, wanted)
+    assert left > 0
+    total = queries.totals(many).runs
+    shown = show("results", family="vit", basis="published")
+    box = shown.multiselect(key="results.accelerator_model_name")
+    known = slugs(queries.facets(many, {})["accelerator_model_name"])
+    slug = next(s for s, accelerator in known.items() if accelerator == name)
+    sound(box.set_value([slug]).run())
+    assert f"{left:,} of {total:,} runs" in texts(shown)
+
+
+def test_fewer_runs_than_the_page_begins_at_show_the_first_page(many: Store) -> None:
+    shown = show("results")
+    sound(shown.number_input(key="results.page").set_value(20).run())
+    sound(shown.multiselect(key="results.family").set_value(["recommender"]).run())
+    assert f"Runs 1 to {queries.MOST_ROWS} of" in texts(shown)
+
+
+def test_published_runs_show_date_licence_and_a_link_to_their_source(many: Store) -> None:
+    table = show("results", family="moe", basis="published").dataframe[0].value
+    assert set(table["licence"]) <= {"Apache-2.0", "MIT", "CC-BY-4.0"}
+    assert table["published_on"].str.match(r"\d{4}-\d\d").all()
+    assert table["source_url"].str.startswith("https://").all()

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from planner.published.configurations import (
+    Configuration,
+    configurations,
+    format_of,
+    half_peak,
+    own_peak,
+)
+from planner.published.named_workloads import layers_by_width, network_key, workload_of
+from planner.published.rows import COLUMNS, PublishedRow, read_rows, rows_of
+from planner.store.catalog import read_catalog
+
+ROOT: Final = Path(__file__).parents[3]
+CATALOG: Final = read_catalog(ROOT / "data" / "catalog").catalog
+LIBRARY: Final = ROOT.parent / "shared" / "library"
+MINIMAL: Final = {"source_id": "somewhere", "n_accelerators": "8", "accelerator": "H100 80GB"}
+LLAMA: Final = {
+    **MINIMAL, "model": "Llama 3 8B", "family": "decoder", "params": "8000000000",
+    "seq_len": "8192", "precision": "bf16", "global_batch": "128",
+}  # fmt: skip
+RESNET: Final = {**MINIMAL, "model": "resnet50", "family": "cnn", "precision": "amp"}
+
+
+def _table(*rows: dict[str, str]) -> str:
+    lines = ["\t".join(COLUMNS), *("\t".join(r.get(c, "") for c in COLUMNS) for r in rows)]
+    return "\n".join(lines)
+
+
+def _cleaned(*rows: dict[str, str]) -> tuple[list[Configuration], list[str]]:
+    found, skipped = rows_of(_table(*rows), "made.tsv")
+    assert skipped == []
+    return configurations(found, CATALOG)
+
+
+def _one(**columns: str) -> Configuration:
+    found, left_out = _cleaned({**LLAMA, **columns})
+    assert left_out == []
+    return found[0]
+
+
+# -- one speed, whatever the unit -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"tokens_per_s_per_device": "8192"},
+        {"samples_per_s_total": "8"},
+        {"throughput_value": "8192", "throughput_unit": "tokens/s/GPU"},
+        {"throughput_value": "65536", "throughput_unit": "tokens/s total"},
+        {"throughput_value": "65.536", "throughput_unit": "k tokens/s"},
+        {"throughput_value": "8", "throughput_unit": "samples/s"},
+        {"throughput_value": "1", "throughput_unit": "samples/s per device"},
+        {"throughput_value": "8", "throughput_unit": "sequences/sec total"},
+        {"step_time_s": "16"},
+    ],
+)
+def test_a_speed_is_read_in_every_unit_tables_use(columns: dict[str, str]) -> None:
+    assert _one(**columns).samples_per_s == pytest.approx(8.0)
+
+
+def test_tflops_and_mfu_become_a_speed_by_our_own_operations() -> None:
+    by_rate = _one(throughput_value="400", throughput_unit="TFLOP/s/GPU",
+                   model_tflops_per_device="400")  # fmt: skip
+    assert by_rate.achieved_flops_per_s == pytest.approx(400e12)
+    by_share = _one(mfu_stated="0.4")
+    assert by_share.achieved_flops_per_s == pytest.approx(0.4 * 989.4e12, rel=1e-3)
+
+
+def test_tflops_that_count_recomputation_count_three_quarters() -> None:
+    found = _one(model_tflops_per_device="400", note="TFLOPS may include recompute")
+    assert found.achieved_flops_per_s == pytest.approx(300e12)
+
+
+def test_images_per_second_are_read_and_milliseconds_of_a_step_too() -> None:
+    found, _ = _cleaned({**RESNET, "throughput_value": "9000", "throughput_unit": "images/sec"})
+    assert found[0].samples_per_s == 9000.0
+    found, _ = _cleaned({**RESNET, "global_batch": "512", "step_time_s": "0.064"})
+    assert found[0].samples_per_s == pytest.approx(8000.0)
+
+
+# -- operations -----------------------------------------------------------------------------------
+
+
+def test_operations_of_a_decoder_are_6n_and_attention() -> None:
+    found = _one(samples_per_s_total="8")
+    attention = 12.0 * layers_by_width(8e9) * 8192.0**2
+    assert found.train_flops_per_sample == pytest.approx(6.0 * 8e9 * 8192.0 + attention)
+    assert layers_by_width(8e9) == pytest.approx(32 * 4096, rel=0.06)
+    assert layers_by_width(70e9) == pytest.approx(80 * 8192, rel=0.06)
+
+
+def test_lora_has_two_thirds_of_the_operations_and_a_family_of_its_own() -> None:
+    full = _one(samples_per_s_total="500", seq_len="128")
+    lora = _one(samples_per_s_total="500", seq_len="128", model="Llama 3 8B [LoRA]")
+    assert lora.family == "lora"
+    ratio = lora.train_flops_per_sample / full.train_flops_per_sample
+    assert ratio == pytest.approx(2 / 3, rel=3e-3)
+
+
+def test_active_parameters_count_of_experts() -> None:
+    named = _one(model="Qwen3 30B-A3B", family="moe", params="30000000000",
+                 tokens_per_s_per_device="20000", seq_len="4096")  # fmt: skip
+    assert named.family == "moe"
+    assert named.active_params == pytest.approx(3e9)
+    mixtral = _one(model="Mixtral 8x7B", family="moe", params="", seq_len="4096",
+                   tokens_per_s_per_device="5000")  # fmt: skip
+    assert mixtral.active_params == pytest.approx(12.9e9)
+
+
+def test_experts_without_active_parameters_are_left_out_with_the_reason() -> None:
+    row = {**LLAMA, "model": "SomeMoE 50B", "family": "moe", "tokens_per_s_per_device": "900"}
+    assert _cleaned(row)[1] == ["made.tsv, line 2: the active parameters of SomeMoE 50B are not "
+                                "stated."]  # fmt: skip
+
+
+def test_image_operations_grow_with_the_square_of_the_size() -> None:
+    small, large = (
+        _cleaned({**RESNET, "image_px": px, "samples_per_s_total": "2000"})[0][0]
+        for px in ("224", "448")
+    )
+    assert small.train_flops_per_sample == pytest.approx(3 * 2 * 4.09e9)
+    assert large.train_flops_per_sample == pytest.approx(4 * small.train_flops_per_sample)
+
+
+@pytest.mark.parametrize("stated", ["4.09e9", "8.18e9", "24.54e9"])
+def test_stated_operations_may_be_multiply_adds_forward_or_training(stated: str) -> None:
+    row = {**RESNET, "flops_per_sample_stated": stated, "samples_per_s_total": "9000"}
+    assert _cleaned(row)[0][0].train_flops_per_sample == pytest.approx(24.54e9, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [
+        ("PyTorch/Classification/ConvNets/resnet50v1.5", "resnet50"),
+        ("MxNet/Classification/RN50v1.5", "resnet50"),
+        ("resnet50-pytorch", "resnet50"),
+        ("ResNet-50", "resnet50"),
+        ("resnet50d", "resnet50d"),
+        ("ViT-B/16", "vitb16"),
+        ("vit_base_patch16_224", "vitb16"),
+        ("vit_b_16", "vitb16"),
+        ("tf_efficientnet_b0", "efficientnetb0"),
+        ("PyTorch/Classification/ConvNets/efficientnet [Model=efficientnet-b4]", "efficientnetb4"),
+    ],
+)
+def test_sources_agree_about_the_name_of_a_network(model: str, key: str) -> None:
+    assert network_key(model) == key
+
+
+# -- precision and peaks --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("amp_bf16", "bfloat16"), ("BF16", "bfloat16"), ("bf16+fp8", "float8"),
+        ("MXFP8", "float8"), ("NVFP4", "float4"), ("TF32", "tensorfloat32"),
+        ("mixed precision (AMP)", "float16"), ("fp32", "float32"), ("Autocast:BF16+SR", "bfloat16"),
+        ("", ""), ("int4", ""),
+    ],
+)  # fmt: skip
+def test_number_formats_are_read_as_tables_write_them(text: str, name: str) -> None:
+    assert format_of(text) == name
+
+
+def test_float32_on_an_a100_means_tf32_and_on_a_v100_float32() -> None:
+    fast = {**RESNET, "precision": "fp32", "samples_per_s_total": "6000"}
+    found, _ = _cleaned({**fast, "accelerator": "A100 80GB"}, {**fast, "accelerator": "V100",
+                         "samples_per_s_total": "2800"})  # fmt: skip
+    assert [c.precision for c in found] == ["tensorfloat32", "float32"]
+
+
+def test_efficiency_is_counted_against_the_half_precision_peak() -> None:
+    card = _one(samples_per_s_total="8").accelerator
+    assert half_peak(card) == pytest.approx(989.4e12, rel=1e-3)
+    assert own_peak(card, "float8") == pytest.approx(1978.9e12, rel=1e-3)
+
+
+def test_a_rate_above_the_peak_is_left_out_and_both_figures_are_named() -> None:
+    found, left_out = _cleaned({**LLAMA, "tokens_per_s_per_device": "60000"})
+    assert found == []
+    assert "TFLOP/s exceed the 989 TFLOP/s of the H100 SXM5 80GB in bfloat16" in left_out[0]
+
+
+# -- repeats and traps ----------------------------------------------------------------------------
+
+
+def _releases(number: int, **columns: str) -> list[dict[str, str]]:
+    return [
+        {**LLAMA, "tokens_per_s_per_device": str(8000 + 100 * i), "note": f"release {i}", **columns}
+        for i in range(1, number + 1)
+    ]
+
+
+def test_releases_of_one_configuration_are_one_question() -> None:
+    found, left_out = _cleaned(*_releases(5))
+    assert left_out == []
+    assert len(found) == 1
+    assert found[0].rows == 5
+    assert found[0].samples_per_s == pytest.approx(8400 * 8 / 8192)
+
+
+def test_of_a_sweep_over_layouts_the_upper_fifth_stays() -> None:
+    rows = [{**row, "parallelism": f"tp{i}"} for i, row in enumerate(_releases(10))]
+    found, left_out = _cleaned(*rows)
+    assert len(left_out) == 7
+    assert "it is one of the slower layouts of a sweep" in left_out[0]
+    assert found[0].samples_per_s >= 8800 * 8 / 8192
+
+
+def test_layouts_that_follow_the_device_count_are_no_sweep() -> None:
+    rows = [
+        {**row, "parallelism": f"dp{2**i}", "n_accelerators": str(8 * 2**i)}
+        for i, row in enumerate(_releases(6))
+    ]
+    found, left_out = _cleaned(*rows)
+    assert left_out == []
+    assert len(found) == 6
+
+
+def test_another_batch_count_or_precision_is_another_question() -> None:
+    base = {**LLAMA, "tokens_per_s_per_device": "8000"}
+    others = [base, {**base, "global_batch": "1024"}, {**base, "n_accelerators": "64"},
+              {**base, "precision": "fp8"}, {**base, "seq_len": "4096"}]  # fmt: skip
+    assert len(_cleaned(*others)[0]) == len(others)
+
+
+def _mlperf(key: str, model: str, **columns: str) -> dict[str, str]:
+    return {**MINIMAL, "model": f"{model} (MLPerf {key})", "nodes": "1", **columns,
+            "path": "NVIDIA/results/x", "published": "2024-06"}  # fmt: skip
+
+
+def test_a_log_that_counts_one_device_gives_way_to_samples_over_time() -> None:
+    row = _mlperf("retinanet", "RetinaNet", family="cnn", samples_per_s_total="308.8",
+                  time_to_train_h="0.6", note="median epoch_num at stop 4")  # fmt: skip
+    assert _cleaned(row)[0][0].samples_per_s == pytest.approx(4 * 1_170_301 / 2160.0)
+
+
+def test_tokens_of_gpt3_are_no_sequences_and_its_rows_run_in_fp8() -> None:
+    row = _mlperf("gpt3", "GPT-3 175B", family="decoder", params="175000000000",
+                  samples_per_s_total="800000", n_accelerators="1024")  # fmt: skip
+    found = _cleaned(row)[0][0]
+    assert found.samples_per_s == pytest.approx(800_000 / 2048)
+    assert found.precision == "float8"
+    assert not found.stated_precision
+
+
+def test_a_sequence_length_that_no_one_states_is_a_reason_not_a_guess() -> None:
+    row = {**MINIMAL, "model": "bert-large", "family": "encoder", "samples_per_s_total": "900"}
+    assert "the sequence length of bert-large is not stated" in _cleaned(row)[1][0]
+
+
+def test_a_slice_of_256_tpus_is_one_machine() -> None:
+    tpu = {**LLAMA, "accelerator": "TPU v5e", "tokens_per_s_per_device": "1500"}
+    found, _ = _cleaned({**tpu, "n_accelerators": "256"}, {**tpu, "n_accelerators": "1024"})
+    assert [c.nodes for c in found] == [1, 4]
+
+
+# -- the whole library ----------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not LIBRARY.is_dir(), reason="the library is not in ../shared/library")
+def test_every_row_of_the_library_is_a_question_or_has_a_reason() -> None:
+    rows, skipped = read_rows(LIBRARY)
+    found, left_out = configurations(rows, CATALOG)
+    assert skipped == []
+    assert sum(c.rows for c in found) + len(left_out) == len(rows)
+    families = Counter(c.family for c in found)
+    assert families["dense"] > 250
+    assert min(families[f] for f in ("moe", "lora", "encoder", "cnn", "vit")) > 40
+    for one in found:
+        share = one.achieved_flops_per_s / (half_peak(one.accelerator) or math.nan)
+        assert 0.0 < share <= 2.5
+        assert one.nodes >= 1
+        assert math.isfinite(one.samples_per_s)
+
+
+@pytest.mark.skipif(not LIBRARY.is_dir(), reason="the library is not in ../shared/library")
+def test_no_question_depends_on_the_speed_of_its_row() -> None:
+    rows, _ = read_rows(LIBRARY)
+    for row in rows[::97]:
+        found = workload_of(row)
+        blind = {"throughput_value": 1.0, "samples_per_s_total": 1.0, "mfu_stated": 0.5,
+                 "model_tflops_per_device": 1.0, "tokens_per_s_per_device": 1.0}  # fmt: skip
+        doubled = {k: 2.0 * v for k, v in blind.items()}
+        first, second = (workload_of(_with(row, values)) for values in (blind, doubled))
+        assert first == second or isinstance(found, str)
+
+
+def _with(row: PublishedRow, values: dict[str, float]) -> PublishedRow:
+    return replace(row, **values)  # type: ignore[arg-type]

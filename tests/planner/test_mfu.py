@@ -1,0 +1,186 @@
+"""The efficiency of described workloads: plausible where measured, wider where not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner.catalog import Accelerator
+from planner.mfu import Question, efficiency_of, expected, quantiles
+from planner.mfu.fit import fitted
+from planner.mfu.generations import generation_of, node_size
+from planner.mfu.model import fit_of, predicted, shipped, written_fit
+from planner.mfu.questions import DOMAINS, Traits, traits_of
+from planner.networks import transformer_operations
+from planner.store.catalog import read_catalog
+
+CATALOG = Path(__file__).parents[2] / "data" / "catalog"
+CARDS = {a.id: a for a in read_catalog(CATALOG).catalog.accelerators}
+SEQUENCE = 4096.0
+
+
+def llama(card: Accelerator, **changes: object) -> Question:
+    """Llama 3 8B in bfloat16, 4,096 tokens, on 8 of an accelerator."""
+    asked = Question(
+        family="dense",
+        accelerator=card,
+        flops_per_sample=transformer_operations(8.03e9, SEQUENCE, layers_width=131072.0).model,
+        precision="bfloat16",
+        devices=8,
+        params=8.03e9,
+        active_params=8.03e9,
+        sequence=SEQUENCE,
+    )
+    return replace(asked, **changes)  # type: ignore[arg-type]
+
+
+def value(question: Question) -> float:
+    found = efficiency_of(question)
+    assert found is not None
+    return found.value
+
+
+def sd(question: Question) -> float:
+    found = efficiency_of(question)
+    assert found is not None
+    return found.sd
+
+
+@pytest.mark.parametrize(
+    ("card", "low", "high"),
+    [("h100-sxm", 0.35, 0.52), ("a100-sxm-80gb", 0.45, 0.68), ("mi300x", 0.25, 0.48),
+     ("b200", 0.28, 0.5), ("tpu-v5p", 0.4, 0.68)],
+)  # fmt: skip
+def test_a_language_model_reaches_what_published_runs_do(
+    card: str, low: float, high: float
+) -> None:
+    assert low < value(llama(CARDS[card])) < high
+
+
+def test_float8_is_faster_and_never_above_its_own_peak() -> None:
+    half, eight = (value(llama(CARDS["h100-sxm"], precision=p)) for p in ("bfloat16", "float8"))
+    assert 1.2 < eight / half < 2.0
+    single = efficiency_of(llama(CARDS["rtx-4090"], precision="float32"))
+    assert single is not None
+    assert single.value <= 0.5
+
+
+def test_a_mixture_of_experts_and_a_convolution_reach_less() -> None:
+    dense = llama(CARDS["h100-sxm"])
+    moe = replace(dense, family="moe", params=47e9, active_params=13e9)
+    image = replace(dense, family="cnn", flops_per_sample=24.6e9, network="resnet50", params=None,
+                    active_params=None, sequence=None, batch=1024.0)  # fmt: skip
+    assert value(image) < value(moe) < value(dense)
+
+
+def test_more_machines_cost_a_language_model_little() -> None:
+    one = value(llama(CARDS["h100-sxm"], batch=512.0))
+    many = value(llama(CARDS["h100-sxm"], devices=512, nodes=64, batch=512.0 * 64))
+    assert 0.8 < many / one < 1.0
+
+
+def test_few_tokens_on_a_device_cost_more() -> None:
+    plenty, few = (value(llama(CARDS["h100-sxm"], batch=b)) for b in (64.0, 8.0))
+    assert few < plenty
+
+
+def test_an_accelerator_without_rows_is_wider() -> None:
+    known = CARDS["h100-sxm"]
+    new = replace(known, id="h100-new", name="H100 new")
+    strange = replace(known, id="zx-1", name="ZX-1", maker="Nobody")
+    assert sd(llama(known)) < sd(llama(new)) < sd(llama(strange))
+
+
+def test_a_very_long_context_is_wider() -> None:
+    long = replace(llama(CARDS["h100-sxm"]), sequence=65536.0,
+                   flops_per_sample=transformer_operations(8e9, 65536.0).model)  # fmt: skip
+    assert sd(long) > 1.3 * sd(llama(CARDS["h100-sxm"]))
+
+
+def test_parts_make_up_the_uncertainty() -> None:
+    found = efficiency_of(llama(CARDS["h100-sxm"]))
+    assert found is not None
+    assert math.sqrt(sum(x**2 for x in found.parts.values())) == pytest.approx(found.sd)
+    assert math.sqrt(sum(x**2 for x in found.shared.values())) == pytest.approx(found.sd)
+    assert found.shared["workload"] > found.shared["accelerator"]
+
+
+def test_quantiles_stand_around_the_value() -> None:
+    low, middle, high = quantiles(llama(CARDS["h100-sxm"])) or (0.0, 0.0, 0.0)
+    assert low < middle < high
+    assert middle == pytest.approx(value(llama(CARDS["h100-sxm"])))
+    assert expected(llama(CARDS["h100-sxm"])) == pytest.approx(middle)
+
+
+def test_a_family_without_rows_has_no_answer() -> None:
+    assert efficiency_of(llama(CARDS["h100-sxm"], family="recommender")) is None
+    with pytest.raises(ValueError, match="speech"):
+        traits_of(llama(CARDS["h100-sxm"], family="speech"))
+
+
+def test_what_is_written_is_read_again() -> None:
+    for domain in DOMAINS:
+        fit = shipped()[domain]
+        again = fit_of(written_fit(fit))
+        assert again.values == fit.values
+        assert np.allclose(again.covariance, fit.covariance)
+
+
+@pytest.mark.parametrize(
+    ("card", "generation", "node"),
+    [("h100-sxm", "hopper", 8), ("gb200", "blackwell", 72), ("tpu-v5e", "tpu", 256),
+     ("a10g", "ampere consumer", 8), ("a100-pcie-40gb", "ampere", 8), ("l40s", "ada", 8),
+     ("v100s", "volta", 8), ("trainium2", "trainium", 16), ("mi355x", "cdna", 8),
+     ("gh200-96gb", "hopper", 8), ("t4", "turing", 8), ("l4", "ada", 8)],
+)  # fmt: skip
+def test_generations(card: str, generation: str, node: int) -> None:
+    assert (generation_of(CARDS[card]), node_size(CARDS[card])) == (generation, node)
+
+
+def test_every_accelerator_of_the_catalogue_but_processors_has_a_generation() -> None:
+    without = [a.id for a in CARDS.values() if a.kind != "cpu" and not generation_of(a)]
+    assert without == []
+
+
+# -- the fit -------------------------------------------------------------------------------------
+
+
+def test_a_fit_finds_coefficients_and_effects_again() -> None:
+    random = np.random.default_rng(0)
+    slopes, cards = random.normal(0.0, 1.0, 400), random.integers(0, 8, 400)
+    effects = random.normal(0.0, 0.3, 8)
+    effects -= effects.mean()
+    truth = -1.0 + 0.4 * slopes + effects[cards] + random.normal(0.0, 0.05, 400)
+    traits = [
+        Traits({"base": 1.0, "slope": s}, {"accelerator": str(c)})
+        for s, c in zip(slopes, cards, strict=True)
+    ]
+    sources = [{"source": str(i % 5)} for i in range(400)]
+    found = fitted(traits, sources, truth)
+    by = dict(zip(found.columns, found.values, strict=True))
+    assert by["", "slope"] == pytest.approx(0.4, abs=0.02)
+    assert [by["accelerator", str(c)] for c in range(8)] == pytest.approx(list(effects), abs=0.12)
+    assert found.sds["source"] < 0.12
+
+
+def test_an_outlier_weighs_little() -> None:
+    random = np.random.default_rng(0)
+    truth = -1.0 + random.normal(0.0, 0.05, 60)
+    truth[:3] += 3.0
+    traits = [Traits({"base": 1.0}, {}) for _ in truth]
+    found = fitted(traits, [{} for _ in truth], truth)
+    assert found.values[0] == pytest.approx(-1.0, abs=0.03)
+
+
+def test_an_unknown_label_counts_in_the_interval_only() -> None:
+    fit = shipped()["language"]
+    known = traits_of(llama(CARDS["h100-sxm"]))
+    _, parts = predicted(fit, known)
+    other = replace(known, labels={**known.labels, "accelerator": "new"})
+    _, more = predicted(fit, other)
+    assert parts["accelerator"] == 0.0
+    assert more["accelerator"] == pytest.approx(fit.sds["accelerator"])

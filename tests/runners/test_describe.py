@@ -1,0 +1,131 @@
+"""`runners describe`: somebody's own Keras model, loaded in a child process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from planner.compare.parameters import compare_parameters
+from planner.parameters import given_of_link
+
+ROOT: Final = Path(__file__).parents[2]
+MINE: Final = """
+import keras
+from keras import layers
+
+def small():
+    given = keras.Input((32, 32, 3), name="images")
+    x = layers.Conv2D(16, 3, padding="same", use_bias=False)(given)
+    x = layers.ReLU()(layers.BatchNormalization()(x))
+    x = layers.GlobalAveragePooling2D()(x)
+    return keras.Model(given, layers.Dense(10)(x), name="mine")
+
+def open_size():
+    given = keras.Input((None, None, 3))
+    x = layers.GlobalAveragePooling2D()(layers.Conv2D(8, 3)(given))
+    return keras.Model(given, layers.Dense(4)(x), name="open")
+
+def unsafe():
+    given = keras.Input((4,))
+    return keras.Model(given, layers.Lambda(lambda x: x * 2.0)(given), name="unsafe")
+
+def nothing():
+    return 3
+
+def save():
+    small().save("mine.keras")
+    unsafe().save("unsafe.keras")
+"""
+FORWARD: Final = 2 * 32 * 32 * 9 * 3 * 16 + 2 * 16 * 10
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mine")
+    (folder / "mymodels.py").write_text(MINE)
+    told = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    subprocess.run([sys.executable, "-c", "import mymodels; mymodels.save()"], cwd=folder,
+                   env=told, check=True, capture_output=True)  # fmt: skip
+    return folder
+
+
+def described(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, "-m", "runners", "describe", *words], cwd=place, env=environment,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def as_json(place: Path, *words: str) -> dict[str, Any]:
+    done = described(place, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    body = json.loads(done.stdout)
+    assert isinstance(body, dict)
+    return body
+
+
+def test_a_file_is_described_with_operations_parameters_memory_and_a_link(place: Path) -> None:
+    body = as_json(place, "mine.keras", "--samples", "50000", "--epochs", "20")
+    assert body["params"] == 9 * 3 * 16 + 4 * 16 + 16 * 10 + 10
+    assert body["forward_flops"] == FORWARD
+    assert 2 * FORWARD < body["train_flops"] < 3.5 * FORWARD
+    assert (body["family"], body["image_px"], body["input_shape"]) == ("cnn", 32, [32, 32, 3])
+    assert body["not_counted"] == []
+    sizes = [row["bytes"] for row in body["memory"]]
+    assert sizes == sorted(sizes)
+    each = (sizes[1] - sizes[0]) / 7
+    assert each == pytest.approx(4 * (3 * 32 * 32 * 16 + 16 + 10), rel=0.01)
+    page, given = given_of_link(body["compare"])
+    asking, problems = compare_parameters(given)
+    assert page == "compare"
+    assert problems == ()
+    assert asking.described is not None
+    assert asking.described.flops_per_sample == body["train_flops"]
+    assert asking.described.samples_per_epoch == 50_000
+    assert asking.asked.epochs == 20
+
+
+def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:
+    done = described(place, "mymodels:small")
+    assert done.returncode == 0, done.stderr
+    assert "mine: 666 parameters" in done.stdout
+    assert "Operations of one sample: forward 885,000 FLOP" in done.stdout
+    assert "batch  512" in done.stdout
+    assert "Compare hardware: http://127.0.0.1:8501/compare?workload=described&name=mine" in (
+        done.stdout
+    )
+
+
+def test_an_open_size_needs_a_shape(place: Path) -> None:
+    refused = described(place, "mymodels:open_size")
+    assert refused.returncode == 1
+    assert "The size of its input is open" in refused.stderr
+    body = as_json(place, "mymodels:open_size", "--shape", "16,16,3")
+    assert body["forward_flops"] == 2 * 14 * 14 * 9 * 3 * 8 + 2 * 8 * 4
+
+
+def test_a_file_that_brings_code_along_is_not_run(place: Path) -> None:
+    refused = described(place, "unsafe.keras")
+    assert refused.returncode == 1
+    assert "cannot be described" in refused.stderr
+    assert "Lambda" in refused.stderr or "lambda" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "says", "code"),
+    [("nothing.keras", "There is no file", 2), ("mine", "neither a .keras file", 2),
+     ("mymodels:nothing", "Return a Keras model", 1), ("nowhere:at_all", "ModuleNotFound", 1)],
+)  # fmt: skip
+def test_what_is_no_model_is_refused_with_what_to_do(
+    place: Path, source: str, says: str, code: int
+) -> None:
+    done = described(place, source)
+    assert done.returncode == code
+    assert says in done.stderr

@@ -1,0 +1,61 @@
+"""The sentences of the pages are short and in the field's words (docs/words.md)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.shipped import ROOT
+
+MOST_WORDS: Final = 20
+OWN_WORDS: Final = ("compare", "results")
+"""Pages that start with these words are worded elsewhere, in planner/compare and planner/store."""
+FILES: Final = [
+    p for p in sorted((ROOT / "pages").rglob("*.py")) if not p.name.startswith(OWN_WORDS)
+]
+NOT_OF_THE_FIELD: Final = re.compile(
+    r"\b(doubts?|doubted|told|tells?|asked|keeps to|reckon\w*|nobody|suffices?|mend\w*|surely|"
+    r"hardly ever|odds|wanted|there already|what comes before)\b",
+    re.IGNORECASE,
+)
+_END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z{`*“])|\n+|; ")
+
+
+def texts(source: str) -> Iterator[str]:
+    """Every text of three words or more; a value that is filled in counts as one word.
+
+    Docstrings, formulas and names are no sentences of a page.
+    """
+    tree = ast.parse(source)
+    nodes = list(ast.walk(tree))
+    apart = {id(n.value) for n in nodes if isinstance(n, ast.Expr)}
+    for joined in (n for n in nodes if isinstance(n, ast.JoinedStr)):
+        apart |= {id(v) for v in joined.values}
+        yield "".join(str(v.value) if isinstance(v, ast.Constant) else "{x}" for v in joined.values)
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in apart:
+            yield node.value
+
+
+def sentences(path: Path) -> list[str]:
+    """The sentences of a page's source."""
+    found = [t for t in texts(path.read_text(encoding="utf-8")) if "\\frac" not in t]
+    return [s for t in found for s in _END.split(t) if len(s.split()) > 2]
+
+
+def test_a_sentence_is_found_with_its_values_as_words() -> None:
+    assert list(texts('"""Doc."""\nx = f"It takes {a} of {b}."\ny = "A b c"')) == [
+        "It takes {x} of {x}.",
+        "A b c",
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=[p.stem for p in FILES])
+def test_no_sentence_of_a_page_is_long_or_in_words_that_are_not_of_the_field(path: Path) -> None:
+    assert [s for s in sentences(path) if len(s.split()) > MOST_WORDS] == []
+    assert [s for s in sentences(path) if NOT_OF_THE_FIELD.search(s)] == []
