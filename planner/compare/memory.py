@@ -283,12 +283,15 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     else:
         bytes_each = f"{plain(_each_parameter(job), 3)} bytes a parameter"
         fits, sentence = False, f"Does not fit: {taken} ({bytes_each}), {_has(hardware, have)}."
-        more = max(_accelerators(_shards(job, have), hardware), hardware.count + 1)
-        way_out = f"Take {more:,} or more and shard over them (FSDP, ZeRO). {_SPLIT}"
+        least = math.ceil((state.total + sample) / memory)
+        least = max(_accelerators(least, hardware), hardware.count + 1)
+        more = max(_accelerators(_shards(job, have), hardware), least)
+        roomy = f" ({more:,} leave more room for activations)" if more > least else ""
+        way_out = f"Take {least:,} or more{roomy} and shard over them (FSDP, ZeRO). {_SPLIT}"
         if job.training == "full" and SMALLEST_STATE * job.params <= memory * hardware.devices:
             way_out = f"{way_out} {_ADAPTERS}"
-        if more > MOST_COUNT:
-            sentence = f"{sentence} {_hopeless(more)}"
+        if least > MOST_COUNT:
+            sentence = f"{sentence} {_hopeless(least)}"
             way_out = _SMALLER
     return Fit(
         fits=fits, need_bytes=need, have_bytes=have, at_least=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -157,7 +158,26 @@ def test_a_module_of_two_devices_has_two_memories() -> None:
     large = fit_of(replace(JOB, params=1e10), two, 10.0)
     assert large.fits is False
     assert "all 4 devices have 80 GB (75.2 GB of it for the job) together" in large.sentence
-    assert large.way_out.startswith("Take 4 or more")  # 120 GB in shards of 16 GB are 8 devices
+    # 120 GB in shards of 20 GB are 6 devices, in shards of 16 GB 8
+    assert large.way_out.startswith("Take 3 or more (4 leave more room for activations)")
+
+
+@pytest.mark.parametrize("params", [2e9, 5e9, 8e9, 70e9])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_the_count_that_a_refusal_names_is_the_least_that_is_not_refused(
+    params: float, precision: str
+) -> None:
+    big = replace(JOB, params=params, precision=precision, optimizer="AdamW")
+    told = fit_of(big, ONE, 10.0)
+    found = re.match(r"Take ([0-9,]+) or more", told.way_out)
+    if told.fits is not False:
+        assert found is None
+        return
+    assert found is not None
+    least = int(found[1].replace(",", ""))
+    fewer, enough = (replace(ONE, count=n) for n in (least - 1, least))
+    assert fit_of(big, fewer, 10.0).fits is False
+    assert fit_of(big, enough, 10.0).fits is None
 
 
 def test_devices_of_a_module_share_the_batch() -> None:
@@ -264,7 +284,7 @@ def test_a_measured_need_rests_on_no_optimiser() -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "count"), [(1e14, "37,500 of them"), (1e18, "more than 10 million of them")]
+    ("params", "count"), [(1e14, "30,000 of them"), (1e18, "more than 10 million of them")]
 )
 def test_a_hopeless_size_is_told_with_what_to_look_at(params: float, count: str) -> None:
     told = fit_of(replace(JOB, params=params), ONE, 10.0)
