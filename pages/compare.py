@@ -55,7 +55,7 @@ def show() -> None:
     if told is None or told.answered.comparison is None:
         _empty(link, shared, told, chosen)
     else:
-        _answered(link, told, told.answered.comparison, begins)
+        _answered(link, shared, told, told.answered.comparison, begins)
     compare_catalog.draw(told)
     link.write()
 
@@ -65,14 +65,16 @@ def _told(link: Link, shared: Store, chosen: list[str] | None, begins: datetime)
     return compare_state.told(shared, link.parameters(), begins) if chosen else None
 
 
-def _answered(link: Link, told: Told, comparison: Comparison, begins: datetime) -> None:
+def _answered(
+    link: Link, shared: Store, told: Told, comparison: Comparison, begins: datetime
+) -> None:
     compare_charts.declare(link)
     compare_table.declare(link, comparison)
     link.tell()
     compare_answer.problems(told)
     compare_saved.since(link, told)
     compare_saved.state(link, told)
-    sentence = compare_answer.draw(link, told, comparison, begins)
+    sentence = compare_answer.draw(link, shared, told, comparison, begins)
     with st.grid(2, min_column_width=380):  # side by side where the names have room
         compare_charts.time_and_cost(told, comparison, sentence)
         compare_charts.rent_and_buy(link, told, comparison)

@@ -58,6 +58,7 @@ STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseli
 """Of totals and curves in every link that is shared, even where they are the default of the day."""
 FACETS: Final = MappingProxyType(
     {
+        "task": "kind of work, as its slug: language-model, vision, speech ...",
         "workload": "workload, as its slug",
         "family": "family of the network where it is stated: dense, cnn ...",
         "accelerator_model_name": "accelerator, as its slug",

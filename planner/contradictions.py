@@ -82,9 +82,11 @@ def _samples(row: Row) -> Iterator[tuple[str, str]]:
         row.get(n) for n in ("samples_per_epoch", "steps_per_epoch", "global_batch_size")
     )
     if samples and steps and batch:
-        most, least = steps * batch, (steps - 1) * batch  # the last batch may be a partial one
-        if samples > SLACK * most or SLACK * samples < least:
-            text = f"is {samples}, but {steps} steps of {batch} samples are {most}. Correct one."
+        # The last batch may be a partial one, or the feed drops it.
+        most, least = max(SLACK * steps * batch, (steps + 1) * batch - 1), (steps - 1) * batch
+        if samples > most or SLACK * samples < least:
+            processed = steps * batch
+            text = f"is {samples}, but {steps} steps of {batch} are {processed}. Correct one."
             yield "samples_per_epoch", text
     for entry in row.get("epochs") or ():
         timed = entry.get("samples")

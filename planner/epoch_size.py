@@ -230,7 +230,8 @@ def _timed(runs: Sequence[Run]) -> EpochSize:
     """The size that all timed epochs share, or that they share none."""
     stating = [(r, s) for r in runs if (s := timed_samples(r)) is not None]
     if not stating:
-        return NOT_STATED if runs and all(map(is_speed_only, runs)) else ONE_PASS
+        kept = any(r.epochs_measured for r in runs)  # single epochs may be timed without a mean
+        return NOT_STATED if runs and not kept and all(map(is_speed_only, runs)) else ONE_PASS
     least, most = (end(samples for _, samples in stating) for end in (min, max))
     near = SAME if all(_counted(r) for r, _ in stating) else SAME_BY_SPEED
     if least >= (1.0 - near) * most:

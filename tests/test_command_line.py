@@ -204,8 +204,8 @@ def test_without_any_run_it_is_said_what_to_do(
     capsys: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("planner.commands.words.ROOT", tmp_path)
-    for command in ("how-long", "curve", "compare"):
-        code, out, err = _said(capsys, command)
+    for command, question in (("how-long", ()), ("curve", ()), ("compare", ("--epochs", "5"))):
+        code, out, err = _said(capsys, command, *question)
         assert (code, out) == (1, "")
         assert "Measure one" in err
         assert _said(capsys, command, "--list", "workloads")[0] == 1

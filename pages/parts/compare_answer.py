@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts import compare_charts, compare_report, compare_saved, widgets
+from pages.parts import compare_charts, compare_efficiency, compare_report, compare_saved, widgets
 from pages.parts.compare_deadline import after, in_words
 from pages.parts.compare_state import Told
 from pages.parts.links import Link, as_text
@@ -20,6 +20,7 @@ from planner.compare.sentences import buying, sentence
 from planner.compare.undecided import undecided
 from planner.compare.words import basis_words, session_note
 from planner.estimate import Estimate
+from planner.store import Store
 
 _BASES: Final = {
     "measured": "measured there",
@@ -39,7 +40,7 @@ _MOST_NOT_FITTING: Final = 3
 """Options that do not fit are told one by one up to here."""
 
 
-def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> str:
+def draw(link: Link, shared: Store, told: Told, comparison: Comparison, begins: datetime) -> str:
     """The card; the sentence it shows."""
     first = sentence(comparison, told.display)
     pair = compare_charts.bought(told, comparison)
@@ -64,6 +65,7 @@ def draw(link: Link, told: Told, comparison: Comparison, begins: datetime) -> st
             widgets.share(link, "\n".join(s for s in said if s), "content")
             compare_report.draw(link, told, comparison, begins)
             compare_saved.offer(link, told)
+            compare_efficiency.draw(link, shared, comparison)
     return first
 
 

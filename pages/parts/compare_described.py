@@ -9,7 +9,10 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.parts import compare_efficiency
+from pages.parts.compare_state import catalog
 from pages.parts.links import Link
+from planner.catalog import accelerator_named
 from planner.compare.description import DESCRIPTION, RESNET_50_FLOPS, TRAINED_IN, network_values
 from planner.compare.parameters import compare_parameters
 from planner.estimate import Refusal
@@ -32,7 +35,8 @@ AMOUNTS: Final = ("samples", "total_tokens", "params", "active_params", "tokens"
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType(
     {
         **dict.fromkeys(("network", *AMOUNTS), ""), "image_px": None, "family": "",
-        "assumed_mfu": None,
+        "assumed_mfu": None, "step_s": None, "step_batch": None, "step_accelerator": "",
+        "step_count": 1,
         "training": "full", "recompute": False, "batch": None, "epochs": 1,
     }
 )  # fmt: skip
@@ -79,7 +83,8 @@ def draw(link: Link) -> bool:
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
     )  # fmt: skip
     _number(link, last[3], "batch", "Global batch size", "not known")
-    _number(link, last[4], "assumed_mfu", "Assumed MFU (%)", "published runs")
+    compare_efficiency.declare(link)
+    _timed_step(link, last[4])
     link.flag("recompute", default=False)
     last[5].toggle("Recompute activations", key=link.key("recompute"), help=_help("recompute"))
     return bool(link.held("total_tokens"))
@@ -127,6 +132,30 @@ def _network(link: Link) -> None:
         format_func=lambda o: o or "not stated",
         help="For the memory its state takes; not stated: Adam's two moments are assumed",
     )
+
+
+def _timed_step(link: Link, column: DeltaGenerator) -> None:
+    """One step that somebody timed: seconds, batch, accelerator and their number."""
+    box = column.popover("Timed step", icon=":material/timer:", width="stretch")
+    box.markdown("A step timed on any accelerator narrows every estimate.")
+    _number(link, box, "step_s", "Step time (s)", "not timed")
+    _number(link, box, "step_batch", "Batch size of the step", "global batch size")
+    names = {"": "not chosen", **{a.id: a.name for a in catalog().catalog.accelerators}}
+    link.translate("step_accelerator", _card_id)
+    link.one("step_accelerator", list(names), "")
+    box.selectbox(
+        "Accelerator", list(names), link.place("step_accelerator", list(names)),
+        format_func=names.__getitem__, key=link.key("step_accelerator"),
+    )  # fmt: skip
+    least, most = map(int, limits(_BY_NAME["step_count"]))
+    link.number("step_count", least, most, 1)
+    box.number_input("Accelerator count", least, most, key=link.key("step_count"))
+
+
+def _card_id(text: str) -> str:
+    """The id of an accelerator as a link writes it; the text itself where there is none."""
+    found = accelerator_named(catalog().catalog, text)
+    return text if isinstance(found, Refusal) else found.id
 
 
 def _fill(link: Link) -> None:

@@ -13,6 +13,7 @@ from pages.parts import asked, compare_described, compare_state, widgets
 from pages.parts.links import Link, as_text, slugs
 from planner.compare.description import DESCRIBED
 from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
+from planner.compare.timed_step import next_step
 from planner.compare.undecided import undecided
 from planner.estimate import Estimate, Refusal
 from planner.how_long import INFERENCE
@@ -44,6 +45,8 @@ def draw(comparison: Comparison) -> None:
             st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
         elif len(comparison.answered) > 1:
             st.markdown(_why_alone(comparison))
+        if step := next_step(comparison):
+            st.markdown(f":material/timer: {widgets.answer_text(step)}")
         rows = [r for r in comparison.rows if _measurable(r)]
         begins = f"Measure {comparison.question.job.workload} on "
         lines = _lines(rows, begins)[:MOST]

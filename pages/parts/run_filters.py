@@ -16,6 +16,7 @@ from planner.suspect_filter import ANY, NONE, narrowed
 from planner.suspects import NAMES, Flag
 
 TITLES: Final = {
+    "task": "Task",
     "workload": "Workload",
     "family": "Family",
     "accelerator_model_name": "Accelerator",

@@ -19,10 +19,19 @@ from typing import Final
 
 from scipy.special import ndtri
 
+from planner.catalog import Accelerator
 from planner.compare.records import Hardware, Job, Scaling
 from planner.compare.sheets import no_peak, peak_of, peak_told
 from planner.estimate import Estimate, Refusal
-from planner.mfu import Efficiency, Question, efficiency_of, expected, has_rows, sharing_names
+from planner.mfu import (
+    Efficiency,
+    Question,
+    after_step,
+    efficiency_of,
+    expected,
+    has_rows,
+    sharing_names,
+)
 from planner.mfu.questions import DOMAIN_OF
 from planner.published.configurations import half_peak
 from planner.published.named_workloads import network_key
@@ -98,14 +107,14 @@ def described_rate(
             reason=no_peak(card, job.precision),
             measure_next=f"Measure {job.workload} on one {card.name}.",
         )
-    found = efficiency_of(question)
+    prior, found = efficiency_of(question), efficiency_with_step(job, question)
     half = half_peak(card)
-    if found is None or half is None:
+    if prior is None or found is None or half is None:
         return None
     speed = found.value * half * hardware.count / question.flops_per_sample
-    spread = min(_spread_sd(hardware), 0.9 * found.sd)
+    spread = min(_spread_sd(hardware), 0.9 * prior.sd) * found.sd / prior.sd
     alone_sd = math.sqrt(found.sd**2 - spread**2)
-    reasons = _reasons(question, found)
+    reasons = _reasons(question, found) if job.step is None else _step_reasons(job, card, found)
     if peak_of(card, job.precision) is None:
         reasons = (*reasons, _no_format(card.name, job.precision))
     elif other := peak_told(card, job.precision):
@@ -122,6 +131,27 @@ def described_rate(
             if found.shared[key] > 0.0
         ),
     )  # fmt: skip
+
+
+def efficiency_with_step(job: Job, question: Question) -> Efficiency | None:
+    """Return the efficiency of a question about a job, given its timed step where it has one."""
+    share = timed_share(job)
+    timed = None if job.step is None else question_of(job, job.step.hardware, job.step.batch)
+    if share is None or timed is None:
+        return efficiency_of(question)
+    return after_step(question, timed, share)
+
+
+def timed_share(job: Job) -> float | None:
+    """Return the share of the half-precision peak that the timed step reached; None without one."""
+    step = job.step
+    if step is None or step.hardware.accelerator is None or job.train_flops_per_sample is None:
+        return None
+    half = half_peak(step.hardware.accelerator)
+    if half is None:
+        return None
+    speed = step.batch / step.seconds
+    return speed * job.train_flops_per_sample / (half * step.hardware.count)
 
 
 def _assumed(job: Job, hardware: Hardware, level: float) -> DescribedRate | None:
@@ -148,8 +178,14 @@ def expected_rate(job: Job, hardware: Hardware) -> float | None:
     if job.assumed_mfu is not None:
         return _assumed_speed(job, hardware)
     question = question_of(job, hardware, job.batch)
-    share = None if question is None else expected(question)
-    if question is None or share is None:
+    if question is None:
+        return None
+    if job.step is None:
+        share = expected(question)
+    else:
+        found = efficiency_with_step(job, question)
+        share = None if found is None else found.value
+    if share is None:
         return None
     half = half_peak(question.accelerator) or 0.0
     return share * half * hardware.count / question.flops_per_sample
@@ -177,6 +213,19 @@ def _no_format(name: str, precision: str) -> str:
         f"The {name} data sheet lists no {precision} peak: published {precision} runs on such "
         "accelerators are used."
     )
+
+
+def _step_reasons(job: Job, card: Accelerator, found: Efficiency) -> tuple[str, ...]:
+    """What an answer with a timed step rests on."""
+    step, share = job.step, timed_share(job)
+    if step is None or share is None:
+        return ()
+    timed = f"{step.hardware.count} x {step.hardware.label}"
+    said = (
+        f"Your step on {timed} used {share:.0%} of its half-precision peak; about "
+        f"{found.value:.0%} of that of the {card.name} is estimated."
+    )
+    return (said.replace("%", " %"),)
 
 
 def _reasons(question: Question, found: Efficiency) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import PRECISIONS
-from planner.compare.job import Described
+from planner.compare.entries import MOST_COUNT
+from planner.compare.job import Described, GivenStep
 from planner.compare.optimizers import unknown_optimizer
 from planner.estimate import Refusal
 from planner.networks import FAMILIES, TRAININGS, Network, network_named, operations_of
@@ -76,6 +77,14 @@ DESCRIPTION: Final = (
     Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches on "
               "every accelerator (MFU); without it that of published runs of its family",
               kind="number", unit="%", least=0.1, most=100.0, short=True),
+    Parameter(name="step_s", words="seconds of one training step that was timed: it narrows every "
+              "estimate", kind="number", unit="s", least=1e-6, most=1e6, short=True),
+    Parameter(name="step_batch", words="global batch size of the timed step; without it batch",
+              kind="number", unit="samples", least=1.0, most=1e12, short=True),
+    Parameter(name="step_accelerator", words="accelerator of the timed step, by id or name",
+              longest=LONGEST_NAME),
+    Parameter(name="step_count", words="accelerators of the timed step", kind="whole",
+              default=1, least=1, most=MOST_COUNT),
     Parameter(name="precision", words="number format it is trained in",
               kind="choice", choices=TRAINED_IN, default="float32"),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
@@ -111,6 +120,7 @@ def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described
     if _more_active(filled):
         wrong.append(("active_params", _MORE_ACTIVE))
         filled["active_params"] = filled["params"]
+    step = _step(given, wrong)
     batch, optimizer = given["batch"], given["network_optimizer"] or ""
     assumed = given["assumed_mfu"]
     if batch and samples and batch > samples:
@@ -140,7 +150,28 @@ def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described
         recompute=given["recompute"],
         assumed_mfu=None if assumed is None else assumed / 100.0,
         total_tokens=given["total_tokens"],
+        step=step,
     )
+
+
+def _step(given: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep | None:
+    """The step that was timed by hand; None without one, or where a part of it is missing."""
+    seconds, where = given["step_s"], given["step_accelerator"] or ""
+    batch = given["step_batch"] or given["batch"]
+    if seconds is None:
+        if where or given["step_batch"]:
+            wrong.append(("step_s", "How many seconds did the step take? The rest is ignored."))
+        return None
+    if given["assumed_mfu"] is not None:
+        wrong.append(("step_s", "Ignored, because assumed_mfu is given. Leave one of them out."))
+        return None
+    if not where:
+        wrong.append(("step_accelerator", "Which accelerator was the step timed on?"))
+    if batch is None:
+        wrong.append(("step_batch", "How many samples did the timed step process?"))
+    if not where or batch is None:
+        return None
+    return GivenStep(accelerator=where, count=given["step_count"], batch=batch, seconds=seconds)
 
 
 def network_values(network: Network) -> dict[str, Any]:

@@ -20,13 +20,24 @@ ON_ACCELERATOR: Final = "accelerator"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GivenStep:
+    """One timed step as it was typed in: seconds at a global batch [samples], and where."""
+
+    accelerator: str
+    count: int
+    batch: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
     """A workload nobody measured, as a person describes it.
 
     Either `flops_per_sample` (forward and backward) or `params` and `tokens_per_sample` say how
     heavy a sample is; a position of an image is no token, so there is no usual number of them.
     `samples_per_epoch` and `precision` are always needed. `total_tokens` are those of the whole
-    run, which is then one pass over its samples. The other fields see
+    run, which is then one pass over its samples. `step` was timed by hand; its accelerator is
+    looked up later (`planner.compare.timed_step`). The other fields see
     `planner.compare.records.Job`.
     """
 
@@ -47,6 +58,7 @@ class Described:
     recompute: bool = False
     assumed_mfu: float | None = None
     total_tokens: float | None = None
+    step: GivenStep | None = None
 
 
 def job_described(told: Described) -> Job:
@@ -203,5 +215,7 @@ def _numbers(told: Described) -> list[tuple[str, float]]:
         "image size": told.image_px,
         "total tokens": told.total_tokens,
         "assumed MFU": told.assumed_mfu,
+        "seconds of the timed step": told.step.seconds if told.step else None,
+        "batch of the timed step": told.step.batch if told.step else None,
     }
     return [(name, value) for name, value in every.items() if value is not None]

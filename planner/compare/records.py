@@ -53,6 +53,15 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimedStep:
+    """One training step that a person timed: its seconds, global batch [samples] and hardware."""
+
+    hardware: Hardware
+    batch: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """What is to be trained, measured somewhere or only described.
 
@@ -65,8 +74,8 @@ class Job:
     `tokens_per_sample`, `network` (the id of a named one), `family` (`planner.networks.FAMILIES`,
     "" where not stated), `active_params`, `layers_width` (layers x width of the attention),
     `image_px`, `training` (all weights, or adapters), `recompute`, `assumed_mfu` (share of
-    the half-precision peak) and `total_tokens` (of the whole run, in place of epochs) are those
-    of a described job.
+    the half-precision peak), `total_tokens` (of the whole run, in place of epochs) and `step`
+    (timed by hand) are those of a described job.
     `overhead_s` is the least overhead of a step that was measured [s]. `measured` are its runs
     under one input pattern, `hardware` where each of them ran, by run id,
     `memory` are pairs (samples on one device, bytes there) that were measured on accelerators.
@@ -92,6 +101,7 @@ class Job:
     recompute: bool = False
     assumed_mfu: float | None = None
     total_tokens: float | None = None
+    step: TimedStep | None = None
     optimizer: str = ""
     batch: float | None = None
     overhead_s: float | None = None

@@ -96,9 +96,8 @@ def efficiency_of(
     Returns:
         None where no fit has its family, or the accelerator has no peak.
     """
-    domain, half = question.domain, half_peak(question.accelerator)
-    own = own_peak(question.accelerator, question.precision)
-    if domain is None or half is None or own is None:
+    domain, most = question.domain, most_of(question)
+    if domain is None or most is None:
         return None
     fit = (shipped() if fits is None else fits)[domain]
     log_value, parts = predicted(fit, traits_of(question))
@@ -106,7 +105,6 @@ def efficiency_of(
     scale = fit.scales.get(question.family, 1.0)
     parts = {name: scale * sd for name, sd in parts.items()}
     sd = math.sqrt(sum(part**2 for part in parts.values()))
-    most = MOST_OF_OWN_PEAK * own / half
     return Efficiency(
         value=min(math.exp(log_value), most),
         sd=sd,
@@ -118,13 +116,19 @@ def efficiency_of(
 
 def expected(question: Question) -> float | None:
     """Return the value of `efficiency_of` alone, without its uncertainty; None as there."""
-    domain, half = question.domain, half_peak(question.accelerator)
-    own = own_peak(question.accelerator, question.precision)
-    if domain is None or half is None or own is None:
+    domain, most = question.domain, most_of(question)
+    if domain is None or most is None:
         return None
     fit = shipped()[domain]
     value = _log_value(fit, traits_of(question)) + fit.shifts.get(question.family, 0.0)
-    return min(math.exp(value), MOST_OF_OWN_PEAK * own / half)
+    return min(math.exp(value), most)
+
+
+def most_of(question: Question) -> float | None:
+    """Return the largest efficiency that is estimated [1]; None where a peak is not published."""
+    half = half_peak(question.accelerator)
+    own = own_peak(question.accelerator, question.precision)
+    return None if half is None or own is None else MOST_OF_OWN_PEAK * own / half
 
 
 def has_rows(question: Question) -> bool:

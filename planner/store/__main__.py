@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
             Folder(path=p.resolve(), label=str(p), kind="further") for p in options.folder
         )
     if options.command == "compact":
-        return _compact(tuple(f for f in folders if f.path != SHIPPED))
+        return _compact(tuple(f for f in folders if f.kind != "shipped"))
     if options.command == "verify":
         return _verify(folders, folders_from_environment(ROOT, os.environ))
     return _export(folders, options.out)

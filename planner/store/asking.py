@@ -22,6 +22,7 @@ from planner.compare.job import job_described
 from planner.compare.made import made_text
 from planner.compare.parameters import CompareParameters, compare_parameters
 from planner.compare.records import Job
+from planner.compare.timed_step import with_step
 from planner.compare.whole_question import answered_whole, problems_of
 from planner.cost import Display
 from planner.curves import SystemCurve, curves_of
@@ -196,7 +197,9 @@ def compare_facts(
     """
     stated = {} if stated is None else stated
     if asking.described is not None:
-        return facts_of(store, catalog, job_described(asking.described))
+        job, wrong = with_step(job_described(asking.described), asking.described.step, catalog)
+        problems += [wrong] if wrong else []
+        return facts_of(store, catalog, job)
     if asking.workload == DESCRIBED or any(not p.parameter for p in problems):
         return None
     workload = _trained(store, asking.workload, problems)

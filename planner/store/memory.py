@@ -18,6 +18,8 @@ USUAL_BYTES: Final = 4_000_000_000
 LEAST_BYTES: Final = 100_000_000
 FULL: Final = 0.6
 """Share that runs may fill; queries need the rest."""
+WORKING_BYTES: Final = 64_000_000
+"""What taking in one chunk of runs needs beside what is loaded: a copy, a sort, a checkpoint."""
 
 
 def memory_limit_bytes(environment: Mapping[str, str]) -> int:
@@ -38,4 +40,4 @@ def memory_limit_bytes(environment: Mapping[str, str]) -> int:
 def has_room(base: duckdb.DuckDBPyConnection, limit_bytes: int) -> bool:
     """Whether more runs may be loaded: what is in memory leaves room for queries."""
     [(used,)] = base.execute(sql.MEMORY).fetchall()
-    return int(used or 0) < FULL * limit_bytes
+    return int(used or 0) < min(FULL * limit_bytes, limit_bytes - WORKING_BYTES)

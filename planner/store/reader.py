@@ -30,6 +30,7 @@ from planner.store.kept import Kept
 from planner.store.memory import has_room, memory_limit_bytes
 from planner.store.seal import Seal
 from planner.store.sets import NAME, ResultSet, SetFiles
+from planner.workload_kinds import kind_of
 
 PATIENCE_S: Final = 0.5
 """How long a page waits for another page's refresh before it shows what was there before [s]."""
@@ -53,6 +54,7 @@ _BROKEN: Final = (duckdb.FatalException, duckdb.InternalException)
 """After one of these an instance answers nobody any more."""
 Answer = TypeVar("Answer")
 _MORE_MEMORY: Final = "Raise EPOCHWISE_MEMORY_GB, or move result sets away."
+_TASK_SCHEMA: Final = pa.schema({name: pa.string() for name in ("workload", "family", "task")})
 _ROW_SCHEMA: Final = pa.schema(
     [ARROW_SCHEMA.field(n).with_nullable(True) for n in SUMMARY] + [pa.field("file", pa.string())]
 )
@@ -473,6 +475,15 @@ class Store:
             part.refused.update({path: reason for path, reason in found if reason})
         for rank, folder in reversed(list(enumerate(self.folders))):
             self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
+        self._set_tasks()
+
+    def _set_tasks(self) -> None:
+        """Note the kind of work of every run in `incoming`, so that runs can be filtered by it."""
+        with _cursor(self._base) as cursor:
+            found = cursor.execute(sql.WITHOUT_TASK).fetchall()
+            rows = [{"workload": w, "family": f, "task": kind_of(w, f)} for w, f in found]
+            cursor.register("tasks", pa.Table.from_pylist(rows, schema=_TASK_SCHEMA))
+            cursor.execute(sql.SET_TASK)
 
     def _load_rows(self, rows: list[dict[str, Any]], refused: dict[str, str]) -> None:
         """Load runs given by their seals; where they do not go in together, one by one."""

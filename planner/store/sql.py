@@ -62,9 +62,9 @@ SAMPLES_PER_S: Final = """
 
 _DERIVED: Final = f"""
     {WORKLOAD} AS workload, {SYSTEM} AS system, {PATTERN} AS pattern, {SOFTWARE} AS software,
-    {STEP_TIME} AS step_time_s, {SAMPLES_PER_S} AS samples_per_s"""
+    {STEP_TIME} AS step_time_s, {SAMPLES_PER_S} AS samples_per_s, NULL::VARCHAR AS task"""
 _DERIVED_TYPES: Final = """workload VARCHAR, system VARCHAR, pattern VARCHAR, software VARCHAR,
-    step_time_s DOUBLE, samples_per_s DOUBLE"""
+    step_time_s DOUBLE, samples_per_s DOUBLE, task VARCHAR"""
 _PLACED: Final = "folder VARCHAR, precedence INTEGER, numbers UBIGINT, file VARCHAR"
 _COLUMNS: Final = f"{_DEFINED}, {_DERIVED_TYPES}, {_PLACED}"
 _NUMBERS: Final = f"hash({', '.join(NUMBERS)})"
@@ -101,6 +101,12 @@ LOAD_ROWS: Final = f"""
     INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
 SET_FOLDER: Final = """
     UPDATE incoming SET folder = ?, precedence = ? WHERE starts_with(file, ?)"""
+WITHOUT_TASK: Final = "SELECT DISTINCT workload, family FROM incoming"
+SET_TASK: Final = """
+    UPDATE incoming SET task = tasks.task FROM tasks
+    WHERE incoming.workload = tasks.workload
+        AND incoming.family IS NOT DISTINCT FROM tasks.family"""
+"""The table `tasks` (workload, family, task) is registered beside (`planner.workload_kinds`)."""
 # A run that is there already (an original beside its compacted copy) waits in `spare`. The folder
 # that is named first wins, the shipped one before all. Of two in one folder and refresh the merged
 # one is shown: it is the older, and the first commit wins. Windows over whole rows are slow, so the
@@ -174,8 +180,8 @@ CONTRADICTIONS: Final = """
 MEMORY: Final = "SELECT sum(memory_usage_bytes) FROM duckdb_memory()"
 
 FACETS: Final = (
-    "workload", "family", "accelerator_model_name", "system", "global_batch_size", "pattern",
-    "mode", "software", "status", "basis", "repository", "result_set", "folder",
+    "task", "workload", "family", "accelerator_model_name", "system", "global_batch_size",
+    "pattern", "mode", "software", "status", "basis", "repository", "result_set", "folder",
 )  # fmt: skip
 """Columns one can filter by, in the order they are offered."""
 

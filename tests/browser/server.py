@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from planner.store.folders import SHIPPED
+
 ROOT: Final = Path(__file__).parent.parent.parent
 _PATIENCE_S: Final = 60.0
 
@@ -75,7 +77,11 @@ def served(
 
 def _environment(results: Path, further: Path | None) -> dict[str, str]:
     """This process' environment without anybody's own Epochwise settings."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("EPOCHWISE_", "STREAMLIT_"))}
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if k == SHIPPED or not k.startswith(("EPOCHWISE_", "STREAMLIT_"))
+    }
     names = {"STATE": "state", "CATALOG": "catalog", "SAVED": "saved"}
     mine = {f"EPOCHWISE_{name}": str(results.parent / place) for name, place in names.items()}
     mine["EPOCHWISE_RESULTS"] = str(results)

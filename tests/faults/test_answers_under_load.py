@@ -54,8 +54,8 @@ _VOLATILE: Final = re.compile(
     r"[0-9]{2}\\?:\u2060?[0-9]{2}|20[0-9]{2}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}"
 )
 """What differs between sessions: names of elements and of files to download, and the clock."""
-_COUNTED: Final = re.compile(r"[0-9] runs · last recorded")
-"""The line below the menu that counts all runs: the writer's runs are to be in it."""
+_COUNTED: Final = re.compile(r"[0-9] runs · last recorded|^stub \([0-9,]+ runs?\)")
+"""What counts the writer's runs, as it should: the line below the menu, and its workload."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

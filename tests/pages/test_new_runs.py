@@ -26,8 +26,9 @@ def _runs(model: str, **changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 -
         timed(
             model=model,
             global_batch_size=b,
-            later_epoch_mean_s=5 + b / 64,
+            later_epoch_mean_s=1.0 + (steps := -(-50_000 // b)) * (0.05 + b / 640),
             step_s=0.05 + b / 640,
+            steps_per_epoch=steps,
             samples_per_epoch=50_000,
             **changes,
         )

@@ -141,9 +141,10 @@ def test_without_a_suspect_run_there_is_no_switch(sweep: Path) -> None:
 @pytest.fixture
 def two(alone: Path) -> Path:
     """A fast run that falls behind its smaller batch, and a slow sound one."""
-    steps = {"steps_per_epoch": 10, "samples_per_epoch": 640}
-    sound_run = timed(global_batch_size=32, later_epoch_mean_s=5.0, **steps)
-    commit_runs(alone / "mine", [sound_run, timed(global_batch_size=512, **steps)])
+    sound_run = timed(global_batch_size=32, later_epoch_mean_s=5.0, steps_per_epoch=20,
+                      samples_per_epoch=640)  # fmt: skip
+    fallen = timed(global_batch_size=512, steps_per_epoch=2, samples_per_epoch=640)
+    commit_runs(alone / "mine", [sound_run, fallen])
     return alone
 
 
@@ -240,7 +241,7 @@ def test_where_no_pair_is_it_is_said_what_to_measure(sweep: Path) -> None:
 
 def test_the_switch_takes_suspect_runs_out_of_the_pairs_as_well(alone: Path) -> None:
     pairs = [*_pair(32, 1.1), *_pair(64, 1.1), *_pair(128, 1.1), *_pair(256, 5.0)]
-    timed_pairs = [r | {"steps_per_epoch": 1000 // r["global_batch_size"]} for r in pairs]
+    timed_pairs = [r | {"steps_per_epoch": -(-1000 // r["global_batch_size"])} for r in pairs]
     commit_runs(alone / "mine", timed_pairs)
     both = "validation", "no-validation"
     shown = show("throughput", patterns=list(both))

@@ -26,6 +26,7 @@ from tests.store.build import a_set, opened, row
 
 CATALOG = read_catalog(ROOT / "data" / "catalog").catalog
 TIMES = {"later_epoch_mean_s": 10.0, "later_epoch_sd_s": 0.1, "epochs_measured": 5}
+TEN = {"epochs": ["10"]}
 KEPT = [{"epoch": n, "epoch_s": s} for n, s in enumerate([12.0, 10.0, 10.1, 9.9, 10.0], start=1)]
 
 
@@ -198,8 +199,8 @@ def test_a_refused_run_without_start_up_leaves_nothing_out(tmp_path: Path) -> No
 
 def test_compare_starts_with_epoch_1_for_all_options_too(tmp_path: Path) -> None:
     store = _mixed(tmp_path)
-    every = compare_answered(store, CATALOG, {}, date(2026, 11, 22)).answered.candidates
-    given = {"epochs": ["10"], "options": [c.id for c in every if c.way == "own"]}
+    every = compare_answered(store, CATALOG, TEN, date(2026, 11, 22)).answered.candidates
+    given = {**TEN, "options": [c.id for c in every if c.way == "own"]}
     compared = compare_answered(store, CATALOG, given, date(2026, 11, 22))
     comparison = compared.answered.comparison
     assert comparison is not None
@@ -226,6 +227,6 @@ def test_a_precision_that_no_run_states_is_not_stated_in_the_report(tmp_path: Pa
     for said in ("not stated", "float16"):
         more = {} if said == "not stated" else {"precision": said}
         store = _store(tmp_path / said, [row(first_epoch_s=12.0, **TIMES, **more)])
-        told = compare_answered(store, CATALOG, {}, date(2026, 11, 22)).answered.comparison
+        told = compare_answered(store, CATALOG, TEN, date(2026, 11, 22)).answered.comparison
         assert told is not None
         assert dict(job_lines(told))["Precision"] == said

@@ -74,7 +74,7 @@ def test_sets_of_one_title_are_told_apart(tmp_path: Path) -> None:
     assert len(set(titles)) == len(titles) == 2
 
 
-def test_what_ships_answers_three_questions_and_replaces_nothing(
+def test_what_ships_answers_its_questions_and_replaces_nothing(
     tmp_path: Path, capsys: Out, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ships = [command.ROOT / "docs" / name for name in ("accuracy.md", "constants.md")]
@@ -84,7 +84,9 @@ def test_what_ships_answers_three_questions_and_replaces_nothing(
     assert "in backtest\n" in capsys.readouterr().out
     rows = read_accuracy(tmp_path / "backtest" / "data" / "accuracy.parquet")
     asked = {r.question for r in rows}
-    assert asked == {batch.QUESTION, epochs.QUESTION, convergence.QUESTION}
+    assert asked == {
+        batch.QUESTION, convergence.QUESTION, devices.QUESTION, epochs.QUESTION
+    }  # fmt: skip
     assert {r.task for r in rows} > {"one batch left out between others", "after 3 epochs",
                                      "3 batches (ends, middle), the rest"}  # fmt: skip
     assert MEAN_OF_SETS in {r.data_set for r in rows}
