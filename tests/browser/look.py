@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,7 +126,7 @@ def widget(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key.replace('.', '-')}")
 
 
-def choose(page: Page, key: str, option: str, *, typed: str = "") -> Page:
+def choose(page: Page, key: str, option: str | re.Pattern[str], *, typed: str = "") -> Page:
     """Pick an option of a select box or of a list of many; `typed` finds it in a long one.
 
     A list closes where the page moves, and one that is being drawn anew may swallow a click, as

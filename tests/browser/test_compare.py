@@ -97,7 +97,8 @@ def search(page: Page, key: str, text: str) -> Page:
 def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/compare")
     says(page)
-    choose(page, "compare.workload", "ResNet-8 · synthetic CIFAR-10 · SGD momentum 0.9 · float32")
+    workload = "ResNet-8 · synthetic CIFAR-10 · SGD momentum 0.9 · float32"
+    choose(page, "compare.workload", re.compile(re.escape(workload)), typed=workload)
     says(page)
     with rerun(page):
         widget(page, "compare.options").get_by_label("Clear all").click()
