@@ -86,7 +86,7 @@ def draw(link: Link) -> bool:
     compare_efficiency.declare(link)
     _timed_step(link, last[4])
     link.flag("recompute", default=False)
-    last[5].toggle("Recompute activations", key=link.key("recompute"), help=_help("recompute"))
+    last[5].toggle("Recompute", key=link.key("recompute"), help=_help("recompute"))
     return bool(link.held("total_tokens"))
 
 
@@ -137,7 +137,7 @@ def _network(link: Link) -> None:
 def _timed_step(link: Link, column: DeltaGenerator) -> None:
     """One step that somebody timed: seconds, batch, accelerator and their number."""
     box = column.popover("Timed step", icon=":material/timer:", width="stretch")
-    box.markdown("A step timed on any accelerator narrows every estimate.")
+    box.markdown("It narrows the estimates on accelerators of its maker.")
     _number(link, box, "step_s", "Step time (s)", "not timed")
     _number(link, box, "step_batch", "Batch size of the step", "global batch size")
     names = {"": "not chosen", **{a.id: a.name for a in catalog().catalog.accelerators}}

@@ -247,6 +247,12 @@ networks.operations:ATTENTION_PER_TOKEN | FLOP | per layer, width and token of t
     | none: Narayanan et al. 2021 | none
 cost.costs:MUCH_LOST | share | of the time interrupted: above it the wall time is > 3 % too long
     | definition | none
+mfu.step:REPEAT_SD | sd of ln | between two runs of one configuration
+    | MLPerf Training, submitters of one accelerator, count and batch | none
+mfu.step:COUNT_SD | sd of ln | of the speed for a doubling of the device count, as a root
+    | MLPerf Training | none
+mfu.step:WIDER | factor | on the sd that a timed step leaves | hidden sources | none
+compare.timed_step:MINUTES | minutes | that a machine is rented to time a step | round | none
 catalog.combine:STALE_MONTHS | months | an older price is marked and drawn wider | round | none
 compare.ranking:LIKELY_IN_TIME | probability | of keeping a deadline: in time more likely than not
     | definition | none

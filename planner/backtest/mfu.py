@@ -19,8 +19,9 @@ import numpy as np
 from planner.backtest.published_answers import Answer
 from planner.estimate import Floats
 from planner.mfu.fit import Fitted, fitted
-from planner.mfu.model import ALONE, WHO, Fit, predicted
+from planner.mfu.model import ALONE, WHO, Fit, predicted, shared_of
 from planner.mfu.questions import DOMAIN_OF, DOMAINS, Domain, Question, generation_label, traits_of
+from planner.mfu.step import gain_of, sd_left, shared_by
 from planner.published.configurations import Configuration, half_peak
 
 Way = Literal["source", "random"]
@@ -185,6 +186,49 @@ def pairs_of(found: Sequence[Hidden]) -> Iterator[tuple[Hidden, Hidden, int]]:
             first, second = a.row.accelerator, b.row.accelerator
             same = generation_label(first) == generation_label(second)
             yield a, b, 0 if same else 1 if first.maker == second.maker else 2
+
+
+def after_steps(found: Sequence[Hidden], fit: Fit) -> dict[str, list[tuple[Hidden, Hidden]]]:
+    """Return rows before and after a step of the same workload and source was timed elsewhere.
+
+    By where it was: on the accelerator at another device count, or on accelerators of `pairs_of`.
+    """
+    groups = ("same accelerator, other count", "one generation", "one maker")
+    steps: dict[str, list[tuple[Hidden, Hidden]]] = {name: [] for name in groups}
+    for a, b, kind in pairs_of(found):
+        if kind + 1 == len(groups):  # of different makers: a step narrows nothing
+            continue
+        name = groups[kind + 1]
+        steps[name] += [(a, _after_step(a, b, fit)), (b, _after_step(b, a, fit))]
+    for a, b in _counts_of(found):
+        steps[groups[0]] += [(a, _after_step(a, b, fit)), (b, _after_step(b, a, fit))]
+    return {name: of for name, of in steps.items() if of}
+
+
+def _after_step(one: Hidden, timed: Hidden, fit: Fit) -> Hidden:
+    """A hidden row's prediction once another one is known."""
+    alike = shared_by(one.row.accelerator, timed.row.accelerator)
+    own, there = shared_of(fit, one.sd), shared_of(fit, timed.sd)
+    doublings = abs(math.log2(one.row.devices / timed.row.devices))
+    gain, common = gain_of(own, there, alike, doublings)
+    value = one.value + gain * (timed.truth - timed.value)
+    return replace(one, value=value, sd=sd_left(one.sd, gain, common))
+
+
+def _counts_of(found: Sequence[Hidden]) -> Iterator[tuple[Hidden, Hidden]]:
+    """Return pairs of device counts with one source, workload, accelerator and batch a device."""
+    alike: dict[tuple[object, ...], dict[int, Hidden]] = defaultdict(dict)
+    for one in found:
+        row = one.row
+        if row.global_batch is None:
+            continue
+        each = round(math.log2(row.global_batch / row.devices))
+        size = round(math.log(row.active_params or row.train_flops_per_sample), 1)
+        key = (row.source, row.software, row.family, row.network, size, row.sequence, row.image_px,
+               row.precision, row.accelerator.id, each)  # fmt: skip
+        alike[key].setdefault(row.devices, one)
+    for group in alike.values():
+        yield from combinations(group.values(), 2)
 
 
 def _of(rows: Sequence[Configuration], domain: Domain) -> list[Configuration]:

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.backtest.mfu import FAR, Hidden, Study, Way, pairs_of
+from planner.backtest.mfu import FAR, Hidden, Study, Way, after_steps, pairs_of
 from planner.backtest.published_answers import scored
 from planner.mfu.model import Fit
 from planner.mfu.questions import DOMAIN_OF, VERY_LONG
@@ -40,6 +40,7 @@ SHOWN: Final = ("generation", "accelerator", "kind", "format", "maker")
 def efficiency_page(study: Study) -> str:
     """Return the page."""
     parts = [INTRODUCTION, *_figures(study), "", "## Two accelerators", "", *_between(study)]
+    parts += ["", "## A timed step", "", *_steps(study)]
     for domain, fit in study.fits.items():
         parts += ["", f"## Fit of {domain}", "", *_fit(fit)]
     return "\n".join(parts).rstrip() + "\n"
@@ -80,6 +81,28 @@ def _between(study: Study) -> list[str]:
         pairs, decided, right = decided_pairs(study.hidden["source"][domain], fit)
         sds = " | ".join(f"{sd:.2f}" for sd in fit.between)
         lines.append(f"| {domain} | {sds} | {pairs} | {decided} | {right} |")
+    return lines
+
+
+def _steps(study: Study) -> list[str]:
+    lines = [
+        "A step of the same workload is known from the same source, on other hardware; the fit has "
+        "seen no row of the source. Each cell is before and after that step.",
+        "",
+        "| fit | step timed on | rows | median | held | width |",
+        "|---" * 6 + "|",
+    ]
+    for domain, fit in study.fits.items():
+        for name, rows in after_steps(study.hidden["source"][domain], fit).items():
+            before, after = (scored([pair[i].answer for pair in rows]) for i in (0, 1))
+            cells = (
+                f"{x:.3g} % to {y:.3g} %"
+                for x, y in (
+                    (before.median, after.median), (before.held, after.held),
+                    (before.width, after.width),
+                )
+            )  # fmt: skip
+            lines.append(f"| {domain} | {name} | {len(rows)} | {' | '.join(cells)} |")
     return lines
 
 

@@ -12,17 +12,15 @@ from planner.compare.described_rates import question_of, timed_share
 from planner.compare.job import GivenStep
 from planner.compare.records import Hardware, Job, TimedStep
 from planner.durations import with_ends
-from planner.estimate import Estimate, Refusal
+from planner.estimate import LEVEL, Estimate, Refusal, t_quantile
 from planner.mfu import EVERYTHING, efficiency_of, sd_after
 from planner.mfu.generations import node_size
+from planner.mfu.step import shared_by
 from planner.parameters import Problem
 from planner.written import plain
 
-NINETY: Final = 1.645
-"""Standard deviations on either side of a 90 % interval."""
 MINUTES: Final = 4.0
 """How long a machine is rented to time a step on it, with its start [minutes]."""
-MINUTES_AN_HOUR: Final = 60.0
 _NO_FAMILY: Final = (
     "A timed step narrows estimates of language models, encoders and image networks. Choose the "
     "kind of network."
@@ -46,9 +44,9 @@ def with_step(job: Job, given: GivenStep | None, catalog: Catalog) -> tuple[Job,
     if share > 1.0:
         message = (
             f"{plain(given.batch)} samples in {plain(given.seconds, 3)} s are "
-            f"{share:.0%} of the peak of {given.count} x {found.name}. Check seconds, batch, "
-            "accelerator and operations per sample."
-        ).replace("%", " %")
+            f"{plain(100.0 * share, 3)} % of the peak of {given.count} x {found.name}. Check "
+            "seconds, batch, accelerator and operations per sample."
+        )
         return job, Problem(parameter="step_s", message=message)
     return timed, None
 
@@ -67,8 +65,11 @@ def next_step(comparison: Comparison) -> str:
     found = None if question is None else efficiency_of(question)
     if found is None or job.assumed_mfu is not None or hardware.accelerator is None:
         return ""
+    step = None if job.step is None else job.step.hardware.accelerator
+    if step is not None and shared_by(hardware.accelerator, step):
+        return ""
     time = row.time
-    now = math.log(float(time.high) / float(time.low)) / 2.0 / NINETY
+    now = math.log(float(time.high) / float(time.low)) / 2.0 / _far()
     alike = _narrowed(now, found.sd, sd_after(found, {"workload", "maker"}))
     there = _narrowed(now, found.sd, sd_after(found, EVERYTHING))
     card = hardware.accelerator
@@ -87,7 +88,12 @@ def _narrowed(now: float, before: float, after: float) -> float:
 
 def _half_width(sd: float) -> str:
     """Half the 90 % interval over the value: '70 %'."""
-    return f"{math.sinh(NINETY * sd):.0%}".replace("%", " %")
+    return f"{math.sinh(_far() * sd):.0%}".replace("%", " %")
+
+
+def _far() -> float:
+    """Standard deviations on either side of an interval."""
+    return float(t_quantile(LEVEL, math.inf))
 
 
 def _price(row: Row) -> str:
@@ -96,5 +102,5 @@ def _price(row: Row) -> str:
     if offer is None or row.candidate.way != "rent":
         return ""
     price = offer.price_per_accelerator_hour * row.candidate.hardware.count
-    paid = price * MINUTES / MINUTES_AN_HOUR
+    paid = price * MINUTES / 60.0
     return f" (rented for {MINUTES:.0f} minutes: {paid:.2g} {offer.currency})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from planner.compare.described_rates import has_efficiency
 from planner.compare.reckon import Comparison, Row, Wanted, standing
 from planner.compare.sentences import limits_of
 from planner.compare.words import counted
@@ -99,8 +100,10 @@ def _on_several(told: Comparison, row: Row) -> str:
 
 
 def _takes(told: Comparison, row: Row) -> str:
-    """About how long three epochs of it take, in brackets."""
+    """About how long three epochs of it take, in brackets; of a described job a step is enough."""
     rate = row.timed.rate
+    if has_efficiency(told.question.job):
+        return " (one timed step is enough)"
     if rate is None:
         return ""
     if told.question.job.samples_per_epoch is None:

@@ -109,7 +109,7 @@ def efficiency_of(
         value=min(math.exp(log_value), most),
         sd=sd,
         parts=MappingProxyType(parts),
-        shared=MappingProxyType(_shared(fit, sd)),
+        shared=MappingProxyType(shared_of(fit, sd)),
         capped=math.exp(log_value) > most,
     )
 
@@ -189,8 +189,8 @@ _PART_OF: Final = {
 }
 
 
-def _shared(fit: Fit, sd: float) -> dict[str, float]:
-    """The sd by whom it is shared with: what differs between options first, the rest by all."""
+def shared_of(fit: Fit, sd: float) -> dict[str, float]:
+    """Return an sd of ln by whom it is shared with: what differs between options, then by all."""
     own, generation, maker = (x**2 / 2.0 for x in fit.between)
     steps = (own, max(generation - own, 0.0), max(maker - max(generation, own), 0.0))
     share = min(1.0, sd**2 / sum(steps)) if sum(steps) > 0.0 else 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pages.parts.compare_described import _OPTIMIZERS, AMOUNTS, EXAMPLES, NAMES
@@ -70,3 +72,48 @@ def test_a_field_that_holds_no_number_says_how_to_write_one() -> None:
     shown.text_input(key="compare.params").set_value("seven")
     sound(shown.run())
     assert "Write it as 7B, 100M or 1e9." in texts(shown)
+
+
+LLAMA = {
+    "workload": "described", "network": "Llama 3 8B", "total_tokens": "100M",
+    "precision": "bfloat16", "network_optimizer": "AdamW",
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("folders")
+def test_the_efficiency_behind_the_answer_is_shown_with_its_quantiles_and_can_be_assumed() -> None:
+    shown = show("compare", **LLAMA)
+    found = re.search(
+        r"Published runs of this kind on .+: 10\s% reach less than (\d+)\s%, half less than "
+        r"(\d+)\s%, 90\s% less than (\d+)\s%", texts(shown),
+    )  # fmt: skip
+    assert found is not None
+    low, half, high = map(int, found.groups())
+    assert 10 < low < half < high < 90
+    shown.number_input(key="compare.assumed_mfu").set_value(50.0)
+    sound(shown.run())
+    assert address_of(shown)["assumed_mfu"] == ["50"]
+    assert "Time one step" not in texts(shown)
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_step_typed_in_narrows_the_answer_and_stands_in_the_link() -> None:
+    shown = show("compare", **LLAMA)
+    before = re.search(r"Time one step: (.+?) becomes", texts(shown))
+    assert before is not None
+    shown.number_input(key="compare.step_s").set_value(3.5)
+    shown.number_input(key="compare.step_batch").set_value(4.0)
+    shown.selectbox(key="compare.step_accelerator").set_value("mi300x")
+    sound(shown.run())
+    address = address_of(shown)
+    assert address["step_s"] == ["3.5"]
+    assert address["step_accelerator"] == ["mi300x"]
+    assert re.search(r"With your timed step: \d+ %", texts(shown))
+    assert before[0] not in texts(shown)
+
+
+@pytest.mark.usefixtures("folders")
+def test_an_impossible_step_is_named_on_the_page() -> None:
+    shown = show("compare", **LLAMA, step_s="0.001", step_batch="64",
+                 step_accelerator="H100 SXM")  # fmt: skip
+    assert "% of the peak of 1 x H100 SXM5 80GB" in texts(sound(shown))

@@ -57,3 +57,13 @@ def test_published_runs_show_date_licence_and_a_link_to_their_source(many: Store
     assert set(table["licence"]) <= {"Apache-2.0", "MIT", "CC-BY-4.0"}
     assert table["published_on"].str.match(r"\d{4}-\d\d").all()
     assert table["source_url"].str.startswith("https://").all()
+
+
+def test_the_task_filter_leaves_the_runs_of_its_kind(many: Store) -> None:
+    tasks = queries.facets(many, {})["task"]
+    assert {"Language model", "Vision", "Speech"} <= set(tasks)
+    assert sum(tasks.values()) == queries.totals(many).runs
+    total = queries.totals(many).runs
+    shown = show("results", task="speech")
+    assert f"{tasks['Speech']:,} of {total:,} runs" in texts(shown)
+    assert set(queries.facets(many, {"task": ["Speech"]})["family"]) <= {"speech", "other"}

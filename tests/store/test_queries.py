@@ -304,7 +304,7 @@ def test_a_shown_table_can_be_taken_away_as_parquet(mixed: Store) -> None:
 
 def test_all_columns_of_a_run_are_the_ones_with_a_value(tmp_path: Path) -> None:
     shown = queries.all_columns(_store(tmp_path, row()), run_id(row()))
-    made = {"run_id", "schema_version", "workload", "system", "pattern", "software"}
+    made = {"run_id", "schema_version", "workload", "system", "pattern", "software", "task"}
     assert set(shown) == {*row(), *made, "folder", "file"}
 
 
