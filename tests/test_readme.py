@@ -12,7 +12,9 @@ from typing import Final
 
 import pytest
 
+from planner.store import Store
 from planner.store.asking import curve_answered, how_long_answered
+from planner.store.folders import Folder
 from tests.shipped import ROOT
 from tests.store.build import opened
 
@@ -76,3 +78,16 @@ def test_the_commands_answer(command: str, tmp_path: Path) -> None:
     words = [w.replace("offer.pdf", "offer.html") for w in words]  # a PDF needs Chromium
     done = _run(words, tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_published_runs_are_as_many_as_the_page_says() -> None:
+    place = Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped")
+    every = Store((place,))
+    every.refresh()
+    query = """SELECT count(*), count(DISTINCT workload), count(DISTINCT result_set)
+        FROM runs WHERE repository IS NOT NULL"""
+    [(runs, workloads, sets)] = every.rows(query)
+    assert sets == 21
+    assert f"Twenty-one result sets of published measurements, {runs:,} runs of {workloads:,}" in (
+        (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
+    )
