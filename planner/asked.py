@@ -47,7 +47,8 @@ CURVE: Final = (
     Parameter(name="pattern", words="one input pattern, as its slug; the same as patterns"),
     Parameter(name="patterns", words="input patterns, as their slugs; without them the best known",
               many=MOST_VALUES),
-    Parameter(name="systems", words="systems, as their slugs; without them all", many=MOST_LINES),
+    Parameter(name="systems", words="systems, as their slugs; without them all, or those with "
+              "the most batch sizes", many=MOST_LINES),
     SAMPLES_PER_EPOCH,
     Parameter(name="beside", words="further workloads beside, as their slugs", many=MOST_BESIDE),
     Parameter(name="batch", words="global batch sizes to answer at", kind="number",

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from planner.curves import SystemCurve, cell, crossover_sentence, curve_sentence
 from planner.estimate import Refusal
 from planner.export import Record
 from planner.store.sets import ResultSet
 
+MOST_REFUSED: Final = 3
+"""Refused curves that have a sentence each; the table has the reasons of all."""
+
 
 def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
-    """One sentence per curve, fastest first, then the crossing of the first two good ones."""
+    """A sentence per curve, fastest first and few refused; then the crossing of the first two."""
     good = [c for c in chosen if not isinstance(c.curve, Refusal)]
     bad = [c for c in chosen if isinstance(c.curve, Refusal)]
     good.sort(key=_speed, reverse=True)
-    texts = [curve_sentence(c) for c in [*good, *bad]]
+    texts = [curve_sentence(c) for c in [*good, *bad[:MOST_REFUSED]]]
+    if (left := len(bad) - MOST_REFUSED) > 0:
+        more = f"{left} more curves are" if left > 1 else "One more curve is"
+        texts.append(f"{more} refused; the table states the reasons.")
     pairs = [
         (a, b)
         for a in good

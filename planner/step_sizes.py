@@ -15,6 +15,7 @@ from planner.curves import curves_of
 from planner.epoch_size import ADD_TIMED, UNLIKE, EpochSize, timed_samples
 from planner.estimate import Refusal
 from planner.runs import Run
+from planner.usual import MOST_LINES, PREFERRED
 
 NO_SAMPLES: Final = Refusal(
     reason="The samples per epoch are not stated, so epoch times give no step time.",
@@ -86,6 +87,24 @@ def systems_of(runs: Sequence[Run]) -> list[str]:
     good = [r for r in runs if r.status == "ok"]
     first = dict.fromkeys(c.runs[0].system for c in curves_of(good))
     return list(dict.fromkeys([*first, *(r.system for r in good)]))
+
+
+def usual_systems(runs: Sequence[Run]) -> list[str]:
+    """Systems whose curves are shown before anyone chooses, in the order of `systems_of`.
+
+    All of them up to `MOST_LINES`. Of more, those with the most batch sizes; where each has one,
+    which gives no curve, the first `PREFERRED`.
+    """
+    names = systems_of(runs)
+    if len(names) <= MOST_LINES:
+        return names
+    batches: dict[str, set[int | None]] = {}
+    for run in runs:
+        if run.status == "ok":
+            batches.setdefault(run.system, set()).add(run.global_batch_size)
+    several = [name for name in names if len(batches[name]) > 1]
+    ranked = sorted(several, key=lambda name: -len(batches[name]))[:MOST_LINES]
+    return [name for name in names if name in ranked] or names[:PREFERRED]
 
 
 def _filled(run: Run, size: EpochSize) -> Run:

@@ -104,7 +104,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         compare.snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
         cost.break_even:EVEN_PERCENT cost.display:DIGITS cost.exchange_rates:DIGITS curves:GRID
         how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
-        trials:_WIDE trials:_POINTS transfer.ladder:NEAREST transfer.library:NAMED
+        trials:_WIDE trials:_POINTS curve_answers:MOST_REFUSED transfer.ladder:NEAREST
+        transfer.library:NAMED
         transfer.sentences:NAMED""",
     "numerics": """
         mfu.fit:ROUNDS mfu.fit:MANY mfu.model:TAIL_VARIANCE mfu.questions:LEAST_STEP_S

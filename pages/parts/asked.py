@@ -18,7 +18,7 @@ from planner.forms import FormRun
 from planner.runs import Run
 from planner.scaling_runs import Placement
 from planner.slugs import slugs
-from planner.step_sizes import systems_of, with_step_times
+from planner.step_sizes import systems_of, usual_systems, with_step_times
 from planner.store import Store, facts, queries
 from planner.store.queries import KnownWorkload, TimedSystem
 from planner.store.scatter import priors_of, with_priors
@@ -114,17 +114,17 @@ def _priors(shared: Store, runs: list[Run], without: frozenset[str]) -> Hashable
 
 def curves(
     shared: Store, workload: str, samples: float | None = None
-) -> tuple[list[SystemCurve], list[str], EpochSize]:
-    """Every curve of a workload under all its input patterns, its systems, and its epoch's size.
+) -> tuple[list[SystemCurve], list[str], list[str], EpochSize]:
+    """Every curve of a workload under all its patterns, its systems, the usual ones, an epoch.
 
     `samples` is the size of an epoch where somebody entered it [samples].
     """
 
-    def ask() -> tuple[list[SystemCurve], list[str], EpochSize]:
+    def ask() -> tuple[list[SystemCurve], list[str], list[str], EpochSize]:
         found = [r for p in patterns(shared, workload) for r in runs_of(shared, workload, p)]
         size = epoch_size(found, samples, stated_samples(shared, workload))
         timed = with_step_times(found, size).runs
-        return curves_of(timed), systems_of(timed), size
+        return curves_of(timed), systems_of(timed), usual_systems(timed), size
 
     return _of(shared, workload, ("curves", samples), ask)
 

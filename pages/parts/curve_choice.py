@@ -52,8 +52,8 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     found = (asked.runs_of(shared, workload, p) for p in asked.patterns(shared, workload))
     widgets.cut_short(max(found, key=len, default=()))
     given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
-    everything, names, size = asked.curves(shared, workload, given)
-    systems = _systems(link, names)
+    everything, names, usual, size = asked.curves(shared, workload, given)
+    systems = _systems(link, names, usual)
     runs = [r for p in patterns for r in asked.runs_of(shared, workload, p) if r.system in systems]
     others = {s: name for s, name in workloads.items() if s != short}
     link.drop("beside", lambda text: looked_up(text, workloads) == short)
@@ -84,9 +84,10 @@ def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
     return [name for short, name in patterns.items() if short in shown]
 
 
-def _systems(link: Link, names: Sequence[str]) -> set[str]:
+def _systems(link: Link, names: Sequence[str], usual: Sequence[str]) -> set[str]:
     systems = slugs(names)
-    link.many("systems", systems, list(systems)[:MOST_CURVES], MOST_CURVES)
+    begins = [s for s, name in systems.items() if name in usual]
+    link.many("systems", systems, begins, MOST_CURVES)
     wanted = st.multiselect(
         "Systems",
         list(systems),

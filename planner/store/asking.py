@@ -31,7 +31,7 @@ from planner.optimizer_curves import OptimizerCurve
 from planner.parameters import Given, Problem, query_of, read
 from planner.runs import Run
 from planner.slugs import looked_up, not_found, slugs
-from planner.step_sizes import TimedSteps, systems_of, with_step_times
+from planner.step_sizes import TimedSteps, systems_of, usual_systems, with_step_times
 from planner.store import queries
 from planner.store.facts import epoch_size_of, facts_of, measured_job, steps_of, trial_set_of
 from planner.store.no_steps import no_steps
@@ -303,9 +303,10 @@ def _runs_of_curves(
     chosen = _picked("patterns", "pattern", wanted, patterns, problems) or list(patterns)[:1]
     every = [r for p in patterns.values() for r in queries.runs_of(store, workload, p)]
     size = epoch_size_of(store, workload, every, told["samples_per_epoch"])
-    systems = slugs(systems_of(with_step_times(every, size).runs))
+    timed = with_step_times(every, size).runs
+    systems, usual = slugs(systems_of(timed)), usual_systems(timed)
     picked = _picked("systems", "system", told["systems"], systems, problems)
-    picked = picked or list(systems)[:MOST_LINES]
+    picked = picked or [s for s, name in systems.items() if name in usual]
     stated |= {"patterns": tuple(chosen), "systems": tuple(picked)}
     kept = {systems[s] for s in picked}
     names = [name for short, name in patterns.items() if short in chosen]
