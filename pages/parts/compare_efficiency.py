@@ -27,11 +27,9 @@ def declare(link: Link) -> None:
 
 
 def draw(link: Link, shared: Store, comparison: Comparison) -> None:
-    """A field for the efficiency, with quantiles of published runs; nothing of a measured job."""
-    row, job = comparison.leader, comparison.question.job
-    hardware = None if row is None else row.candidate.hardware
-    question = None if hardware is None else question_of(job, hardware, job.batch)
-    if question is None:
+    """A field for the efficiency, with quantiles of published runs where there are any."""
+    job = comparison.question.job
+    if not job.described or job.train_flops_per_sample is None:
         return
     low, high = limits(_ONE)
     with st.popover("Assumed MFU", icon=":material/speed:"):
@@ -39,6 +37,11 @@ def draw(link: Link, shared: Store, comparison: Comparison) -> None:
             "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
             key=link.key(_NAME), help=f"{_ONE.words[:1].upper()}{_ONE.words[1:]}",
         )  # fmt: skip
+        row = comparison.leader or comparison.rows[0]
+        question = question_of(job, row.candidate.hardware, job.batch)
+        if question is None or efficiency_with_step(job, question) is None:
+            st.markdown("No published runs of this kind. Enter the efficiency that you expect.")
+            return
         tenth, half, most = (f"{100.0 * share:.0f}\u00a0%" for share in quantiles(question) or ())
         name = question.accelerator.name
         st.markdown(

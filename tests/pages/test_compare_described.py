@@ -117,3 +117,14 @@ def test_an_impossible_step_is_named_on_the_page() -> None:
     shown = show("compare", **LLAMA, step_s="0.001", step_batch="64",
                  step_accelerator="H100 SXM")  # fmt: skip
     assert "% of the peak of 1 x H100 SXM5 80GB" in texts(sound(shown))
+
+
+@pytest.mark.usefixtures("folders")
+def test_an_efficiency_can_be_assumed_where_no_run_of_the_kind_is_published() -> None:
+    shown = show("compare", workload="described", family="speech", flops="1e12", samples="1M")
+    assert "No published runs of this kind." in texts(shown)
+    before = texts(shown)
+    shown.number_input(key="compare.assumed_mfu").set_value(10.0)
+    sound(shown.run())
+    assert address_of(shown)["assumed_mfu"] == ["10"]
+    assert texts(shown) != before
