@@ -23,8 +23,8 @@ from pages.parts import (
 from pages.parts.compare_state import Told
 from pages.parts.links import Link
 from pages.parts.state import store
-from planner.compare.description import OPENING
-from planner.compare.parameters import asks
+from planner.compare.description import DESCRIBED, OPENING
+from planner.compare.parameters import asks, described_given
 from planner.compare.reckon import Comparison
 from planner.store import Store
 
@@ -40,6 +40,8 @@ def show() -> None:
     if not begun and not asks(link.given):
         opening = {name: list(values) for name, values in OPENING.items()}
         link.adopt({**link.given, **opening})
+    elif not begun and "workload" not in link.given and "workload" in described_given(link.given):
+        link.adopt({**link.given, "workload": [DESCRIBED]})
     compare_assumed.declare(link)  # money is asked for in the currency it is shown in
     compare_inputs.draw(link, shared, begins)
     if not asks(link.parameters()):  # an empty address would ask the opening question

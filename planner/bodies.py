@@ -18,6 +18,7 @@ from planner.compare.reckon import Comparison
 from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
 from planner.compare.sentences import assumed_lines, buying, sentence
 from planner.compare.tables import option_rows, source_rows
+from planner.compare.timed_step import next_step
 from planner.compare.undecided import undecided
 from planner.cost import BreakEven, Display, shown
 from planner.curve_answers import answer_sentences, batch_rows
@@ -89,6 +90,7 @@ def compare_body(
         "sentence": sentence(told, display),
         "undecided": open_question or None,
         "measure_next": measure or None,
+        "timed_step": next_step(told) or None,
         "money": display.note,
         "rows": option_rows(told, display),
         "rent_or_buy": None if bought is None else _bought(bought),

@@ -20,7 +20,6 @@ from typing import Any, Final
 
 from planner.bodies import compare_body
 from planner.compare.comparison import Comparison, Row
-from planner.compare.description import DESCRIBED, DESCRIPTION
 from planner.compare.tables import option_rows, samples_per_s_of, startup_s_of
 from planner.estimate import Estimate, Refusal
 from planner.parameters import text_of
@@ -31,7 +30,6 @@ from planner.store.reader import Store
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 Value = str | float | bool | Iterable[str] | None
-_DESCRIBES: Final = {p.name for p in DESCRIPTION} - {"batch"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +93,6 @@ def compare(
         TypeError: a value is none of these.
     """
     given = {name: _texts(name, value) for name, value in question.items() if value is not None}
-    if "workload" not in given and _DESCRIBES & set(given):
-        given["workload"] = [DESCRIBED]
     environment: dict[str, str] = dict(os.environ)
     if results is not None:
         environment[OWN] = str(Path(results).absolute())

@@ -146,7 +146,9 @@ def epoch_size(
         ValueError: `given` is not a number above 0.
     """
     good = [r for r in runs if r.status == "ok"]
-    some_state = any(timed_samples(r) is not None for r in good)
+    some_state = any(
+        timed_samples(r) is not None or (is_speed_only(r) and not r.epochs_measured) for r in good
+    )
     size = _decided(good, given, stated)
     speeds = bool(good) and all(map(is_speed_only, good))
     if given is not None and not some_state and not speeds:

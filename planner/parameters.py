@@ -33,6 +33,7 @@ LONGEST_QUERY: Final = 8192
 """Letters of a whole query string."""
 _WHOLE: Final = re.compile(r"[0-9]{1,18}")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
+_GROUPED: Final = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
 _SHORT: Final = re.compile(r"(.*[0-9.])[ \u00a0]?([kKmMbBgGtTpP])")
 _THOUSANDS: Final[Mapping[str, float]] = MappingProxyType(
     {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12, "p": 1e15}
@@ -214,11 +215,14 @@ def _number(one: Parameter, text: str) -> tuple[Any, str]:
 def number_of(text: str) -> float:
     """Return the number of a text, with or without a letter for thousands; NaN of anything else.
 
-    Read are 7B, 100M, 1.5T, 25 G, 2k, 1e9 and 7000000000, in capitals or not.
+    Read are 7B, 100M, 1.5T, 25 G, 2k, 1e9, 7000000000 and 7,000,000,000, in capitals or not.
     """
-    short = _SHORT.fullmatch(text.strip())
+    text = text.strip()
+    if _GROUPED.fullmatch(text):
+        text = text.replace(",", "")
+    short = _SHORT.fullmatch(text)
     if short is None:
-        return _plain_number(text.strip())
+        return _plain_number(text)
     digits, letter = short.groups()
     return float(f"{_plain_number(digits) * _THOUSANDS[letter.lower()]:.15g}")
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from planner.epoch_size import ONE_PASS, EpochSize
 from planner.estimate import Estimate
-from planner.how_long import EPOCHS, Option, options_of, total_time
+from planner.how_long import EPOCHS, Option, options_of, total_time, with_sizes
 from planner.runs import Run
 from planner.steadiness import SHORTEST
 
@@ -37,18 +38,22 @@ def _may_change(run: Run) -> bool:
     return run.status == "ok" and (run.epochs_measured or 0) > 2 * SHORTEST
 
 
-def usual_options(by_slug: Mapping[str, Option]) -> list[str]:
-    """Systems shown before anyone chooses.
+def usual_options(by_slug: Mapping[str, Option], size: EpochSize = ONE_PASS) -> list[str]:
+    """Systems shown before anyone chooses, with epochs of one size.
 
-    Of each system the smallest and the largest batch, then what lies between while there are
-    few; those with an answer first.
+    The fastest of all, of each system the fastest, the smallest and the largest batch, then what
+    lies between while there are few; those with an answer before the others.
     """
-    good = [s for s, o in by_slug.items() if isinstance(total_time(o, EPOCHS), Estimate)]
-    pool = good or list(by_slug)
+    sized = dict(zip(by_slug, with_sizes(list(by_slug.values()), size), strict=True))
+    totals = {s: total_time(o, EPOCHS) for s, o in sized.items()}
+    good = {s: float(t.value) for s, t in totals.items() if isinstance(t, Estimate)}
+    pool = list(good) or list(by_slug)
     groups: dict[str, list[str]] = {}
     for s in pool:
         groups.setdefault(by_slug[s].run.system, []).append(s)
-    picked: list[str] = []
+    picked = [min(good, key=good.__getitem__)] if good else []
+    if good:
+        picked += [min(members, key=good.__getitem__) for members in groups.values()]
     for members in groups.values():
         picked += [members[0], members[-1]]
     for members in sorted(groups.values(), key=len, reverse=True):

@@ -90,7 +90,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         networks.table:MOST_LETTERS
         limits:MAX_REASON guarded:LONGEST_S epoch_size:MOST_SAMPLES epoch_size:SAME
         epoch_size:SAME_BY_SPEED epoch_size:FAR published.rows:MOST_BYTES
-        published.rows:MOST_CELL published.rows:LARGEST published.rows:SMALLEST
+        published.rows:MOST_CELL published.rows:LARGEST published.rows:MOST_WHOLE
+        published.rows:MOST_DEVICES published.rows:SMALLEST
         published.rows:_SHOWN published.accelerators:CLOSE slugs:_NAMES
         workload_kinds:_NAMES""",
     "how it is told or drawn": """

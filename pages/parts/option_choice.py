@@ -66,7 +66,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
         _quick(link, epochs)
     labels = slugs([o.label for o in options])
     by_slug = dict(zip(labels, options, strict=True))
-    usual = usual_options(by_slug)
+    usual = usual_options(by_slug, size)
     link.many("systems", labels, usual, MOST_CHOSEN)
     baseline = link.one("baseline", labels, next(iter(labels)))
     with third:

@@ -117,7 +117,7 @@ def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described
         wrong.append(("tokens", HOW_MANY_TOKENS))
     if given["goal"] == "target":
         wrong.append(("goal", "Nobody measured steps to a target of it. Ask for epochs."))
-    if _more_active(filled):
+    if _more_active(filled, network):
         wrong.append(("active_params", _MORE_ACTIVE))
         filled["active_params"] = filled["params"]
     step = _step(given, wrong)
@@ -229,10 +229,12 @@ def _heavy(filled: Mapping[str, Any]) -> bool:
     return counted and None not in (filled["params"], filled["tokens"])
 
 
-def _more_active(filled: Mapping[str, Any]) -> bool:
+def _more_active(filled: Mapping[str, Any], network: Network | None) -> bool:
     """Whether more parameters are active than there are, which only shared layers allow."""
     active, params = filled["active_params"], filled["params"]
-    return None not in (active, params) and active > params and filled["family"] == "moe"
+    if active is None or params is None or active <= params:
+        return False
+    return network is None or filled["family"] == "moe"
 
 
 def _samples(

@@ -274,6 +274,8 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
             sentence = f"{how}: {left}; {taken} of {_room(have)}{where}."
             way_out = _MORE_ROOM
+        elif one is not None and not job.recompute and state.total + one.kept > have:
+            way_out = f"{_RECOMPUTE} A sample's take about {gigabytes(one.kept)} otherwise."
     elif state.total + sample <= memory * hardware.devices and hardware.devices > 1:
         need = state.on_each(hardware.devices, 3)
         sentence, way_out = _sharded(job, taken, need, have, hardware), _SHARD
@@ -282,7 +284,9 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         sentence, way_out = f"{how}; no room is left for activations.", _MORE_ROOM
     else:
         bytes_each = f"{plain(_each_parameter(job), 3)} bytes a parameter"
-        fits, sentence = False, f"Does not fit: {taken} ({bytes_each}), {_has(hardware, have)}."
+        beside = f" and a sample's activations about {gigabytes(sample)}" if sample else ""
+        fits = False
+        sentence = f"Does not fit: {taken} ({bytes_each}){beside}, {_has(hardware, have)}."
         least = math.ceil((state.total + sample) / memory)
         least = max(_accelerators(least, hardware), hardware.count + 1)
         more = max(_accelerators(_shards(job, have), hardware), least)
@@ -356,6 +360,7 @@ def _shards(job: Job, have: float) -> int:
     return math.ceil(_whole_state(job).total / (have / USABLE * TIGHT))
 
 
+_RECOMPUTE: Final = "Recompute activations (gradient checkpointing)."
 _SHARD: Final = "Shard weights, gradients and optimiser state over all accelerators (FSDP, ZeRO)."
 _COUNTABLE: Final = 10_000_000
 _SMALLER: Final = "Take a smaller network, or train only a part of it (LoRA)."

@@ -109,6 +109,7 @@ STATED: Final = (
     *(p.name for p in DESCRIPTION),
 )  # fmt: skip
 """In every link that is shared, even where they are the default of the day."""
+_DESCRIBES: Final = frozenset({"network", "params", "flops", "total_tokens"})
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
 """What a page's link may hold besides, for the eye only."""
@@ -164,6 +165,13 @@ def asks(given: Given) -> bool:
     return bool(BY_NAME.keys() & given.keys())
 
 
+def described_given(given: Given) -> Given:
+    """Return a question with its workload: what describes one without naming it is described."""
+    if "workload" in given or not _DESCRIBES & given.keys():
+        return given
+    return {**given, "workload": [DESCRIBED]}
+
+
 def compare_parameters(
     given: Given, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
 ) -> tuple[CompareParameters, tuple[Problem, ...]]:
@@ -175,7 +183,7 @@ def compare_parameters(
         begins: when the work would start, with its zone; without it now, to the minute. Only hours
             until `by` depend on it, so a link with a date promises the same date tomorrow.
     """
-    given = given if asks(given) else {**given, **OPENING}
+    given = described_given(given if asks(given) else {**given, **OPENING})
     found = read(COMPARE, given, ignored)
     told, problems = found.values, [precision_told(p, given) for p in found.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)

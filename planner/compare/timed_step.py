@@ -33,7 +33,7 @@ def with_step(job: Job, given: GivenStep | None, catalog: Catalog) -> tuple[Job,
         return job, None
     found = accelerator_named(catalog, given.accelerator)
     if isinstance(found, Refusal):
-        message = f"{found.reason} {found.measure_next}"
+        message = f"{found.reason}. {found.measure_next}"
         return job, Problem(parameter="step_accelerator", message=message)
     nodes = math.ceil(given.count / node_size(found))
     where = Hardware(label=found.name, accelerator=found, count=given.count, nodes=nodes)

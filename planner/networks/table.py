@@ -116,7 +116,9 @@ def _keys(text: str) -> Iterator[str]:
     """
     lower = text[:MOST_LETTERS].casefold()
     yield from _joined(lower)
-    bare = re.sub(r"\[[^\]]*\]|\([^)]*\)", " ", lower.rsplit("/", 1)[-1])
+    publisher, _, rest = lower.rpartition("/")
+    last = rest if publisher and re.search(r"[a-z]", rest) else lower  # ViT-L/14 has no publisher
+    bare = re.sub(r"\[[^\]]*\]|\([^)]*\)", " ", last)
     kept = [w for w in re.split(r"[\s_\-:]+", bare) if w and w not in _NOTHING_SAID]
     if kept:
         yield from _joined(" ".join(kept))

@@ -21,6 +21,10 @@ MOST_BYTES: Final = 64 * 2**20
 MOST_CELL: Final = 20_000
 """Longest cell [characters]."""
 LARGEST: Final = 1e30
+MOST_WHOLE: Final = 1e15
+"""Counts: parameters, batches."""
+MOST_DEVICES: Final = 1e6
+_DEVICES: Final = frozenset({"n_accelerators", "nodes"})
 SMALLEST: Final = 1e-12
 """Sizes of a number; anything else is a slip or damage."""
 _SHOWN: Final = 40
@@ -204,6 +208,9 @@ def _value(name: str, cell: str) -> Any:  # noqa: ANN401 - text, whole or number
         raise ValueError(f"{name} is {_quoted(cell)}. It must be above 0 and finite.")
     if not SMALLEST <= number <= LARGEST:
         raise ValueError(f"{name} is {_quoted(cell)}, outside {SMALLEST:g} to {LARGEST:g}.")
+    most = MOST_DEVICES if name in _DEVICES else MOST_WHOLE
+    if kind == "whole" and number > most:
+        raise ValueError(f"{name} is {_quoted(cell)}; at most {most:g} is read.")
     if kind == "whole" and number != math.floor(number):
         raise ValueError(f"{name} is {_quoted(cell)}, which is not a whole number.")
     return int(number) if kind == "whole" else number

@@ -111,7 +111,8 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
     by_slug = dict(zip(names, options, strict=True))
     chosen = _picked("systems", "system", told["systems"], names, problems)
     base = _one("baseline", "system", told["baseline"], names, problems)
-    chosen = (chosen or usual_options(by_slug))[:MOST_CHOSEN]
+    size = epoch_size_of(store, place[0], runs, told["samples_per_epoch"])
+    chosen = (chosen or usual_options(by_slug, size))[:MOST_CHOSEN]
     stated |= {"systems": tuple(chosen), "baseline": base}
     listed = list(dict.fromkeys([*chosen, base]))
     result = how_long(
@@ -121,7 +122,7 @@ def how_long_answered(store: Store, given: Given) -> HowLongAnswer:
         another_session=told["session"],
         rest_like_last=told["rest_like_last"],
         left_out=without,
-        size=epoch_size_of(store, place[0], runs, told["samples_per_epoch"]),
+        size=size,
     )
     return HowLongAnswer(
         result=result,

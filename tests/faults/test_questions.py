@@ -46,6 +46,9 @@ BASES: Final[Sequence[Pairs]] = (
 )  # fmt: skip
 """What a drawn question about hardware begins with, so that more of them are answered."""
 STATUSES: Final = {200, 400, 404, 414}
+LONGEST_HEAD: Final = 64 * 1024
+"""Bytes of a request's head at which every server of HTTP closes the connection unread."""
+CLOSED: Final = Told(status=414, body=b"{}", took_s=0.0)
 ROW: Final = ("run_id", "option", "system", "way", "accelerator", "accelerators", "input_pattern")
 """What tells rows apart, whatever their numbers are."""
 
@@ -84,6 +87,9 @@ def _asked(
             target = f"{path}?{query_of(question(path, number, known))}"
             try:
                 found.append((f"{number} {target[:300]}", asking.get(target)))
+            except ConnectionResetError as error:
+                told = CLOSED if len(target) > LONGEST_HEAD else error
+                found.append((f"{number} {target[:300]}", told))
             except OSError as error:
                 found.append((f"{number} {target[:300]}", error))
     return found

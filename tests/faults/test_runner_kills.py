@@ -284,7 +284,9 @@ def test_a_real_sweep_killed_again_and_again_measures_every_case_once(
         _until_done(real, place, REAL_KILLS, counts)
         ends = _ends(place)
         _looked_at(outcome, tmp_path / "results", ends, f"sweep {counts.sweeps}")
-        assert (len(ends), _settled_once(ends)) == (RUNS, True)
+        assert (len(ends), _settled_once(ends)) == (RUNS, True), [
+            {k: v for k, v in row.items() if v is not None} for row in summaries(place)
+        ]
         assert {told[-1] for told in ends.values()} <= {"ok", "killed"}
         assert verify_folder(folder(tmp_path / "results")).problems == ()
         assert temporaries(place) == [] or FULL  # swept once they are a day old

@@ -381,3 +381,17 @@ def test_a_total_grows_with_the_size_of_an_epoch_and_has_its_ends_in_order(
 def test_an_impossible_ratio_is_an_error(ratio: float) -> None:
     with pytest.raises(ValueError, match="poch_ratio"):
         project(1.0, [2.0, 1.0, 1.0], 10, epoch_ratio=ratio)
+
+
+def test_epochs_without_a_size_are_refused_beside_runs_that_state_samples_per_second() -> None:
+    bare = replace(RUN, samples_per_epoch=None, steps_per_epoch=None, samples_per_s=None)
+    speed = replace(
+        bare, run_id="1" * 32, samples_per_s=5000.0, train_samples=50_000, pre_train_s=None,
+        first_epoch_s=None, until_first_epoch_end_s=None, later_epoch_mean_s=None,
+        epochs_measured=None,
+    )  # fmt: skip
+    size = epoch_size([speed, bare])
+    assert size.some_state
+    refused = conversions([speed, bare], size)[1]
+    assert isinstance(refused, Refusal)
+    assert refused.reason == UNLIKE
