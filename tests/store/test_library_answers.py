@@ -1,0 +1,88 @@
+"""How long? and Compare have one answer for every run of the published library."""
+
+from __future__ import annotations
+
+import functools
+import os
+from datetime import date
+
+import pytest
+
+from planner.estimate import Estimate
+from planner.how_long import options_of
+from planner.slugs import slugs
+from planner.store import Store, queries
+from planner.store.asking import compare_answered, how_long_answered
+from planner.store.catalog import read_catalog
+from planner.store.folders import Folder
+from planner.usual import MOST_CHOSEN
+from tests.shipped import ROOT, STEP
+
+CATALOG = read_catalog(ROOT / "data" / "catalog").catalog
+TODAY = date(2026, 11, 23)
+EPOCHS = "137"
+SAMPLES = "100000"
+
+
+@functools.cache
+def library() -> Store:
+    """What ships, the published library with it."""
+    known = Store((Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped"),))
+    known.refresh()
+    return known
+
+
+@functools.cache
+def _published() -> dict[str, str]:
+    rows = library().rows("SELECT DISTINCT workload FROM runs WHERE repository IS NOT NULL")
+    names = {str(row[0]) for row in rows}
+    every = {s: w for s, w in slugs(queries.workloads(library())).items() if w in names}
+    step = 1 if os.environ.get("EPOCHWISE_FAULTS") == "full" else STEP
+    return dict(list(every.items())[::step])
+
+
+def test_an_option_of_compare_takes_as_long_as_the_same_run_on_how_long() -> None:
+    compared = 0
+    for workload, name in _published().items():
+        for pattern in slugs(queries.patterns(library(), name)):
+            compared += _agree(workload, pattern)
+    assert compared >= 10
+
+
+def _agree(workload: str, pattern: str) -> int:
+    place = {"workload": [workload], "pattern": [pattern], "epochs": [EPOCHS],
+             "samples_per_epoch": [SAMPLES]}  # fmt: skip
+    told = compare_answered(library(), CATALOG, place, TODAY).answered.comparison
+    if told is None:
+        return 0
+    words = slugs(queries.patterns(library(), _published()[workload]))[pattern]
+    options = options_of(queries.runs_of(library(), _published()[workload], words))
+    names = slugs([o.label for o in options])
+    by_run = {o.run.run_id: s for s, o in zip(names, options, strict=True)}
+    by_system: dict[str, list[str]] = {}
+    for short, option in zip(names, options, strict=True):
+        by_system.setdefault(option.run.system, []).append(short)
+    compared = 0
+    for row in told.rows:
+        if row.candidate.run is None:
+            continue
+        run = row.candidate.run.run
+        own = by_run[run.run_id]
+        same = list(dict.fromkeys([own, *by_system[run.system]]))[:MOST_CHOSEN]
+        asked = {**place, "session": ["on"], "baseline": [own], "systems": same}
+        result = how_long_answered(library(), asked).result
+        assert result is not None
+        totals = {a.option.run.run_id: a.total for a in result.answers}
+        assert type(totals[run.run_id]) is type(row.timed.total), (workload, run.system)
+        if not isinstance(row.timed.total, Estimate):
+            continue
+        here = totals[run.run_id]
+        for end in ("value", "low", "high"):
+            assert float(getattr(row.timed.total, end)) == pytest.approx(
+                float(getattr(here, end)), rel=1e-9
+            ), (workload, run.system, end)  # fmt: skip
+        if len(by_system[run.system]) <= MOST_CHOSEN:
+            fastest = min(float(t.value) for t in totals.values() if isinstance(t, Estimate))
+            assert float(row.timed.total.value) == pytest.approx(fastest, rel=1e-9)
+        compared += 1
+    return compared
