@@ -16,6 +16,7 @@ from planner.records import Row, check_rows, run_id
 from planner.schema import COLUMNS
 from planner.store.seal import Seal, SealError, check_sealed, open_plain
 
+SUFFIX: Final = ".parquet"
 _PATTERN: Final = frozenset("*?[]\\")
 """In a file's name DuckDB takes these for a pattern of other names."""
 
@@ -53,6 +54,8 @@ def name_problem(path: str) -> str | None:
     """Why a file of that name is not opened."""
     if reason := text_problem(path):
         return reason
+    if not path.endswith(SUFFIX):
+        return f"ends in capital letters. Rename it to end in {SUFFIX}."
     if odd := _PATTERN & set(path.rsplit("/", 1)[-1]):
         listed = " ".join(sorted(odd))
         return f"has {listed} in its name, which stands for other names. Rename it."

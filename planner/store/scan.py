@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner.store.accept import SUFFIX
 from planner.store.folders import Folder
 from planner.store.locks import locked
 from planner.store.sets import NAME
@@ -86,7 +87,7 @@ def _entries(path: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_parquet(name: str) -> bool:
-    return name.endswith(".parquet") and name[0] != "."
+    return name.lower().endswith(SUFFIX) and name[0] != "."
 
 
 def _stamp(entry: os.DirEntry[str]) -> Listing:

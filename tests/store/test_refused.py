@@ -287,3 +287,14 @@ def test_a_seal_may_not_be_moved_to_another_file(tmp_path: Path) -> None:
     path.write_bytes(data.replace(mine, theirs))
     with pytest.raises(SealError, match="its sha256 does not match"):
         check_seal(path)
+
+
+def test_a_file_that_ends_in_capital_letters_is_listed_with_what_to_do(tmp_path: Path) -> None:
+    place = a_set(tmp_path, rows(2))
+    one = next(place.glob("*.parquet"))
+    one.rename(one.with_suffix(".PARQUET"))
+    store = opened(tmp_path)
+    assert len(ids(store)) == 1
+    [refused] = store.refused
+    assert refused.path.endswith(".PARQUET")
+    assert refused.reason == "ends in capital letters. Rename it to end in .parquet."
