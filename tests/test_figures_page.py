@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.networks import networks
 from tests import figures_page, shipped
 from tests.bench.__main__ import PARTS
 from tests.faults import outcomes
@@ -52,6 +53,9 @@ def test_every_number_in_the_prose_of_the_readme_has_its_source() -> None:
         "Misra1d to 8 digits": "tests/planner/test_throughput_nist.py",
         f"{SWEEPS:,} simulated sweeps": "tests/planner/test_coverage.py",
         "7 or 8 batch sizes": "data/results",
+        f"{len(networks())} named networks": "planner/networks",
+        "8,224 runs of 1,212 workloads": "tests/test_readme.py",
+        "[docs/decisions/0032](docs/decisions/0032-": "an address",
     }
     prose = " ".join(_prose().split())
     assert [words for words in sources if words not in prose] == []
