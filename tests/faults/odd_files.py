@@ -155,10 +155,11 @@ def _row_groups(place: Path, _: bytes) -> None:
     buffer = io.BytesIO()
     with pq.ParquetWriter(buffer, table.schema, store_schema=False) as writer:
         writer.write_table(table)
-        for _n in range(2000):
+        for _n in range(5000):
             writer.write_table(table.slice(0, 0))
         writer.add_key_value_metadata({KEY.decode(): blank_seal(2)})
-    (place / "groups.parquet").write_bytes(seal_bytes(buffer.getvalue()))
+    # No seal: its footer of 38 MB is more than anybody seals, and it is refused for that.
+    (place / "groups.parquet").write_bytes(buffer.getvalue())
 
 
 def _sparse(size: int) -> Plant:
@@ -247,7 +248,7 @@ KINDS: Final[Mapping[str, Plant]] = MappingProxyType(
 LONG: Final[Mapping[str, Plant]] = MappingProxyType(
     {
         "twenty million rows": _really_many_rows,
-        "two thousand row groups": _row_groups,
+        "five thousand row groups": _row_groups,
         "texts of a gigabyte": _bomb,
         "set.toml of a gigabyte": _toml(lambda path: os.truncate(_made(path), 10**9)),
     }

@@ -29,7 +29,7 @@ from tests.faults.writer import case
 from tests.store.build import a_set, folder, opened
 
 pytestmark = pytest.mark.faults
-MOST_BYTES: Final = 6 * 1024**3
+MOST_BYTES: Final = 8 * 1024**3
 """Memory that a look at the folder may take at most [bytes of address space]."""
 QUESTIONS: Final = (
     "/api/v1",
