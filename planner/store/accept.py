@@ -54,7 +54,7 @@ def name_problem(path: str) -> str | None:
     """Why a file of that name is not opened."""
     if reason := text_problem(path):
         return reason
-    if not path.endswith(SUFFIX):
+    if path.lower().endswith(SUFFIX) and not path.endswith(SUFFIX):
         return f"ends in capital letters. Rename it to end in {SUFFIX}."
     if odd := _PATTERN & set(path.rsplit("/", 1)[-1]):
         listed = " ".join(sorted(odd))
