@@ -17,7 +17,7 @@ from tests.browser import chromium
 from tests.browser.look import ARGUMENTS, Watch, settled
 from tests.browser.server import served
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 
 
 class Visit(Protocol):

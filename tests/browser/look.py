@@ -105,7 +105,7 @@ def settled(page: Page) -> Page:
 
 
 @contextmanager
-def rerun(page: Page, within_ms: float = 30_000) -> Iterator[None]:
+def rerun(page: Page, within_ms: float = _PATIENCE_MS) -> Iterator[None]:
     """What is done here makes the script run: settled is what comes after, not what was before.
 
     A busy server may take longer to begin than a page needs to look settled.
@@ -130,16 +130,21 @@ def choose(page: Page, key: str, option: str | re.Pattern[str], *, typed: str = 
     """Pick an option of a select box or of a list of many; `typed` finds it in a long one.
 
     A list closes where the page moves, and one that is being drawn anew may swallow a click, as
-    under a person's hand: then it is picked once more.
+    under a person's hand: then it is picked once more. An option that was picked shows in its
+    box at once: then a busy server is waited for, since to pick it again would change nothing.
     """
+    picked = widget(page, key).get_by_text(option, exact=True)
     for attempt in range(_ATTEMPTS):
         widget(page, key).get_by_role("combobox").click()
         if typed:
             widget(page, key).get_by_role("combobox").fill(typed)
         try:
             with rerun(page, within_ms=_PICKED_MS):
-                page.get_by_role("option", name=option, exact=True).click()
+                page.get_by_role("option", name=option, exact=True).click(timeout=_PICKED_MS)
         except TimeoutError:
+            if picked.count():
+                page.wait_for_function("() => window.hasRun", timeout=_PATIENCE_MS)
+                break
             if attempt + 1 == _ATTEMPTS:
                 raise
         else:

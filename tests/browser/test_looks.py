@@ -14,7 +14,7 @@ from tests.browser.look import settled
 
 pytestmark = pytest.mark.browser
 WIDTHS = (1440, 1024, 400)
-REDRAWN_MS = 10_000
+REDRAWN_MS = 60_000
 CHARTED = {"", "throughput", "steps-to-target"}
 _TOO_WIDE = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
     .filter(e => e.scrollWidth > e.clientWidth)
