@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from planner.records import complete, run_id, table_from_rows
@@ -96,6 +97,33 @@ def test_rows_that_break_the_rules_are_found(
     place = a_set(tmp_path)
     (place / "bad.parquet").write_bytes(sealed_table(unchecked(record, row())))
     assert found(tmp_path)["bad.parquet"].startswith(reason)
+
+
+@pytest.mark.parametrize("letters", [10_000, 10_001, 1_000_000])
+def test_a_text_beyond_the_limit_is_found_before_the_rows_are_read(
+    tmp_path: Path, letters: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 20 runs that point to one long text, the text is read and no run."""
+    place = a_set(tmp_path)
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 20, pa.int32()), pa.array(["x" * letters]))
+    at = ARROW_SCHEMA.get_field_index("status_reason")
+    table = unchecked(*rows(20)).set_column(at, "status_reason", text.cast(pa.string()))
+    (place / "long.parquet").write_bytes(sealed_table(table))
+    read: list[Path] = []
+    whole = pq.read_table
+
+    def watched(path: Path, **options: Any) -> pa.Table:  # noqa: ANN401 - passed on
+        read.append(path)
+        return whole(path, **options)
+
+    monkeypatch.setattr(pq, "read_table", watched)
+    reasons = {
+        10_000: "",
+        10_001: "has 10,001 characters; at most 10,000 characters of a run are kept.",
+        1_000_000: "bytes in 20 runs; at most 10,000 characters of a run are kept.",
+    }
+    assert reasons[letters] in found(tmp_path).get("long.parquet", "")
+    assert len(read) == (letters == 10_000)
 
 
 def test_a_run_id_that_is_not_the_hash_of_its_identity_is_found(tmp_path: Path) -> None:
