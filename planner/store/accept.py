@@ -6,15 +6,12 @@ refused, and the other files are shown (docs/decisions/0028).
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.limits import MAX_FILE_RUNS, MAX_ROW_GROUPS, MAX_TEXT
+from planner.limits import MAX_FILE_RUNS, MAX_ROW_GROUPS
 from planner.records import Row, check_rows, run_id
 from planner.schema import COLUMNS
 from planner.store.seal import Seal, SealError, check_sealed, open_plain
@@ -22,10 +19,6 @@ from planner.store.seal import Seal, SealError, check_sealed, open_plain
 SUFFIX: Final = ".parquet"
 _PATTERN: Final = frozenset("*?[]\\")
 """In a file's name DuckDB takes these for a pattern of other names."""
-
-_TEXTS: Final = tuple(c.name for c in COLUMNS if pa.types.is_string(c.type))
-_BYTES_A_CHARACTER: Final = 4
-"""The most that UTF-8 takes."""
 
 
 def accepted(path: str) -> Seal | str:
@@ -76,7 +69,7 @@ def body_problem(path: str, rows: int = 1) -> str | None:
     """
     try:
         with open_plain(Path(path)) as file:
-            return _size_problem(file, pq.ParquetFile(file).metadata, rows)
+            return _rows_problem(pq.ParquetFile(file).metadata, rows)
     except FileNotFoundError:
         raise
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
@@ -102,7 +95,7 @@ def _one_problem(summary: Row) -> str | None:
 def _many_problem(file: object, seal: Seal) -> str | None:
     """What separates the columns of a file of many from those of a run; DuckDB would cast text."""
     parquet = pq.ParquetFile(file)
-    if reason := _size_problem(file, parquet.metadata, seal.rows):
+    if reason := _rows_problem(parquet.metadata, seal.rows):
         return reason
     known = {f.name: f.type for f in parquet.schema_arrow}
     for column in COLUMNS:
@@ -112,10 +105,6 @@ def _many_problem(file: object, seal: Seal) -> str | None:
             what = f"is {known[column.name]}" if column.name in known else "is missing"
             return f"does not have the columns of a run ({column.name} {what})."
     return None
-
-
-def _size_problem(file: object, metadata: pq.FileMetaData, rows: int) -> str | None:
-    return _rows_problem(metadata, rows) or _texts_problem(file, metadata)
 
 
 def _rows_problem(metadata: pq.FileMetaData, rows: int) -> str | None:
@@ -128,35 +117,3 @@ def _rows_problem(metadata: pq.FileMetaData, rows: int) -> str | None:
     if min(each, default=0) < 0 or held > MAX_FILE_RUNS or {held, metadata.num_rows} != {rows}:
         return f"says {rows:,} runs but holds {held:,}. Restore it from a copy or delete it."
     return None
-
-
-def _texts_problem(file: object, metadata: pq.FileMetaData) -> str | None:
-    """A text beyond the limit, found before the rows are read.
-
-    A few kilobytes may hold one text of megabytes that a million rows point to. So a column whose
-    bytes could hold such a text is read as its different texts alone.
-    """
-    held: Counter[str] = Counter()
-    for group in range(metadata.num_row_groups):
-        for place in range(metadata.num_columns):
-            chunk = metadata.row_group(group).column(place)
-            held[chunk.path_in_schema] += chunk.total_uncompressed_size
-    large = [name for name in _TEXTS if held[name] > MAX_TEXT]
-    for name in large:
-        if held[name] > metadata.num_rows * MAX_TEXT * _BYTES_A_CHARACTER:
-            return _too_long(name, f"{held[name]:,} bytes in {metadata.num_rows:,} runs")
-    texts = pq.ParquetFile(file, read_dictionary=large).read(columns=large, use_threads=False)
-    for name in large:
-        longest = max(_longest(chunk) for chunk in texts.column(name).chunks)
-        if longest > MAX_TEXT:
-            return _too_long(name, f"{longest:,} characters")
-    return None
-
-
-def _longest(texts: pa.DictionaryArray) -> int:
-    return pc.max(pc.utf8_length(texts.dictionary)).as_py() or 0
-
-
-def _too_long(column: str, found: str) -> str:
-    limit = f"at most {MAX_TEXT:,} characters of a run are kept"
-    return f"breaks the rules: {column} has {found}; {limit}. Shorten it."

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 import duckdb
 import pyarrow as pa
 
-from planner.limits import MAX_REASON
+from planner.limits import MAX_REASON, MAX_TEXT
 from planner.schema import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
 from planner.store import scan, sql
 from planner.store.accept import accepted, body_problem, first_line, name_problem, text_problem
@@ -466,7 +466,7 @@ class Store:
         self._load_rows(part.single, part.refused)
         versions: dict[int, list[str]] = {}
         for path, seal in part.many.items():
-            versions.setdefault(_version(seal), []).append(path)
+            versions.setdefault(version_of(seal), []).append(path)
         for version, paths in versions.items():
             if self._load_together(version, paths):
                 part.refused.update(self._wrong(paths, part.many))
@@ -509,6 +509,8 @@ class Store:
         if len(paths) == 1 or self._one_by_one:
             return False
         try:
+            if too_long(self._base, paths, version):
+                return False
             self._base.execute(sql.LOAD_FILES[version], [[sql.literal(p) for p in paths]])
         except _BROKEN:  # which of them it was shows only one by one
             self._one_by_one = True
@@ -530,7 +532,9 @@ class Store:
     def _load_file(self, path: str, seal: Seal, stamp: scan.Stamp) -> str | None:
         """Load a file of many runs, all of them under its own name, or say why it is refused."""
         try:
-            self._base.execute(sql.LOAD_FILES[_version(seal)], [[sql.literal(path)]])
+            if reason := too_long(self._base, [path], version_of(seal)):
+                return reason
+            self._base.execute(sql.LOAD_FILES[version_of(seal)], [[sql.literal(path)]])
             [(held,)] = self._base.execute(sql.HELD, [path]).fetchall()
             broken = self._base.execute(sql.BROKEN_RULE, [path]).fetchone()
         except _BROKEN:
@@ -628,9 +632,25 @@ class Store:
         return None
 
 
-def _version(seal: Seal) -> int:
+def version_of(seal: Seal) -> int:
     """The schema version a file of many runs is read as."""
     return min(max(seal.schema_version, 1), SCHEMA_VERSION)
+
+
+def too_long(base: duckdb.DuckDBPyConnection, paths: list[str], version: int) -> str | None:
+    """Why files are refused whose texts are beyond the limit, before any of their runs is read.
+
+    Args:
+        base: any connection.
+        paths: files of one schema version.
+        version: from `version_of`.
+    """
+    found = base.execute(sql.LONGEST[version], [[sql.literal(p) for p in paths]]).fetchone() or ()
+    for name, letters in zip(sql.TEXTS, found, strict=True):
+        if (letters or 0) > MAX_TEXT:
+            kept = f"at most {MAX_TEXT:,} are kept"
+            return f"breaks the rules: {name} has {letters:,} characters; {kept}. Shorten it."
+    return None
 
 
 def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | None:

@@ -157,6 +157,17 @@ BROKEN_RULES: Final = f"""
         WHERE file IN (SELECT unnest(?)))
     WHERE rule IS NOT NULL GROUP BY file"""
 """As `BROKEN_RULE` of many files at once: a query so long takes a quarter of a second to plan."""
+TEXTS: Final = tuple(n for n in SUMMARY if BY_NAME[n].type == pa.string())
+LONGEST: Final = {
+    version: f"""
+    SELECT {", ".join(f"max(length({n}))" for n in TEXTS)} FROM ({_file(version)})"""
+    for version in range(1, SCHEMA_VERSION + 1)
+}
+"""The longest text of each of `TEXTS` in files, by the schema version in their seal.
+
+A few kilobytes may hold one text of megabytes that a million runs point to: DuckDB measures it
+once, where loading the runs would copy it for each.
+"""
 HELD: Final = "SELECT count(*) FROM incoming WHERE file = ?"
 HELD_BY: Final = """
     SELECT file, count(*) FROM incoming WHERE file IN (SELECT unnest(?)) GROUP BY file"""

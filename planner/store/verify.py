@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -15,7 +16,7 @@ from planner.schema import SUMMARY, as_current, has_kinds
 from planner.store import scan
 from planner.store.accept import accepted, body_problem, first_line, name_problem
 from planner.store.folders import Folder
-from planner.store.reader import Refused, Store
+from planner.store.reader import Refused, Store, too_long, version_of
 from planner.store.seal import Seal
 
 
@@ -71,7 +72,7 @@ def _deep(path: Path) -> tuple[int, str | None]:
         seal = accepted(str(path))
         if isinstance(seal, str):
             return 0, seal
-        if reason := body_problem(str(path), seal.rows):
+        if reason := body_problem(str(path), seal.rows) or _long_text(str(path), seal):
             return 0, reason
         table = pq.read_table(path, use_threads=False)
         whole = as_current(table, seal.schema_version) if has_kinds(table) else None
@@ -82,6 +83,13 @@ def _deep(path: Path) -> tuple[int, str | None]:
         return 0, "has gone while it was read."
     except Exception as error:  # noqa: BLE001 - one file must never stop the others
         return 0, f"cannot be read ({first_line(error)}). Restore it from a copy or delete it."
+
+
+def _long_text(path: str, seal: Seal) -> str | None:
+    if seal.summary is not None:  # a single run: nothing in it can be shared by many
+        return None
+    with duckdb.connect(":memory:") as base:
+        return too_long(base, [path], version_of(seal))
 
 
 def _rows_problem(seal: Seal, table: pa.Table) -> str | None:
