@@ -179,9 +179,9 @@ def _values(one: Parameter, texts: list[str], problems: list[Problem]) -> Any:  
 
 
 def _several(one: Parameter, texts: list[str], problems: list[Problem]) -> tuple[Any, ...]:
+    if len(texts) > one.many:
+        problems.append(_problem(one, f"{len(texts)} values. Give {one.many} at most."))
     kept = list(dict.fromkeys(t for t in texts if t))
-    if len(kept) > one.many:
-        problems.append(_problem(one, f"{len(kept)} values. Give {one.many} at most."))
     read_all = [value_of(one, t) for t in kept[: one.many]]
     problems += [_problem(one, wrong) for _, wrong in read_all if wrong]
     return tuple(value for value, wrong in read_all if not wrong)

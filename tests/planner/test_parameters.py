@@ -100,6 +100,8 @@ def test_too_many_values_are_refused_before_any_is_read() -> None:
     four = read(TABLE, {"many": ["a", "b", "c", "d"]})
     assert four.values["many"] == ("a", "b", "c")
     assert "3 at most" in str(four.problems[0])
+    empty = read(TABLE, {"many": ["", "", "", ""]})  # as the description of the interface counts
+    assert "3 at most" in str(empty.problems[0])
 
 
 @settings(max_examples=200)
