@@ -52,7 +52,7 @@ def checked_run(row: Mapping[str, Any]) -> CheckedRun:
     """The record of one row of the run table: `READ`, `system`, and what counts the devices."""
     devices = int(row.get("accelerators_per_node") or 1) * int(row.get("number_of_nodes") or 1)
     batch = row.get("global_batch_size")
-    label = f"{row.get('system') or row['system_name']}{f' at batch {batch}' if batch else ''}"
+    label = f"{row.get('system') or row['system_name']}{f' at batch {batch:,}' if batch else ''}"
     columns: dict[str, Any] = {name: row.get(name) for name in READ}
     return CheckedRun(label=label, devices=devices, **columns)
 

@@ -9,6 +9,7 @@ from planner.effect_pairs import FactorRun, Pair, Value
 from planner.effect_pooling import BatchEffect
 from planner.estimate import Estimate
 from planner.ratios import UNDECIDED
+from planner.written import plain
 
 DIFFER: Final = 0.01
 """From here on the answers per epoch and per image are told apart [logarithm]."""
@@ -51,10 +52,11 @@ def _with(pairs: Sequence[Pair]) -> str:
 
 def _range(by_batch: Sequence[BatchEffect]) -> str:
     """From the least to the largest effect of a batch."""
-    if len(by_batch) < 2:
+    stated = [effect for effect in by_batch if effect.batch is not None]
+    if len(stated) < 2:
         return ""
-    ends = (min(by_batch, key=_value), max(by_batch, key=_value))
-    least, most = (f"{_value(end):.2f} at batch {end.batch}" for end in ends)
+    ends = (min(stated, key=_value), max(stated, key=_value))
+    least, most = (f"{_value(end):.2f} at batch {end.batch:,}" for end in ends)
     return f" Per epoch from {least} to {most}."
 
 
@@ -64,7 +66,7 @@ def _value(effect: BatchEffect) -> float:
 
 def _why(pair: Pair) -> str:
     (trained, validated), (before, seen) = (_images(side) for side in (pair.changed, pair.base))
-    where = "" if pair.batch is None else f"at batch {pair.batch}, "
+    where = "" if pair.batch is None else f"at batch {plain(pair.batch)}, "
     return (
         f" The two answers differ because an epoch was not the same work ({where}{trained} images "
         f"trained and {validated} validated against {before} and {seen})."

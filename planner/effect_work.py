@@ -46,7 +46,7 @@ def _dropped(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     least = min(short, key=lambda row: (_trained(row), -row["global_batch_size"]), default=None)
     if least is not None and _trained(least) == whole - whole % least["global_batch_size"]:
         yield (
-            f"An epoch is not always the same work: at batch {least['global_batch_size']} a feed "
+            f"An epoch is not always the same work: at batch {least['global_batch_size']:,} a feed "
             f"that drops the remainder trains on {_trained(least):,} of {whole:,} images."
         )
 
@@ -64,7 +64,7 @@ def _article(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield (
         "Article 002 finds augmentation faster. Partly that is less validation: its pattern "
         f"(T, T, F), augmented from memory, validated {VALIDATED_AT_ONCE} × ({TO_VALIDATE:,} // "
-        f"batch) images an epoch, {few} at batch {batch}, the patterns from storage {usual:,}. "
+        f"batch) images an epoch, {few} at batch {batch:,}, the patterns from storage {usual:,}. "
         f"Against (T, F, T), without augmentation, it takes {FASTER_PER_EPOCH:.2f} times as long "
         f"per epoch at batch 4096 on the TPU, but {FASTER_PER_IMAGE:.2f} times per processed image."
     )

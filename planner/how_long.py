@@ -571,7 +571,7 @@ def _plain(run: Run) -> str:
 
 
 def _at_batch(run: Run) -> str:
-    return "" if run.global_batch_size is None else f" at batch {run.global_batch_size}"
+    return "" if run.global_batch_size is None else f" at batch {plain(run.global_batch_size)}"
 
 
 def epochs_in_words(epochs: int) -> str:

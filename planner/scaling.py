@@ -94,6 +94,7 @@ from planner.scaling_curve import LinkCost, ScalingCurve
 from planner.scaling_law import largest_count, one_batch_each
 from planner.scaling_terms import LINKS, Places, Terms, fit_terms, runs_in_order
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
+from planner.written import plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -256,7 +257,7 @@ def _refuse_scatter(scatter: float, worst: Places) -> Refusal:
     return Refusal(
         reason=f"The runs scatter {100 * scatter:.0f} % around this form; 15 public workloads "
         "scatter 4 to 29 %, so throughput, overhead and the cost of a link would mean nothing.",
-        measure_next=f"Measure batch {batch:g} per device on {several}{over} again in a fresh "
+        measure_next=f"Measure batch {plain(batch)} per device on {several}{over} again in a fresh "
         "process; it fits worst. If it repeats, fit apart what changed between the runs.",
     )
 

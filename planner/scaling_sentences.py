@@ -9,6 +9,7 @@ import numpy as np
 from planner.answers import TWICE, Limited, answered_range
 from planner.estimate import Refusal
 from planner.scaling_terms import LINKS, WHERE, Places
+from planner.written import plain
 
 if TYPE_CHECKING:
     from planner.scaling_curve import ScalingCurve
@@ -100,7 +101,7 @@ def refuse_link(link: int) -> Refusal:
 def refuse_batch(curve: Limited, batch: float) -> Refusal:
     """Why a curve does not answer about `batch` [samples per device]."""
     return Refusal(
-        reason=f"Batch {batch:g} per device is outside {answered_range(curve)}, where this curve "
-        f"answers: {curve.limit}",
-        measure_next=f"Measure batch {batch:g} per device, or the nearest one that fits.",
+        reason=f"Batch {plain(batch)} per device is outside {answered_range(curve)}, where this "
+        f"curve answers: {curve.limit}",
+        measure_next=f"Measure batch {plain(batch)} per device, or the nearest one that fits.",
     )

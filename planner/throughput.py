@@ -48,6 +48,7 @@ from planner.lines import fit_lines
 from planner.throughput_curve import ThroughputCurve, published_curve
 from planner.throughput_terms import asymptotic_throughput as fitted_v0
 from planner.throughput_terms import overhead
+from planner.written import plain
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -145,7 +146,7 @@ def _change(sizes: Floats, times: Floats) -> tuple[tuple[str, ...], float]:
 
 def _refuse_one_batch(batch: float) -> Refusal:
     return Refusal(
-        reason=f"Only batch {batch:g} was measured, and one size shows no curve: taking its "
+        reason=f"Only batch {plain(batch)} was measured, and one size shows no curve: taking its "
         "throughput for other batches was 32 to 137 % wrong in the median.",
         measure_next=f"Measure a batch at most {batch / NARROW:g} or at least {batch * NARROW:g}, "
         "best the smallest, the largest that fits and one between.",
@@ -159,6 +160,6 @@ def _refuse_scatter(scatter: float, worst: float, change: tuple[str, ...]) -> Re
     )
     return Refusal(
         reason=" ".join((told, *change)),
-        measure_next=f"Measure batch {worst:g} again in a fresh process; it fits worst. "
+        measure_next=f"Measure batch {plain(worst)} again in a fresh process; it fits worst. "
         "If it repeats, split the sweep where the behaviour changes.",
     )

@@ -11,6 +11,7 @@ import numpy as np
 from planner.answers import NO_INTERVAL, parameters, scalar_estimate
 from planner.estimate import LEVEL, Basis, Estimate
 from planner.lines import Lines, intercept_interval, slope_interval
+from planner.written import plain
 
 
 def asymptotic_throughput(lines: Lines, level: float) -> Estimate:
@@ -22,7 +23,7 @@ def asymptotic_throughput(lines: Lines, level: float) -> Estimate:
     told = []
     if c == 0.0:
         told.append(
-            f"No batch effect seen up to batch {largest:g}: a step takes as long as at the "
+            f"No batch effect seen up to batch {plain(largest)}: a step takes as long as at the "
             "smallest batch, so throughput grows in proportion and its limit is unknown."
         )
     elif low[0] == 0.0:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from planner.estimate import Estimate, Refusal
 from planner.later_epochs import EPOCHS, EpochPrior
 from planner.projection import later_epoch, project_summary
+from planner.written import plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,4 +110,4 @@ def _moved(projected: Estimate, run: TimedRun) -> Estimate:
 
 def name_of(run: TimedRun | RunTimes) -> str:
     """The run as sentences name it."""
-    return f"{run.label} at batch {run.batch}"
+    return f"{run.label} at batch {plain(run.batch)}"

@@ -32,7 +32,7 @@ def test_fewer_validated_images_are_told_where_the_answers_differ() -> None:
     work = (49_152 + VALIDATION_WORK * 8_192) / (49_152 + VALIDATION_WORK * 64)
     assert_allclose(per_image(told).value, 45.6 / 49.2 * work)
     assert told.sentence.endswith(
-        "The two answers differ because an epoch was not the same work (at batch 4096, 49,152 "
+        "The two answers differ because an epoch was not the same work (at batch 4,096, 49,152 "
         "images trained and 64 validated against 49,152 and 8,192)."
     )
 

@@ -146,7 +146,7 @@ def test_runs_too_short_or_unsteady_are_left_out_and_named() -> None:
     assert answer(report.best_against_best.asymptotic).a.batch == 1024
     assert [text.split(":")[0] for text in report.left_out] == [
         "new at batch 64",
-        "new at batch 8192",
+        "new at batch 8,192",
     ]
 
 

@@ -537,7 +537,7 @@ def test_a_speed_up_is_as_unsure_as_two_measurements() -> None:
 def test_a_speed_up_without_a_single_device_is_refused() -> None:
     assert "one device" in refusal(some(DEVICES > 1).weak_scaling(32, 4, 1)).reason
     whole = refusal(curve_of().strong_scaling(1024, 8, 2))
-    assert "Batch 1024 per device is outside" in whole.reason
+    assert "Batch 1,024 per device is outside" in whole.reason
 
 
 # -- the grid ------------------------------------------------------------------------------------
