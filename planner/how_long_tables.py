@@ -71,10 +71,10 @@ def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
         "epochs": result.epochs,
         "samples_per_epoch": result.epoch_size.samples,
         "timed_samples_per_epoch": timed_samples(run, result.epoch_size.samples),
-        "total_s": None if isinstance(total, Refusal) else _round(total.value),
+        "total_s": None if isinstance(total, Refusal) else _milliseconds(total.value),
         "total_hms": None if isinstance(total, Refusal) else hms(float(total.value)),
-        "low_s": None if isinstance(total, Refusal) else _round(total.low),
-        "high_s": None if isinstance(total, Refusal) else _round(total.high),
+        "low_s": None if isinstance(total, Refusal) else _milliseconds(total.low),
+        "high_s": None if isinstance(total, Refusal) else _milliseconds(total.high),
         "level": None if isinstance(total, Refusal) else total.level,
         "baseline": result.baseline.label,
         "speed_ratio_to_baseline": None if ratio is None else _significant(ratio.value),
@@ -122,6 +122,9 @@ def _significant(value: float | Floats) -> float | None:
     return float(f"{number:.5g}") if math.isfinite(number) else None
 
 
-def _round(value: float | Floats, digits: int = 3) -> float | None:
-    number = float(value)
-    return round(number, digits) if math.isfinite(number) else None
+def _milliseconds(seconds: float | Floats) -> float | None:
+    """Rounded to a millisecond, below 1 s to six digits: the shortest time is not 0 s."""
+    number = float(seconds)
+    if not math.isfinite(number):
+        return None
+    return round(number, 3) if number >= 1.0 else float(f"{number:.6g}")

@@ -366,6 +366,14 @@ def test_rows_hold_small_ratios_to_five_digits() -> None:
     )
 
 
+def test_rows_hold_the_shortest_times_to_six_digits() -> None:
+    tiny = replace(RUN, pre_train_s=0.0, first_epoch_s=1.23456e-9, later_epoch_mean_s=1.23456e-9,
+                   later_epoch_sd_s=0.0)  # fmt: skip
+    (row,) = answer_rows(how_long(_options(tiny), 1, "GPU · batch 64"))
+    assert row["total_s"] == 1.23456e-9
+    assert row["low_s"] and row["high_s"]
+
+
 SPEED = replace(
     RUN, later_epoch_mean_s=None, later_epoch_sd_s=None, first_epoch_s=None, pre_train_s=None,
     epochs_measured=None, samples_per_epoch=None, steps_per_epoch=None, samples_per_s=500.0,
