@@ -31,6 +31,8 @@ lint: $(DEV)
 
 faults: $(DEV)
 	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults tests/runners
+	EPOCHWISE_FAULTS=full EPOCHWISE_SHIPPED_RESULTS=$(CURDIR)/data/results $(BIN)/python -m pytest -q \
+	  tests/api/test_same_numbers.py tests/store/test_library_answers.py
 
 bench: $(DEV)
 	$(BIN)/python -m tests.bench

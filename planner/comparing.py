@@ -55,11 +55,12 @@ class OptionAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonAnswer:
-    """The answer: its sentence, its rows, and what could not be used of the question.
+    """The answer: its sentence, its rows, and what is wrong with the question.
 
     `query` is the query string that asks the same of the page or the HTTP interface; `body` is the
-    answer as that interface sends it. Without any option to compare `rows` is empty and `problems`
-    says why. `cost_per_run` is in US dollars.
+    answer as that interface sends it. Where anything is wrong with the question, or no option is
+    left to compare, `rows` is empty and `problems` says why: no other question is answered instead.
+    `cost_per_run` is in US dollars.
     """
 
     sentence: str
@@ -104,7 +105,7 @@ def compare(
     found = compare_answered(store, rows, given, begins.date(), begins)
     problems = tuple(map(str, found.problems))
     comparison = found.answered.comparison
-    if comparison is None:
+    if comparison is None or problems:
         return ComparisonAnswer(sentence="", undecided="", workload="", goal="", rows=(),
                                 problems=problems, query=found.query,
                                 body=MappingProxyType({}))  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -33,12 +33,17 @@ LONGEST_QUERY: Final = 8192
 """Letters of a whole query string."""
 _WHOLE: Final = re.compile(r"[0-9]{1,18}")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
-_GROUPED: Final = re.compile(r"[0-9]{1,3}(,[0-9]{3})+")
-_SHORT: Final = re.compile(r"(.*[0-9.])[ \u00a0]?([kKmMbBgGtTpP])")
-_THOUSANDS: Final[Mapping[str, float]] = MappingProxyType(
-    {"k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12, "p": 1e15}
+_GROUPED: Final = re.compile(r"[0-9]{1,3}(,[0-9]{3})+|[0-9]{1,3}(_[0-9]{3})+")
+_SHORT: Final = re.compile(
+    r"(.*[0-9.])[ \u00a0]?(thousand|million|billion|trillion|[kmbgtp])", re.IGNORECASE
 )
-"""Letters behind a short number and what they multiply it by: 7B, 100M, 1.5T."""
+_THOUSANDS: Final[Mapping[str, float]] = MappingProxyType(
+    {
+        "k": 1e3, "m": 1e6, "b": 1e9, "g": 1e9, "t": 1e12, "p": 1e15,
+        "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
+    }
+)  # fmt: skip
+"""Letters or a word behind a short number and what they multiply it by: 7B, 1.5 trillion."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -48,7 +53,8 @@ class Parameter:
 
     `default` None is "not given". Of numbers `least` and `most` are in. `many` is how many values
     it may have; one with 1 has a single value, any other a tuple of them. `longest` is the most
-    letters of a text. `short` numbers may end in a letter: 7B, 100M, 1.5T.
+    letters of a text. `short` numbers may end in a letter: 7B, 100M, 1.5T. `also` are other names
+    of choices, in small letters.
     """
 
     name: str
@@ -59,6 +65,7 @@ class Parameter:
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    also: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     many: int = 1
     longest: int = LONGEST_VALUE
     short: bool = False
@@ -203,6 +210,8 @@ def _whole(one: Parameter, text: str) -> tuple[Any, str]:
 
 
 def _number(one: Parameter, text: str) -> tuple[Any, str]:
+    if one.unit == "%":
+        text = text.removesuffix("%").rstrip()
     value = number_of(text) if one.short else _plain_number(text)
     if not _inside(one, value):
         example = " Write it as 7B, 100M or 1e9." if one.short else ""
@@ -215,11 +224,12 @@ def _number(one: Parameter, text: str) -> tuple[Any, str]:
 def number_of(text: str) -> float:
     """Return the number of a text, with or without a letter for thousands; NaN of anything else.
 
-    Read are 7B, 100M, 1.5T, 25 G, 2k, 1e9, 7000000000 and 7,000,000,000, in capitals or not.
+    Read are 7B, 7 billion, 100M, 1.5T, 25 G, 2k, 1e9, 7000000000 and 7,000,000,000, in capitals or
+    not.
     """
     text = text.strip()
     if _GROUPED.fullmatch(text):
-        text = text.replace(",", "")
+        text = text.replace(",", "").replace("_", "")
     short = _SHORT.fullmatch(text)
     if short is None:
         return _plain_number(text)
@@ -240,6 +250,7 @@ def _plain_number(text: str) -> float:
 
 
 def _choice(one: Parameter, text: str) -> tuple[Any, str]:
+    text = one.also.get(text.lower(), text)
     if text not in one.choices:
         return None, f"{shown(text)} is not among {', '.join(one.choices)}. Choose one of them."
     return text, ""

@@ -62,7 +62,7 @@ NO_MEAN: Final = (
     "A mean over all of them says nothing about the rest: such projections were 37 % wrong."
 )
 LIKE_LAST: Final = "The total holds only if the rest goes on like the last of them."
-START_NOT_INCLUDED: Final = "Start-up time is not included."
+START_NOT_INCLUDED: Final = "The start of the training program is not included."
 """The reason of a total that starts with epoch 1, because the time before it is unknown."""
 UNSETTLED: Final = (
     "The last epoch measured is more than 20 % off the others: a hiccup, or the first of another "

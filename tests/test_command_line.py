@@ -62,7 +62,7 @@ def test_a_question_is_answered_by_the_program_itself() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert re.match(r"10 epochs of WideResNet-103M at batch 4096 on TPU v2-8: 9 min", done.stdout)
+    assert re.match(r"10 epochs of WideResNet-103M at batch 4,096 on TPU v2-8: 9 min", done.stdout)
     assert "\x1b" not in done.stdout
 
 

@@ -13,7 +13,13 @@ from pages.parts import compare_efficiency
 from pages.parts.compare_state import catalog
 from pages.parts.links import Link
 from planner.catalog import accelerator_named
-from planner.compare.description import DESCRIPTION, RESNET_50_FLOPS, TRAINED_IN, network_values
+from planner.compare.description import (
+    DESCRIPTION,
+    FORMATS,
+    RESNET_50_FLOPS,
+    TRAINED_IN,
+    network_values,
+)
 from planner.compare.parameters import compare_parameters
 from planner.estimate import Refusal
 from planner.networks import FAMILIES, TRAININGS, network_named, networks
@@ -121,8 +127,14 @@ def _network(link: Link) -> None:
         "Kind", ["", *FAMILIES], link.place("family", ["", *FAMILIES]),
         format_func=_FAMILIES.__getitem__, key=link.key("family"), help=_help("family"),
     )  # fmt: skip
-    link.one("precision", list(TRAINED_IN), "float32")
-    row[3].selectbox("Precision", list(TRAINED_IN), key=link.key("precision"))
+    formats = ["", *TRAINED_IN]
+    link.translate("precision", lambda name: FORMATS.get(name.lower(), name))
+    link.one("precision", formats, "")
+    row[3].selectbox(
+        "Precision", formats, link.place("precision", formats),
+        format_func=lambda name: name or "usual", key=link.key("precision"),
+        help=_help("precision"),
+    )  # fmt: skip
     optimizers = list(_OPTIMIZERS)
     now = link.words("network_optimizer", "")
     row[4].selectbox(

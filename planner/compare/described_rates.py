@@ -159,7 +159,8 @@ def _assumed(job: Job, hardware: Hardware, level: float) -> DescribedRate | None
     if speed is None:
         return None
     said = (
-        f"Assumes {job.assumed_mfu:.3g} of the half-precision peak on every accelerator, as given."
+        f"Assumes {100.0 * (job.assumed_mfu or 0.0):.3g} % of the half-precision peak on every "
+        "accelerator, as given."
     )
     found = _around(speed, ASSUMED_SD, level, (said,))
     return DescribedRate(whole=found, alone=found, scaling=None, shared=())
@@ -232,8 +233,8 @@ def _reasons(question: Question, found: Efficiency) -> tuple[str, ...]:
     card = question.accelerator
     low, high = found.quantile(0.05), found.quantile(0.95)
     said = (
-        f"From {large(question.flops_per_sample, 3)} FLOPs per sample: published runs like it use "
-        f"{found.value:.0%} ({low:.0%} to {high:.0%}) of the half-precision peak of the "
-        f"{card.name}.".replace("%", " %")
+        f"From {large(question.flops_per_sample, 3)} FLOPs per sample in {question.precision}: "
+        f"published runs like it use {found.value:.0%} ({low:.0%} to {high:.0%}) of the "
+        f"half-precision peak of the {card.name}.".replace("%", " %")
     )
     return (said,)

@@ -26,10 +26,19 @@ HOW_MANY_TOKENS: Final = (
 )
 TRAINED_IN: Final = tuple(p for p in PRECISIONS if p != "int8")
 """Number formats of a described job: it is trained, and int8 is for what was trained."""
+FORMATS: Final = MappingProxyType(
+    {
+        "bf16": "bfloat16", "mixed_bfloat16": "bfloat16", "fp16": "float16",
+        "mixed_float16": "float16", "half": "float16", "fp8": "float8", "tf32": "tensorfloat32",
+        "fp32": "float32",
+    }
+)  # fmt: skip
+"""Other names of them, as people write them."""
 _INT8: Final = (
     f"Training in int8 is not estimated: it is for inference. Choose {', '.join(TRAINED_IN[:-1])} "
     f"or {TRAINED_IN[-1]}."
 )
+_LANGUAGE: Final = frozenset({"dense", "moe", "encoder", "encoder-decoder"})
 _LARGE: Final = 9e17
 """A field of a browser holds whole numbers up to about here."""
 LONGEST_NAME: Final = 80
@@ -75,18 +84,18 @@ DESCRIPTION: Final = (
     Parameter(name="recompute", words="activations are computed again in the backward pass, which "
               "saves memory", kind="flag", default=False),
     Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches on "
-              "every accelerator (MFU); without it that of published runs of its family",
-              kind="number", unit="%", least=0.1, most=100.0, short=True),
+              "every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
+              "family", kind="number", unit="%", least=1.0, most=100.0),
     Parameter(name="step_s", words="seconds of one training step that was timed: it narrows every "
-              "estimate", kind="number", unit="s", least=1e-6, most=1e6, short=True),
+              "estimate", kind="number", unit="s", least=1e-6, most=1e6),
     Parameter(name="step_batch", words="global batch size of the timed step; without it batch",
               kind="number", unit="samples", least=1.0, most=1e12, short=True),
     Parameter(name="step_accelerator", words="accelerator of the timed step, by id or name",
               longest=LONGEST_NAME),
     Parameter(name="step_count", words="accelerators of the timed step", kind="whole",
               default=1, least=1, most=MOST_COUNT),
-    Parameter(name="precision", words="number format it is trained in",
-              kind="choice", choices=TRAINED_IN, default="float32"),
+    Parameter(name="precision", words="number format it is trained in; without it bfloat16 for a "
+              "language model, else float32", kind="choice", choices=TRAINED_IN, also=FORMATS),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
               "without it Adam's two moments are assumed", longest=LONGEST_NAME),
     Parameter(name="batch", words="global batch size; of a measured workload one that was "
@@ -135,7 +144,7 @@ def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described
     return Described(
         name=_name(given["name"], network),
         samples_per_epoch=samples,
-        precision=given["precision"],
+        precision=given["precision"] or usual_precision(_family(filled)),
         params=filled["params"],
         tokens_per_sample=filled["tokens"],
         flops_per_sample=filled["flops"],
@@ -172,6 +181,21 @@ def _step(given: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep |
     if not where or batch is None:
         return None
     return GivenStep(accelerator=where, count=given["step_count"], batch=batch, seconds=seconds)
+
+
+def usual_precision(family: str) -> str:
+    """Return the number format that a network of this family is trained in where none is given.
+
+    Nearly all published language models of today are trained in bfloat16; Keras itself begins with
+    float32.
+    """
+    return "bfloat16" if family in _LANGUAGE else "float32"
+
+
+def _family(filled: Mapping[str, Any]) -> str:
+    """The family of a description; parameters and tokens speak for a language model."""
+    of_tokens = filled["flops"] is None and filled["params"] and (filled["tokens"] or 0.0) > 1.0
+    return filled["family"] or ("dense" if of_tokens else "")
 
 
 def network_values(network: Network) -> dict[str, Any]:

@@ -198,6 +198,7 @@ def compare_facts(
     """
     stated = {} if stated is None else stated
     if asking.described is not None:
+        stated["precision"] = asking.described.precision
         job, wrong = with_step(job_described(asking.described), asking.described.step, catalog)
         problems += [wrong] if wrong else []
         return facts_of(store, catalog, job)

@@ -7,7 +7,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from planner.commands import words
 from planner.export import csv_text
 from planner.how_long import options_of
 from planner.projection import START_NOT_INCLUDED
+from planner.runs import Run
 from planner.slugs import slugs
 from planner.store import queries
 from planner.store.folders import OWN
@@ -197,27 +198,35 @@ def _without_finish(text: bytes | str) -> list[dict[str, str]]:
     return [{n: v for n, v in r.items() if n != "finishes"} for r in rows]
 
 
-def _cases() -> list[tuple[str, str]]:
-    """Every shipped workload with good training runs, under each of its input patterns."""
+def _cases() -> Iterator[tuple[str, str, str]]:
+    """Every shipped workload with good training runs, under each of its input patterns.
+
+    And the samples of an epoch, where its runs state samples/s and no epoch.
+    """
     known = slugs(queries.workloads(shipped.store()))
     asked = set(shipped.every(known.values()))
-    return [
-        (workload, pattern)
-        for workload, name in known.items()
-        if name in asked
-        for pattern, words in slugs(queries.patterns(shipped.store(), name)).items()
-        if any(
-            r.mode == "training" and r.status == "ok" and r.later_epoch_mean_s
-            for r in queries.runs_of(shipped.store(), name, words)
-        )
-    ]
+    for workload, name in known.items():
+        if name not in asked:
+            continue
+        for pattern, its_name in slugs(queries.patterns(shipped.store(), name)).items():
+            good = [
+                r
+                for r in queries.runs_of(shipped.store(), name, its_name)
+                if r.mode == "training" and r.status == "ok"
+            ]
+            if any(r.later_epoch_mean_s for r in good):
+                yield workload, pattern, ""
+            elif any(r.samples_per_s for r in good):
+                yield workload, pattern, "100000"
 
 
-@pytest.mark.parametrize(("workload", "pattern"), _cases())
+@pytest.mark.parametrize(("workload", "pattern", "samples"), list(_cases()))
 def test_every_shipped_workload_has_one_answer_wherever_it_is_asked(
-    workload: str, pattern: str, files: Files, capsys: pytest.CaptureFixture[str]
+    workload: str, pattern: str, samples: str, files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = {"workload": workload, "pattern": pattern, "epochs": "137"}
+    if samples:
+        place["samples_per_epoch"] = samples
     _page("compare", place)
     told = _api("compare", place)
     assert _command_told("compare", place, capsys) == told
@@ -225,10 +234,13 @@ def test_every_shipped_workload_has_one_answer_wherever_it_is_asked(
     report, csv_rows = _text(files["compare.report"]()), told["rows"]
     assert " ".join(told["sentence"].split()) in report
     assert len(_start_ups(csv_rows)) <= 1
+    unstated = {r.run_id for r in _runs(workload, pattern) if r.global_batch_size is None}
     for row in csv_rows:
-        assert row["global_batch_size"], "every option shows its batch"
-        assert f"batch {row['global_batch_size']:,.0f}" in report
-        if row["run_id"] and row["way"] == "own":
+        if row["global_batch_size"]:
+            assert f"batch {row['global_batch_size']:,.0f}" in report
+        else:  # every option shows its batch, where its run states one
+            assert row["run_id"] in unstated or (unstated and not row["run_id"])
+        if row["run_id"] and row["way"] == "own":  # a rented machine takes its start as well
             _agrees_with_how_long(row, place, files, capsys)
     leader = csv_rows[0]
     if leader["global_batch_size"] and leader["rank"]:
@@ -240,13 +252,18 @@ def _start_ups(rows: list[dict[str, Any]]) -> set[bool]:
     return {START_NOT_INCLUDED in str(r["notes"]) for r in rows if not r["refused"]}
 
 
+def _runs(workload: str, pattern: str) -> Sequence[Run]:
+    name = slugs(queries.workloads(state.store()))[workload]
+    return queries.runs_of(
+        state.store(), name, slugs(queries.patterns(state.store(), name))[pattern]
+    )
+
+
 def _agrees_with_how_long(
     row: dict[str, Any], place: dict[str, str], files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One option of Compare is the fastest run of its system on How long?, to the digit shown."""
-    name = slugs(queries.workloads(state.store()))[place["workload"]]
-    words = slugs(queries.patterns(state.store(), name))[place["pattern"]]
-    options = options_of(queries.runs_of(state.store(), name, words))
+    options = options_of(_runs(place["workload"], place["pattern"]))
     names = slugs([o.label for o in options])
     same = [s for s, o in zip(names, options, strict=True)
             if o.run.system == row["system"] or o.run.run_id == row["run_id"]]  # fmt: skip

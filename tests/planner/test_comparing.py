@@ -75,6 +75,9 @@ def test_problems_are_returned_and_a_wrong_kind_of_value_raises() -> None:
     found = asked(network="no such network")
     assert any(p.startswith("network: ") for p in found.problems)
     assert found.rows == ()
+    found = asked(epochs=0, precision="bf15")
+    assert found.rows == (), "another question is not answered instead"
+    assert {p.split(":")[0] for p in found.problems} == {"epochs", "precision"}
     assert planner.compare(nonsense=3, begins=BEGINS).problems[0].startswith("nonsense: ")
     with pytest.raises(TypeError, match="epochs is object"):
         planner.compare(epochs=object())  # type: ignore[arg-type]
@@ -94,3 +97,10 @@ def test_importing_the_planner_loads_none_of_it() -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_a_language_model_is_trained_in_bfloat16_unless_another_format_is_asked_for() -> None:
+    usual, bf16, single = (asked(precision=name) for name in (None, "bf16", "fp32"))
+    assert usual.rows[0].time_s == bf16.rows[0].time_s != single.rows[0].time_s
+    assert "precision=bfloat16" in usual.query
+    assert "FLOPs per sample in bfloat16" in str(usual.rows[0].record["notes"])

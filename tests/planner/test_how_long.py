@@ -371,7 +371,8 @@ def test_rows_hold_the_shortest_times_to_six_digits() -> None:
                    later_epoch_sd_s=0.0)  # fmt: skip
     (row,) = answer_rows(how_long(_options(tiny), 1, "GPU · batch 64"))
     assert row["total_s"] == 1.23456e-9
-    assert row["low_s"] and row["high_s"]
+    assert row["low_s"]
+    assert row["high_s"]
 
 
 SPEED = replace(
@@ -389,7 +390,7 @@ def test_samples_per_second_and_the_size_of_an_epoch_give_a_total() -> None:
     assert isinstance(total, Estimate)
     assert float(total.value) == pytest.approx(10 * 100_000 / 500)
     assert float(total.low) < float(total.value) < float(total.high)
-    assert "Start-up time is not included." in total.reasons
+    assert "The start of the training program is not included." in total.reasons
 
 
 def test_samples_per_second_alone_ask_for_the_size_of_an_epoch() -> None:

@@ -149,13 +149,30 @@ def test_what_is_missing_is_told_with_what_is_like_it() -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [("7B", 7e9), ("1.5T", 1.5e12), ("100 M", 1e8), ("2k", 2000.0), ("25G", 25e9), ("3p", 3e15),
-     ("12", 12.0), (".5M", 5e5), ("8.03B", 8.03e9)],
+     ("12", 12.0), (".5M", 5e5), ("8.03B", 8.03e9), ("7 billion", 7e9), ("1.5 Trillion", 1.5e12),
+     ("100million", 1e8), ("3 thousand", 3000.0), ("1_000_000", 1e6), ("7,000,000", 7e6)],
 )  # fmt: skip
 def test_a_letter_behind_a_number_multiplies_it(text: str, value: float) -> None:
     assert number_of(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "B", "7 7B", "1e9B9", "nan", "infM", "7MB", "0x7"])
+def test_a_share_in_per_cent_may_end_in_its_sign() -> None:
+    share = (Parameter(name="share", words="", kind="number", unit="%", least=1.0, most=100.0),)
+    assert read(share, {"share": ["40 %"]}).values["share"] == 40.0
+    assert "from 1 to 100 %" in str(read(share, {"share": ["0.4"]}).problems[0])
+
+
+def test_other_names_of_a_choice_are_read_as_it() -> None:
+    formats = (Parameter(name="format", words="", kind="choice", choices=("bfloat16",),
+                         also={"bf16": "bfloat16"}),)  # fmt: skip
+    for name in ("bf16", "BF16", "bfloat16"):
+        assert read(formats, {"format": [name]}).values["format"] == "bfloat16"
+    assert read(formats, {"format": ["fp"]}).problems
+
+
+@pytest.mark.parametrize(
+    "text", ["", "B", "7 7B", "1e9B9", "nan", "infM", "7MB", "0x7", "1_0", "billion", "7 billions"]
+)
 def test_anything_else_is_no_number(text: str) -> None:
     assert math.isnan(number_of(text))
 

@@ -90,7 +90,7 @@ def test_an_assumed_share_takes_the_place_of_the_published_ones() -> None:
     assert found is not None
     assert float(getattr(found, "whole").value) == pytest.approx(speed)  # noqa: B009
     assert expected_rate(job, on("h100-sxm").hardware) == pytest.approx(speed)
-    assert "0.4 of the half-precision peak" in hours("h100-sxm", assumed_mfu=0.4).reasons[0]
+    assert "40 % of the half-precision peak" in hours("h100-sxm", assumed_mfu=0.4).reasons[0]
 
 
 def test_an_assumed_share_answers_without_a_family_too() -> None:
