@@ -16,7 +16,8 @@ from typing import Final
 from planner.backtest.published_jobs import known_jobs, whole_jobs
 from planner.backtest.published_page import figures_text, page
 from planner.backtest.published_tasks import Tasks, tasks_of
-from planner.published.rows import PublishedRow, read_rows
+from planner.published.accelerators import unknown_accelerators
+from planner.published.rows import read_rows
 from planner.store.catalog import read_catalog
 from planner.store.files import write_whole
 
@@ -38,7 +39,8 @@ def has_published(folder: Path) -> bool:
 def published_tasks(folder: Path) -> tuple[Tasks, list[str]]:
     """Return the tasks of a folder's tables, and a line for each row that cannot be read."""
     rows, skipped = read_rows(folder) if has_published(folder) else ([], [])
-    return _tasks(rows), skipped
+    catalog = read_catalog(CATALOG).catalog
+    return tasks_of(rows, catalog), skipped + unknown_accelerators(rows, catalog)
 
 
 def print_json(folder: Path) -> int:
@@ -61,9 +63,10 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
         into: where docs/ and data/ are.
     """
     rows, skipped = read_rows(folder)
-    tasks = _tasks(rows)
-    jobs = known_jobs(whole_jobs(rows, read_catalog(CATALOG).catalog))
-    tell_skipped(skipped, tasks.failed)
+    catalog = read_catalog(CATALOG).catalog
+    tasks = tasks_of(rows, catalog)
+    jobs = known_jobs(whole_jobs(rows, catalog))
+    tell_skipped([*skipped, *unknown_accelerators(rows, catalog)], tasks.failed)
     if not any(tasks.answers.values()):
         sys.stderr.write(f"{origin} has no row that can be asked about. Nothing was written.\n")
         return 1
@@ -81,7 +84,3 @@ def tell_skipped(skipped: Sequence[str], failed: Sequence[str]) -> None:
     lines += [f"Not asked: {line}" for line in failed]
     for line in lines:
         sys.stderr.write(f"{line}\n")
-
-
-def _tasks(rows: Sequence[PublishedRow]) -> Tasks:
-    return tasks_of(rows, read_catalog(CATALOG).catalog)

@@ -20,6 +20,9 @@ FORMS: Final = ("sxm", "pcie", "nvl")
 """Words that state the form of a card, the likeliest first; an NVL card is a PCIe card too."""
 CLOSE: Final = 0.1
 """Memory within this share of the catalogue's is the same memory: drivers show less, GiB or GB."""
+_OWN_SERIES: Final = "Only tasks within its own series use it."
+_SHOWN: Final = 60
+"""Letters of a name in a message."""
 _NOISE: Final = re.compile(
     r"\b(?:tensor core|dgx|hgx|no opt|graphics|cts|dlc|\d+w|\d+[- ]?(?:c|cores?)|\d+ ?x|x ?\d+)\b"
 )
@@ -45,6 +48,20 @@ def accelerators_of(rows: Iterable[PublishedRow], catalog: Catalog) -> list[Acce
             found[key] = _found(*key, catalog)
         accelerators.append(found[key])
     return accelerators
+
+
+def unknown_accelerators(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
+    """Return a line for each name of a file that no accelerator of the catalogue has."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for row, found in zip(rows, accelerators_of(rows, catalog), strict=True):
+        if found is None:
+            places.setdefault((row.file, row.accelerator or ""), []).append(row.line)
+    return [
+        f"{file}, line {lines[0]}{f' and {len(lines) - 1:,} more' if lines[1:] else ''}: "
+        + (f"{name[:_SHOWN]!r} is no accelerator of the catalogue. {_OWN_SERIES}" if name else
+           f"no accelerator is named. {_OWN_SERIES}")
+        for (file, name), lines in places.items()
+    ]  # fmt: skip
 
 
 def _text(row: PublishedRow) -> str:

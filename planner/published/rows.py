@@ -144,7 +144,7 @@ def rows_of(text: str, file: str) -> tuple[list[PublishedRow], list[str]]:
     lines = _lines(text)
     header = next(lines, None)
     if header is None:
-        return [], []
+        return [], [f"{file}: is empty."]
     names = [name.strip().casefold() for name in header[1]]
     if "model" not in names or not {"accelerator", "source_id"} & set(names):
         told = f"{file}: has no columns `model` and `accelerator`; it is no table of the library."
@@ -154,12 +154,15 @@ def rows_of(text: str, file: str) -> tuple[list[PublishedRow], list[str]]:
         return [], [f"{file}: has the column {twice[0]} twice. Keep one."]
     rows: list[PublishedRow] = []
     skipped = _missing(file, names)
+    line = 0
     for line, cells in lines:
         found = _row(file, line, names, cells)
         if isinstance(found, str):
             skipped.append(f"{file}, line {line}: {found} The row is skipped.")
         elif found is not None:
             rows.append(found)
+    if not line:
+        skipped.append(f"{file}: has no row below its column names.")
     return rows, skipped
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from planner.catalog import Catalog
 from planner.published import PublishedRow, accelerator_of, accelerators_of, read_rows
+from planner.published.accelerators import unknown_accelerators
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -114,3 +115,12 @@ def test_nearly_every_row_of_the_library_is_of_a_catalogue_entry() -> None:
         "CPU only: Intel(R) Xeon(R) Platinum 8380H CPU @ 2.90GHz",
     }  # fmt: skip
     assert len({a.id for a in known if a}) >= 55
+
+
+def test_names_that_the_catalogue_lacks_are_listed_once_a_file() -> None:
+    names = ("A100", "Z9000", None, "Z9000", "x" * 500)
+    rows = [PublishedRow(file="t.tsv", line=n, accelerator=a) for n, a in enumerate(names, 2)]
+    first, none, long = unknown_accelerators(rows, catalog())
+    assert first.startswith("t.tsv, line 3 and 1 more: 'Z9000' is no accelerator of the catalogue.")
+    assert none.startswith("t.tsv, line 4: no accelerator is named.")
+    assert len(long) < 200

@@ -80,6 +80,13 @@ def test_further_and_missing_columns_and_any_line_end_are_read() -> None:
     assert missing.startswith("t.tsv: lacks the columns source_id")
 
 
+def test_a_table_without_a_row_is_named() -> None:
+    assert rows_of("", "t.tsv") == ([], ["t.tsv: is empty."])
+    assert rows_of("model\taccelerator\n\n", "t.tsv")[1][-1] == (
+        "t.tsv: has no row below its column names."
+    )
+
+
 def test_cells_beyond_the_header_are_a_bad_row() -> None:
     rows, [told] = read(line() + "\tmore", line() + "\t")
     assert len(rows) == 1
