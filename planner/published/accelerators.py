@@ -14,6 +14,7 @@ from typing import Final
 
 from planner.catalog import Accelerator, Catalog, accelerators_alike
 from planner.catalog.names import Words, words_of
+from planner.parameters import shown
 from planner.published.rows import PublishedRow
 
 FORMS: Final = ("sxm", "pcie", "nvl")
@@ -21,8 +22,6 @@ FORMS: Final = ("sxm", "pcie", "nvl")
 CLOSE: Final = 0.1
 """Memory within this share of the catalogue's is the same memory: drivers show less, GiB or GB."""
 _OWN_SERIES: Final = "Only tasks within its own series use it."
-_SHOWN: Final = 60
-"""Letters of a name in a message."""
 _NOISE: Final = re.compile(
     r"\b(?:tensor core|dgx|hgx|no opt|graphics|cts|dlc|\d+w|\d+[- ]?(?:c|cores?)|\d+ ?x|x ?\d+)\b"
 )
@@ -58,7 +57,7 @@ def unknown_accelerators(rows: Sequence[PublishedRow], catalog: Catalog) -> list
             places.setdefault((row.file, row.accelerator or ""), []).append(row.line)
     return [
         f"{file}, line {lines[0]}{f' and {len(lines) - 1:,} more' if lines[1:] else ''}: "
-        + (f"{name[:_SHOWN]!r} is no accelerator of the catalogue. {_OWN_SERIES}" if name else
+        + (f"{shown(name)} is no accelerator of the catalogue. {_OWN_SERIES}" if name else
            f"no accelerator is named. {_OWN_SERIES}")
         for (file, name), lines in places.items()
     ]  # fmt: skip
