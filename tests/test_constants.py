@@ -73,7 +73,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
         compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
         compare.begin_with:BEGIN_WITH compare.begin_with:HOPELESS compare.begin_with:SERVER
-        compare.clusters:CLUSTERS compare.entries:MOST_COUNT
+        compare.clusters:CLUSTERS compare.entries:MOST_COUNT compare.memory:MOST_SHARDS
         compare.entries:MOST_PRICE compare.entries:MOST_PRICE_USD compare.entries:MOST_RATE
         cost.records:_YEAR_S cost.records:_MOST_USD parameters:NEXT_TO_NOTHING
         compare.influences:MOST_BARS compare.keeping:MOST compare.description:_LARGE

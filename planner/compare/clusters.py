@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from planner.compare.begin_with import price_of_peak
-from planner.compare.entries import MOST_COUNT
-from planner.compare.memory import has_room, least_count
+from planner.compare.memory import MOST_SHARDS, has_room, least_count
 from planner.compare.placing import PER_NODE
 from planner.compare.records import Candidate, Job
 
@@ -61,4 +60,4 @@ def _machines(one: Candidate, job: Job) -> int | None:
     card, each = one.hardware.accelerator, one.hardware.count
     count = least_count(job, card, job.batch) if card else None
     machines = math.ceil(count / each) if count else 0
-    return machines if 0 < machines * each <= MOST_COUNT else None
+    return machines if 0 < machines * each <= MOST_SHARDS else None

@@ -24,7 +24,8 @@ from planner.estimate import Refusal
 from planner.parameters import NEXT_TO_NOTHING
 from planner.slugs import slug
 
-MOST_COUNT: Final = 1024
+MOST_COUNT: Final = 65_536
+"""The largest published jobs took 16,384 of them."""
 MOST_PRICE: Final = 1e12
 """As it is written, in whatever currency."""
 MOST_PRICE_USD: Final = 1e9

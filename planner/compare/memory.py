@@ -27,12 +27,13 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator
-from planner.compare.entries import MOST_COUNT
 from planner.compare.optimizers import UNKNOWN_MOMENTS, moments_of, moments_told
 from planner.compare.records import Fit, Hardware, Job
 from planner.networks import STAGES, Activations, State, activations_of, networks, state_of
 from planner.written import plain
 
+MOST_SHARDS: Final = 1024
+"""A state that needs more accelerators than these is a slip of the keyboard."""
 USABLE: Final = 0.94
 """Share of the memory a framework gets: driver, context and fragments take the rest. Every sentence
 that names a memory tells both: '16 GB (15.0 GB of it for the job)'."""
@@ -294,7 +295,7 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         way_out = f"Take {least:,} or more{roomy} and shard over them (FSDP, ZeRO). {_SPLIT}"
         if job.training == "full" and SMALLEST_STATE * job.params <= memory * hardware.devices:
             way_out = f"{way_out} {_ADAPTERS}"
-        if least > MOST_COUNT:
+        if least > MOST_SHARDS:
             sentence = f"{sentence} {_hopeless(least)}"
             way_out = _SMALLER
     return Fit(
