@@ -69,12 +69,6 @@ ROWS: Final = (
 `load average` is a figure of each heading.
 """
 QUOTED: Final = (
-    ("200 kill -9 while writing, 60 while compacting", "0 torn, 0 lost, 0 twice",
-     ("200 kill -9 of a writer", "(0 torn, 0 lost, 0 twice)", "60 of a compaction (the same)")),
-    ("200 kills of a sweep's processes, 20 of a real TensorFlow sweep's",
-     "0 lost, 0 twice, 0 half, 0 orphans",
-     ("200 kills over 18 stub sweeps", "0 lost, 0 twice, 0 half, 0 measured again, 0 orphans",
-      "20 kills over 2 real TensorFlow sweeps", "the same zeros")),
     ("steps to a target: 9 batch sizes x 11 rates x 5 seeds, each optimiser", "37 s",
      ("3 optimisers x 9 batch sizes x 11 learning rates x 5 seeds", "37 s an optimiser")),
 )  # fmt: skip
