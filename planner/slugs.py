@@ -42,6 +42,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", plain).strip("-") or "none"
 
 
+@lru_cache(_NAMES)
 def full_slug(text: str) -> str:
     """Return the slug with the digits of the name's hash, which always finds this very name."""
     return _with_digits(text, DIGITS)
@@ -117,6 +118,7 @@ def not_found(kind: str, text: str, known: Mapping[str, str]) -> str:
     return f"{shown(text)} may mean {' or '.join(named)}{more}. Choose one of these."
 
 
+@lru_cache(_NAMES)
 @lru_cache(_NAMES)
 def _is_plain(name: str) -> bool:
     """Whether its slug says as much as the name; "none" stands for names without any sign left."""

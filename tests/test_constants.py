@@ -93,7 +93,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published.rows:MOST_CELL published.rows:LARGEST published.rows:MOST_WHOLE
         published.rows:MOST_DEVICES published.rows:SMALLEST
         published.rows:_SHOWN published.accelerators:CLOSE slugs:_NAMES
-        workload_kinds:_NAMES""",
+        workload_kinds:_NAMES compare.priced:_KEPT""",
     "how it is told or drawn": """
         slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED checking:SHOWN durations:IN_DAYS_S
         durations:DIGITS compare.made:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S

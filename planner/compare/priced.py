@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Final
+
 from planner.catalog import Offer
 from planner.compare.assumptions import Assumptions
 from planner.compare.records import Hardware
 from planner.cost import HOURS_PER_MONTH, Owned, Range, Rental
 
+_KEPT: Final = 4096
+"""Records of each kind: every question prices the whole catalogue, mostly as the last one did."""
 
+
+@lru_cache(_KEPT)
 def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | None) -> Rental:
     """A price per hour [USD] with what is assumed about renting.
 
@@ -31,7 +38,12 @@ def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | N
 
 def machine_of(hardware: Hardware, price: float, assumed: Assumptions, doubt: float = 0.0) -> Owned:
     """A machine of one's own around the accelerators; power that is not known counts as none."""
-    watts = (hardware.power_watts or 0.0) * (1.0 + assumed.host_watts_share)
+    return _machine(hardware.power_watts or 0.0, price, assumed, doubt)
+
+
+@lru_cache(_KEPT)
+def _machine(accelerators_watts: float, price: float, assumed: Assumptions, doubt: float) -> Owned:
+    watts = accelerators_watts * (1.0 + assumed.host_watts_share)
     far = assumed.capital_doubt
     return Owned(
         price_usd=around(price, doubt, ""),

@@ -64,12 +64,6 @@ class Kept:
                 found: Answer = entry.answer
                 return found
 
-    def peek(self, key: Hashable) -> Any:  # noqa: ANN401 - whatever is kept
-        """Return the answer under `key`, or `MISSING`."""
-        with self._lock:
-            entry = self._entries.get(key)
-            return MISSING if entry is None else entry.answer
-
     def clear(self) -> None:
         """Forget all answers; work that is under way is finished for those who wait."""
         with self._lock:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import duckdb
 import numpy as np
@@ -75,8 +75,7 @@ class KnownWorkload:
     kind: Kind
 
 
-@dataclass(frozen=True, slots=True)
-class TimedSystem:
+class TimedSystem(NamedTuple):
     """A system whose step times of a workload are known under one pattern and software."""
 
     workload: str
@@ -182,7 +181,7 @@ def _unreadable(store: Store, of: TrialSet, file: str) -> str | None:
 
 def timed_systems(store: Store) -> list[TimedSystem]:
     """Every system that has a curve of step times while training, for each workload."""
-    return [TimedSystem(*row) for row in store.rows(sql.TIMED_SYSTEMS)]
+    return list(map(TimedSystem._make, store.rows(sql.TIMED_SYSTEMS)))
 
 
 def placements(store: Store, workload: str, pattern: str) -> dict[str, Placement]:

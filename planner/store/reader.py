@@ -558,7 +558,8 @@ class Store:
             if paths:
                 cursor.execute(sql.DROP_RUNS, [paths])
                 cursor.execute(sql.DROP_SPARE, [paths])
-            for statement in sql.MERGE:
+            [(all_new,)] = cursor.execute(sql.ALL_NEW).fetchall()
+            for statement in (sql.KEEP_NEW,) if all_new else sql.MERGE:
                 cursor.execute(statement)
             if paths:  # else every spare run is still the copy of one that is shown
                 cursor.execute(sql.PROMOTE)

@@ -183,6 +183,13 @@ DROP_PROMOTED: Final = """
     WHERE (run_id, file, numbers) IN (SELECT (run_id, file, numbers) FROM runs)"""
 MERGE: Final = (DEMOTE, DROP_DEMOTED, KEEP_SPARE, KEEP_RUNS)
 """What takes `incoming` in, in this order and in one transaction."""
+ALL_NEW: Final = """
+    SELECT count(*) = count(DISTINCT run_id)
+        AND NOT EXISTS (SELECT 1 FROM incoming JOIN runs USING (run_id))
+    FROM incoming"""
+"""Whether no run of `incoming` is there already, in it or in `runs`."""
+KEEP_NEW: Final = f"INSERT INTO runs SELECT * FROM incoming {_ORDER}"
+"""`MERGE` where they are `ALL_NEW`, in a third of its time."""
 CONTRADICTIONS: Final = """
     SELECT s.file, count(*), min(s.run_id), min(r.file)
     FROM spare s JOIN runs r USING (run_id)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from planner.checked_runs import CheckedRun, grouped
 from planner.store import queries
-from planner.store.kept import MISSING
 from planner.store.reader import Store
 from planner.suspects import Flag, by_run, left_out, named, suspects
 
@@ -30,6 +29,11 @@ class Suspects:
     cut_short: bool
 
 
+class _Flagged(NamedTuple):
+    version: int
+    flags: Mapping[str, Sequence[Flag]]
+
+
 def suspects_of(store: Store) -> Suspects:
     """Return what is suspect among all runs that took times."""
     return store.kept.once(("suspects", store.generation), lambda: _suspects(store))
@@ -42,10 +46,8 @@ def _suspects(store: Store) -> Suspects:
     if cut_short:  # which runs are the newest ones depends on all workloads
         flags |= by_run(suspects(queries.checked_runs(store)))
     else:
-        new = [w for w in checked if store.kept.peek(_key(store, w)) is MISSING]
-        read = _of_each(queries.checked_runs(store)) if len(new) > APART else {}
-        for workload in checked:
-            flags |= _flags(store, workload, read.get(workload))
+        for own in _flagged(store, checked).values():
+            flags |= own.flags
     return Suspects(
         flags=flags,
         names={run: named(own) for run, own in flags.items()},
@@ -54,20 +56,18 @@ def _suspects(store: Store) -> Suspects:
     )
 
 
-def _flags(
-    store: Store, workload: str, runs: Sequence[CheckedRun] | None
-) -> Mapping[str, Sequence[Flag]]:
-    """The flags of a workload's runs: every check compares runs of one workload only."""
-
-    def ask() -> Mapping[str, Sequence[Flag]]:
-        own = queries.checked_runs(store, workload=workload) if runs is None else runs
-        return by_run(suspects(own))
-
-    return store.kept.once(_key(store, workload), ask)
-
-
-def _key(store: Store, workload: str) -> Hashable:
-    return "flags", workload, store.version(workload)
+def _flagged(store: Store, workloads: Iterable[str]) -> Mapping[str, _Flagged]:
+    """The flags of each workload's runs: every check compares runs of one workload only."""
+    last: dict[str, _Flagged] = store.kept.once("flags by workload", dict)
+    versions = {workload: store.version(workload) for workload in workloads}
+    now = {w: last[w] for w, v in versions.items() if w in last and last[w].version == v}
+    new = [w for w in versions if w not in now]
+    read = _of_each(queries.checked_runs(store)) if len(new) > APART else {}
+    for workload in new:
+        runs = read.get(workload) or queries.checked_runs(store, workload=workload)
+        now[workload] = _Flagged(versions[workload], by_run(suspects(runs)))
+    last.update(now)  # another thread may show another moment: that one compares versions too
+    return {w: now[w] for w in versions}
 
 
 def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
