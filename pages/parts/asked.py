@@ -169,9 +169,14 @@ def target_times(shared: Store, of: TrialSet) -> list[dict[str, Any]]:
     return shared.kept.once(question, lambda: queries.target_times(shared, of))
 
 
-def timed_systems(shared: Store) -> list[TimedSystem]:
+def timed_workloads(shared: Store) -> list[str]:
+    """As `planner.store.queries.timed_workloads`."""
+    return _once(shared, "timed workloads", lambda: queries.timed_workloads(shared))
+
+
+def timed_systems(shared: Store, workload: str) -> list[TimedSystem]:
     """As `planner.store.queries.timed_systems`."""
-    return _once(shared, "timed systems", lambda: queries.timed_systems(shared))
+    return _of(shared, workload, "timed systems", lambda: queries.timed_systems(shared, workload))
 
 
 def library(shared: Store) -> Hashable:

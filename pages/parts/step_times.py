@@ -71,8 +71,7 @@ class StepTimes:
 
 def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> StepTimes:
     """Read the choice from the link; each optimiser's own step times are the usual ones."""
-    timed = asked.timed_systems(shared)
-    names = list(dict.fromkeys(t.workload for t in timed))
+    names = asked.timed_workloads(shared)
     own = tuple(n for n in names if f"{n} · ".startswith(f"{of.trained} · "))
     kinds = [_NOBODYS, *([_OWN] if own else [])]
     workloads = slugs([*kinds, *own, *(n for n in names if n not in own)])
@@ -81,10 +80,8 @@ def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> 
     whose = _whose(of, workload, own)
     if not whose:
         return nothing
-    wanted = list(dict.fromkeys(whose.values()))
-    rows = sorted(
-        (t for t in timed if t.workload in wanted), key=lambda t: wanted.index(t.workload)
-    )
+    wanted = dict.fromkeys(whose.values())
+    rows = [t for workload in wanted for t in asked.timed_systems(shared, workload)]
     systems = slugs(dict.fromkeys(t.system_name for t in rows))
     name = systems[link.one("system", systems, next(iter(systems)))]
     of_system = [t for t in rows if t.system_name == name]

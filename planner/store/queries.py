@@ -179,9 +179,14 @@ def _unreadable(store: Store, of: TrialSet, file: str) -> str | None:
     return None
 
 
-def timed_systems(store: Store) -> list[TimedSystem]:
-    """Every system that has a curve of step times while training, for each workload."""
-    return list(map(TimedSystem._make, store.rows(sql.TIMED_SYSTEMS)))
+def timed_workloads(store: Store) -> list[str]:
+    """Every workload that has a curve of step times while training, on any system."""
+    return [str(row[0]) for row in store.rows(sql.TIMED_WORKLOADS)]
+
+
+def timed_systems(store: Store, workload: str) -> list[TimedSystem]:
+    """Every system that has a curve of step times of a workload while training."""
+    return list(map(TimedSystem._make, store.rows(sql.TIMED_SYSTEMS, [workload])))
 
 
 def placements(store: Store, workload: str, pattern: str) -> dict[str, Placement]:

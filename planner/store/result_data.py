@@ -81,9 +81,11 @@ def _runs(store: Store) -> list[Run]:
 
 def _placements(store: Store, runs: Iterable[Run]) -> Placed:
     """Those of runs with a step time; systems of several devices are called by their device."""
+    runs = list(runs)
     named = {
         (t.workload, t.system, t.pattern, t.software): t.system_name
-        for t in queries.timed_systems(store)
+        for workload in dict.fromkeys(run.workload for run in runs)
+        for t in queries.timed_systems(store, workload)
     }
     cases = ((r, named.get((r.workload, r.system, r.pattern, r.software))) for r in runs)
     known = {run.run_id: (run, name) for run, name in cases if name is not None}

@@ -332,12 +332,14 @@ TARGET_TIMES: Final = f"""
         AND time_to_target_s IS NOT NULL
     ORDER BY devices, time_to_target_s, run_id LIMIT $most"""
 """Stated times to the target of a set of trials, by the number of devices."""
+_TIMED: Final = """status = 'ok' AND mode = 'training' AND (asymptotic_throughput IS NOT NULL
+        OR global_batch_size IS NOT NULL AND step_time_s IS NOT NULL)"""
+TIMED_WORKLOADS: Final = f"SELECT DISTINCT workload FROM runs WHERE {_TIMED} ORDER BY workload"
 TIMED_SYSTEMS: Final = f"""
     SELECT workload, system_name, {DEVICES}, system, pattern, software,
         count(DISTINCT global_batch_size)
     FROM runs
-    WHERE status = 'ok' AND mode = 'training' AND (asymptotic_throughput IS NOT NULL
-        OR global_batch_size IS NOT NULL AND step_time_s IS NOT NULL)
+    WHERE workload = ? AND {_TIMED}
     GROUP BY 1, 2, 3, 4, 5, 6
     ORDER BY workload, system_name, 3, system, 7 DESC, pattern, software"""
 """What has a curve of step times while training; the best measured pattern of a system first."""

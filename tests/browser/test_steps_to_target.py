@@ -57,7 +57,7 @@ def step_times(*, borrowed: bool = False) -> Placed:
     found = {}
     for name in trials.optimizers:
         workload = WORKLOAD if borrowed else f"{of.subject} · {name} · {of.precision}"
-        timed = next(t for t in queries.timed_systems(store()) if t.workload == workload)
+        timed = queries.timed_systems(store(), workload)[0]
         [curve] = curves_of(queries.runs_of(store(), workload, timed.pattern))
         place = Place(system=timed.system, workload=workload,
                       stand_in="another workload" if borrowed else "")  # fmt: skip

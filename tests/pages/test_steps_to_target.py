@@ -45,7 +45,7 @@ def _told(store: Store, target: float, optimizers: list[str] | None = None) -> l
 
 def _own_times(store: Store, of: TrialSet, optimizer: str) -> PlacedTimes:
     workload = f"{of.subject} · {optimizer} · {of.precision}"
-    timed = next(t for t in queries.timed_systems(store) if t.workload == workload)
+    timed = queries.timed_systems(store, workload)[0]
     [curve] = curves_of(queries.runs_of(store, workload, timed.pattern))
     place = Place(system=curve.runs[0].system, workload=workload)
     return PlacedTimes(place=place, curve=curve.curve)

@@ -528,7 +528,8 @@ def test_systems_that_were_timed_in_training_come_fewest_devices_first(tmp_path:
         row(asymptotic_throughput=100.0, overhead_s=0.1, global_batch_size=None, system_name="TPU"),
         row(**TRIED),
     )
-    found = queries.timed_systems(store)
+    [workload] = queries.timed_workloads(store)
+    found = queries.timed_systems(store, workload)
     assert [(t.system, t.devices, t.software, t.batches) for t in found] == [
         ("T4", 1, "software not stated", 2),
         ("T4", 1, "JAX", 1),
