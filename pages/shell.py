@@ -105,6 +105,6 @@ def _several(count: int, what: str) -> str:
 
 st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")
 page = st.navigation(_pages())
-with TURNS.turn(), at_one_moment():
+with TURNS.turn() as asked_s, at_one_moment(asked_s):
     page.run()
     _footer()

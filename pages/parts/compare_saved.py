@@ -98,7 +98,8 @@ def state(link: Link, told: Told) -> None:
     rate = {}
     if told.display.source:  # the bundled rate changes with its package, the link must not
         rate = {"rate": f"{told.display.per_usd:g}", "rate_as_of": f"{told.display.as_of}"}
-    link.state(*STATED, made=made, **rate)
+    precision = job.precision if job.described else ""  # the usual one, where none was chosen
+    link.state(*STATED, made=made, precision=precision, **rate)
 
 
 def made(link: Link) -> None:

@@ -32,9 +32,9 @@ def store() -> Store:
 
 
 @contextmanager
-def at_one_moment() -> Iterator[None]:
-    """Show this thread one fresh state of the store until the block ends."""
-    with _shared().at_one_moment():
+def at_one_moment(asked_s: float) -> Iterator[None]:
+    """Show this thread one state of the store until the block ends: that of `asked_s` or later."""
+    with _shared().at_one_moment(asked_s):
         yield
 
 

@@ -30,8 +30,12 @@ class Turns:
         self._running: dict[object, float] = {}
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait for a turn, and keep it until the block ends or it has lasted for too long."""
+    def turn(self) -> Iterator[float]:
+        """Wait for a turn, and keep it until the block ends or it has lasted for too long.
+
+        The block is told when the turn was asked for, by the monotonic clock [s].
+        """
+        asked_s = time.monotonic()
         me, mine = object(), threading.Event()
         with self._lock:
             self._queue.append((me, mine))
@@ -40,7 +44,7 @@ class Turns:
             with self._lock:
                 self._next()
         try:
-            yield
+            yield asked_s
         finally:
             with self._lock:
                 self._running.pop(me, None)

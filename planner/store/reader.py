@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import errno
 import itertools
+import math
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -121,6 +123,7 @@ class Store:
     def __init__(self, folders: Sequence[Folder], memory_bytes: int | None = None) -> None:
         self.folders = tuple(folders)
         self.kept = Kept(MOST_KEPT)
+        self._looked_s = -math.inf
         self.serial = next(_SERIAL)
         self.memory_bytes = memory_bytes or memory_limit_bytes(os.environ)
         self._roots = {str(f.path) for f in self.folders}
@@ -181,16 +184,21 @@ class Store:
         return self._moment is not None
 
     @contextmanager
-    def at_one_moment(self) -> Iterator[None]:
+    def at_one_moment(self, asked_s: float | None = None) -> Iterator[None]:
         """Refresh, then show this thread that one state of the runs until the block ends.
 
         A page asks many questions; runs that are committed meanwhile must not be in some answers
         and missing in others. Other threads see what is new.
+
+        Args:
+            asked_s: when the question was asked, by the monotonic clock [s]; where another thread
+                has refreshed since, all that was there by then is shown already. None is now.
         """
         if self._moment is not None:
             yield
             return
-        self.refresh()
+        if asked_s is None or self._looked_s < asked_s:
+            self.refresh()
         self._begin()
         try:
             yield
@@ -214,10 +222,12 @@ class Store:
         return self.generation
 
     def _bring_up_to_date(self) -> None:
+        began_s = time.monotonic()
         for _ in range(_TRIES):
             try:
                 self._base.execute(sql.ALIVE)  # a query may have met a bad file since
                 self._take_in()
+                self._looked_s = began_s
                 break
             except _BROKEN:  # one bad file poisons an instance: a new one, without that file
                 self._reset()

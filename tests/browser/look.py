@@ -50,10 +50,12 @@ _SETTLED: Final = """(quiet) => {
 _WATCH_FOR_A_RUN: Final = """() => {
     const app = document.querySelector('[data-testid=stApp]')
     window.hasRun = false
-    new MutationObserver(() => {
+    new MutationObserver((changes) => {
         window.hasRun ||= app.dataset.testScriptState !== 'notRunning'
-    }).observe(app, {attributeFilter: ['data-test-script-state']})
+            || changes.some(change => change.oldValue === 'notRunning')
+    }).observe(app, {attributeFilter: ['data-test-script-state'], attributeOldValue: true})
 }"""
+"""A short run may begin and end before the watch is told of either."""
 
 
 class Watch:
@@ -126,8 +128,12 @@ def widget(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key.replace('.', '-')}")
 
 
-def choose(page: Page, key: str, option: str | re.Pattern[str], *, typed: str = "") -> Page:
+def choose(
+    page: Page, key: str, option: str | re.Pattern[str], *, typed: str = "", inside: bool = False
+) -> Page:
     """Pick an option of a select box or of a list of many; `typed` finds it in a long one.
+
+    A box `inside` a popover is left open with it: a click elsewhere closes both.
 
     A list closes where the page moves, and one that is being drawn anew may swallow a click, as
     under a person's hand: then it is picked once more. An option that was picked shows in its
@@ -135,12 +141,19 @@ def choose(page: Page, key: str, option: str | re.Pattern[str], *, typed: str = 
     """
     picked = widget(page, key).get_by_text(option, exact=True)
     for attempt in range(_ATTEMPTS):
-        widget(page, key).get_by_role("combobox").click()
-        if typed:
-            widget(page, key).get_by_role("combobox").fill(typed)
+        box = widget(page, key).get_by_role("combobox")
+        box.click()
+        by_keyboard = attempt > 0 and isinstance(option, str)
+        if text := typed or (str(option) if by_keyboard else ""):
+            box.fill(text)
+        found = page.get_by_role("option", name=option, exact=True)
         try:
             with rerun(page, within_ms=_PICKED_MS):
-                page.get_by_role("option", name=option, exact=True).click(timeout=_PICKED_MS)
+                if by_keyboard:
+                    found.wait_for(timeout=_PICKED_MS)
+                    box.press("Enter")
+                else:
+                    found.click(timeout=_PICKED_MS)
         except TimeoutError:
             if picked.count():
                 page.wait_for_function("() => window.hasRun", timeout=_PATIENCE_MS)
@@ -149,7 +162,7 @@ def choose(page: Page, key: str, option: str | re.Pattern[str], *, typed: str = 
                 raise
         else:
             break
-    return dismissed(page)
+    return settled(page) if inside else dismissed(page)
 
 
 def enter(page: Page, key: str, text: str) -> Page:

@@ -85,15 +85,6 @@ def agree(rows: list[dict[str, str]], told: Comparison) -> None:
             assert row[name] == ("" if known is None else str(known)), (row["option"], name)
 
 
-def search(page: Page, key: str, text: str) -> Page:
-    """Type into a list that is too long to look through, and take what is called so."""
-    widget(page, key).get_by_role("combobox").click()
-    page.keyboard.type(text)
-    with rerun(page):
-        page.get_by_role("option", name=text, exact=True).click()
-    return page
-
-
 def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/compare")
     says(page)
@@ -104,7 +95,7 @@ def test_the_whole_story_from_the_workload_to_the_report(app_url: str, visit: Vi
         widget(page, "compare.options").get_by_label("Clear all").click()
     expect(page.get_by_text("No option is chosen.")).to_be_visible()
     for text in THREE:
-        search(page, "compare.options", text)
+        choose(page, "compare.options", text, typed=text)
     dismissed(page)
     assert {r.candidate.label for r in says(page).rows} == set(THREE)
     told = says(enter(page, "compare.deadline", "100"))
@@ -179,7 +170,8 @@ def test_an_option_is_added_by_hand(app_url: str, visit: Visit) -> None:
     page = visit(f"{app_url}/compare")
     widget(page, "compare.by_hand").get_by_role("button").first.click()
     settled(page)
-    search(page, "compare.own.accelerator", "H100 SXM5 80GB")
+    name = "H100 SXM5 80GB"
+    choose(page, "compare.own.accelerator", name, typed=name, inside=True)
     enter(page, "compare.own.price", "0.99")
     with rerun(page):
         widget(page, "compare.own.add").get_by_role("button").click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -25,6 +26,24 @@ def test_never_more_than_so_many_are_drawn_at_once() -> None:
     with ThreadPoolExecutor(16) as sessions:
         list(sessions.map(page, range(64)))
     assert most[0] == 2
+
+
+def test_a_turn_knows_when_it_was_asked_for() -> None:
+    turns, waited = Turns(at_once=1, longest_s=60), threading.Event()
+
+    def second() -> tuple[float, float]:
+        waited.set()
+        with turns.turn() as asked_s:
+            return asked_s, time.monotonic()
+
+    with ThreadPoolExecutor(1) as other:
+        with turns.turn():
+            later = other.submit(second)
+            waited.wait(10)
+            time.sleep(0.2)
+            given_s = time.monotonic()
+        asked_s, began_s = later.result()
+    assert asked_s < given_s <= began_s
 
 
 def test_who_came_first_is_drawn_first() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,6 +41,23 @@ def test_a_page_begins_with_what_was_committed_before_it(tmp_path: Path) -> None
     commit_runs(place, [row(repeat=1)])
     with store.at_one_moment():
         assert queries.totals(store).runs == 2
+
+
+def test_a_question_that_waited_shows_at_least_what_was_there_when_it_was_asked(
+    tmp_path: Path,
+) -> None:
+    """Where somebody else refreshed since, nothing is read again: later runs are the next one's."""
+    place = a_set(tmp_path, [row()])
+    store = _store(tmp_path)
+    commit_runs(place, [row(repeat=1)])
+    asked_s = time.monotonic()
+    with store.at_one_moment(asked_s):
+        assert queries.totals(store).runs == 2
+    commit_runs(place, [row(repeat=2)])
+    with store.at_one_moment(asked_s):
+        assert queries.totals(store).runs == 2
+    with store.at_one_moment(time.monotonic()):
+        assert queries.totals(store).runs == 3
 
 
 def test_a_moment_within_a_moment_is_the_same(tmp_path: Path) -> None:
