@@ -38,7 +38,7 @@ _QUIET_MS: Final = 250
 _PATIENCE_MS: Final = 90_000
 """Far above what a page takes on a busy machine: a hang is a failure."""
 _PICKED_MS: Final = 8_000
-_ATTEMPTS: Final = 3
+_ATTEMPTS: Final = 6
 _SETTLED: Final = """(quiet) => {
     const app = document.querySelector('[data-testid=stApp]')
     const busy = !app || app.dataset.testScriptState !== 'notRunning'
@@ -160,6 +160,8 @@ def choose(
                 break
             if attempt + 1 == _ATTEMPTS:
                 raise
+            if not inside:
+                dismissed(page)  # a list that stayed open would be closed by the next click
         else:
             break
     return settled(page) if inside else dismissed(page)
