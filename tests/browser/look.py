@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
 
-from playwright.sync_api import ConsoleMessage, Dialog, Locator, Page, Request, TimeoutError  # noqa: A004
+from playwright.sync_api import (
+    ConsoleMessage,
+    Dialog,
+    Locator,
+    Page,
+    Request,
+    TimeoutError,  # noqa: A004
+    WebSocket,
+)
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 ARGUMENTS: Final = (
     "--no-sandbox",  # for an administrator in a container; the pages are our own
@@ -37,8 +49,9 @@ _PROBES: Final = ("/_stcore/health", "/_stcore/host-config")
 _QUIET_MS: Final = 250
 _PATIENCE_MS: Final = 90_000
 """Far above what a page takes on a busy machine: a hang is a failure."""
+_POLL_MS: Final = 50
 _PICKED_MS: Final = 8_000
-_ATTEMPTS: Final = 6
+_ATTEMPTS: Final = 3
 _SETTLED: Final = """(quiet) => {
     const app = document.querySelector('[data-testid=stApp]')
     const busy = !app || app.dataset.testScriptState !== 'notRunning'
@@ -47,15 +60,8 @@ _SETTLED: Final = """(quiet) => {
     window.quietSince ??= performance.now()
     return performance.now() - window.quietSince > quiet
 }"""
-_WATCH_FOR_A_RUN: Final = """() => {
-    const app = document.querySelector('[data-testid=stApp]')
-    window.hasRun = false
-    new MutationObserver((changes) => {
-        window.hasRun ||= app.dataset.testScriptState !== 'notRunning'
-            || changes.some(change => change.oldValue === 'notRunning')
-    }).observe(app, {attributeFilter: ['data-test-script-state'], attributeOldValue: true})
-}"""
-"""A short run may begin and end before the watch is told of either."""
+_RUNS_FINISHED: Final[WeakKeyDictionary[Page, int]] = WeakKeyDictionary()
+"""Runs of the script whose end the server has told each watched page."""
 
 
 class Watch:
@@ -72,6 +78,8 @@ class Watch:
         page.on("request", self._request)
         page.on("pageerror", lambda error: self._seen.append(f"script: {error}"))
         page.on("dialog", self._dialog)
+        _RUNS_FINISHED[page] = 0
+        page.on("websocket", partial(_count_runs, page))
 
     def look_round(self) -> None:
         """Note the exception boxes that stand on the pages now."""
@@ -99,6 +107,31 @@ class Watch:
             self._seen.append(f"request left the machine: {request.url}")
 
 
+def _count_runs(page: Page, connection: WebSocket) -> None:
+    """Count the runs that end, as the server tells them.
+
+    The page itself may draw a short run's begin and end in one step, and show neither.
+    """
+
+    def count(frame: bytes | str) -> None:
+        message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
+        if message.WhichOneof("type") == "script_finished":
+            interrupted = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+            _RUNS_FINISHED[page] += not interrupted
+
+    connection.on("framereceived", count)
+
+
+def _wait_for_a_run(page: Page, finished_before: int, within_ms: float) -> None:
+    """Wait until one more run of the script has ended; TimeoutError where none does."""
+    deadline_s = time.monotonic() + within_ms / 1000
+    while _RUNS_FINISHED[page] <= finished_before:
+        if time.monotonic() > deadline_s:
+            message = f"no run of the script ended within {within_ms:.0f} ms"
+            raise TimeoutError(message)
+        page.wait_for_timeout(_POLL_MS)
+
+
 def settled(page: Page) -> Page:
     """The page, once its script has not run for a while and nothing on it is stale."""
     page.evaluate("window.quietSince = undefined")
@@ -107,14 +140,14 @@ def settled(page: Page) -> Page:
 
 
 @contextmanager
-def rerun(page: Page, within_ms: float = _PATIENCE_MS) -> Iterator[None]:
+def rerun(page: Page) -> Iterator[None]:
     """What is done here makes the script run: settled is what comes after, not what was before.
 
     A busy server may take longer to begin than a page needs to look settled.
     """
-    page.evaluate(_WATCH_FOR_A_RUN)
+    finished_before = _RUNS_FINISHED[page]
     yield
-    page.wait_for_function("() => window.hasRun", timeout=within_ms)
+    _wait_for_a_run(page, finished_before, _PATIENCE_MS)
     settled(page)
 
 
@@ -140,25 +173,20 @@ def choose(
     box at once: then a busy server is waited for, since to pick it again would change nothing.
     """
     picked = widget(page, key).get_by_text(option, exact=True)
-    for attempt in range(_ATTEMPTS):
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        finished_before = _RUNS_FINISHED[page]
         box = widget(page, key).get_by_role("combobox")
         box.click()
-        by_keyboard = attempt > 0 and isinstance(option, str)
-        if text := typed or (str(option) if by_keyboard else ""):
-            box.fill(text)
-        found = page.get_by_role("option", name=option, exact=True)
+        if typed:
+            box.fill(typed)
         try:
-            with rerun(page, within_ms=_PICKED_MS):
-                if by_keyboard:
-                    found.wait_for(timeout=_PICKED_MS)
-                    box.press("Enter")
-                else:
-                    found.click(timeout=_PICKED_MS)
+            page.get_by_role("option", name=option, exact=True).click(timeout=_PICKED_MS)
+            _wait_for_a_run(page, finished_before, _PICKED_MS)
         except TimeoutError:
             if picked.count():
-                page.wait_for_function("() => window.hasRun", timeout=_PATIENCE_MS)
+                _wait_for_a_run(page, finished_before, _PATIENCE_MS)
                 break
-            if attempt + 1 == _ATTEMPTS:
+            if not attempts_left:
                 raise
             if not inside:
                 dismissed(page)  # a list that stayed open would be closed by the next click
