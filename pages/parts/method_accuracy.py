@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import streamlit as st
 
@@ -114,7 +114,7 @@ def _heading(known: Accuracy, chosen: Chosen) -> str:
     return f"{figures_of.titles(known.rows)[chosen.question][0]}: {chosen.task}"
 
 
-def chart(chosen: Chosen, look: Theme) -> Any:  # noqa: ANN401 - a plotly figure
+def chart(chosen: Chosen, look: Theme) -> figures.ChartSpec:
     """A dot for every method, its whisker up to what nine in ten errors stay below."""
     regret = figures_of.is_regret(chosen.rows[0])
     colour = slots(chosen.methods, chosen.methods)

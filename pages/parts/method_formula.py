@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from planner.estimate import Refusal
+from planner.figures import ChartSpec
 from planner.palette import Theme
 
 Values = Mapping[str, float]
@@ -33,7 +33,7 @@ class Slider:
 class Picture:
     """What the planner answers to the sliders: a figure (None where refused) and sentences."""
 
-    figure: Any | None
+    figure: ChartSpec | None
     sentences: tuple[str, ...]
     caption: str = ""
 

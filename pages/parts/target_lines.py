@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -44,7 +43,7 @@ class View:
         return next((c for c in curves if isinstance(c.curve, ConvergenceCurve)), None)
 
 
-def steps_figure(view: View, look: Theme) -> Any:  # noqa: ANN401 - a plotly figure
+def steps_figure(view: View, look: Theme) -> figures.ChartSpec:
     """Steps over batch size of every optimiser, the lead's regimes and best batch marked."""
     colour = _colours(view)
     lines = [_steps_line(c, colour[c.optimizer]) for c in view.comparison.curves]
@@ -60,7 +59,7 @@ def steps_figure(view: View, look: Theme) -> Any:  # noqa: ANN401 - a plotly fig
     )
 
 
-def time_figure(view: View, look: Theme) -> Any | None:  # noqa: ANN401 - a plotly figure
+def time_figure(view: View, look: Theme) -> figures.ChartSpec | None:
     """Time to target over batch size; None where no optimiser has a batch in common with it."""
     colour = _colours(view)
     lines = [

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.parts.links import Link, as_text
-from planner.figures import CONFIG
+from planner.figures import CONFIG, ChartSpec, Unchecked
 from planner.store import queries
 
 Width = Literal["stretch", "content"]
 
 
-def chart(figure: Any, key: str, alt: str) -> None:  # noqa: ANN401 - a plotly figure
-    """Draw a figure in its own colours; `alt` tells what it shows to those who cannot see it."""
-    st.plotly_chart(figure, theme=None, key=key, config=CONFIG, alt=alt)
+def chart(spec: ChartSpec, key: str, alt: str) -> None:
+    """Draw a chart in its own colours; `alt` tells what it shows to those who cannot see it."""
+    st.plotly_chart(Unchecked(spec), theme=None, key=key, config=CONFIG, alt=alt)
 
 
 def scale(title: str, key: str) -> None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from planner.estimate import Floats
-from planner.figures.frame import Drawing, escape, log_ticks
+from planner.figures.frame import ChartSpec, Drawing, escape, log_ticks
 from planner.palette import Theme
 
 _DASHES: Final = {"rent": "solid", "buy": "dash", "own": "dot"}
@@ -43,7 +42,7 @@ class UseAxes:
     log: bool = False
 
 
-def rent_or_buy(lines: Sequence[UseLine], axes: UseAxes, theme: Theme) -> go.Figure:
+def rent_or_buy(lines: Sequence[UseLine], axes: UseAxes, theme: Theme) -> ChartSpec:
     """One line per option, solid rented, dashed bought, dotted what is there already."""
     drawing = Drawing(theme)
     right = max((float(line.x[-1]) for line in lines), default=1.0)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from planner.durations import between, with_ends
 from planner.figures.compare_labels import Cross, Place, places
-from planner.figures.frame import HEIGHT, Drawing, escape, log_ticks
+from planner.figures.frame import HEIGHT, ChartSpec, Drawing, escape, log_ticks
 from planner.figures.total_time import time_unit
 from planner.palette import Theme, rgba
 from planner.written import plain
@@ -63,7 +62,7 @@ class Bounds:
 
 def time_cost(
     spots: Sequence[Spot], bounds: Bounds, currency: str, theme: Theme, goal: str = "a run"
-) -> go.Figure:
+) -> ChartSpec:
     """The options best first: names of the first ones find room first."""
     drawing = Drawing(theme)
     size, unit = time_unit([s.time[0] for s in spots])

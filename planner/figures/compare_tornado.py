@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
-from planner.figures.frame import Drawing, escape
+from planner.figures.frame import ChartSpec, Drawing, escape
 from planner.palette import Theme
 
 PITCH: Final = 40
@@ -29,7 +28,7 @@ class Bar:
 
 def tornado(
     bars: Sequence[Bar], base: float, title: str, theme: Theme, *, compared: bool
-) -> go.Figure:
+) -> ChartSpec:
     """Bars from the widest down; `compared` marks 0, where the two options cost the same."""
     drawing = Drawing(theme, height=_AROUND + PITCH * max(len(bars), 1))
     top = len(bars) - 1

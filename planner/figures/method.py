@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from planner.estimate import Floats
-from planner.figures.frame import Drawing, batch_axis, escape
+from planner.figures.frame import ChartSpec, Drawing, batch_axis, escape
 from planner.palette import Theme
 
 HEIGHT: Final = 340
@@ -39,7 +38,7 @@ class Share:
     largest: float
 
 
-def interval_of_epochs(lines: Sequence[Share], asked: int, theme: Theme) -> go.Figure:
+def interval_of_epochs(lines: Sequence[Share], asked: int, theme: Theme) -> ChartSpec:
     """How far the total of N epochs may lie from what is said [%]; the narrowest line last."""
     drawing = Drawing(theme, height=HEIGHT)
     for line in lines:
@@ -57,7 +56,7 @@ def interval_of_epochs(lines: Sequence[Share], asked: int, theme: Theme) -> go.F
     return drawing.figure()
 
 
-def efficiency(lines: Sequence[Share], theme: Theme) -> go.Figure:
+def efficiency(lines: Sequence[Share], theme: Theme) -> ChartSpec:
     """Scaling efficiency [%] over devices; 100 % is perfect, grey dashes were not measured."""
     drawing = Drawing(theme, height=HEIGHT)
     ends = [float(v) for line in lines for v in line.x[[0, -1]]]
@@ -73,7 +72,7 @@ def efficiency(lines: Sequence[Share], theme: Theme) -> go.Figure:
     return drawing.figure()
 
 
-def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: Theme) -> go.Figure:
+def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: Theme) -> ChartSpec:
     """Robust deviation of every run over its batch; `odd` is the place of the run one looks at.
 
     Args:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
-from planner.figures.frame import Drawing, escape, log_ticks
+from planner.figures.frame import ChartSpec, Drawing, escape, log_ticks
 from planner.palette import Theme
 
 PITCH: Final = 38
@@ -57,7 +56,7 @@ class Scale:
     compared: str = ""
 
 
-def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> go.Figure:
+def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
     """The rows from top to bottom, grouped as they come; colour, size and shape tell them apart."""
     places = _places(rows)
     drawing = Drawing(theme, height=_AROUND + round(PITCH * (max(places, default=0.0) + 1)))

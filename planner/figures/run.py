@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from planner.estimate import Floats
-from planner.figures.frame import Drawing
+from planner.figures.frame import ChartSpec, Drawing
 from planner.palette import Theme
 
 
 def epoch_times(
     epoch: Floats, epoch_s: Floats, mean_s: float | None, sd_s: float | None, theme: Theme
-) -> go.Figure:
+) -> ChartSpec:
     """Seconds of every epoch of one run, with mean and standard deviation of the later ones."""
     drawing, colour = Drawing(theme, height=300), theme.colours[0]
     end = float(epoch[-1]) + 0.6

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from planner.durations import in_words
 from planner.estimate import Floats
-from planner.figures.frame import Drawing, batch_axis, escape, last, log_ticks
+from planner.figures.frame import ChartSpec, Drawing, batch_axis, escape, last, log_ticks
 from planner.figures.total_time import time_unit
 from planner.palette import Theme
 
@@ -91,7 +90,7 @@ def steps_to_target(
     borders: Borders | None = None,
     best_batch: float | None = None,
     noise_scale: float | None = None,
-) -> go.Figure:
+) -> ChartSpec:
     """Steps over batch size, both logarithmic: medians, single seeds, law, band, perfect scaling.
 
     `borders` shades the regimes of one of them and the intervals of their borders; its Bcrit, its
@@ -115,7 +114,7 @@ def steps_to_target(
     return drawing.figure()
 
 
-def time_to_target(lines: Sequence[TargetTimeLine], theme: Theme) -> go.Figure:
+def time_to_target(lines: Sequence[TargetTimeLine], theme: Theme) -> ChartSpec:
     """Time to the target over batch size, both logarithmic; a star stands at each best batch."""
     drawing = Drawing(theme, height=360)
     known = np.concatenate([np.r_[x.value, x.low, x.high] for x in lines] or [np.ones(1)])

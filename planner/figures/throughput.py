@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from planner.estimate import Floats
-from planner.figures.frame import Drawing, batch_axis, escape, last, log_ticks
+from planner.figures.frame import ChartSpec, Drawing, batch_axis, escape, last, log_ticks
 from planner.palette import DASHES, SYMBOLS, Theme
 
 _SPEED: Final = "batch %{x:,}<br>%{y:,.4g} samples/s"
@@ -56,7 +55,7 @@ class ThroughputLine:
     largest: float
 
 
-def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> go.Figure:
+def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> ChartSpec:
     """Samples per second against batch size: points, fitted line, band, dashed beyond."""
     drawing = Drawing(theme)
     for line in lines:
@@ -76,7 +75,7 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> g
     return drawing.figure()
 
 
-def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> go.Figure:
+def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> ChartSpec:
     """How far each measured step time lies from its fit [%], against batch size."""
     drawing = Drawing(theme, height=260)
     with_fit = [x for x in lines if np.isfinite(x.measured.residuals).any()]

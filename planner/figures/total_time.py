@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import plotly.graph_objects as go
 
 from planner.durations import in_words
 from planner.estimate import Floats
-from planner.figures.frame import Drawing, escape
+from planner.figures.frame import ChartSpec, Drawing, escape
 from planner.palette import DASHES, SYMBOLS, Theme
 from planner.written import plain
 
@@ -49,7 +48,7 @@ class TimeLine:
     left_out: bool = False
 
 
-def total_time(lines: Sequence[TimeLine], asked: int, theme: Theme, *, log: bool) -> go.Figure:
+def total_time(lines: Sequence[TimeLine], asked: int, theme: Theme, *, log: bool) -> ChartSpec:
     """Total time against epochs; `asked` is the N of the question, marked by a line."""
     drawing = Drawing(theme)
     scale, unit = (1.0, "") if log else time_unit([float(np.nanmax(x.value)) for x in lines])

@@ -40,7 +40,7 @@ def test_wherever_the_sliders_stand_there_is_a_picture_or_a_reason(formula: Form
         )
         assert all(told.sentences)
         if told.figure is not None:
-            go.Figure(told.figure.to_dict())  # raises ValueError on any wrong part
+            go.Figure(told.figure)  # raises ValueError on any wrong part
 
 
 @each
@@ -69,9 +69,8 @@ def test_a_bend_that_no_line_follows_is_refused_with_its_scatter() -> None:
 
 def test_more_epochs_seen_make_the_interval_of_the_session_narrower() -> None:
     def width(seen: float) -> float:
-        figure: Any = (
-            FORMULAS["epochs"].picture(_values(FORMULAS["epochs"], seen=seen), LIGHT_THEME).figure
-        )
+        picture = FORMULAS["epochs"].picture(_values(FORMULAS["epochs"], seen=seen), LIGHT_THEME)
+        figure: Any = go.Figure(picture.figure)
         same = [t for t in figure.data if t.name == "the measured session" and t.hovertemplate]
         return max(float(np.max(t.y)) for t in same)
 
@@ -102,7 +101,7 @@ def test_without_a_second_node_there_is_no_answer_for_several() -> None:
 def test_links_that_cost_nothing_scale_perfectly() -> None:
     formula = FORMULAS["devices"]
     free = _values(formula, a1=0, a2=0, c1=0, c2=0)
-    figure: Any = formula.picture(free, LIGHT_THEME).figure
+    figure: Any = go.Figure(formula.picture(free, LIGHT_THEME).figure)
     [measured] = [t for t in figure.data if t.mode == "markers"]
     np.testing.assert_allclose(measured.y, 100.0, rtol=1e-6)
 

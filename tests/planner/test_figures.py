@@ -13,6 +13,7 @@ from planner import figures
 from planner.estimate import Floats
 from planner.figures.frame import Drawing
 from planner.palette import DARK_THEME, LIGHT_THEME, Theme, rgba, slots
+from tests.planner import charts
 
 EPOCHS = np.array([1.0, 10.0, 100.0, 2000.0])
 THEMES = (LIGHT_THEME, DARK_THEME)
@@ -45,11 +46,11 @@ def _points(batch: Floats, throughput: Floats, flags: tuple[str, ...]) -> figure
 def _all(theme: Theme) -> list[go.Figure]:
     epoch, seconds = np.arange(1.0, 6.0), np.array([9.0, 5.0, 5.1, 4.9, 5.0])
     return [
-        *(figures.total_time([_time_line()], 2000, theme, log=log) for log in (True, False)),
-        *(figures.throughput([_throughput_line()], theme, log=log) for log in (True, False)),
-        figures.residuals([_throughput_line()], theme),
-        figures.epoch_times(epoch, seconds, 5.0, 0.1, theme),
-        figures.epoch_times(epoch, seconds, None, None, theme),
+        *(charts.total_time([_time_line()], 2000, theme, log=log) for log in (True, False)),
+        *(charts.throughput([_throughput_line()], theme, log=log) for log in (True, False)),
+        charts.residuals([_throughput_line()], theme),
+        charts.epoch_times(epoch, seconds, 5.0, 0.1, theme),
+        charts.epoch_times(epoch, seconds, None, None, theme),
     ]
 
 
@@ -60,12 +61,12 @@ def test_plotly_accepts_every_part_of_every_chart(theme: Theme) -> None:
 
 
 def test_charts_of_nothing_are_drawn_empty() -> None:
-    assert not figures.total_time([], 10, LIGHT_THEME, log=True).data
-    assert not figures.throughput([], LIGHT_THEME, log=False).data
+    assert not charts.total_time([], 10, LIGHT_THEME, log=True).data
+    assert not charts.throughput([], LIGHT_THEME, log=False).data
 
 
 def test_outside_the_measured_batches_the_curve_is_grey_and_dashed() -> None:
-    drawn = figures.throughput([_throughput_line()], LIGHT_THEME, log=True).data
+    drawn = charts.throughput([_throughput_line()], LIGHT_THEME, log=True).data
     beyond = [t for t in drawn if t.mode == "lines" and t.line.dash == "dash"]
     assert {t.line.color for t in beyond} == {LIGHT_THEME.quiet}
     assert {(min(t.x), max(t.x)) for t in beyond} == {(32, 64), (256, 512)}
@@ -73,13 +74,13 @@ def test_outside_the_measured_batches_the_curve_is_grey_and_dashed() -> None:
 
 def test_a_band_has_the_colour_of_its_line() -> None:
     line = _time_line(slot=4)
-    drawn = figures.total_time([line], 2000, DARK_THEME, log=True).data
+    drawn = charts.total_time([line], 2000, DARK_THEME, log=True).data
     fills = [t.fillcolor for t in drawn if t.fill]
     assert fills == [rgba(DARK_THEME.colours[4], 0.18)]
 
 
 def test_names_from_data_are_not_markup() -> None:
-    figure = figures.throughput([_throughput_line()], LIGHT_THEME, log=True)
+    figure = charts.throughput([_throughput_line()], LIGHT_THEME, log=True)
     assert "<b>" not in "".join(a.text for a in figure.layout.annotations)
     assert not any("<b>" in (t.name or "") for t in figure.data if t.hoverinfo != "skip")
 
@@ -93,17 +94,17 @@ def test_names_at_the_line_ends_never_touch() -> None:
 
 
 def test_the_question_is_marked_with_its_number() -> None:
-    figure = figures.total_time([_time_line()], 2000, LIGHT_THEME, log=True)
+    figure = charts.total_time([_time_line()], 2000, LIGHT_THEME, log=True)
     assert "2,000 epochs" in [a.text for a in figure.layout.annotations]
 
 
 def test_the_batch_axis_has_powers_of_two_only() -> None:
-    ticks = figures.throughput([_throughput_line()], LIGHT_THEME, log=True).layout.xaxis.tickvals
+    ticks = charts.throughput([_throughput_line()], LIGHT_THEME, log=True).layout.xaxis.tickvals
     assert all(t & (t - 1) == 0 for t in ticks)
 
 
 def test_an_exported_chart_needs_no_network_and_offers_no_upload() -> None:
-    page = figures.html(figures.total_time([_time_line()], 2000, LIGHT_THEME, log=True))
+    page = figures.html(charts.total_time([_time_line()], 2000, LIGHT_THEME, log=True))
     assert "sendChartToCloud" in page.split("Plotly.newPlot")[-1]
     assert '<script src="http' not in page
     assert len(page) > 3_000_000
@@ -116,8 +117,8 @@ def test_a_filter_does_not_recolour_what_stays() -> None:
 
 def test_a_suspect_point_is_open_and_says_why_and_the_others_are_filled() -> None:
     line = _throughput_line(("", "throughput falls", ""))
-    for chart in (figures.throughput([line], LIGHT_THEME, log=True),
-                  figures.residuals([line], LIGHT_THEME)):  # fmt: skip
+    for chart in (charts.throughput([line], LIGHT_THEME, log=True),
+                  charts.residuals([line], LIGHT_THEME)):  # fmt: skip
         go.Figure(chart.to_dict())
         points = next(t for t in chart.data if t.mode == "markers")
         assert tuple(points.marker.symbol) == ("circle", "circle-open", "circle")
@@ -128,7 +129,7 @@ def test_a_suspect_point_is_open_and_says_why_and_the_others_are_filled() -> Non
 def test_a_point_left_out_of_the_fit_is_drawn_open_and_grey() -> None:
     batch = np.array([1024.0])
     line = replace(_throughput_line(), left_out=_points(batch, 7.0 * batch, ("unit slip",)))
-    drawn = figures.throughput([line], LIGHT_THEME, log=True)
+    drawn = charts.throughput([line], LIGHT_THEME, log=True)
     points = [t for t in drawn.data if t.mode == "markers"]
     assert [p.marker.color for p in points] == [LIGHT_THEME.colours[3], LIGHT_THEME.quiet]
     assert "left out of the fit" in points[1].hovertemplate
@@ -138,7 +139,7 @@ def test_a_point_left_out_of_the_fit_is_drawn_open_and_grey() -> None:
 def test_a_suspect_total_has_an_open_marker_and_one_left_out_is_grey() -> None:
     odd = replace(_time_line("odd"), suspect="duplicate")
     out = replace(_time_line("out"), suspect="duplicate", left_out=True)
-    figure = figures.total_time([odd, out], 2000, LIGHT_THEME, log=True)
+    figure = charts.total_time([odd, out], 2000, LIGHT_THEME, log=True)
     go.Figure(figure.to_dict())
     markers = [t.marker for t in figure.data if t.mode == "markers"]
     assert [m.symbol for m in markers] == ["square-open"] * 2
@@ -150,8 +151,8 @@ def test_a_suspect_total_has_an_open_marker_and_one_left_out_is_grey() -> None:
 def test_the_axis_of_residuals_never_shows_rounding() -> None:
     line = _throughput_line()
     exact = replace(line, measured=replace(line.measured, residuals=np.array([0.0, 2e-10, 0.0])))
-    drawn = figures.residuals([exact], LIGHT_THEME)
+    drawn = charts.residuals([exact], LIGHT_THEME)
     assert drawn.layout.yaxis.range == (-0.1, 0.1)
     assert drawn.layout.yaxis.exponentformat == "none"
-    assert figures.residuals([line], LIGHT_THEME).layout.yaxis.range is None
-    assert not figures.residuals([], LIGHT_THEME).data
+    assert charts.residuals([line], LIGHT_THEME).layout.yaxis.range is None
+    assert not charts.residuals([], LIGHT_THEME).data

@@ -15,6 +15,7 @@ from planner import figures
 from planner.estimate import Basis
 from planner.figures.compare_labels import Box, Cross, places
 from planner.palette import DARK_THEME, LIGHT_THEME, Theme
+from tests.planner import charts
 
 H100 = figures.Spot(
     label="Rent 1 x H100 <b>", short="Rent 1 x H100", slot=0, basis="measured",
@@ -42,14 +43,14 @@ BARS = [figures.Bar(label="Time on <H100>", low=-10.0, high=8.0),
 def _all(theme: Theme) -> list[go.Figure]:
     use = replace(AXES, per_cent=True, log=True, pays_off=None)
     return [
-        figures.time_cost(ALL, BOTH, "USD", theme),
-        figures.time_cost([H100], figures.Bounds(), "EUR", theme, "2000 epochs"),
-        figures.time_cost([replace(H100, cost=(0.0, 0.0, 0.0))], BOTH, "USD", theme),
-        figures.time_cost([], figures.Bounds(), "USD", theme),
-        figures.rent_or_buy([RENTED, BOUGHT], AXES, theme),
-        figures.rent_or_buy([replace(RENTED, x=RUNS / 10)], use, theme),
-        figures.tornado(BARS, 2.0, "USD", theme, compared=True),
-        figures.tornado([], 0.0, "USD", theme, compared=False),
+        charts.time_cost(ALL, BOTH, "USD", theme),
+        charts.time_cost([H100], figures.Bounds(), "EUR", theme, "2000 epochs"),
+        charts.time_cost([replace(H100, cost=(0.0, 0.0, 0.0))], BOTH, "USD", theme),
+        charts.time_cost([], figures.Bounds(), "USD", theme),
+        charts.rent_or_buy([RENTED, BOUGHT], AXES, theme),
+        charts.rent_or_buy([replace(RENTED, x=RUNS / 10)], use, theme),
+        charts.tornado(BARS, 2.0, "USD", theme, compared=True),
+        charts.tornado([], 0.0, "USD", theme, compared=False),
     ]
 
 
@@ -71,7 +72,7 @@ def _markers(figure: go.Figure) -> dict[str, Any]:
 
 
 def test_a_marker_stands_at_time_and_cost_with_bars_to_the_ends_of_both_intervals() -> None:
-    shown = _markers(figures.time_cost([H100], figures.Bounds(), "USD", LIGHT_THEME))
+    shown = _markers(charts.time_cost([H100], figures.Bounds(), "USD", LIGHT_THEME))
     marker = shown["Rent 1 x H100 &lt;b&gt;"]
     assert marker.x[0] == pytest.approx(50_000 / 3600)
     assert marker.error_x.array[0] == pytest.approx(9_000 / 3600)
@@ -82,14 +83,14 @@ def test_a_marker_stands_at_time_and_cost_with_bars_to_the_ends_of_both_interval
 
 def test_under_the_pointer_a_time_has_one_unit_and_no_number_an_exponent() -> None:
     years = replace(H100, time=(8.5e7, 2.3e7, 2.9e8), cost=(12_345.0, 9_876.5, 1.5e6))
-    told = figures.time_cost([years], figures.Bounds(), "USD", LIGHT_THEME)
+    told = charts.time_cost([years], figures.Bounds(), "USD", LIGHT_THEME)
     spot = next(t.hovertemplate for t in told.data if t.hovertemplate)
     assert "2.7 years (90 %: 0.7 to 9.2 years)" in spot
     assert "12,340 USD (9,876 to 1,500,000)" in spot
 
 
 def test_the_shape_tells_the_basis_and_the_legend_names_the_shapes_in_use() -> None:
-    figure = figures.time_cost(ALL, figures.Bounds(), "USD", LIGHT_THEME)
+    figure = charts.time_cost(ALL, figures.Bounds(), "USD", LIGHT_THEME)
     shapes = {name: t.marker.symbol for name, t in _markers(figure).items()}
     assert shapes == {"Rent 1 x H100 &lt;b&gt;": "circle", "Own V100": "diamond-open",
                       "Rent TPU": "triangle-up"}  # fmt: skip
@@ -103,13 +104,13 @@ def test_every_basis_has_a_shape_of_its_own() -> None:
 
 
 def test_the_frontier_joins_what_nothing_beats_in_order_of_time() -> None:
-    figure = figures.time_cost([OWN, DEAR, H100], figures.Bounds(), "USD", LIGHT_THEME)
+    figure = charts.time_cost([OWN, DEAR, H100], figures.Bounds(), "USD", LIGHT_THEME)
     (front,) = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dash"]
     assert list(front.y) == [35.0, 20.0]
 
 
 def test_deadline_and_budget_shade_what_misses_them_to_the_edges() -> None:
-    figure = figures.time_cost(ALL, BOTH, "USD", LIGHT_THEME)
+    figure = charts.time_cost(ALL, BOTH, "USD", LIGHT_THEME)
     late, dear = [t for t in figure.data if t.fill == "toself"]
     assert min(late.x) == pytest.approx(72.0)
     assert max(late.x) == pytest.approx(10 ** figure.layout.xaxis.range[1])
@@ -122,7 +123,7 @@ def test_deadline_and_budget_shade_what_misses_them_to_the_edges() -> None:
 
 def test_a_deadline_beyond_the_chart_shades_nothing() -> None:
     bounds = figures.Bounds(deadline_s=1e9)
-    figure = figures.time_cost(ALL, bounds, "USD", LIGHT_THEME)
+    figure = charts.time_cost(ALL, bounds, "USD", LIGHT_THEME)
     assert not [t for t in figure.data if t.fill == "toself"]
 
 
@@ -173,25 +174,25 @@ def test_boxes_that_only_touch_do_not_meet() -> None:
 
 
 def test_what_is_rented_is_solid_what_is_bought_dashed_and_the_question_is_marked() -> None:
-    figure = figures.rent_or_buy([RENTED, BOUGHT], AXES, LIGHT_THEME)
+    figure = charts.rent_or_buy([RENTED, BOUGHT], AXES, LIGHT_THEME)
     dashes = {t.name: t.line.dash for t in figure.data if t.mode == "lines" and t.hovertemplate}
     assert dashes == {"Rent": "solid", "Buy": "dash"}
     assert {"4 asked", "Rent", "Buy"} <= set(_notes(figure))
 
 
 def test_the_zone_goes_from_where_buying_may_pay_to_where_it_does_but_not_off_the_chart() -> None:
-    figure = figures.rent_or_buy([RENTED, BOUGHT], AXES, LIGHT_THEME)
+    figure = charts.rent_or_buy([RENTED, BOUGHT], AXES, LIGHT_THEME)
     (zone,) = [s for s in figure.layout.shapes if s.type == "rect"]
     assert (zone.x0, zone.x1) == (7.0, 10.0)
 
 
 def test_each_bar_of_the_tornado_has_two_ends_and_the_widest_is_on_top() -> None:
-    figure = figures.tornado(BARS, 2.0, "USD", LIGHT_THEME, compared=True)
+    figure = charts.tornado(BARS, 2.0, "USD", LIGHT_THEME, compared=True)
     bars = [(t.name, list(t.x), t.y[0]) for t in figure.data if t.name != "middle"]
     assert bars == [
         ("Time on &lt;H100&gt;", [2.0, -10.0], 1), ("Time on &lt;H100&gt;", [2.0, 8.0], 1),
         ("Price", [2.0, 1.0], 0), ("Price", [2.0, 3.0], 0),
     ]  # fmt: skip
     assert "cost the same" in _notes(figure)
-    alone = figures.tornado(BARS, 2.0, "USD", LIGHT_THEME, compared=False)
+    alone = charts.tornado(BARS, 2.0, "USD", LIGHT_THEME, compared=False)
     assert "cost the same" not in _notes(alone)

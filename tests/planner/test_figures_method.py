@@ -12,6 +12,7 @@ import pytest
 from planner import figures
 from planner.figures.method_dots import number
 from planner.palette import DARK_THEME, LIGHT_THEME, Theme, rgba
+from tests.planner import charts
 
 OURS = figures.Dot(label="ours: <b>", slot=0, value=3.7, low=3.7, high=14.8, strong=True,
                    told="5 points\nheld 90 %")  # fmt: skip
@@ -26,15 +27,15 @@ SHARE = figures.Share(label="weak", short="weak", slot=0, x=GRID, largest=2.0,
 
 def _all(theme: Theme) -> list[go.Figure]:
     return [
-        figures.dots([OURS, RIVAL, NONE], SCALE, theme),
-        figures.dots([replace(OURS, group="A"), replace(OURS, group="B")], SCALE, theme),
-        figures.dots([OURS], replace(SCALE, compare=1.0, compared="true"), theme),
-        figures.dots([], SCALE, theme),
-        figures.dots([replace(OURS, value=np.nan)], SCALE, theme),
-        figures.interval_of_epochs([SHARE], 4, theme),
-        figures.efficiency([SHARE], theme),
-        figures.efficiency([], theme),
-        figures.unlike_neighbours(GRID * 64, np.array([0.1, -90.0, 3.0, 20.0]), 3, 10.0, theme),
+        charts.dots([OURS, RIVAL, NONE], SCALE, theme),
+        charts.dots([replace(OURS, group="A"), replace(OURS, group="B")], SCALE, theme),
+        charts.dots([OURS], replace(SCALE, compare=1.0, compared="true"), theme),
+        charts.dots([], SCALE, theme),
+        charts.dots([replace(OURS, value=np.nan)], SCALE, theme),
+        charts.interval_of_epochs([SHARE], 4, theme),
+        charts.efficiency([SHARE], theme),
+        charts.efficiency([], theme),
+        charts.unlike_neighbours(GRID * 64, np.array([0.1, -90.0, 3.0, 20.0]), 3, 10.0, theme),
     ]
 
 
@@ -53,7 +54,7 @@ def _labels(figure: go.Figure) -> list[str]:
 
 
 def test_ours_is_larger_and_each_whisker_ends_where_its_numbers_end() -> None:
-    figure = figures.dots([OURS, RIVAL], SCALE, LIGHT_THEME)
+    figure = charts.dots([OURS, RIVAL], SCALE, LIGHT_THEME)
     first, second = _markers(figure)
     assert first.marker.size > second.marker.size
     whiskers = [tuple(t.x) for t in figure.data if t.mode == "lines"]
@@ -64,7 +65,7 @@ def test_ours_is_larger_and_each_whisker_ends_where_its_numbers_end() -> None:
 
 
 def test_rows_stand_from_top_to_bottom_with_name_and_number_above_them() -> None:
-    figure = figures.dots([OURS, RIVAL], SCALE, LIGHT_THEME)
+    figure = charts.dots([OURS, RIVAL], SCALE, LIGHT_THEME)
     heights = [float(t.y[0]) for t in _markers(figure)]
     assert heights == sorted(heights, reverse=True)
     assert _labels(figure) == ["ours: &lt;b&gt; \u00b7 3.7 %", "power law \u00b7 8.2 %"]
@@ -72,13 +73,13 @@ def test_rows_stand_from_top_to_bottom_with_name_and_number_above_them() -> None
 
 def test_a_group_has_one_heading_and_more_rows_make_a_taller_chart() -> None:
     rows = [replace(d, group=g) for g in "AB" for d in (OURS, RIVAL)]
-    figure = figures.dots(rows, SCALE, LIGHT_THEME)
+    figure = charts.dots(rows, SCALE, LIGHT_THEME)
     assert [t for t in _labels(figure) if t in {"A", "B"}] == ["A", "B"]
-    assert figure.layout.height > figures.dots([OURS], SCALE, LIGHT_THEME).layout.height
+    assert figure.layout.height > charts.dots([OURS], SCALE, LIGHT_THEME).layout.height
 
 
 def test_what_is_below_the_least_stands_at_it_and_points_left() -> None:
-    figure = figures.dots([OURS, NONE], SCALE, LIGHT_THEME)
+    figure = charts.dots([OURS, NONE], SCALE, LIGHT_THEME)
     low = _markers(figure)[1]
     assert float(low.x[0]) == SCALE.least
     assert low.marker.symbol == "triangle-left-open"
@@ -87,7 +88,7 @@ def test_what_is_below_the_least_stands_at_it_and_points_left() -> None:
 
 def test_a_ratio_has_two_decimals_and_a_line_to_compare_with() -> None:
     scale = figures.Scale(title="ratio", unit="", least=1e-3, compare=1.0, compared="true")
-    figure = figures.dots([replace(OURS, value=1.1, low=1.0, high=1.2)], scale, LIGHT_THEME)
+    figure = charts.dots([replace(OURS, value=1.1, low=1.0, high=1.2)], scale, LIGHT_THEME)
     assert "ours: &lt;b&gt; \u00b7 1.10" in _labels(figure)
     assert "true" in _labels(figure)
     assert [s.x0 for s in figure.layout.shapes] == [1.0]
@@ -110,7 +111,7 @@ def test_two_digits_that_count(value: float, text: str) -> None:
 
 
 def test_beyond_the_measured_devices_the_line_is_grey_and_dashed_and_bands_are_its_colour() -> None:
-    figure = figures.efficiency([SHARE], LIGHT_THEME)
+    figure = charts.efficiency([SHARE], LIGHT_THEME)
     beyond = [t for t in figure.data if t.mode == "lines" and t.line.dash == "dash"]
     assert [t.line.color for t in beyond] == [LIGHT_THEME.quiet]
     assert min(beyond[0].x) == SHARE.largest
@@ -121,10 +122,10 @@ def test_beyond_the_measured_devices_the_line_is_grey_and_dashed_and_bands_are_i
 
 def test_a_flagged_run_is_open_and_one_beyond_the_chart_stands_at_its_border() -> None:
     z = np.array([0.1, -90.0, 3.0, 20.0])
-    figure = figures.unlike_neighbours(GRID * 64, z, 3, 10.0, LIGHT_THEME)
+    figure = charts.unlike_neighbours(GRID * 64, z, 3, 10.0, LIGHT_THEME)
     others, odd = _markers(figure)
     assert odd.marker.symbol == "circle-open"
     assert min(others.y) == -40.0
     assert min(others.customdata) == -90.0
-    calm = figures.unlike_neighbours(GRID * 64, 0.1 * z, 3, 10.0, LIGHT_THEME)
+    calm = charts.unlike_neighbours(GRID * 64, 0.1 * z, 3, 10.0, LIGHT_THEME)
     assert _markers(calm)[1].marker.symbol == "circle"
