@@ -150,9 +150,9 @@ def offered(shared: Store, given: Parameters, begins: datetime | None = None) ->
 
 
 def _offered(shared: Store, asking: CompareParameters, known: Facts) -> Offered:
-    question = replace(asking.asked, options=())
-    key = ("offered", of_state(shared, asking), _job_key(asking), question)
-    return once(key, lambda: ask.offered(question, known, today()))
+    offers = ask.offers_key(asking.asked, known)
+    key = ("offered", of_state(shared, asking), _job_key(asking), offers)
+    return once(key, lambda: ask.offered(asking.asked, known, today()))
 
 
 def usd_per(given: Parameters) -> dict[str, float]:

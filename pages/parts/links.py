@@ -317,8 +317,8 @@ class Link:
 
     def shared(self) -> Parameters:
         """The state that a link to share carries: its defaults too, where they are `state`d."""
-        stated = self.parameters(*self._stated)
-        kept = {n: v for n, v in stated.items() if n in self.parameters() or any(v)}
+        stated, chosen = self.parameters(*self._stated), self.parameters()
+        kept = {n: v for n, v in stated.items() if n in chosen or any(v)}
         return kept | self._added
 
     def url(self) -> str:

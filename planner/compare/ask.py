@@ -7,7 +7,7 @@ of them give the same numbers, none of them reckons anything itself.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
@@ -15,7 +15,7 @@ from typing import Final
 from planner.catalog import Catalog, tariff_of
 from planner.compare.assumptions import Assumptions, problems_of
 from planner.compare.batches import library_at
-from planner.compare.candidates import Shop, candidates_of, usual
+from planner.compare.candidates import Shop, best_runs, candidates_of, usual
 from planner.compare.electricity import Electricity, doubted, with_electricity
 from planner.compare.entries import Entry, entry_id, entry_of
 from planner.compare.left_out import left_out
@@ -162,6 +162,19 @@ def offered(asked: Asked, facts: Facts, today: date) -> Offered:
         own=tuple(dict.fromkeys(map(entry_id, entries))),
         problems=(*problems, *wrong),
     )
+
+
+def offers_key(asked: Asked, facts: Facts) -> Hashable:
+    """What `offered` depends on of a question: equal keys of one job have equal offers.
+
+    How many epochs are asked for chooses the run of each measured system; with a deadline or a
+    budget it chooses the accelerators too.
+    """
+    question = replace(asked, options=())
+    if asked.epochs is None or asked.wanted.limited:
+        return question
+    best = best_runs(facts.job, goal_of(asked, facts))
+    return replace(question, epochs=1), tuple(option.run.run_id for _, option in best.values())
 
 
 def all_rates(asked: Asked) -> dict[str, float]:

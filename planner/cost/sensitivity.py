@@ -70,7 +70,7 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
         [scenarios, np.where(np.eye(len(table), dtype=bool), high[:, None], middle[:, None])]
     )
     ends = np.asarray(answer(dict(zip(inputs, scenarios, strict=True)))).reshape(2, -1)
-    drawn = np.broadcast_to(answer(inputs), table.shape[1:])
+    ranks = rankdata(np.broadcast_to(answer(inputs), table.shape[1:]))
     found = [
         Influence(
             name=name,
@@ -78,7 +78,7 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
             input_high=float(high[i]),
             low=float(ends[0, i]),
             high=float(ends[1, i]),
-            rank_correlation=rank_correlation(table[i], drawn),
+            rank_correlation=_correlation(rankdata(table[i]), ranks),
         )
         for i, name in enumerate(inputs)
     ]
@@ -90,8 +90,12 @@ def rank_correlation(first: Floats, second: Floats) -> float:
 
     Infinite values rank above all others and tie.
     """
-    one, other = (rankdata(values) for values in (first, second))
-    one, other = one - one.mean(), other - other.mean()
+    return _correlation(rankdata(first), rankdata(second))
+
+
+def _correlation(first: Floats, second: Floats) -> float:
+    """Pearson's correlation of two flat arrays; 0 where one is flat."""
+    one, other = first - first.mean(), second - second.mean()
     scale = np.sqrt((one @ one) * (other @ other))
     return float(one @ other / scale) if scale > 0.0 else 0.0
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from planner.compare.ask import Asked, Facts, answered
+from planner.compare.ask import Asked, Facts, answered, offered, offers_key
 from planner.compare.assumptions import TOLD, Assumptions, problems_of
 from planner.compare.influences import tornado
 from planner.compare.job import Described, job_described
@@ -62,6 +65,33 @@ def test_the_longest_bar_is_the_time_nobody_measured() -> None:
     assert found.influences[0].name == "Time on 1 x Twice"
     swings = [i.swing for i in found.influences]
     assert swings == sorted(swings, reverse=True)
+
+
+SLOW_TO_START: Final = replace(
+    RUN, run_id="b" * 32, global_batch_size=200, pre_train_s=10_000.0, later_epoch_mean_s=50.0,
+    step_time_s=None, samples_per_s=None,
+)  # fmt: skip
+
+
+@given(first=st.integers(1, 1000), second=st.integers(1, 1000))
+def test_equal_offers_keys_have_equal_offers(first: int, second: int) -> None:
+    facts = replace(FACTS, job=job(RUN, SLOW_TO_START))
+    one, other = Asked(epochs=first, batch=None), Asked(epochs=second, batch=None)
+    same = offers_key(one, facts) == offers_key(other, facts)
+    assert same == (offered(one, facts, TODAY) == offered(other, facts, TODAY))
+
+
+def test_the_offers_key_tells_which_run_is_the_fastest_for_the_epochs() -> None:
+    facts = replace(FACTS, job=job(RUN, SLOW_TO_START))
+    keys = [offers_key(Asked(epochs=epochs), facts) for epochs in (10, 20, 1000)]
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_with_a_deadline_the_epochs_belong_to_the_offers_key() -> None:
+    wanted = Wanted(deadline_s=3600.0)
+    assert offers_key(Asked(epochs=10, wanted=wanted), FACTS) != offers_key(
+        Asked(epochs=20, wanted=wanted), FACTS
+    )
 
 
 def test_options_that_are_gone_are_told_and_the_rest_is_answered() -> None:

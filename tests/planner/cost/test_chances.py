@@ -17,6 +17,7 @@ from planner.cost import (
     probability_fastest,
     quantiles,
 )
+from planner.cost.chances import quantile
 from planner.estimate import Estimate, Floats, t_quantile
 from tests.planner.cost.made import unhurried
 
@@ -91,6 +92,13 @@ def test_quantiles_of_rows_are_arrays_and_of_a_row_floats() -> None:
 def test_quantiles_beside_endless_draws_are_draws() -> None:
     told = quantiles([1.0, 2.0, np.inf, np.inf])
     assert (told.value, told.low, told.high) == (2.0, 1.0, np.inf)
+
+
+@given(drawn, st.lists(st.floats(0.0, 1.0), min_size=1, max_size=4))
+def test_quantiles_are_those_of_numpy(table: Floats, shares: list[float]) -> None:
+    method = "hazen" if np.isfinite(table).all() else "inverted_cdf"
+    expected = np.quantile(table, shares, axis=-1, method=method)  # type: ignore[call-overload]
+    np.testing.assert_array_equal(quantile(table, shares), expected)
 
 
 def test_a_level_of_90_is_refused() -> None:
