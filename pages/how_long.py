@@ -153,10 +153,8 @@ def _table(result: HowLong, suspect: Mapping[str, str]) -> None:
     with st.container(border=True):
         st.markdown(f"**Ranked, {epochs_in_words(result.epochs)}**")
         rows = [_shown(a, result, suspect) for a in result.answers]
-        st.dataframe(
+        widgets.table(
             rows,
-            hide_index=True,
-            placeholder="–",
             key="how-long.table",
             alt="Totals of every chosen system",
             column_config={
@@ -215,14 +213,12 @@ def _other_epochs(result: HowLong) -> None:
     if box.open:
         with box:
             options = [a.option for a in result.answers]
-            st.dataframe(
+            widgets.table(
                 how_long_tables.epochs_rows(
                     options,
                     another_session=result.another_session,
                     rest_like_last=result.rest_like_last,
                 ),
-                hide_index=True,
-                placeholder="–",
                 key="how-long.grid",
                 alt="Totals of every chosen system for 10 to 2000 epochs",
             )
@@ -238,7 +234,7 @@ def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) ->
     box = widgets.folded(label, "balance", "how-long.against")
     if box.open:
         with box:
-            st.dataframe(
+            widgets.table(
                 ratio_rows(
                     with_sizes(_with_answered(options, result), result.epoch_size),
                     fast,
@@ -247,8 +243,6 @@ def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) ->
                     rest_like_last=result.rest_like_last,
                     left_out=left_out,
                 ),
-                hide_index=True,
-                placeholder="–",
                 key="how-long.ratios",
                 alt="How many times faster one system is than the other",
             )
@@ -265,10 +259,8 @@ def _sources(result: HowLong, shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "how-long.origin")
     if box.open:
         with box:
-            st.dataframe(
+            widgets.table(
                 how_long_tables.source_rows([a.option for a in result.answers], shared.sets),
-                hide_index=True,
-                placeholder="–",
                 key="how-long.sources",
                 alt="Sources of every number",
             )

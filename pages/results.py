@@ -256,7 +256,7 @@ def _refused(shared: Store) -> None:
         listed = refused[:MOST_LISTED]
         if len(refused) > MOST_LISTED:
             st.caption(f"The first {MOST_LISTED:,}; `planner.store verify` lists all.")
-        st.dataframe(
+        widgets.table(
             [
                 {
                     "File": _within(r.path, shared),
@@ -265,8 +265,6 @@ def _refused(shared: Store) -> None:
                 }
                 for r in listed
             ],
-            hide_index=True,
-            placeholder="–",
             key="results.refused",
             alt="Files that are not shown, with the reason",
         )
@@ -289,9 +287,7 @@ def _sets(shared: Store) -> None:
         ]
         if len(shared.sets) > MOST_LISTED:
             st.caption(f"The first {MOST_LISTED:,} sets.")
-        st.dataframe(
-            rows, hide_index=True, placeholder="–", key="results.sets", alt="All result sets"
-        )
+        widgets.table(rows, key="results.sets", alt="All result sets")
         may = permission().allowed  # strangers need no paths of this machine
         further = [f for f in shared.folders if f.kind != "shipped"]
         where = ", ".join(f"{f.label}: {f.path}" if may else f.label for f in further)

@@ -183,10 +183,8 @@ def _reached_card(view: View) -> None:
         return
     with st.container(border=True):
         st.markdown("**Stated times to the target, by devices**")
-        st.dataframe(
+        widgets.table(
             list(view.reached),
-            hide_index=True,
-            placeholder="–",
             key="steps-to-target.reached",
             alt="Stated times to the target of every submission, fewest devices first",
         )
@@ -204,19 +202,15 @@ def _on_other_counts(view: View) -> None:
     best = way_rows(view.comparison, times.scaled, times.count)
     if best:
         st.markdown("**Best numbers of devices, by time and by device-hours**")
-        st.dataframe(
+        widgets.table(
             [target_rows.way(r) for r in best],
-            hide_index=True,
-            placeholder="–",
             key="steps-to-target.ways",
             alt="Devices and batches that no other choice beats in time and in device-hours",
         )
     if times.others:
         st.markdown("**Every number of devices that was measured**")
-        st.dataframe(
+        widgets.table(
             [target_rows.devices(r) for r in tables.device_rows(view.comparison, times.others)],
-            hide_index=True,
-            placeholder="–",
             key="steps-to-target.counts",
             alt="Best batch, time and device-hours for every number of devices",
         )
@@ -226,10 +220,8 @@ def _tables(view: View, shared: Store) -> None:
     fits = _fits(view)
     with st.container(border=True):
         st.markdown("**Critical batch size, least steps and least samples**")
-        st.dataframe(
+        widgets.table(
             [target_rows.fit(r) for r in fits],
-            hide_index=True,
-            placeholder="–",
             key="steps-to-target.table",
             alt="Fitted parameters of every optimiser",
         )
@@ -244,10 +236,8 @@ def _tables(view: View, shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "steps-to-target.origin")
     if box.open:
         with box:
-            st.dataframe(
+            widgets.table(
                 target_rows.sources(view, shared),
-                hide_index=True,
-                placeholder="–",
                 key="steps-to-target.sources",
                 alt="Sources of the trials and of the step times",
             )
@@ -265,10 +255,8 @@ def _files(view: View, fits: list[Record]) -> list[File]:
 
 
 def _batches(view: View) -> None:
-    st.dataframe(
+    widgets.table(
         [target_rows.batch(r) for r in tables.batch_rows(view.comparison)],
-        hide_index=True,
-        placeholder="–",
         key="steps-to-target.batches",
         alt="Best learning rate, steps and noise scale of every batch",
     )

@@ -140,10 +140,8 @@ def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
 def _tables(chosen: list[SystemCurve], shared: Store) -> None:
     with st.container(border=True):
         st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
-        st.dataframe(
+        widgets.table(
             [_shown(r) for r in curves.curve_rows(chosen)],
-            hide_index=True,
-            placeholder="–",
             key="throughput.table",
             alt="Fitted parameters of every chosen curve",
         )
@@ -165,10 +163,8 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
     box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
     if box.open:
         with box:
-            st.dataframe(
+            widgets.table(
                 source_rows(chosen, shared.sets),
-                hide_index=True,
-                placeholder="–",
                 key="throughput.sources",
                 alt="Sources of every curve",
             )
@@ -181,10 +177,8 @@ def _forms(chosen: list[SystemCurve], shared: Store) -> None:
         return
     with st.container(border=True):
         st.markdown("**Forms of this network for inference: what they gain and what they lose**")
-        st.dataframe(
+        widgets.table(
             rows,
-            hide_index=True,
-            placeholder="–",
             key="throughput.forms",
             alt="Throughput, accuracy and size of each form of the network",
         )

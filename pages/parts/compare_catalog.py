@@ -80,10 +80,8 @@ def _behind(told: Told | None) -> None:
     if comparison is None:
         st.caption("No option is chosen: nothing of the catalogue is in use.")
         return
-    st.dataframe(
+    widgets.table(
         [row_of(r.candidate) for r in comparison.rows],
-        hide_index=True,
-        placeholder="–",
         key="compare.catalog.rows",
         alt="Price, date, source and data sheet of every option",
         column_config=_LINKS,

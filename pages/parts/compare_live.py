@@ -7,7 +7,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts import compare_rows, compare_state
+from pages.parts import compare_rows, compare_state, widgets
 from pages.parts.links import as_text
 from planner.catalog import Catalog
 from planner.compare.records import Candidate
@@ -48,8 +48,8 @@ def _offers(found: LiveOffers, chosen: Sequence[Candidate]) -> None:
     kept = [o for o in found.offers if not wanted or o.accelerator in wanted]
     every = _several(len(found.offers))
     st.caption(f"{every}, {len(kept):,} of the accelerators compared here.")
-    st.dataframe(
-        compare_rows.listed(Catalog(offers=tuple(kept[:200]))), hide_index=True, placeholder="–",
+    widgets.table(
+        compare_rows.listed(Catalog(offers=tuple(kept[:200]))),
         key="compare.live.table", alt="Live offers of the accelerators that are compared",
     )  # fmt: skip
     st.button(

@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts import compare_state
+from pages.parts import compare_state, widgets
 from pages.parts.links import as_text
 from pages.parts.permission import permission
 from planner.catalog import (
@@ -194,8 +194,8 @@ def import_file(catalog: Catalog) -> None:
     records = listed(found)
     st.caption(f"{_several(records, 'sound row')} of {table}, {_several(problems, 'problem')}.")
     if records:
-        st.dataframe(
-            records[:_MOST_SHOWN], hide_index=True, placeholder="–", key="compare.rows.preview",
+        widgets.table(
+            records[:_MOST_SHOWN], key="compare.rows.preview",
             alt="Sound rows of the file",
         )  # fmt: skip
     before = replaced(catalog, found)
@@ -246,8 +246,8 @@ def own(catalog: Catalog) -> None:
         where = f" They would lie in {compare_state.folder()}." if permission().allowed else ""
         st.caption(as_text(f"No row is yours yet.{where}"))
         return
-    st.dataframe(
-        records[:_MOST_SHOWN], hide_index=True, placeholder="–", key="compare.rows.own",
+    widgets.table(
+        records[:_MOST_SHOWN], key="compare.rows.own",
         alt="Rows of your own",
     )  # fmt: skip
     names = [f"{r['Table']}: {r['Row']}" for r in records]

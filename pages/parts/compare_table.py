@@ -226,10 +226,8 @@ def _table(shown_rows: Sequence[Shown], told: Told, comparison: Comparison, view
         name for name in order
         if optional.get(name, True) and (any(r[name] is not None for r in shown_rows))
     ]  # fmt: skip
-    st.dataframe(
+    widgets.table(
         list(shown_rows),
-        hide_index=True,
-        placeholder="–",
         key="compare.table",
         alt="All options, best first, with time, cost, energy, memory and how sure each is",
         column_order=kept,
@@ -293,10 +291,8 @@ def sources(comparison: Comparison) -> None:
     box = widgets.folded("Where these numbers come from", "source", "compare.origin")
     if box.open:
         with box:
-            st.dataframe(
+            widgets.table(
                 [_with_links_only(r) for r in source_rows(comparison)],
-                hide_index=True,
-                placeholder="–",
                 key="compare.sources",
                 alt="Sources of every time and price, with dates and licences",
                 column_config=_LINKS,

@@ -52,10 +52,8 @@ def _told(effects: Sequence[FactorEffect]) -> None:
     for note in effects[0].notes:
         st.markdown(widgets.answer_text(note))
     rows = effect_rows(effects)
-    st.dataframe(
+    widgets.table(
         [_shown(row) for row in rows],
-        hide_index=True,
-        placeholder="–",
         key="throughput.factors",
         alt="Effect of the factor per epoch and per processed image, pooled and batch by batch",
     )

@@ -185,10 +185,8 @@ def _table(known: Accuracy, chosen: Chosen) -> None:
     with st.container(border=True):
         st.markdown("**The figures**")
         several = len({r.data_set for r in chosen.rows}) > 1
-        st.dataframe(
+        widgets.table(
             [_cells(row, known, several=several) for row in chosen.rows],
-            hide_index=True,
-            placeholder="–",
             key="method.table",
             alt="Errors, intervals and sizes of every method and data set shown",
         )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.parts import widgets
 from pages.parts.state import ROOT
 from planner.backtest.published_page import TITLES
 
@@ -25,8 +26,8 @@ def draw() -> None:
             "Device-hours of published whole jobs, and our estimate from network, tokens, "
             "accelerator and count. Intervals are 90 %."
         )
-        st.dataframe(
-            [_job(job) for job in found["jobs"]], hide_index=True, key="method.known.jobs",
+        widgets.table(
+            [_job(job) for job in found["jobs"]], key="method.known.jobs",
             alt="Published whole jobs beside our estimate in device-hours",
         )  # fmt: skip
     with st.container(border=True):
@@ -35,13 +36,13 @@ def draw() -> None:
             "Each published row is a question that a person would type. The efficiency model was "
             "fitted on these tables; docs/efficiency.md has its errors on hidden sources."
         )
-        st.dataframe(
-            _tasks(found["tasks"]), hide_index=True, height="content", key="method.known.tasks",
+        widgets.table(
+            _tasks(found["tasks"]), height="content", key="method.known.tasks",
             alt="Errors, coverage and width by task",
         )  # fmt: skip
     with st.expander("Worst misses"):
-        st.dataframe(
-            _misses(found["worst"]), hide_index=True, height="content", key="method.known.worst",
+        widgets.table(
+            _misses(found["worst"]), height="content", key="method.known.worst",
             alt="The three worst misses of each task",
         )  # fmt: skip
 

@@ -46,10 +46,8 @@ def constants() -> None:
             }
             for c in CONSTANTS
         ]
-        st.dataframe(
+        widgets.table(
             rows,
-            hide_index=True,
-            placeholder="–",
             height="content",
             key="method.constants",
             alt="Every chosen constant with value, unit, meaning and what chose it",
@@ -71,7 +69,7 @@ def sources(shared: Store) -> None:
             }
             for s in shared.sets
         ]
-        st.dataframe(rows, hide_index=True, placeholder="–", key="method.sets",
+        widgets.table(rows, key="method.sets",
                      alt="Sources of all result sets")  # fmt: skip
     with st.container(border=True):
         st.markdown("**Public data behind the figures**")

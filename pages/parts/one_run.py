@@ -130,10 +130,8 @@ def _provenance(shared: Store, run: Run) -> None:
         ("Run", run.run_id),
     ]
     st.markdown("**Where it comes from**")
-    st.dataframe(
+    widgets.table(
         [{"": name, "Value": str(value)} for name, value in rows if value],
-        hide_index=True,
-        placeholder="–",
         key="results.provenance",
         row_height=32,
         alt="Provenance of the run",
@@ -154,6 +152,4 @@ def _all_columns(shared: Store, run: Run) -> None:
         for name, value in values.items()
         if name in BY_NAME
     ]
-    st.dataframe(
-        rows, hide_index=True, placeholder="–", key="results.columns", alt="All recorded columns"
-    )
+    widgets.table(rows, key="results.columns", alt="All recorded columns")

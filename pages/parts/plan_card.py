@@ -229,10 +229,8 @@ def _runs(planned: Plan) -> None:
     box = widgets.folded(f"The {_count(len(planned.runs))}", "table_rows", "measure.runs")
     if box.open:
         with box:
-            st.dataframe(
+            widgets.table(
                 [_row(r) for r in planned.runs],
-                hide_index=True,
-                placeholder="–",
                 key="measure.table",
                 alt="The runs of the plan",
             )

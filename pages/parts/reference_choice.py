@@ -99,10 +99,8 @@ def every_list(first: str) -> None:
         st.caption(as_text(summary))
         for problem in known().read.unreadable:
             st.caption(as_text(f"Not read: {problem}"))
-        st.dataframe(
+        widgets.table(
             [_shown(r) for r in rows],
-            hide_index=True,
-            placeholder="–",
             key="steps-to-target.points_table",
             alt="Every reference point: rounds, unit, median and what became of it",
         )

@@ -221,7 +221,7 @@ def _failures(shared: Store, result_set: str) -> None:
     ids = queries.table(shared, {"result_set": [result_set], "status": bad}, MOST_FAILURES)
     found = [run for i in ids["run_id"].to_pylist() if (run := queries.run(shared, i))]
     st.markdown("**Attempts that did not end well**")
-    st.dataframe(
+    widgets.table(
         [
             {
                 "Workload": r.workload,
@@ -232,8 +232,6 @@ def _failures(shared: Store, result_set: str) -> None:
             }
             for r in found
         ],
-        hide_index=True,
-        placeholder="–",
         key=f"measure.failures.{result_set}",
         alt="Runs of this sweep that failed, with the reason",
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
 
+import pyarrow as pa
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
@@ -19,6 +20,49 @@ Width = Literal["stretch", "content"]
 def chart(spec: ChartSpec, key: str, alt: str) -> None:
     """Draw a chart in its own colours; `alt` tells what it shows to those who cannot see it."""
     st.plotly_chart(Unchecked(spec), theme=None, key=key, config=CONFIG, alt=alt)
+
+
+def table(
+    rows: Sequence[Mapping[str, object]],
+    key: str,
+    alt: str,
+    *,
+    height: Literal["auto", "content"] = "auto",
+    row_height: int | None = None,
+    column_config: Mapping[str, Any] | None = None,
+    column_order: Sequence[str] | None = None,
+) -> None:
+    """Draw rows as a table; a dash stands for what is not known.
+
+    Arrow makes the columns: Streamlit would take a way through pandas that is five times as long.
+    """
+    st.dataframe(
+        columns_of(rows),
+        hide_index=True,
+        placeholder="–",
+        key=key,
+        alt=alt,
+        height=height,
+        row_height=row_height,
+        column_config=column_config,
+        column_order=column_order,
+    )
+
+
+def columns_of(rows: Sequence[Mapping[str, object]]) -> pa.Table:
+    """The rows as columns, in the order in which they are first named; NaN is not known.
+
+    A column of several kinds of values is one of texts.
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: list[object]) -> pa.Array:
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values])
 
 
 def scale(title: str, key: str) -> None:
