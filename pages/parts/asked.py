@@ -7,7 +7,7 @@ workload is kept until one of its runs changes, what it said of all runs until a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from planner.curves import SystemCurve, curves_of
@@ -15,6 +15,7 @@ from planner.effect_tables import effects_of
 from planner.effects import FactorEffect
 from planner.epoch_size import EpochSize, epoch_size
 from planner.forms import FormRun
+from planner.optimizer_curves import Comparison, compare
 from planner.runs import Run
 from planner.scaling_runs import Placement
 from planner.slugs import slugs
@@ -50,6 +51,39 @@ def workload_names(shared: Store) -> dict[str, str]:
         return slugs(about_workloads(shared))
 
     return _once(shared, "workload names", ask)
+
+
+def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
+    """Each name of a workload with how much is known of it, by slug.
+
+    Args:
+        shared: where the runs are.
+        names: slugs and names.
+    """
+
+    def ask() -> dict[str, str]:
+        about = about_workloads(shared)
+        return {short: _label(name, about.get(name)) for short, name in names.items()}
+
+    return _once(shared, ("workload labels", tuple(names.items())), ask)
+
+
+def _label(name: str, known: KnownWorkload | None) -> str:
+    if known is None:
+        return name
+    runs = f"{known.runs:,} run{'' if known.runs == 1 else 's'}"
+    cards = f", {known.accelerators:,} accelerators" if known.accelerators > 1 else ""
+    return f"{name} ({runs}{cards})"
+
+
+def workload_kinds(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
+    """The kind of each workload that has one; arguments as `workload_labels`."""
+
+    def ask() -> dict[str, str]:
+        about = about_workloads(shared)
+        return {short: about[name].kind for short, name in names.items() if name in about}
+
+    return _once(shared, ("workload kinds", tuple(names.items())), ask)
 
 
 def usual_workload(shared: Store) -> str:
@@ -147,8 +181,20 @@ def trials(shared: Store, of: TrialSet) -> Trials:
 
 def trials_version(shared: Store, of: TrialSet) -> int:
     """A number that grows whenever a run of that network changes."""
-    own = (w for w in shared.workloads if f"{w} · ".startswith(f"{of.network} · "))
-    return shared.version(*own)
+    begin = f"{of.network} · "
+    return shared.version(*(w for w in shared.workloads if w.startswith(begin) or w == of.network))
+
+
+def compared(shared: Store, of: TrialSet, target: float, optimizers: tuple[str, ...]) -> Comparison:
+    """As `planner.optimizer_curves.compare`, of those trials."""
+    question = ("compared", of, target, optimizers, trials_version(shared, of))
+    return shared.kept.once(question, lambda: compare(trials(shared, of), target, optimizers))
+
+
+def fitted(shared: Store, runs: Sequence[Run], left_out: Collection[str]) -> list[SystemCurve]:
+    """As `planner.curves.curves_of`."""
+    gone = frozenset(r.run_id for r in runs) & frozenset(left_out)
+    return shared.kept.once(("fitted", tuple(runs), gone), lambda: curves_of(runs, left_out))
 
 
 def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
@@ -193,6 +239,15 @@ def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placemen
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
     """As `planner.store.queries.facets`."""
     return _once(shared, ("facets", _asked(filters)), lambda: queries.facets(shared, filters))
+
+
+def facet_names(shared: Store) -> dict[str, dict[str, str]]:
+    """Slugs and names of every value of every facet of all runs."""
+
+    def ask() -> dict[str, dict[str, str]]:
+        return {facet: slugs(values) for facet, values in facets(shared, {}).items()}
+
+    return _once(shared, "facet names", ask)
 
 
 def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:

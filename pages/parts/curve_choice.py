@@ -10,7 +10,6 @@ import streamlit as st
 
 from pages.parts import asked, widgets, workload_choice
 from pages.parts.links import Link, slugs
-from planner import curves
 from planner.curves import SystemCurve
 from planner.epoch_size import MOST_SAMPLES
 from planner.runs import Run
@@ -60,7 +59,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     link.keep("batch")  # asked of the curves by programs; the chart shows every batch
     steps = with_step_times(runs, size) if runs else None
     timed = steps.runs if steps else ()
-    chosen = curves.curves_of([*timed, *_beside(link, shared, others, boxes)], left_out)
+    chosen = asked.fitted(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
     if given is not None or (steps and steps.needs_samples):
         st.number_input(
             "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",

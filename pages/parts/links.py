@@ -309,8 +309,9 @@ class Link:
     def parameters(self, *also: str) -> Parameters:
         """The non-default values as they stand in the URL, and those of `also` in any case."""
         found = dict(self._carried)
+        held = st.session_state.to_dict()  # at once: Streamlit looks up one value in 10 µs
         for name, default in self._defaults.items():
-            value = st.session_state.get(self.key(name))
+            value = held.get(self.key(name))
             if value is not None and (value != default or name in {*also, *self._pinned}):
                 found[name] = as_texts(_amount(value) if name in self._amounts else value)
         return found

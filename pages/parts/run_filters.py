@@ -46,7 +46,7 @@ class Chosen:
 def draw(link: Link, shared: Store) -> Chosen:
     """One multiselect per facet that has something to choose; counts beside the options."""
     flags = asked.suspects(shared).flags
-    tables = {f: slugs(options) for f, options in asked.facets(shared, {}).items()}
+    tables = dict(asked.facet_names(shared))
     link.ignore("limit", "cursor")  # how many rows a program gets at once
     given = {text for text in link.given.get("suspect", []) if text}
     named = [n for n in NAMES if slug(n) in given or n in _names(flags.values())]
@@ -88,10 +88,11 @@ def _counted(
 
 
 def _facet(link: Link, facet: str, names: dict[str, str], counts: dict[str, int]) -> None:
+    labels = {short: f"{name} ({counts.get(name, 0):,})" for short, name in names.items()}
     st.multiselect(
         TITLES[facet],
         list(names),
         key=link.key(facet),
         placeholder="All runs" if facet == "suspect" else "Any",
-        format_func=lambda s: f"{names[s]} ({counts.get(names[s], 0):,})",
+        format_func=labels.__getitem__,
     )

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.parts import asked, device_count
 from pages.parts.links import Link, slugs
-from planner.curves import SystemCurve, curves_of
+from planner.curves import SystemCurve
 from planner.estimate import Refusal
 from planner.placed_times import Place, PlacedTimes, StandIn
 from planner.runs import Run
@@ -202,7 +202,7 @@ def _curve(shared: Store, timed: TimedSystem, left_out: Collection[str]) -> Syst
         for r in asked.runs_of(shared, timed.workload, timed.pattern)
         if (r.system, r.software, r.mode) == (timed.system, timed.software, "training")
     ]
-    return next(iter(curves_of(runs, left_out)), None)
+    return next(iter(asked.fitted(shared, runs, left_out)), None)
 
 
 def _others(

@@ -23,7 +23,7 @@ from pages.parts.step_times import StepTimes, Subject
 from pages.parts.target_lines import View
 from planner.convergence_sentences import Goal, caution_of, goal_of
 from planner.export import Record
-from planner.optimizer_curves import Comparison, compare
+from planner.optimizer_curves import Comparison
 from planner.placed_times import timings_of
 from planner.reference_points import CAUTION, Edition, comparison_of
 from planner.reference_tables import goal_of_reference
@@ -85,7 +85,7 @@ def _measured(
     goal = goal_of(of, trials, np.nan if target is None else target)
     comparison = Comparison(target=np.nan if target is None else target, curves=())
     if names and target is not None:
-        comparison = compare(trials, target, names)
+        comparison = asked.compared(shared, of, target, tuple(names))
     return _view(
         goal,
         comparison,

@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.parts import asked
 from pages.parts.links import Link
 from planner.store import Store
-from planner.store.queries import KnownWorkload
 from planner.workload_kinds import KINDS, kind_of
 
 FEW: Final = 20
@@ -92,21 +91,13 @@ class Offer:
 
 def offer(link: Link, shared: Store, names: Mapping[str, str]) -> Offer:
     """The workloads of the store among `names`, which are slugs and names, with what is known."""
-    about = asked.about_workloads(shared)
-    kinds = {s: about[name].kind for s, name in names.items() if name in about}
-    labels = {s: _label(name, about.get(name)) for s, name in names.items()}
-    return Offer(link=link, labels=labels, kinds=kinds)
+    return Offer(
+        link=link,
+        labels=asked.workload_labels(shared, names),
+        kinds=asked.workload_kinds(shared, names),
+    )
 
 
 def by_name(link: Link, names: Mapping[str, str]) -> Offer:
     """Options whose kind is that of their name."""
     return Offer(link=link, labels=names, kinds={s: kind_of(n) for s, n in names.items()})
-
-
-def _label(name: str, known: KnownWorkload | None) -> str:
-    """The name, with how much is known of it."""
-    if known is None:
-        return name
-    runs = f"{known.runs:,} run{'' if known.runs == 1 else 's'}"
-    cards = f", {known.accelerators:,} accelerators" if known.accelerators > 1 else ""
-    return f"{name} ({runs}{cards})"
