@@ -187,6 +187,12 @@ def _content(element: Element, host: bytes) -> bytes:
         shown = switch.value if switch.set_value else switch.default
         switch.value, switch.set_value = shown, True
         element.ClearField("has_one_shot_effect")
+    if kind == "multiselect":  # the same
+        choice = element.multiselect
+        if not choice.set_value:
+            choice.raw_values[:] = [choice.options[place] for place in choice.default]
+        choice.set_value = True
+        choice.ClearField("default")
     if kind == "plotly_chart":
         chart = element.plotly_chart
         if "-compare." in chart.id:  # an option keeps the colour that it had in its session
