@@ -193,6 +193,7 @@ def _content(element: Element, host: bytes) -> bytes:
             choice.raw_values[:] = [choice.options[place] for place in choice.default]
         choice.set_value = True
         choice.ClearField("default")
+        element.ClearField("has_one_shot_effect")
     if kind == "plotly_chart":
         chart = element.plotly_chart
         if "-compare." in chart.id:  # an option keeps the colour that it had in its session
