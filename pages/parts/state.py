@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
-
-import streamlit as st
 
 from planner.store import Store, folders_from_environment
 
 ROOT: Final = Path(__file__).parent.parent.parent
 
 
-@st.cache_resource(show_spinner=False)
+_OPENING: Final = threading.Lock()
+
+
+@lru_cache(maxsize=4)
 def _store(environment: tuple[tuple[str, str], ...]) -> Store:
     return Store(folders_from_environment(ROOT, dict(environment)))
 
@@ -40,4 +43,5 @@ def at_one_moment(asked_s: float) -> Iterator[None]:
 
 def _shared() -> Store:
     known = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
-    return _store(known)
+    with _OPENING:  # two sessions that come first share one store
+        return _store(known)

@@ -42,7 +42,7 @@ LLM = {"workload": "described", "samples": "1e6", "params": "7e9", "tokens": "20
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where nobody has rows or runs of their own; one store for all tests of this file."""
     yield tmp_path_factory.mktemp("nobody")
-    state._store.clear()
+    state._store.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -128,7 +128,7 @@ def make(root: Path) -> None:
 
 def ask(root: Path) -> None:
     """Load the file and ask everything that a page asks."""
-    heading("the store (DuckDB in memory, 2 threads)")
+    heading("the store (DuckDB in memory, 1 thread)")
     store = Store([folder(root)])
     figure("load (hash, check, take in)", timed(store.refresh)[0], "s")
     figure("look again, nothing new", 1e3 * best_s(store.refresh), "ms")

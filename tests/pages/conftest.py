@@ -35,7 +35,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     place = tmp_path / "results"
     monkeypatch.setenv(OWN, str(place))
     yield place
-    state._store.clear()
+    state._store.cache_clear()
 
 
 @pytest.fixture
