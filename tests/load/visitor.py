@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Self
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -32,13 +33,24 @@ HELD_RUNS: Final = 2
 Path = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
-    """What one run drew: the elements of the main part by their place, each as its bytes."""
+    """What one run drew. It is read where it is asked for: not while others wait for answers."""
 
-    elements: Mapping[Path, bytes]
+    deltas: Mapping[Path, Delta]
+    host: bytes
     bytes_received: int
-    errors: tuple[str, ...] = ()
+
+    @cached_property
+    def elements(self) -> Mapping[Path, bytes]:
+        """The elements of the main part by their place, each as its bytes."""
+        return {path: _content(element, self.host) for path, element in self._drawn().items()}
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """What its exception boxes say."""
+        boxes = (e for e in self._drawn().values() if e.WhichOneof("type") == "exception")
+        return tuple(box.exception.message for box in boxes)
 
     @property
     def digest(self) -> str:
@@ -47,6 +59,14 @@ class Page:
         for path, content in sorted(self.elements.items()):
             drawn.update(f"{path}{len(content)}".encode() + content)
         return drawn.hexdigest()
+
+    def _drawn(self) -> dict[Path, Element]:
+        """Without the side bar, where the number of all runs stands."""
+        return {
+            path: delta.new_element
+            for path, delta in self.deltas.items()
+            if path and path[0] == 0 and delta.WhichOneof("type") == "new_element"
+        }
 
 
 @dataclass(slots=True)
@@ -127,7 +147,7 @@ class Visitor:
             self._take(ForwardMsg.FromString(data), run)
         self._runs += 1
         self._held = {h: m for h, m in self._held.items() if self._runs - m[0] <= HELD_RUNS}
-        return _page(run, self._host.encode())
+        return Page(deltas=run.deltas, host=self._host.encode(), bytes_received=run.size)
 
     def _take(self, message: ForwardMsg, run: _Run) -> None:
         kind = message.WhichOneof("type")
@@ -160,21 +180,6 @@ class Visitor:
         if delta.new_element.WhichOneof("type") == "number_input":
             told = delta.new_element.number_input.id
             self._inputs[told.split("-", 2)[2]] = told
-
-
-def _page(run: _Run, host: bytes) -> Page:
-    """The main part without the side bar, where the number of all runs stands."""
-    drawn = {
-        path: delta.new_element
-        for path, delta in run.deltas.items()
-        if path and path[0] == 0 and delta.WhichOneof("type") == "new_element"
-    }
-    errors = [e.exception.message for e in drawn.values() if e.WhichOneof("type") == "exception"]
-    return Page(
-        elements={path: _content(element, host) for path, element in drawn.items()},
-        bytes_received=run.size,
-        errors=tuple(errors),
-    )
 
 
 def _content(element: Element, host: bytes) -> bytes:
