@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.docs import PAGES
+from planner.networks import networks
 from planner.palette import DARK, LIGHT
 from planner.schema import COLUMNS
 
@@ -88,3 +89,7 @@ def test_the_sentence_of_the_readme_is_what_the_planner_says() -> None:
     told = how_long(options, 2000, "GPU · batch 64").sentence
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert told in re.sub(r"\s*\n> ", " ", readme)
+
+
+def test_the_readme_says_how_many_networks_are_named() -> None:
+    assert f"# one of {len(networks())};" in (ROOT / "README.md").read_text(encoding="utf-8")
