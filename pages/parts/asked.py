@@ -54,11 +54,11 @@ def workload_names(shared: Store) -> dict[str, str]:
 
 
 def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
-    """Each name of a workload with how much is known of it, by slug.
+    """Return labels by slug: the workload's name with its run and accelerator counts.
 
     Args:
         shared: where the runs are.
-        names: slugs and names.
+        names: workload names by slug.
     """
 
     def ask() -> dict[str, str]:
@@ -77,7 +77,7 @@ def _label(name: str, known: KnownWorkload | None) -> str:
 
 
 def workload_kinds(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
-    """The kind of each workload that has one; arguments as `workload_labels`."""
+    """Return the kind of each workload that has one; arguments as `workload_labels`."""
 
     def ask() -> dict[str, str]:
         about = about_workloads(shared)
@@ -185,14 +185,18 @@ def trials_version(shared: Store, of: TrialSet) -> int:
     return shared.version(*(w for w in shared.workloads if w.startswith(begin) or w == of.network))
 
 
-def compared(shared: Store, of: TrialSet, target: float, optimizers: tuple[str, ...]) -> Comparison:
-    """As `planner.optimizer_curves.compare`, of those trials."""
+def optimizer_comparison(
+    shared: Store, of: TrialSet, target: float, optimizers: tuple[str, ...]
+) -> Comparison:
+    """Return `planner.optimizer_curves.compare` of these trials, kept until one changes."""
     question = ("compared", of, target, optimizers, trials_version(shared, of))
     return shared.kept.once(question, lambda: compare(trials(shared, of), target, optimizers))
 
 
-def fitted(shared: Store, runs: Sequence[Run], left_out: Collection[str]) -> list[SystemCurve]:
-    """As `planner.curves.curves_of`."""
+def fitted_curves(
+    shared: Store, runs: Sequence[Run], left_out: Collection[str]
+) -> list[SystemCurve]:
+    """Return `planner.curves.curves_of` these runs, kept for the same runs."""
     gone = frozenset(r.run_id for r in runs) & frozenset(left_out)
     return shared.kept.once(("fitted", tuple(runs), gone), lambda: curves_of(runs, left_out))
 
@@ -242,7 +246,7 @@ def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dic
 
 
 def facet_names(shared: Store) -> dict[str, dict[str, str]]:
-    """Slugs and names of every value of every facet of all runs."""
+    """Return the values of each facet over all runs, by facet and slug."""
 
     def ask() -> dict[str, dict[str, str]]:
         return {facet: slugs(values) for facet, values in facets(shared, {}).items()}

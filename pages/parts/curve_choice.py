@@ -59,7 +59,7 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     link.keep("batch")  # asked of the curves by programs; the chart shows every batch
     steps = with_step_times(runs, size) if runs else None
     timed = steps.runs if steps else ()
-    chosen = asked.fitted(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
+    chosen = asked.fitted_curves(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
     if given is not None or (steps and steps.needs_samples):
         st.number_input(
             "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",

@@ -309,7 +309,7 @@ class Link:
     def parameters(self, *also: str) -> Parameters:
         """The non-default values as they stand in the URL, and those of `also` in any case."""
         found = dict(self._carried)
-        held = st.session_state.to_dict()  # at once: Streamlit looks up one value in 10 µs
+        held = st.session_state.to_dict()  # one lookup: Streamlit is slow at single values
         for name, default in self._defaults.items():
             value = held.get(self.key(name))
             if value is not None and (value != default or name in {*also, *self._pinned}):

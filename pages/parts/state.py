@@ -15,7 +15,7 @@ from planner.store import Store, folders_from_environment
 ROOT: Final = Path(__file__).parent.parent.parent
 
 
-_OPENING: Final = threading.Lock()
+_STORE_LOCK: Final = threading.Lock()
 
 
 @lru_cache(maxsize=4)
@@ -43,5 +43,5 @@ def at_one_moment(asked_s: float) -> Iterator[None]:
 
 def _shared() -> Store:
     known = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
-    with _OPENING:  # two sessions that come first share one store
+    with _STORE_LOCK:  # the first two sessions share one store
         return _store(known)

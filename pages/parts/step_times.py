@@ -202,7 +202,7 @@ def _curve(shared: Store, timed: TimedSystem, left_out: Collection[str]) -> Syst
         for r in asked.runs_of(shared, timed.workload, timed.pattern)
         if (r.system, r.software, r.mode) == (timed.system, timed.software, "training")
     ]
-    return next(iter(asked.fitted(shared, runs, left_out)), None)
+    return next(iter(asked.fitted_curves(shared, runs, left_out)), None)
 
 
 def _others(

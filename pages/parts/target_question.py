@@ -85,7 +85,7 @@ def _measured(
     goal = goal_of(of, trials, np.nan if target is None else target)
     comparison = Comparison(target=np.nan if target is None else target, curves=())
     if names and target is not None:
-        comparison = asked.compared(shared, of, target, tuple(names))
+        comparison = asked.optimizer_comparison(shared, of, target, tuple(names))
     return _view(
         goal,
         comparison,

@@ -11,15 +11,15 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.parts.links import Link, as_text
-from planner.figures import CONFIG, ChartSpec, Unchecked
+from planner.figures import CONFIG, ChartSpec, UncheckedFigure
 from planner.store import queries
 
 Width = Literal["stretch", "content"]
 
 
 def chart(spec: ChartSpec, key: str, alt: str) -> None:
-    """Draw a chart in its own colours; `alt` tells what it shows to those who cannot see it."""
-    st.plotly_chart(Unchecked(spec), theme=None, key=key, config=CONFIG, alt=alt)
+    """Draw a chart in its own colours; `alt` describes it for screen readers."""
+    st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
 
 
 def table(
@@ -32,9 +32,9 @@ def table(
     column_config: Mapping[str, Any] | None = None,
     column_order: Sequence[str] | None = None,
 ) -> None:
-    """Draw rows as a table; a dash stands for what is not known.
+    """Draw rows as a table; unknown values are dashes, `alt` describes it for screen readers.
 
-    Arrow makes the columns: Streamlit would take a way through pandas that is five times as long.
+    The columns are Arrow's, because Streamlit converts rows through pandas, which is slower.
     """
     st.dataframe(
         columns_of(rows),
@@ -50,9 +50,9 @@ def table(
 
 
 def columns_of(rows: Sequence[Mapping[str, object]]) -> pa.Table:
-    """The rows as columns, in the order in which they are first named; NaN is not known.
+    """Return rows as Arrow columns, in order of first appearance; NaN becomes null.
 
-    A column of several kinds of values is one of texts.
+    A column of mixed types becomes text.
     """
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: _column([row.get(name) for row in rows]) for name in names})

@@ -165,10 +165,10 @@ def offered(asked: Asked, facts: Facts, today: date) -> Offered:
 
 
 def offers_key(asked: Asked, facts: Facts) -> Hashable:
-    """What `offered` depends on of a question: equal keys of one job have equal offers.
+    """Return a key of the options: for one job, equal keys have equal `offered` options.
 
-    How many epochs are asked for chooses the run of each measured system; with a deadline or a
-    budget it chooses the accelerators too.
+    The epoch count decides which run of each measured system is fastest. With a deadline or a
+    budget it also decides which accelerators come first.
     """
     question = replace(asked, options=())
     if asked.epochs is None or asked.wanted.limited:

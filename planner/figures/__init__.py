@@ -7,7 +7,7 @@ the measurements is dashed and grey. Labels stand at the line ends, pushed apart
 from planner.figures.compare_rent_or_buy import UseAxes, UseLine, rent_or_buy
 from planner.figures.compare_time_cost import BASIS_SYMBOLS, Bounds, Spot, grey_words, time_cost
 from planner.figures.compare_tornado import Bar, tornado
-from planner.figures.frame import CONFIG, ChartSpec, Unchecked, html
+from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, html
 from planner.figures.method import Share, efficiency, interval_of_epochs, unlike_neighbours
 from planner.figures.method_dots import Dot, Scale, dots
 from planner.figures.run import epoch_times
@@ -37,7 +37,7 @@ __all__ = [
     "TargetTimeLine",
     "ThroughputLine",
     "TimeLine",
-    "Unchecked",
+    "UncheckedFigure",
     "UseAxes",
     "UseLine",
     "dots",

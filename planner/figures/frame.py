@@ -1,7 +1,7 @@
 """What all charts share: size, colours, bands, names at the line ends, export.
 
-A chart is a plain dictionary in the words of plotly's JSON schema. Plotly's own objects check, copy
-and encode each part again: together they took a sixth of a page.
+A chart is a dictionary in plotly's JSON schema. Plotly's figure objects would check, copy and
+encode every part for each page; tests check the charts instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from planner.estimate import Floats
 from planner.palette import Theme, rgba
 
 ChartSpec = dict[str, Any]
-"""A chart as plotly's schema has it: "data" and "layout"; numbers may be numpy arrays."""
+"""A chart in plotly's JSON schema: "data" and "layout"; values may be numpy arrays."""
 
 
 class Named(Protocol):
@@ -259,14 +259,14 @@ def log_ticks(low: float, high: float) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [f"{t:,.3g}" if t < 1 else f"{t:,.0f}" for t in ticks]}
 
 
-class Unchecked(BaseFigure):  # type: ignore[misc]  # plotly has no types
-    """A chart for Streamlit, which asks a figure for its dictionary and sends that."""
+class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # plotly has no types
+    """A figure that Streamlit sends as it is, without plotly's checks and copies."""
 
     def __init__(self, chart: ChartSpec) -> None:
         self._chart = chart
 
     def to_dict(self) -> ChartSpec:
-        """The specification as it is."""
+        """Return the specification itself."""
         return self._chart
 
 

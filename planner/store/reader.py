@@ -40,7 +40,7 @@ CHUNK: Final = 20_000
 """Runs that are verified before they are loaded: so much of them is in Python at once."""
 
 _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
-    "threads": 1,  # pages ask beside each other; handing 10,000 rows to a second thread costs more
+    "threads": 1,  # a second thread makes queries of 10,000 rows slower
     "temp_directory": "",
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,

@@ -61,7 +61,7 @@ _SETTLED: Final = """(quiet) => {
     return performance.now() - window.quietSince > quiet
 }"""
 _RUNS_FINISHED: Final[WeakKeyDictionary[Page, int]] = WeakKeyDictionary()
-"""Runs of the script whose end the server has told each watched page."""
+"""Finished script runs of each watched page, by the server's messages."""
 
 
 class Watch:
@@ -108,9 +108,9 @@ class Watch:
 
 
 def _count_runs(page: Page, connection: WebSocket) -> None:
-    """Count the runs that end, as the server tells them.
+    """Count the script runs that the server reports as finished.
 
-    The page itself may draw a short run's begin and end in one step, and show neither.
+    The page cannot be watched instead: it may render the start and end of a short run at once.
     """
 
     def count(frame: bytes | str) -> None:
@@ -123,7 +123,7 @@ def _count_runs(page: Page, connection: WebSocket) -> None:
 
 
 def _wait_for_a_run(page: Page, finished_before: int, within_ms: float) -> None:
-    """Wait until one more run of the script has ended; TimeoutError where none does."""
+    """Wait until another script run finishes; TimeoutError if none does."""
     deadline_s = time.monotonic() + within_ms / 1000
     while _RUNS_FINISHED[page] <= finished_before:
         if time.monotonic() > deadline_s:

@@ -35,7 +35,7 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What one run drew. It is read where it is asked for: not while others wait for answers."""
+    """The elements of one run, parsed on first use, so not during the campaign."""
 
     deltas: Mapping[Path, Delta]
     host: bytes
@@ -95,7 +95,7 @@ class Visitor:
         self._socket = await connect(
             f"ws://{self._host}/_stcore/stream",
             subprotocols=["streamlit"],  # type: ignore[list-item]  # a NewType of str
-            origin=self._url,  # type: ignore[arg-type]  # the same
+            origin=self._url,  # type: ignore[arg-type]  # as for the switch
             max_size=None,
             open_timeout=PATIENCE_S,
             ping_interval=None,
@@ -192,7 +192,7 @@ def _content(element: Element, host: bytes) -> bytes:
         shown = switch.value if switch.set_value else switch.default
         switch.value, switch.set_value = shown, True
         element.ClearField("has_one_shot_effect")
-    if kind == "multiselect":  # the same
+    if kind == "multiselect":  # as for the switch
         choice = element.multiselect
         if not choice.set_value:
             choice.raw_values[:] = [choice.options[place] for place in choice.default]

@@ -35,12 +35,12 @@ def _said(name: str, **changed: float) -> str:
 def test_wherever_the_sliders_stand_there_is_a_picture_or_a_reason(formula: Formula) -> None:
     places = list(product(*(s.options for s in formula.sliders)))
     for place in random.Random(4).sample(places, min(12, len(places))):
-        told = formula.picture(
+        picture = formula.picture(
             dict(zip((s.name for s in formula.sliders), place, strict=True)), LIGHT_THEME
         )
-        assert all(told.sentences)
-        if told.figure is not None:
-            go.Figure(told.figure)  # raises ValueError on any wrong part
+        assert all(picture.sentences)
+        if picture.figure is not None:
+            go.Figure(picture.figure)  # raises ValueError on any wrong part
 
 
 @each
@@ -62,9 +62,9 @@ def test_half_of_v0_is_reached_at_v0_t() -> None:
 
 def test_a_bend_that_no_line_follows_is_refused_with_its_scatter() -> None:
     formula = FORMULAS["throughput"]
-    told = formula.picture(_values(formula, bend=30, t=1, v0=64), LIGHT_THEME)
-    said = " ".join(told.sentences)
-    assert told.figure is not None or "scatter" in said
+    picture = formula.picture(_values(formula, bend=30, t=1, v0=64), LIGHT_THEME)
+    said = " ".join(picture.sentences)
+    assert picture.figure is not None or "scatter" in said
 
 
 def test_more_epochs_seen_make_the_interval_of_the_session_narrower() -> None:
@@ -147,9 +147,9 @@ def test_the_share_of_the_peak_is_operations_times_speed_over_the_peak() -> None
 
 def test_a_run_faster_than_its_peak_is_not_drawn() -> None:
     formula = FORMULAS["utilisation"]
-    told = formula.picture(_values(formula, v0=65536, t=0, gflop=1000, peak=5), LIGHT_THEME)
-    assert told.figure is None
-    assert "cannot be told" in " ".join(told.sentences)
+    picture = formula.picture(_values(formula, v0=65536, t=0, gflop=1000, peak=5), LIGHT_THEME)
+    assert picture.figure is None
+    assert "cannot be told" in " ".join(picture.sentences)
 
 
 def test_buying_pays_off_from_the_use_on_that_the_formula_says() -> None:

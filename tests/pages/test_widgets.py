@@ -38,7 +38,7 @@ def test_a_chart_is_sent_as_it_was_specified() -> None:
     drawing = Drawing(LIGHT_THEME)
     drawing.line(np.array([1.0, 2.0]), np.array([0.1, np.nan]))
     chart = drawing.figure()
-    sent = return_figure_from_figure_or_data(figures.Unchecked(chart), validate_figure=True)
+    sent = return_figure_from_figure_or_data(figures.UncheckedFigure(chart), validate_figure=True)
     assert sent is chart
     read = json.loads(plotly.io.to_json(sent, validate=False))
     [line] = read["data"]

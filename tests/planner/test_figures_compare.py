@@ -83,8 +83,8 @@ def test_a_marker_stands_at_time_and_cost_with_bars_to_the_ends_of_both_interval
 
 def test_under_the_pointer_a_time_has_one_unit_and_no_number_an_exponent() -> None:
     years = replace(H100, time=(8.5e7, 2.3e7, 2.9e8), cost=(12_345.0, 9_876.5, 1.5e6))
-    told = charts.time_cost([years], figures.Bounds(), "USD", LIGHT_THEME)
-    spot = next(t.hovertemplate for t in told.data if t.hovertemplate)
+    chart = charts.time_cost([years], figures.Bounds(), "USD", LIGHT_THEME)
+    spot = next(t.hovertemplate for t in chart.data if t.hovertemplate)
     assert "2.7 years (90 %: 0.7 to 9.2 years)" in spot
     assert "12,340 USD (9,876 to 1,500,000)" in spot
 
