@@ -9,8 +9,10 @@ APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 JAX := .venv-jax/.installed
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
+# Without byte code every child process and every worker of the tests compiles the program again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test lint types sweep jax bench load faults screenshots data docs browser clean
+.PHONY: app test check lint types sweep jax bench load faults screenshots data docs browser clean
 
 app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
@@ -24,6 +26,10 @@ sweep: $(APP)
 test: $(DEV) $(JAX) browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
+# What needs no browser, no framework and no campaign.
+check: $(DEV)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -33,6 +39,8 @@ faults: $(DEV)
 	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults tests/runners
 	EPOCHWISE_FAULTS=full EPOCHWISE_SHIPPED_RESULTS=$(CURDIR)/data/results $(BIN)/python -m pytest -q \
 	  tests/api/test_same_numbers.py tests/store/test_library_answers.py
+	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -q tests/pages/compare/test_compare.py \
+	  tests/runners/test_workloads.py
 
 bench: $(DEV)
 	$(BIN)/python -m tests.bench

@@ -1,4 +1,4 @@
-"""What each address answers, as plain data; all of it from `planner.store.asking`."""
+"""What each address answers, as plain data; all of it from `planner.answers._asking`."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from datetime import date
 from types import MappingProxyType
 from typing import Final
 
-from planner.bodies import Body, compare_body, curve_body, projection_body
-from planner.catalog import Catalog
-from planner.parameters import Given, Problem
-from planner.slugs import slugs
-from planner.store import Store, queries
-from planner.store.asking import (
+from planner.answers import (
     NO_RUN,
+    Body,
     compare_answered,
+    compare_body,
     curve_answered,
+    curve_body,
     how_long_answered,
+    projection_body,
+    results_answered,
 )
-from planner.store.listing import results_answered
+from planner.catalog import Catalog
+from planner.core import Given, Problem
+from planner.core.slugs import slugs
+from planner.store import Store, queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import Final
 
 from api.openapi import ADDRESSES, PATH, Address, table_of
 from api.routes import AT_ONCE, MOST_WAITING
-from planner.parameters import LONGEST_QUERY, LONGEST_VALUE, MOST_GIVEN
+from planner.core import LONGEST_QUERY, LONGEST_VALUE, MOST_GIVEN
 
 _BEGINNING: Final = f"""# The HTTP interface
 

@@ -1,4 +1,4 @@
-"""What stands before every page, file, socket and answer: who may ask, and what browsers may do.
+"""Checks before every page, file, socket and answer: allowed callers, and headers for browsers.
 
 - A request that arrives on a loopback address has to name this machine (`localhost`, 127.0.0.1,
   ::1). Else it comes through a name that somebody led here (DNS rebinding). Where the operator
@@ -26,7 +26,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
-from planner.origins import host_of, is_loopback, is_own
+from planner.answers import host_of, is_loopback, is_own
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 HEALTH: Final = "/_stcore/health"

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from api.problems import MEDIA_TYPE
 from api.schemas import Schema, schemas
-from planner import asked
-from planner.compare.parameters import COMPARE
-from planner.parameters import LONGEST_VALUE, Parameter
+from planner.answers import asked
+from planner.answers.comparison import COMPARE
+from planner.core import LONGEST_VALUE, Parameter
 
 PATH: Final = "/api/v1/openapi.json"
 VERSION: Final = "1.0.0"

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from planner.parameters import Problem
-from planner.store.asking import NO_RUN
+from planner.answers import NO_RUN
+from planner.core import Problem
 
 MEDIA_TYPE: Final = "application/problem+json"
 HEADERS: Final = {

@@ -29,7 +29,7 @@ from api import openapi
 from api.answers import ANSWERS, Ask, Known
 from api.problems import HEADERS, encoded, of_parameters, problem
 from planner.catalog import TABLE_NAMES, Catalog
-from planner.parameters import LONGEST_QUERY, MOST_GIVEN, Problem
+from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem
 from planner.store import Store
 from planner.store.catalog import read_catalog
 

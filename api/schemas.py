@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-from planner.compare.assumptions import TOLD, Assumptions
+from planner.compare import ASSUMPTION_TEXTS, Assumptions
 
 Schema = dict[str, Any]
 
@@ -150,7 +150,7 @@ def _electricity() -> Schema:
 
 
 def _assumption(name: str) -> Schema:
-    told = TOLD[name]
+    told = ASSUMPTION_TEXTS[name]
     return _type("number?") | {"description": f"{told.words} [{told.unit}]: {told.why}"}
 
 

@@ -27,10 +27,10 @@ HERE: Final = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))  # a script in data/ does not see planner/ by itself
 
 from planner.published import RunRecords, rows_of, run_records  # noqa: E402
-from planner.records import table_from_rows  # noqa: E402
+from planner.runs import table_from_rows  # noqa: E402
 from planner.store.catalog import read_catalog  # noqa: E402
-from planner.store.commit import commit_table, compact_name  # noqa: E402
-from planner.store.sets import NAME, read_set  # noqa: E402
+from planner.store.sealed.commit import commit_table, compact_name  # noqa: E402
+from planner.store.sealed.result_set import NAME, read_set  # noqa: E402
 
 Cells = Mapping[str, str]
 Row = dict[str, Any]

@@ -20,10 +20,10 @@ sys.path.insert(0, str(HERE.parent))  # a script in data/ does not see planner/ 
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-from planner.store.commit import commit_table, compact_name  # noqa: E402
-from planner.store.files import write_whole  # noqa: E402
-from planner.store.seal import check_seal  # noqa: E402
-from planner.store.sets import NAME, read_set, set_text  # noqa: E402
+from planner.store.disk.files import write_whole  # noqa: E402
+from planner.store.sealed.commit import commit_table, compact_name  # noqa: E402
+from planner.store.sealed.result_set import NAME, read_set, set_text  # noqa: E402
+from planner.store.sealed.seal import check_seal  # noqa: E402
 
 MOST_BYTES: Final = 5_000_000
 """A shipped set stays below this."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import asked
-from pages.parts.state import ROOT, at_one_moment, store
-from pages.parts.turns import TURNS
+from pages.common import kept
+from pages.common.store import ROOT, at_one_moment, store
+from pages.common.turns import TURNS
 
 PAGES = ROOT / "pages"
 
 
 def _pages() -> dict[str, list[st.Page]]:
-    how_long = PAGES / "how_long.py"
+    how_long = PAGES / "how_long" / "page.py"
     return {
         "Plan": [
             st.Page(
@@ -28,14 +28,14 @@ def _pages() -> dict[str, list[st.Page]]:
             ),
             # The default page answers at / only; people will link to its name as well.
             st.Page(
-                PAGES / "how_long_link.py",
+                PAGES / "how_long" / "link.py",
                 title="How long?",
                 icon=":material/timer:",
                 url_path="how-long",
                 visibility="hidden",
             ),
             st.Page(
-                PAGES / "compare.py",
+                PAGES / "compare" / "page.py",
                 title="Compare hardware",
                 icon=":material/balance:",
                 url_path="compare",
@@ -44,14 +44,14 @@ def _pages() -> dict[str, list[st.Page]]:
         ],
         "Understand": [
             st.Page(
-                PAGES / "throughput.py",
+                PAGES / "throughput" / "page.py",
                 title="Throughput",
                 icon=":material/show_chart:",
                 url_path="throughput",
                 help="Samples per second against batch size",
             ),
             st.Page(
-                PAGES / "steps_to_target.py",
+                PAGES / "steps_to_target" / "page.py",
                 title="Steps to target",
                 icon=":material/flag:",
                 url_path="steps-to-target",
@@ -60,14 +60,14 @@ def _pages() -> dict[str, list[st.Page]]:
         ],
         "Data": [
             st.Page(
-                PAGES / "results.py",
+                PAGES / "results" / "page.py",
                 title="Results",
                 icon=":material/table_rows:",
                 url_path="results",
                 help="Every run, where it comes from, and what is refused",
             ),
             st.Page(
-                PAGES / "measure.py",
+                PAGES / "measure" / "page.py",
                 title="Measure",
                 icon=":material/speed:",
                 url_path="measure",
@@ -76,7 +76,7 @@ def _pages() -> dict[str, list[st.Page]]:
         ],
         "About": [
             st.Page(
-                PAGES / "method.py",
+                PAGES / "method" / "page.py",
                 title="Method & accuracy",
                 icon=":material/fact_check:",
                 url_path="method",
@@ -89,7 +89,7 @@ def _pages() -> dict[str, list[st.Page]]:
 def _footer() -> None:
     """How much data there is and how fresh: the same on every page."""
     shared = store()
-    known = asked.totals(shared)
+    known = kept.totals(shared)
     newest = f"last recorded {known.newest:%-d %b %Y}" if known.newest else "no data yet"
     refused = f" · {len(shared.refused)} refused" if shared.refused else ""
     with st.sidebar:

@@ -5,32 +5,60 @@ No Streamlit, no TensorFlow, no clock and no disk in here, except behind the one
 the page Compare hardware in Python, and reads results and catalogue when it is called.
 """
 
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-from planner.convergence import ConvergenceCurve, fit_convergence
-from planner.crossover import crossover_batch
-from planner.durations import hms, in_words
+from planner.convergence import (
+    ConvergenceCurve,
+    best_learning_rates,
+    fit_convergence,
+    steps_to_target,
+)
+from planner.core import LEVEL, Estimate, Refusal, hms, in_words
 from planner.effects import FactorEffect, factor_effects
-from planner.estimate import LEVEL, Estimate, Refusal
-from planner.frontier import Frontier, frontier
-from planner.goodput import best_batch, goodput, minimum_time, time_to_target
-from planner.how_long import HowLong, Option, how_long, options_of
-from planner.lines import Lines, fit_lines, predict_lines
-from planner.projection import project, project_summary
-from planner.ratios import TimedRun, ratio_report, systems_report
-from planner.scaling import ScalingCurve, fit_scaling
-from planner.scaling_count import CountCurve, at_count
-from planner.steadiness import Steadiness, steadiness
+from planner.epochs import (
+    HowLong,
+    Option,
+    Steadiness,
+    TimedRun,
+    options_of,
+    project,
+    project_summary,
+    ratio_report,
+    systems_report,
+)
+from planner.epochs.how_long import how_long
+from planner.epochs.steadiness import steadiness
+from planner.fits import Lines, fit_lines, predict_lines
+from planner.scaling import CountCurve, ScalingCurve, at_count, fit_scaling
 from planner.suspects import Flag, suspects
-from planner.targets import best_learning_rates, steps_to_target
-from planner.throughput import ThroughputCurve, fit_throughput, published_curve
-from planner.throughput_space import fit_in_throughput_space
+from planner.throughput import (
+    ThroughputCurve,
+    crossover_batch,
+    fit_in_throughput_space,
+    fit_throughput,
+    published_curve,
+)
+from planner.time_to_target import Frontier, best_batch, minimum_time, time_to_target
+from planner.time_to_target.frontier import frontier
+from planner.time_to_target.goodput import goodput
 from planner.transfer import Cell, DataSheet, Transferred, decide, fit_library, transfer
 
 if TYPE_CHECKING:
-    from planner.comparing import compare as compare
+    from planner.answers import compare as compare
 else:
     from planner import compare
+
+    class _Door(ModuleType):
+        """The package `planner.compare` answers when it is called: its name is that question's."""
+
+        def __call__(self, **question: Any) -> Any:  # noqa: ANN401 - as `planner.answers._door.compare`
+            """Return the comparison, see `planner.answers._door.compare`."""
+            from planner.answers import compare as answer
+
+            return answer(**question)
+
+    compare.__class__ = _Door
 
 __all__ = [
     "LEVEL",

@@ -13,7 +13,7 @@ import os
 import sys
 from typing import Final
 
-from planner.docs import PAGES
+from planner.answers import PAGES
 
 PIPE_CLOSED: Final = 141
 """What a shell says of a program whose reader went away: 128 + SIGPIPE."""
@@ -36,10 +36,10 @@ def main(arguments: list[str]) -> int:
         sys.stdout.write(PAGES[options.name]())
         return 0
     if options.command == "mfu":
-        from planner.commands.mfu import run_mfu
+        from backtest.commands.mfu import run_mfu
 
         return run_mfu(options)
-    from planner.commands.backtest import run_backtest
+    from backtest.commands.backtest import run_backtest
 
     return run_backtest(options)
 
@@ -57,12 +57,12 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
     docs.add_argument("name", choices=sorted(PAGES))
     back = commands.add_parser("backtest", help="how wrong on what was hidden: docs/accuracy.md")
     if wanted == "backtest":
-        from planner.commands import backtest
+        from backtest.commands import backtest
 
         backtest.add_arguments(back)
     fit = commands.add_parser("mfu", help="fit the efficiency of described workloads")
     if wanted == "mfu":
-        from planner.commands import mfu
+        from backtest.commands import mfu
 
         mfu.add_arguments(fit)
     return parser
@@ -70,9 +70,9 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
 
 def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
     """The options of a command that asks."""
-    from planner import asked
+    from planner.answers import asked
+    from planner.answers.comparison import COMPARE
     from planner.commands import report, words
-    from planner.compare.parameters import COMPARE
 
     words.add_common(parser)
     if name == "report":

@@ -11,18 +11,41 @@ from pathlib import Path
 
 import pytest
 
-from planner.store.folders import FURTHER, OWN, SHIPPED
-from planner.store.sweeps import STATE
+from planner.store.disk.folders import FURTHER, OWN, SHIPPED
+from planner.store.disk.sweeps import STATE
 
 ROOT = Path(__file__).resolve().parent.parent
 SLOWEST = (
-    "browser/test_measure.py", "runners/test_converge_child.py", "runners/test_cli.py",
+    "browser/test_measure.py", "runners/test_converge_child.py", "runners/commands/test_cli.py",
     "faults/test_runner_kills.py", "runners/test_inference.py", "runners/test_workloads.py",
-    "pages/test_measure.py", "runners/test_flops.py", "runners/test_late_device.py",
-    "runners/test_jax.py", "runners/test_real.py", "runners/test_supervise.py",
-    "runners/test_describe.py",
+    "pages/measure/test_measure.py", "runners/test_flops.py", "runners/test_late_device.py",
+    "runners/test_jax.py", "runners/test_real.py", "runners/process/test_supervise.py",
+    "runners/test_describe.py", "faults/test_kills_in_a_run.py", "faults/test_odd_files.py",
+    "store/test_extremes.py", "store/test_hostile.py", "backtest/questions/test_result_data.py",
+    "planner/answers/test_ratio_tables.py", "data/test_shipped.py",
+    "planner/store/sealed/test_commit.py",
+    "planner/store/sealed/test_compact.py", "store/test_full_disk.py", "store/test_costs.py",
 )  # fmt: skip
 """Files of minutes. They come first, so that no worker is left alone with one at the end."""
+
+
+SLOW_FOLDERS = ("browser", "faults", "load", "pages")
+SLOW_FILES = (
+    *SLOWEST, "runners/test_feeds.py", "runners/test_lean.py", "runners/test_datasets.py",
+    "runners/test_queue.py", "runners/sweep/test_sweep.py", "store/test_twelve_thousand.py",
+    "store/test_library_answers.py", "store/test_reader.py", "store/test_cli.py",
+    "planner/answers/test_asking.py", "api/test_server.py", "api/test_same_numbers.py",
+    "test_command_line.py", "test_readme.py",
+)  # fmt: skip
+"""What `make check` leaves to `make test`."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what `make check` leaves out."""
+    place = item.path.relative_to(ROOT / "tests")
+    if place.parts[0] in SLOW_FOLDERS or place.as_posix() in SLOW_FILES:
+        item.add_marker("slow")
 
 
 @pytest.hookimpl(trylast=True)  # after the shuffle: all else stays in its order

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.store import Store, folders_from_environment, queries
-from planner.store.folders import OWN
+from planner.store.disk.folders import OWN
 
 ROOT: Final = Path(__file__).parent.parent
 STEP: Final = 60

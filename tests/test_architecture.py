@@ -7,7 +7,7 @@ import functools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -17,17 +17,21 @@ ROOT: Final = Path(__file__).parent.parent
 ROOMS: Final = {
     "app": {"api", "pages", "planner"},
     "api": {"api", "planner"},
-    "pages": {"pages", "planner"},
+    "pages": {"pages", "planner", "backtest"},
     "planner": {"planner"},
+    "backtest": {"backtest", "planner"},
     "runners": {"runners", "planner"},
     "data": {"planner"},
 }
 """Each room and the rooms it may know of: pages, api -> planner <- runners."""
+ALSO: Final = {ROOT / "planner" / "__main__.py": {"backtest"}}
+"""The command line knows the back-test, whose commands it offers."""
 NEVER: Final = {
     "app": {"tensorflow", "keras", "plotly", "duckdb"},
     "pages": {"tensorflow", "keras", "plotly", "duckdb"},
     "api": {"tensorflow", "keras", "plotly", "duckdb", "streamlit"},
     "planner": {"tensorflow", "keras", "streamlit"},
+    "backtest": {"tensorflow", "keras", "streamlit", "plotly", "duckdb"},
     "runners": {"streamlit", "plotly", "duckdb"},
     "data": {"tensorflow", "keras", "streamlit", "plotly", "duckdb"},
 }
@@ -46,7 +50,7 @@ WIDGETS: Final = {
     "text_area", "text_input", "time_input", "toggle",
 }  # fmt: skip
 EMOJI: Final = re.compile("[\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]")
-SCRIPTS: Final = {"pages.shell", "pages.how_long_link"}
+SCRIPTS: Final = {"pages.shell", "pages.how_long.link"}
 """Run by Streamlit, not imported: they draw as they are read."""
 
 
@@ -57,7 +61,13 @@ def _files(room: str) -> list[Path]:
 
 
 ALL: Final = [(room, path) for room in ROOMS for path in _files(room)]
-NAMES: Final = [str(path.relative_to(ROOT)) for _, path in ALL]
+PAGES: Final = _files("pages")
+
+
+def _offending(files: Iterable[Path], faults: Callable[[Path], Collection[str]]) -> dict[str, str]:
+    """What is wrong in which file; a failed test prints it."""
+    found = ((path, sorted(faults(path))) for path in files)
+    return {str(path.relative_to(ROOT)): ", ".join(wrong) for path, wrong in found if wrong}
 
 
 def _is_measured(path: Path) -> bool:
@@ -67,25 +77,33 @@ def _is_measured(path: Path) -> bool:
 
 
 @functools.cache  # eight tests read each file
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))))
+
+
 def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+    """The file as a whole: the first of its nodes."""
+    module = _nodes(path)[0]
+    assert isinstance(module, ast.Module)
+    return module
 
 
-def _imports(path: Path) -> set[str]:
+@functools.cache
+def _imports(path: Path) -> frozenset[str]:
     """First names of all modules a file imports, wherever in the file."""
     found = set()
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports by dots; name the room"
             found.add(str(node.module).split(".")[0])
-    return found
+    return frozenset(found)
 
 
 def _calls(path: Path) -> Iterator[tuple[str, ast.Call]]:
     """Every call with the last part of what is called."""
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.Call):
             called = node.func
             name = called.attr if isinstance(called, ast.Attribute) else ""
@@ -104,18 +122,24 @@ def _opens_to_write(name: str, call: ast.Call) -> bool:
 # -- who knows whom ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("room", "path"), ALL, ids=NAMES)
-def test_imports_run_one_way(room: str, path: Path) -> None:
-    assert _imports(path) & set(ROOMS) <= ROOMS[room]
+def test_imports_run_one_way() -> None:
+    rooms = {path: room for room, path in ALL}
+    allowed = {path: ROOMS[room] | ALSO.get(path, set()) for path, room in rooms.items()}
+    assert _offending(rooms, lambda p: _imports(p) & (set(ROOMS) - allowed[p])) == {}
 
 
-@pytest.mark.parametrize(("room", "path"), ALL, ids=NAMES)
-def test_no_room_imports_what_belongs_to_another(room: str, path: Path) -> None:
+def _of_another(room: str, path: Path) -> frozenset[str]:
+    """What a file imports that belongs to another room."""
     place = path.relative_to(ROOT).parts
     own = {"duckdb"} if place[:2] == ("planner", "store") else set()
     own |= {"plotly"} if place[:2] == ("planner", "figures") else set()
     told = NEVER[room] | ({"plotly", "duckdb"} if room == "planner" else set())
-    assert _imports(path) & (told - own) == set()
+    return _imports(path) & (told - own)
+
+
+def test_no_room_imports_what_belongs_to_another() -> None:
+    rooms = {path: room for room, path in ALL}
+    assert _offending(rooms, lambda path: _of_another(rooms[path], path)) == {}
 
 
 def _modules(*rooms: str) -> list[str]:
@@ -125,11 +149,9 @@ def _modules(*rooms: str) -> list[str]:
     return [n for n in names if not n.endswith("__main__") and n not in SCRIPTS]
 
 
-@pytest.mark.parametrize(("room", "path"), ALL, ids=NAMES)
-def test_only_the_measured_child_imports_a_framework(room: str, path: Path) -> None:
-    if room == "runners" and _is_measured(path):
-        return
-    at_import = {
+def _at_import(path: Path) -> set[str]:
+    """First names of the modules that importing the file imports."""
+    found = {
         name
         for node in _tree(path).body
         if isinstance(node, ast.Import | ast.ImportFrom)
@@ -137,8 +159,13 @@ def test_only_the_measured_child_imports_a_framework(room: str, path: Path) -> N
             [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module]
         )
     }
-    first = {str(name).split(".")[0] for name in at_import}
-    assert first & {"tensorflow", "keras", "jax", "torch"} == set()
+    return {str(name).split(".")[0] for name in found}
+
+
+def test_only_the_measured_child_imports_a_framework() -> None:
+    files = [path for room, path in ALL if room != "runners" or not _is_measured(path)]
+    frameworks = {"tensorflow", "keras", "jax", "torch"}
+    assert _offending(files, lambda path: _at_import(path) & frameworks) == {}
 
 
 @pytest.mark.parametrize(
@@ -159,62 +186,174 @@ def test_importing_every_module_loads_nothing_heavy(
     assert set(done.stdout.split()) & absent == set()
 
 
+# -- the arrows between packages -----------------------------------------------------------------
+
+MOST_FLOORS: Final = 14
+"""Floors of packages, the pages and the command line included."""
+MOST_FILES: Final = 17
+"""Modules in a folder of the product, without its front door."""
+
+
+def _packages() -> dict[str, Path]:
+    """Every module by name; a package by its own name, app.py as `app`."""
+    names = (path.relative_to(ROOT).with_suffix("").parts for _, path in ALL)
+    found = [".".join(parts).removesuffix(".__init__") for parts in names]
+    return dict(zip(found, (path for _, path in ALL), strict=True))
+
+
+def _package(module: str, modules: dict[str, Path]) -> str:
+    """The package of a module; `planner.__main__` is apart, for it knows the back-test."""
+    if module == "planner.__main__" or modules[module].name in {"__init__.py", "app.py"}:
+        return module
+    return module.rpartition(".")[0]
+
+
+@functools.cache
+def _arrows() -> dict[str, frozenset[str]]:
+    """The packages that each package imports, anywhere in its files."""
+    modules = _packages()
+    found: dict[str, set[str]] = {_package(name, modules): set() for name in modules}
+    for name, path in modules.items():
+        own = _package(name, modules)
+        for node in _nodes(path):
+            named: list[str] = []
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                named = [i if i in modules else node.module for i in inner]
+            found[own] |= {_package(n, modules) for n in named if n in modules} - {own}
+    return {name: frozenset(to) for name, to in found.items()}
+
+
+def _table() -> dict[str, tuple[int, frozenset[str]]]:
+    """The table of docs/architecture.md: each package's floor, and what it may import."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    body = text.partition("<!-- arrows: begin -->")[2].partition("<!-- arrows: end -->")[0]
+    rows = [line.split("|")[1:4] for line in body.splitlines() if line.startswith("| ")]
+    return {
+        name.strip(" `"): (int(floor), frozenset(re.findall(r"`([\w.]+)`", to)))
+        for floor, name, to in rows
+        if floor.strip().isdigit()
+    }
+
+
+def test_packages_import_what_the_table_allows() -> None:
+    table = _table()
+    arrows = {name: to for name, to in _arrows().items() if to or name in table}
+    assert {name: to for name, (_, to) in table.items()} == arrows
+
+
+def test_every_package_stands_above_what_it_imports() -> None:
+    table = _table()
+    for name, (floor, to) in table.items():
+        assert floor == 1 + max((table[other][0] for other in to), default=0), name
+    assert max(floor for floor, _ in table.values()) <= MOST_FLOORS
+
+
+def test_a_module_with_an_underscore_is_imported_by_its_own_package_alone() -> None:
+    modules = _packages()
+
+    def strangers(path: Path) -> set[str]:
+        named = {n.module for n in _nodes(path) if isinstance(n, ast.ImportFrom) and n.module}
+        private = {n for n in named if n in modules and modules[n].stem.startswith("_")}
+        return {
+            n for n in private if modules[n].stem != "__init__" and modules[n].parent != path.parent
+        }
+
+    assert _offending((path for _, path in ALL), strangers) == {}
+
+
+def test_no_folder_holds_more_modules_than_one_can_look_through() -> None:
+    counts = {path.parent: 0 for _, path in ALL}
+    for _, path in ALL:
+        counts[path.parent] += path.name not in {"__init__.py", "__main__.py"}
+    assert {str(p.relative_to(ROOT)): n for p, n in counts.items() if n > MOST_FILES} == {}
+    loose = {p.name for p in (ROOT / "planner").glob("*.py")}
+    assert loose == {"__init__.py", "__main__.py"}
+
+
 # -- what only one room may do -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path",
-    [p for room, p in ALL if room != "data" and p.parent != ROOT / "planner" / "store"],
-    ids=str,
-)
-def test_only_the_store_writes_to_disk(path: Path) -> None:
-    writes = [
+def _writes(path: Path) -> list[str]:
+    return [
         f"line {call.lineno}: {name}"
         for name, call in _calls(path)
         if name in WRITES or _opens_to_write(name, call)
     ]
-    assert writes == []
 
 
-PAGES: Final = _files("pages")
-each_page = pytest.mark.parametrize("path", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+ALSO_WRITES: Final = {
+    ROOT / "planner" / "answers" / "comparison" / "saved.py",
+    ROOT / "backtest" / "accuracy" / "public_data.py",
+}
+"""Saved comparisons and the table of the back-test, through the store's own way to write."""
 
 
-@each_page
-def test_no_page_writes_raw_markup_or_uses_what_streamlit_has_left_behind(path: Path) -> None:
+def test_only_the_store_writes_to_disk() -> None:
+    store = ROOT / "planner" / "store"
+    files = [
+        path
+        for room, path in ALL
+        if room != "data" and store not in path.parents and path not in ALSO_WRITES
+    ]
+    assert _offending(files, _writes) == {}
+
+
+def _raw_or_outdated(path: Path) -> set[str]:
     of_streamlit = {
         n.attr
-        for n in ast.walk(_tree(path))
+        for n in _nodes(path)
         if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id == "st"
     }
-    keywords = {k.arg for _, call in _calls(path) for k in call.keywords}
-    assert of_streamlit & RAW_MARKUP == set()
-    assert keywords & OUTDATED == set()
+    keywords = {str(k.arg) for _, call in _calls(path) for k in call.keywords}
+    return (of_streamlit & RAW_MARKUP) | (keywords & OUTDATED)
 
 
-@each_page
-def test_every_widget_has_a_key_so_that_links_and_tests_can_name_it(path: Path) -> None:
-    bare = [
+def test_no_page_writes_raw_markup_or_uses_what_streamlit_has_left_behind() -> None:
+    assert _offending(PAGES, _raw_or_outdated) == {}
+
+
+def _without(keyword: str, names: Collection[str], path: Path) -> list[str]:
+    """Calls of these names that leave the keyword out."""
+    return [
         f"line {call.lineno}: {name}"
         for name, call in _calls(path)
-        if name in WIDGETS and "key" not in {k.arg for k in call.keywords}
+        if name in names and keyword not in {k.arg for k in call.keywords}
     ]
-    assert bare == []
 
 
-@each_page
-def test_every_table_and_chart_says_what_it_shows_to_those_who_cannot_see_it(path: Path) -> None:
-    silent = [
-        f"line {call.lineno}: {name}"
-        for name, call in _calls(path)
-        if name in {"dataframe", "plotly_chart"} and "alt" not in {k.arg for k in call.keywords}
-    ]
-    assert silent == []
+def test_every_widget_has_a_key_so_that_links_and_tests_can_name_it() -> None:
+    assert _offending(PAGES, lambda path: _without("key", WIDGETS, path)) == {}
 
 
-@each_page
-def test_no_emoji_on_a_page(path: Path) -> None:
-    assert EMOJI.findall(path.read_text(encoding="utf-8")) == []
+def test_every_table_and_chart_says_what_it_shows_to_those_who_cannot_see_it() -> None:
+    shown = {"dataframe", "plotly_chart"}
+    assert _offending(PAGES, lambda path: _without("alt", shown, path)) == {}
+
+
+def test_no_emoji_on_a_page() -> None:
+    assert _offending(PAGES, lambda path: EMOJI.findall(path.read_text(encoding="utf-8"))) == {}
+
+
+def test_a_fault_is_reported_with_its_file_and_line(tmp_path: Path) -> None:
+    """The checks find what they look for."""
+    page = tmp_path / "page.py"
+    page.write_text(
+        "import streamlit as st\nst.html('x')\nst.button('a')\nopen('f', 'w')\n"
+        "st.dataframe([], key='d', use_container_width=True)\n",
+        encoding="utf-8",
+    )
+    assert _imports(page) == _at_import(page) == {"streamlit"}
+    assert _of_another("runners", ROOT / "runners" / "commands" / "cli.py") == set()
+    assert _writes(page) == ["line 4: open"]
+    assert _raw_or_outdated(page) == {"html", "use_container_width"}
+    assert _without("key", WIDGETS, page) == ["line 3: button"]
+    assert _without("alt", {"dataframe"}, page) == ["line 5: dataframe"]
+    readme = ROOT / "README.md"
+    found = _offending([readme, ROOT / "app.py"], lambda p: ["b", "a"] if p == readme else [])
+    assert found == {"README.md": "a, b"}
 
 
 # -- settings ----------------------------------------------------------------------------------
@@ -223,7 +362,7 @@ def test_no_emoji_on_a_page(path: Path) -> None:
 def test_the_theme_gives_exactly_the_ten_colours_of_the_palette() -> None:
     import tomllib
 
-    from planner.palette import DARK, LIGHT
+    from planner.figures.palette import DARK, LIGHT
 
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     theme = config["theme"]

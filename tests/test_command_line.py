@@ -150,6 +150,14 @@ def test_a_list_that_does_not_exist_is_not_guessed(capsys: Out) -> None:
     assert ended.value.code == 2
 
 
+def test_compare_prints_what_a_timed_step_narrows_and_what_fits_only_sharded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = _said(capsys, "compare")[1]
+    assert "Time one step: " in out
+    assert "H100 SXM5 80GB (server): Only sharded: weights, gradients" in out
+
+
 @pytest.mark.parametrize("command", ["how-long", "compare", "curve"])
 def test_options_that_do_not_exist_are_told_with_what_is_near_and_where_all_are(
     command: str, capsys: Out

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from planner.backtest.constants_table import CONSTANTS
+from backtest.choose.constants_table import CONSTANTS
 
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = (ROOT / "docs" / "constants.md").read_text(encoding="utf-8")
@@ -61,78 +61,100 @@ ROOMS_WITHOUT: Final = {"store", "figures", "report", "commands", "backtest"}
 on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
-        compare.times:DAY_S catalog.records:HOUR_S compare.begin_with:HOUR_S compare.memory:GIGA
-        compare.parameters:HOUR_S
-        compare.rent_or_buy:HOUR_S cost.energy:WATTS_PER_KILOWATT
-        cost.payback:MONTHS_PER_YEAR cost.quantities:HOURS_PER_YEAR
-        cost.quantities:HOURS_PER_MONTH cost.quantities:SECONDS_PER_HOUR durations:DAY_S
-        durations:HOUR_S durations:YEAR_S
-        frontier:SECONDS_PER_HOUR steadiness:NORMAL cost.times:NORMAL
-        schema:SCHEMA_VERSION""",
+        job._times:DAY_S catalog._records:HOUR_S compare._shortlist:HOUR_S job._memory:GIGA
+        answers.comparison._parameters:HOUR_S
+        compare.rent_or_buy:HOUR_S cost._energy:WATTS_PER_KILOWATT
+        cost.payback:MONTHS_PER_YEAR cost._quantities:HOURS_PER_YEAR
+        cost._quantities:HOURS_PER_MONTH cost._quantities:SECONDS_PER_HOUR core._durations:DAY_S
+        core._durations:HOUR_S core._durations:YEAR_S
+        time_to_target.frontier:SECONDS_PER_HOUR epochs.steadiness:NORMAL cost._times:NORMAL
+        runs._schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
-        asked:MOST_BESIDE asked:MOST_BATCHES asked:MOST_LISTED asked:LISTED catalog.names:MAX_TEXT
-        compare.ask:EPOCHS compare.ask:MOST_EPOCHS compare.ask:MOST_OPTIONS
-        compare.begin_with:BEGIN_WITH compare.begin_with:HOPELESS compare.begin_with:SERVER
-        compare.clusters:CLUSTERS compare.entries:MOST_COUNT compare.memory:MOST_SHARDS
-        compare.entries:MOST_PRICE compare.entries:MOST_PRICE_USD compare.entries:MOST_RATE
-        cost.records:_YEAR_S cost.records:_MOST_USD parameters:NEXT_TO_NOTHING
-        compare.influences:MOST_BARS compare.keeping:MOST compare.description:_LARGE
-        compare.description:MOST_PX compare.description:_ROUNDED
-        compare.parameters:MOST_HOURS how_long:MOST_NAMED how_long:EPOCHS how_long:MOST_EPOCHS
-        contradictions:SLACK contradictions:OUTSIDE_STEPS
-        parameters:LONGEST_VALUE parameters:MOST_VALUES parameters:MOST_GIVEN
-        parameters:LONGEST_QUERY projection:MOST_EPOCHS scaling_terms:MOST
-        usual:MOST_LINES usual:MOST_CHOSEN usual:PREFERRED checking:SMALLEST checking:LARGEST
-        rivals:ENDLESS_S compare.description:LONGEST_NAME
-        limits:MAX_TEXT limits:MAX_ENTRIES limits:MAX_FILE_BYTES limits:MAX_FOOTER_BYTES
-        limits:MAX_FILE_RUNS limits:MAX_ROW_GROUPS limits:MAX_SET_BYTES limits:MAX_SET_LINE
-        limits:MAX_SET_KEYS limits:MAX_SET_DEPTH limits:MAX_SET_TEXT limits:MAX_SET_UNKNOWN
-        networks.table:MOST_LETTERS
-        limits:MAX_REASON guarded:LONGEST_S epoch_size:MOST_SAMPLES epoch_size:SAME
-        epoch_size:SAME_BY_SPEED epoch_size:FAR published.rows:MOST_BYTES
-        published.rows:MOST_CELL published.rows:LARGEST published.rows:MOST_WHOLE
-        published.rows:MOST_DEVICES published.rows:SMALLEST
-        published.rows:_SHOWN published.accelerators:CLOSE slugs:_NAMES
-        workload_kinds:_NAMES compare.priced:_KEPT""",
+        answers._no_steps:MOST_NAMED answers.comparison.saved:MOST_BYTES
+        answers.comparison.saved:MOST_FILES answers.comparison.saved:MOST_NAME
+        answers.comparison.saved:MOST_ROWS answers.comparison.saved:MOST_RUNS
+        answers.comparison.saved:MOST_VALUES answers.comparison.saved:_LONGEST
+        catalog.live_offers:MAX_PRICE_USD_PER_HOUR core.parameters:LEAST_BEGUN
+        published.configurations:MOST_ALIKE time_to_target._reference_data:_MOST_BYTES
+        answers.asked:MOST_BESIDE answers.asked:MOST_BATCHES answers.asked:MOST_LISTED
+        answers.asked:LISTED catalog._names:MAX_TEXT
+        answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
+        answers.comparison.question:MOST_OPTIONS
+        compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
+        compare._candidates:CLUSTERS compare._entries:MOST_COUNT job._memory:MOST_SHARDS
+        compare._entries:MOST_PRICE compare._entries:MOST_PRICE_USD compare._entries:MOST_RATE
+        cost._records:_YEAR_S cost._records:_MOST_USD core.parameters:NEXT_TO_NOTHING
+        compare._influences:MOST_BARS compare._limits:MOST answers.comparison._description:_LARGE
+        answers.comparison._description:MOST_PX answers.comparison._description:_ROUNDED
+        answers.comparison._parameters:MOST_HOURS epochs.how_long:MOST_NAMED
+        epochs.how_long:EPOCHS epochs.how_long:MOST_EPOCHS
+        runs._contradictions:SLACK runs._contradictions:OUTSIDE_STEPS
+        core.parameters:LONGEST_VALUE core.parameters:MOST_VALUES core.parameters:MOST_GIVEN
+        core.parameters:LONGEST_QUERY epochs.projection:MOST_EPOCHS scaling._terms:MOST
+        epochs._usual:MOST_LINES epochs._usual:MOST_CHOSEN epochs._usual:PREFERRED
+        core.points:SMALLEST core.points:LARGEST
+        answers.comparison._description:LONGEST_NAME
+        core.limits:MAX_TEXT core.limits:MAX_ENTRIES core.limits:MAX_FILE_BYTES
+        core.limits:MAX_FOOTER_BYTES
+        core.limits:MAX_FILE_RUNS core.limits:MAX_ROW_GROUPS core.limits:MAX_SET_BYTES
+        core.limits:MAX_SET_LINE
+        core.limits:MAX_SET_KEYS core.limits:MAX_SET_DEPTH core.limits:MAX_SET_TEXT
+        core.limits:MAX_SET_UNKNOWN networks._table:MOST_LETTERS
+        core.limits:MAX_REASON core._guarded:LONGEST_S epochs.epoch_size:MOST_SAMPLES
+        epochs.epoch_size:SAME
+        epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
+        published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
+        published._rows:MOST_DEVICES published._rows:SMALLEST
+        published._rows:_SHOWN published._accelerators:CLOSE core.slugs:_NAMES
+        runs._workload_kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
-        slugs:DIGITS slugs:LONGEST_FILE slugs:MOST_NAMED checking:SHOWN durations:IN_DAYS_S
-        durations:DIGITS compare.made:DIGITS written:LEAST_DIGITS durations:IN_YEARS_S
-        durations:ENDLESS_S durations:LEAST_CLOCK_S durations:MOST_OF_A_UNIT durations:MOST_DIGITS
-        speed_words:MOST durations:LEAST_OF_A_UNIT how_long:IN_WHOLE_HOURS_S how_long:ROUGH
-        written:GROUPED_FROM
+        answers.runs._suspect_runs:APART
+        core.slugs:DIGITS core.slugs:LONGEST_FILE core.slugs:MOST_NAMED core.points:SHOWN
+        core._durations:IN_DAYS_S
+        core._durations:DIGITS answers.comparison._made:DIGITS core._numbers:LEAST_DIGITS
+        core._durations:IN_YEARS_S
+        core._durations:ENDLESS_S core._durations:LEAST_CLOCK_S core._durations:MOST_OF_A_UNIT
+        core._durations:MOST_DIGITS
+        core._ratio_words:MOST core._durations:LEAST_OF_A_UNIT epochs.how_long:IN_WHOLE_HOURS_S
+        epochs.how_long:ROUGH core._numbers:GROUPED_FROM
         compare.undecided:LONG_MINUTES
-        compare.undecided:NAMED compare.sentences:_TINY compare.memory:_COUNTABLE
-        compare.snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
-        cost.break_even:EVEN_PERCENT cost.display:DIGITS cost.exchange_rates:DIGITS curves:GRID
-        how_long:CHART_POINTS optimizer_curves:GRID scaling_runs:BATCHES steadiness:SHOWN
-        trials:_WIDE trials:_POINTS curve_answers:MOST_REFUSED transfer.ladder:NEAREST
-        transfer.library:NAMED
-        transfer.sentences:NAMED""",
+        compare.undecided:NAMED compare._sentences:_TINY job._memory:_COUNTABLE
+        answers.comparison._snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
+        cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._exchange_rates:DIGITS
+        throughput.curves:GRID
+        epochs.how_long:CHART_POINTS time_to_target._optimizer_curves:GRID
+        time_to_target._ways:BATCHES
+        epochs.steadiness:SHOWN
+        convergence._trial_targets:_WIDE convergence._trial_targets:_POINTS
+        answers._curve_answers:MOST_REFUSED
+        transfer._ladder:NEAREST transfer._library:NAMED
+        transfer._sentences:NAMED""",
     "numerics": """
-        mfu.fit:ROUNDS mfu.fit:MANY mfu.model:TAIL_VARIANCE mfu.questions:LEAST_STEP_S
-        mfu.questions:REFERENCE_OPERATIONS mfu.questions:USUAL_INTENSITY
-        cost.draws:DRAWS cost.draws:SEED cost.own:STRAIGHT cost.rent:SAME
-        line_intervals:PARAMETERS
-        lines:ROUNDING curves:ROUNDING_OF_A_FIT lines:_BLOCK
-        resolution:UNSEEN neighbours:SWEEPS neighbours:SETTLED
-        nonnegative:ROUNDING nonnegative:VISIBLE nonnegative:DUST nonnegative:STEPS
-        optimizer_curves:_NOT_STATED rivals:LEAST scaling_law:_LEAST_S scaling_law:_MOST_S
-        scaling_terms:LINK_TERMS""",
+        mfu._fit:ROUNDS mfu._fit:MANY mfu._model:TAIL_VARIANCE mfu._questions:LEAST_STEP_S
+        mfu._questions:REFERENCE_OPERATIONS mfu._questions:USUAL_INTENSITY
+        cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._rent:SAME
+        fits._line_intervals:PARAMETERS
+        fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK
+        convergence._resolution:UNSEEN suspects.neighbours:SWEEPS suspects.neighbours:SETTLED
+        fits._nonnegative:ROUNDING fits._nonnegative:VISIBLE fits._nonnegative:DUST
+        fits._nonnegative:STEPS
+        time_to_target._optimizer_curves:_NOT_STATED
+        scaling._law:_LEAST_S scaling._law:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
-        compare.description:RESNET_50_FLOPS reference_benchmarks:_COCO reference_benchmarks:_CRITEO
-        effect_work:VALIDATED_AT_ONCE
-        effect_work:TO_VALIDATE effect_work:FASTER_PER_EPOCH effect_work:FASTER_PER_IMAGE""",
+        answers.comparison._description:RESNET_50_FLOPS time_to_target._reference_benchmarks:_COCO
+        time_to_target._reference_benchmarks:_CRITEO effects._work:VALIDATED_AT_ONCE
+        effects._work:TO_VALIDATE effects._work:FASTER_PER_EPOCH effects._work:FASTER_PER_IMAGE""",
     "how published rows are cleaned, described in docs/decisions/0033": """
         published.configurations:UPPER_FIFTH published.configurations:LAYOUTS
         published.configurations:MOST_SHARE published.configurations:MODEL_SHARE
         published.configurations:NODE published.configurations:HOUR_S
-        published.named_workloads:TRAIN_OVER_FORWARD
-        published.named_workloads:FULL_PER_PARAMETER
-        published.named_workloads:LORA_PER_PARAMETER published.named_workloads:ATTENTION
-        published.named_workloads:IMAGENET published.named_workloads:COCO
-        published.named_workloads:OPEN_IMAGES published.runs:DIGITS published.runs:GB
-        published.runs:ROUGHLY_COUNTED""",
-    "another name of answers.TWICE": "throughput:FAR",
+        published._named_workloads:TRAIN_OVER_FORWARD
+        published._named_workloads:FULL_PER_PARAMETER
+        published._named_workloads:LORA_PER_PARAMETER published._named_workloads:ATTENTION
+        published._named_workloads:IMAGENET published._named_workloads:COCO
+        published._named_workloads:OPEN_IMAGES published._runs:DIGITS published._runs:GB
+        published._runs:ROUGHLY_COUNTED""",
+    "another name of answers.TWICE": "throughput.fit:FAR",
 }
 """Why a number stands in no table of constants, and which do not."""
 
@@ -156,6 +178,6 @@ def test_every_number_of_the_code_is_in_the_table_or_is_no_judgement() -> None:
     told = {c.name.removeprefix("planner.") for c in CONSTANTS}
     excused = {name for names in NO_JUDGEMENT.values() for name in names.split()}
     found = set(numbers_of_the_code())
-    assert found - told - excused == set(), "put them into planner/backtest/constants_table.py"
+    assert found - told - excused == set(), "put them into backtest/choose/constants_table.py"
     assert excused & told == set()
     assert excused - found == set(), "these are no numbers of the code any more"

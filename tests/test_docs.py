@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.docs import PAGES
+from planner.answers import PAGES
+from planner.figures.palette import DARK, LIGHT
 from planner.networks import networks
-from planner.palette import DARK, LIGHT
-from planner.schema import COLUMNS
+from planner.runs import COLUMNS
 
 ROOT = Path(__file__).parent.parent
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
@@ -78,7 +78,8 @@ def test_python_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_sentence_of_the_readme_is_what_the_planner_says() -> None:
-    from planner.how_long import how_long, options_of
+    from planner.epochs import options_of
+    from planner.epochs.how_long import how_long
     from planner.store import Store, folders_from_environment, queries
 
     store = Store(folders_from_environment(ROOT, {"EPOCHWISE_RESULTS": "no-such-folder"}))

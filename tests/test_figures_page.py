@@ -50,11 +50,11 @@ def test_every_number_in_the_prose_of_the_readme_has_its_source() -> None:
         "It is 1 where there is no data": "tests/test_command_line.py",
         "/api/v1/": "an address",
         f"Four result sets, {sum(printed)} runs": "data/results",
-        "Misra1d to 8 digits": "tests/planner/test_throughput_nist.py",
+        "Misra1d to 8 digits": "tests/planner/throughput/test_throughput_nist.py",
         f"{SWEEPS:,} simulated sweeps": "tests/planner/test_coverage.py",
         "7 or 8 batch sizes": "data/results",
         f"{len(networks())} named networks": "planner/networks",
-        "8,224 runs of 1,212 workloads": "tests/test_readme.py",
+        "8,224 runs of 1,213 workloads": "tests/test_readme.py",
         "[docs/decisions/0032](docs/decisions/0032-": "an address",
     }
     prose = " ".join(_prose().split())

@@ -12,9 +12,9 @@ from typing import Final
 
 import pytest
 
+from planner.answers import curve_answered, how_long_answered
 from planner.store import Store
-from planner.store.asking import curve_answered, how_long_answered
-from planner.store.folders import Folder
+from planner.store.disk.folders import Folder
 from tests.shipped import ROOT
 from tests.store.build import opened
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.catalog.combine import (
+from planner.catalog._combine import (
+    SAME,
     STALE_MONTHS,
     Merged,
     is_stale,
@@ -11,30 +12,59 @@ from planner.catalog.combine import (
     tariff_of,
     with_known_accelerators,
 )
-from planner.catalog.csv_text import csv_of, parse_csv, table_of
-from planner.catalog.names import accelerator_named, accelerators_alike
-from planner.catalog.records import PRECISIONS, Accelerator, Catalog, Offer, Tariff
-from planner.catalog.rows import Parsed, Problem, parse_rows
-from planner.catalog.schema import LIMITS, TABLE_NAMES, TABLES, Column, TableName
+from planner.catalog._csv_text import csv_of, parse_csv, table_of
+from planner.catalog._names import (
+    Words,
+    accelerator_named,
+    accelerators_alike,
+    words_of,
+)
+from planner.catalog._page import catalog_page
+from planner.catalog._records import (
+    PRECISIONS,
+    Accelerator,
+    Catalog,
+    Offer,
+    Origin,
+    Tariff,
+)
+from planner.catalog._rows import Parsed, Problem, parse_rows
+from planner.catalog._schema import (
+    LIMITS,
+    TABLE_NAMES,
+    TABLES,
+    Column,
+    TableName,
+)
+from planner.catalog.live_offers import (
+    LiveOffers,
+    has_library,
+)
 
 __all__ = [
     "LIMITS",
     "PRECISIONS",
+    "SAME",
     "STALE_MONTHS",
     "TABLES",
     "TABLE_NAMES",
     "Accelerator",
     "Catalog",
     "Column",
+    "LiveOffers",
     "Merged",
     "Offer",
+    "Origin",
     "Parsed",
     "Problem",
     "TableName",
     "Tariff",
+    "Words",
     "accelerator_named",
     "accelerators_alike",
+    "catalog_page",
     "csv_of",
+    "has_library",
     "is_stale",
     "merged",
     "offers_of",
@@ -43,4 +73,5 @@ __all__ = [
     "table_of",
     "tariff_of",
     "with_known_accelerators",
+    "words_of",
 ]

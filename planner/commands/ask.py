@@ -6,33 +6,35 @@ import argparse
 from datetime import datetime
 from typing import Final
 
-from planner import asked
-from planner.basis_words import basis_in_words
-from planner.bodies import compare_body, curve_body, projection_body
+from planner.answers import (
+    CompareAnswer,
+    answer_sentences,
+    asked,
+    batch_rows,
+    compare_answered,
+    compare_body,
+    curve_answered,
+    curve_body,
+    half_width,
+    how_long_answered,
+    projection_body,
+    total_in_words,
+)
+from planner.answers.comparison import COMPARE
 from planner.commands import listed, words
 from planner.commands.tables import print_answer, print_table
-from planner.compare.parameters import COMPARE
+from planner.compare import basis_words, next_step, odds_heads, session_note
 from planner.compare.reckon import Comparison, Row
-from planner.compare.records import Goal
-from planner.compare.words import basis_words, odds_heads, session_note
+from planner.core import Record, Refusal, ahead_of, between, with_ends
 from planner.cost import Display, money_with_interval
-from planner.curve_answers import answer_sentences, batch_rows
-from planner.curves import curve_rows, interval_cell
-from planner.durations import between, with_ends
-from planner.estimate import Refusal
-from planner.export import Record
-from planner.how_long import HowLong
-from planner.how_long_tables import half_width, total_in_words
-from planner.report.compare_report import answers
-from planner.speed_words import ahead_of
-from planner.store.asking import (
-    CompareAnswer,
-    compare_answered,
-    curve_answered,
-    how_long_answered,
-)
+from planner.epochs import HowLong, basis_in_words
+from planner.job import Goal
+from planner.report import answers
+from planner.throughput import curve_rows, interval_cell
 
 NONE: Final = "–"
+LIMITED: Final = ("Fits tightly", "Barely fits", "Only sharded")
+"""How sentences about memory begin that a user needs beside the answer."""
 NOTHING_LEFT: Final = (
     "No option is left to compare. Name others (--list options shows them), or leave --options out "
     "to compare the usual ones."
@@ -171,7 +173,9 @@ def _print_compare(told: Comparison, found: CompareAnswer) -> None:
     right = ["Batch", "Time", odds_heads(told)[0]]
     print_table(head, [_line(r, display, told.question.goal) for r in told.rows], right)
     refused = [r for r in told.rows if isinstance(r.time, Refusal)]
-    print_answer([*(f"{r.candidate.label}: {_why(r)}" for r in refused), *_notes(told)])
+    lines = [f"{r.candidate.label}: {_why(r)}" for r in refused]
+    step = next_step(told)
+    print_answer([*lines, *_memory_lines(told), *([step] if step else []), *_notes(told)])
 
 
 def _line(row: Row, display: Display, goal: Goal) -> list[str]:
@@ -185,6 +189,16 @@ def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     time, low, high = with_ends(*ends)
     interval = between(low, high)
     return [rank, row.candidate.label, batch, time, interval, cost, share, basis_words(row, goal)]
+
+
+def _memory_lines(told: Comparison) -> list[str]:
+    """That options fit tightly or only sharded; those with the same sentence share a line."""
+    labels: dict[str, list[str]] = {}
+    for row in told.rows:
+        fit = row.timed.fit
+        if not isinstance(row.time, Refusal) and fit.way_out and fit.sentence.startswith(LIMITED):
+            labels.setdefault(f"{fit.sentence} {fit.way_out}", []).append(row.candidate.label)
+    return [f"{', '.join(of)}: {text}" for text, of in labels.items()]
 
 
 def _notes(told: Comparison) -> list[str]:

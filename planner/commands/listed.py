@@ -6,12 +6,12 @@ from collections.abc import Container, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from planner.answers import compare_answered
 from planner.catalog import Catalog
 from planner.commands import words
 from planner.commands.tables import print_table
-from planner.slugs import slugs
+from planner.core.slugs import slugs
 from planner.store import Store, queries
-from planner.store.asking import compare_answered
 
 PLAIN: Final = ("workloads",)
 ALL: Final = ("workloads", "options", "accelerators")

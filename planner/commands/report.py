@@ -1,4 +1,4 @@
-"""`report`: a comparison as a file to hand out, with its data beside it where wanted."""
+"""`report`: a comparison as a file to hand out, with its data beside it on request."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
+from planner.answers import CompareAnswer
+from planner.answers.comparison import option_rows
 from planner.commands import words
 from planner.commands.ask import compare_answer
-from planner.compare.tables import option_rows
-from planner.export import csv_text
+from planner.core import csv_text
 from planner.report import MOST_LOGO_BYTES, compare_page
-from planner.store.asking import CompareAnswer
-from planner.store.files import write_whole
+from planner.store.disk.files import write_whole
 from planner.store.pdf import PdfError, pdf_of
 from planner.store.records_file import records_file
 

@@ -13,15 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from planner.answers import NO_RUN
 from planner.catalog import Catalog
-from planner.parameters import Parameter, Problem, given_of_link, shown
+from planner.core import Parameter, Problem, given_of_link, plain, shown
 from planner.store import Store, folders_from_environment
-from planner.store.asking import NO_RUN
 from planner.store.catalog import own_folder, read_catalog
-from planner.store.folders import OWN as RESULTS
-from planner.store.folders import as_utf8
+from planner.store.disk.folders import OWN as RESULTS
+from planner.store.disk.folders import as_utf8
 from planner.store.reader import Refused
-from planner.written import plain
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 ANSWERED: Final = 0

@@ -1,4 +1,4 @@
-"""Why this file exists: a question about hardware and its answer, as records."""
+"""A question about hardware and its answer, as records."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from planner.compare.assumptions import Assumptions
-from planner.compare.electricity import Electricity
-from planner.compare.records import Candidate, Goal, Job, Order, Timed
-from planner.compare.times import Known
-from planner.estimate import Estimate, Floats, Refusal
+from planner.compare._assumptions import Assumptions
+from planner.compare._electricity import Electricity
+from planner.core import Estimate, Floats, Refusal
+from planner.job import Candidate, Goal, Job, Known, Order, Timed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What an answer has to keep to, and what it is ranked by.
+    """The limits of an answer, and the order of its options.
 
     `deadline_s` counts from the start of the work [s]. `budget_usd` is the money to be paid so
     that the job is done [USD]: a purchase counts whole. `cost_limit_usd` is for the cost of one run
@@ -51,7 +50,7 @@ class Drawn:
     `planner.compare.rows.to_pay_draws`; it and `cost` are None where not known.
     `machines` are bought or used, `other_hours_per_month` is the other work of those that are
     bought [h].
-    `parts` are the doubts of the work by name, see `planner.compare.drawn_times`.
+    `parts` are the uncertainties of the work by name, see `planner.job._drawn_times`.
     """
 
     work_s: Floats
@@ -94,7 +93,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked: which job, how much of it, what is known and assumed, what is wanted.
+    """A question: the job, how much of it, measurements, assumptions and limits.
 
     `electricity` is the country's where one is chosen; `notes` are further sentences on what was
     assumed or left out.

@@ -1,4 +1,4 @@
-"""Which candidate is better, how surely, and in which order do all of them come?
+"""Rank the candidates, with the probability of each order.
 
 Without limits (a deadline, a budget, a cost limit), an option is better than another in the share
 of the draws where it costs (takes) less. With one, missing it counts as infinitely costly, and what
@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.compare.comparison import Row, Wanted
-from planner.compare.records import Order
-from planner.cost import probability_cheapest
-from planner.cost.draws import DRAWS
-from planner.estimate import Estimate, Floats, Refusal
+from planner.core import Estimate, Floats, Refusal
+from planner.cost import DRAWS, probability_cheapest
+from planner.job import Order
 
 DECIDED: Final = 0.95
 LIKELY_IN_TIME: Final = 0.5
@@ -41,7 +40,7 @@ STANDINGS: Final[tuple[Standing, ...]] = ("keeps", "not known", "misses")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """A row before the limits: `kept` (DRAWS,) None where none is asked or nobody knows."""
+    """A row before the limits: `kept` (DRAWS,) is None without limits, or where it is unknown."""
 
     row: Row
     kept: NDArray[np.bool_] | None
@@ -52,7 +51,7 @@ class _Judged:
 def better(a: Row, b: Row, wanted: Wanted) -> float:
     """Probability that `a` is cheaper (faster) than `b` within the limits [0..1], ties shared.
 
-    See the module's text. better(a, b) + better(b, a) = 1; of what nobody knows nothing is better.
+    See the module's text. better(a, b) + better(b, a) = 1; an unknown value is never better.
     """
     return _better(_judged(a, wanted), _judged(b, wanted), wanted)
 

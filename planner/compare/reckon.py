@@ -1,4 +1,4 @@
-"""What would each candidate take and cost, and how sure is their order?
+"""Time and cost of each candidate, and the probability of their order.
 
 Times and prices are drawn together, `planner.cost.DRAWS` times with one seed, so that what two
 candidates share (the same accelerator's time, one tariff) moves both and decides nothing. Every
@@ -6,15 +6,18 @@ number of the comparison is read off those draws: medians, 90 % intervals, and t
 to be the cheapest, the fastest, or in time.
 
     planner.compare.comparison   question and answer as records
-    planner.compare.rows         what one candidate takes and costs
     planner.compare.ranking      which is better, how surely, in which order
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from planner.compare._assumptions import Assumptions, machine_of, years_committed
 from planner.compare.comparison import (
     CHEAPEST,
     NOTHING,
@@ -27,12 +30,162 @@ from planner.compare.comparison import (
     by_id,
 )
 from planner.compare.ranking import DECIDED, LIKELY_IN_TIME, better, ranked, standing
-from planner.compare.records import Candidate, Fit, Timed
-from planner.compare.rows import busy_share, cost_draws, row_of
-from planner.estimate import Estimate
-from planner.guarded import or_refusal
-from planner.how_long import from_epoch_1, start_left_out
-from planner.projection import START_NOT_INCLUDED
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, or_refusal
+from planner.cost import (
+    HOURS_PER_MONTH,
+    HOURS_PER_YEAR,
+    capex,
+    co2_kg,
+    draw_record,
+    energy_kwh,
+    energy_only_per_run,
+    likely,
+    own_per_run,
+    quantiles,
+    rent_per_run,
+    utilisation_of,
+    wall_s,
+)
+from planner.epochs import START_NOT_INCLUDED, from_epoch_1, start_left_out
+from planner.job import Candidate, Fit, Job, Timed, parts_of, timed, work_draws
+
+
+def row_of(question: Question, candidate: Candidate) -> Row:
+    """What a candidate takes and costs; a refusal where it is not known or never ends."""
+    found, assumed = timed(question.job, question.goal, candidate, question.known), question.assumed
+    if isinstance(found.total, Refusal):
+        return Row(candidate=candidate, timed=found, time=found.total, cost=found.total)
+    if not math.isfinite(float(found.total.high)):
+        refused = Refusal(
+            reason="Nothing says how long it takes at most.", measure_next=found.measure_next
+        )
+        return Row(candidate=candidate, timed=found, time=refused, cost=refused)
+    drawn = _drawn(question.job, candidate, found, found.total, assumed)
+    basis, reasons = found.total.basis, found.total.reasons
+    time = quantiles(drawn.wall_s, level=LEVEL, basis=basis, reasons=reasons)
+    if not math.isfinite(float(time.value)):
+        refused = Refusal(
+            reason="At so many interruptions an hour a run never ends.",
+            measure_next="Save checkpoints more often, or rent what is not interrupted.",
+        )
+        return Row(candidate=candidate, timed=found, time=refused, cost=refused)
+    machine = draw_record(machine_of(candidate.hardware, 0.0, assumed), candidate.id)
+    powered = candidate.hardware.power_watts is not None
+    carbon = powered and assumed.kg_co2_per_kwh is not None
+    cost = _cost(candidate, drawn, basis)
+    return Row(
+        candidate=candidate,
+        timed=found,
+        time=time,
+        cost=cost,
+        to_pay=None if drawn.to_pay is None else quantiles(drawn.to_pay, basis=basis),
+        cost_per_month=_monthly(cost, assumed),
+        energy_kwh=quantiles(energy_kwh(machine, drawn.wall_s), basis=basis) if powered else None,
+        co2_kg=quantiles(co2_kg(machine, drawn.wall_s), basis=basis) if carbon else None,
+        machines=drawn.machines,
+        drawn=drawn,
+    )
+
+
+def cost_draws(
+    candidate: Candidate, work_s: Floats, assumed: Assumptions, machines: int = 1
+) -> Floats | None:
+    """Draws of the cost of a run [USD]; None where it is not known.
+
+    Args:
+        candidate: with ranges for what is uncertain, or arrays of draws in their place.
+        work_s: draws of the time on its hardware [s].
+        assumed: how often the run is repeated.
+        machines: that share the work.
+    """
+    if candidate.rental is not None:
+        drawn = draw_record(candidate.rental, candidate.id)
+        return rent_per_run(drawn, work_s, assumed.runs_per_month)
+    if candidate.owned is None or (candidate.way == "own" and not candidate.hardware.power_watts):
+        return None
+    owned = draw_record(candidate.owned, candidate.id)
+    if candidate.way == "own":
+        return energy_only_per_run(owned, work_s)
+    share = np.clip(busy_share(work_s, assumed) / machines, 0.0, 1.0)
+    return own_per_run(owned, work_s, share)
+
+
+def to_pay_draws(
+    candidate: Candidate, work_s: Floats, assumed: Assumptions, machines: int = 1
+) -> Floats | None:
+    """Draws of the money to be paid so that the job is done once [USD]; None where not known.
+
+    Rented: what the job is billed, of a reservation all of its hours. Bought: the price of all
+    machines with what comes on top, and the electricity of the job. Already owned: electricity.
+
+    Arguments as `cost_draws`.
+    """
+    if candidate.rental is not None:
+        drawn = draw_record(candidate.rental, candidate.id)
+        hours = HOURS_PER_YEAR * years_committed(candidate.offer)
+        once = rent_per_run(replace(drawn, committed_hours_per_month=0.0), work_s)
+        around = likely(drawn.setup_usd) + likely(drawn.egress_usd)
+        return np.asarray(np.maximum(once, likely(drawn.price_per_hour) * hours + around))
+    if candidate.way == "own" or candidate.owned is None:
+        return cost_draws(candidate, work_s, assumed)
+    owned = draw_record(candidate.owned, candidate.id)
+    return np.asarray(machines * capex(owned) + energy_only_per_run(owned, work_s))
+
+
+def busy_share(work_s: Floats, assumed: Assumptions) -> Floats:
+    """Machines kept busy by the runs of a month and the other work [1]; above 1 it takes more."""
+    other = assumed.other_hours_per_month / HOURS_PER_MONTH
+    return np.asarray(utilisation_of(work_s, assumed.runs_per_month) + other)
+
+
+def _drawn(
+    job: Job, candidate: Candidate, found: Timed, total: Estimate, assumed: Assumptions
+) -> Drawn:
+    """Return whether two rows are the same hardware, which takes the same time."""
+    parts = parts_of(job, candidate, found, total)
+    work = work_draws(total, parts, found.least_s)
+    if candidate.rental is not None:
+        wall = wall_s(draw_record(candidate.rental, candidate.id), work)
+        return Drawn(
+            work_s=work,
+            wall_s=wall,
+            cost=cost_draws(candidate, work, assumed),
+            to_pay=to_pay_draws(candidate, work, assumed),
+            parts=parts,
+        )
+    busy = float(np.median(busy_share(work, assumed)))
+    machines = max(math.ceil(busy - 1e-9), 1) if candidate.way == "buy" else 1
+    cost = cost_draws(candidate, work, assumed, machines)
+    return Drawn(
+        work_s=work,
+        wall_s=work,
+        cost=cost,
+        to_pay=to_pay_draws(candidate, work, assumed, machines),
+        machines=machines,
+        other_hours_per_month=assumed.other_hours_per_month,
+        parts=parts,
+    )
+
+
+def _cost(candidate: Candidate, drawn: Drawn, basis: Basis) -> Estimate | Refusal:
+    if drawn.cost is None:
+        return Refusal(
+            reason=f"The power of {candidate.hardware.label} is not known, so neither is the "
+            "electricity it takes.",
+            measure_next="Measure its power at the plug, or add its data sheet.",
+        )
+    return quantiles(drawn.cost, basis=basis)
+
+
+def _monthly(cost: Estimate | Refusal, assumed: Assumptions) -> Estimate | None:
+    """So many runs of a month."""
+    if isinstance(cost, Refusal):
+        return None
+    value, low, high = (
+        float(x) * assumed.runs_per_month for x in (cost.value, cost.low, cost.high)
+    )
+    return replace(cost, value=value, low=low, high=high)
+
 
 __all__ = [
     "CHEAPEST",

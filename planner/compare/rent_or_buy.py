@@ -23,9 +23,11 @@ from typing import Final
 
 import numpy as np
 
+from planner.compare._words import kept_to, machines, runs_a_month
 from planner.compare.reckon import Comparison, Drawn, Row
-from planner.compare.words import kept_to, machines, runs_a_month
+from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
+    DOLLARS,
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
     BreakEven,
@@ -38,7 +40,10 @@ from planner.cost import (
     busy_energy_per_hour,
     draw_record,
     fixed_per_year,
+    idle_energy_per_hour,
+    in_months,
     likely,
+    machines_for,
     payback,
     per_hour_of_work,
     quantiles,
@@ -46,14 +51,10 @@ from planner.cost import (
     rent_per_run,
     wall_s,
 )
-from planner.cost.display import DOLLARS
-from planner.cost.own import idle_energy_per_hour
-from planner.cost.payback import in_months, machines_for
-from planner.estimate import Estimate, Floats, Refusal
 
 HOUR_S: Final = 3600.0
 LEAST_CHANCE: Final = 0.1
-"""Least probability of keeping deadline and budget that buying is reckoned for."""
+"""Least probability of meeting deadline and budget at which buying is computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class RentOrBuy:
 
     `use` is the share of the time the machine must work, with these runs or its other work;
     `runs_per_month` so many of these runs. Both are refusals where buying never pays off.
-    `payback` [months] is for the runs a month that were asked for, `asked_per_month`.
+    `payback` [months] is for the runs a month of the question, `asked_per_month`.
     """
 
     rent: Row
@@ -107,7 +108,7 @@ def keeps_too_seldom(buy: Row) -> bool:
 
 
 def _too_late(buy: Row, told: Comparison) -> Refusal | None:
-    """Nobody is advised to buy what does not do what is asked, however cheap it would be."""
+    """Return a refusal where the machine is unlikely to meet the limits."""
     if buy.in_time is None or not keeps_too_seldom(buy):
         return None
     kept = kept_to(told.question.wanted)
@@ -121,8 +122,8 @@ def _too_late(buy: Row, told: Comparison) -> Refusal | None:
 def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
     """Cost of a month [USD] at numbers of runs, shape (numbers,); None where it is not known.
 
-    Of a bought candidate so many machines are counted as the runs and the other work keep busy,
-    and of what they cost the part of the runs: at the runs asked for, the table's cost of a month.
+    Of a bought candidate, counts the machines that the runs and the other work need, and the runs'
+    share of their cost. At the runs of the question it is the table's cost of a month.
     """
     if row.drawn is None or row.drawn.cost is None:
         return None
@@ -144,7 +145,7 @@ def pays_back(found: RentOrBuy) -> str:
     runs = found.asked_per_month
     often = f"At {runs_a_month(runs)}"
     told = found.payback
-    if found.buy.machines > 1:  # where buying begins to pay off is told of one machine
+    if found.buy.machines > 1:  # the break-even is that of one machine
         often += f", which take {machines(found.buy.machines)},"
     if isinstance(told, Refusal):
         most_likely = "most likely " if " % probability" in told.reason else ""
@@ -221,7 +222,7 @@ def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, 
 
 
 def _use_of(runs: Floats, drawn: Drawn, plain: BreakEven | Refusal) -> BreakEven | Refusal:
-    """So many runs as a share of the machine's hours; `plain` tells why not where it never pays."""
+    """Return runs as a share of the machine's hours; `plain` is the refusal where it never pays."""
     hours = runs * drawn.work_s / HOUR_S + drawn.other_hours_per_month
     share = hours / HOURS_PER_MONTH
     if not np.isfinite(np.median(share)):

@@ -1,16 +1,16 @@
-"""Why this file exists: options nobody can rank yet, and the one run or price that would tell."""
+"""Options too close to rank, and the next measurement that would rank them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-from planner.compare.described_rates import has_efficiency
+from planner.compare._sentences import limits_of
+from planner.compare._words import counted
 from planner.compare.reckon import Comparison, Row, Wanted, standing
-from planner.compare.sentences import limits_of
-from planner.compare.words import counted
-from planner.estimate import Estimate, Refusal
-from planner.products import log_width
+from planner.core import Estimate, Refusal
+from planner.fits import log_width
+from planner.job import has_efficiency
 
 EPOCHS_TO_MEASURE: Final = 3
 NAMED: Final = 3
@@ -19,7 +19,7 @@ LONG_MINUTES: Final = 120.0
 
 
 def undecided(told: Comparison) -> tuple[str, str]:
-    """Which options cannot be told from the first, and what would tell; empty where all can."""
+    """Return the options too close to the first, and the run that would rank them."""
     leader = told.leader
     if leader is None:
         return "", ""
@@ -63,7 +63,7 @@ def _cannot_be_told_apart(rows: Sequence[Row], wanted: Wanted) -> str:
 
 
 def measure_next(told: Comparison, first: Row, second: Row) -> str:
-    """The one run, or the one price, that would tell two candidates apart best."""
+    """Return the run, or the price, that best separates two candidates."""
     open_times = [r for r in (first, second) if r.timed.measure_next]
     if open_times and not _same_clock(first, second):
         several = [r for r in open_times if r.timed.scaling is not None]

@@ -1,7 +1,7 @@
-"""What does a run cost, rented or owned, and from which use on does owning pay off?
+"""Cost of a run, rented or owned, and the use from which owning pays off.
 
-Records say what things cost (`Rental`, `Owned`, uncertain quantities a `Range`); formulas over
-numbers or arrays are told once each, in the module that holds them, with units, limits and source:
+Records say what things cost (`Rental`, `Owned`, uncertain quantities a `Range`). Each
+formula over numbers or arrays stands in one module, with units, limits and source:
 
     question                                       asked of                    module
     what is billed, what a run or a month costs    rent_per_run, ..per_month   rent
@@ -19,23 +19,19 @@ numbers or arrays are told once each, in the module that holds them, with units,
 Formulas take a range at its likely value; functions that end in an `Estimate` draw it.
 """
 
-from planner.cost.break_even import (
-    BreakEven,
-    break_even,
-    break_even_runs_per_month,
-    break_even_utilisation,
-)
-from planner.cost.chances import (
+from planner.cost._chances import (
     probability_before,
     probability_cheaper,
     probability_cheapest,
     probability_fastest,
     quantiles,
 )
-from planner.cost.costs import cost_of_owning, cost_of_renting, cost_of_running
-from planner.cost.display import (
+from planner.cost._costs import cost_of_owning, cost_of_renting, cost_of_running
+from planner.cost._display import (
+    DIGITS,
     DOLLARS,
     Display,
+    currency_problem,
     in_usd,
     money,
     money_about,
@@ -43,9 +39,17 @@ from planner.cost.display import (
     price,
     shown,
 )
-from planner.cost.draws import DRAWS, SEED, Drawing, draw_amount, draw_range, draw_record
-from planner.cost.energy import co2_kg, energy_kwh
-from planner.cost.own import (
+from planner.cost._draws import (
+    DRAWS,
+    SEED,
+    Drawing,
+    draw_amount,
+    draw_range,
+    draw_record,
+)
+from planner.cost._energy import co2_kg, energy_kwh
+from planner.cost._exchange_rates import SOURCE, reference_rates
+from planner.cost._own import (
     busy_energy_per_hour,
     capex,
     capital_recovery,
@@ -53,15 +57,21 @@ from planner.cost.own import (
     energy_only_per_run,
     energy_per_busy_hour,
     fixed_per_year,
+    idle_energy_per_hour,
     own_per_run,
     refuse_owned,
     utilisation_of,
 )
-from planner.cost.payback import payback, payback_months, running_per_month
-from planner.cost.per import per_epoch, per_hour_of_work
-from planner.cost.quantities import HOURS_PER_MONTH, HOURS_PER_YEAR, Amount, Range, likely
-from planner.cost.records import Owned, Rental, ranges_of
-from planner.cost.rent import (
+from planner.cost._per import per_epoch, per_hour_of_work
+from planner.cost._quantities import (
+    HOURS_PER_MONTH,
+    HOURS_PER_YEAR,
+    Amount,
+    Range,
+    likely,
+)
+from planner.cost._records import Owned, Rental, ranges_of
+from planner.cost._rent import (
     billed_s,
     lost_share,
     refuse_rental,
@@ -69,15 +79,30 @@ from planner.cost.rent import (
     rent_per_run,
     wall_s,
 )
+from planner.cost._times import Doubt, draw_time, draw_times
+from planner.cost.break_even import (
+    BreakEven,
+    break_even,
+    break_even_runs_per_month,
+    break_even_utilisation,
+)
+from planner.cost.payback import (
+    in_months,
+    machines_for,
+    payback,
+    payback_months,
+    running_per_month,
+)
 from planner.cost.sensitivity import Influence, rank_correlation, sensitivity
-from planner.cost.times import Doubt, draw_time, draw_times
 
 __all__ = [
+    "DIGITS",
     "DOLLARS",
     "DRAWS",
     "HOURS_PER_MONTH",
     "HOURS_PER_YEAR",
     "SEED",
+    "SOURCE",
     "Amount",
     "BreakEven",
     "Display",
@@ -99,6 +124,7 @@ __all__ = [
     "cost_of_renting",
     "cost_of_running",
     "cost_per_busy_hour",
+    "currency_problem",
     "draw_amount",
     "draw_range",
     "draw_record",
@@ -108,9 +134,12 @@ __all__ = [
     "energy_only_per_run",
     "energy_per_busy_hour",
     "fixed_per_year",
+    "idle_energy_per_hour",
+    "in_months",
     "in_usd",
     "likely",
     "lost_share",
+    "machines_for",
     "money",
     "money_about",
     "money_with_interval",
@@ -127,6 +156,7 @@ __all__ = [
     "quantiles",
     "ranges_of",
     "rank_correlation",
+    "reference_rates",
     "refuse_owned",
     "refuse_rental",
     "rent_per_month",

@@ -1,6 +1,6 @@
 """From which use on is a machine of one's own cheaper than renting?
 
-    hourly(u) = A/(8760 u) + busy + idle*(1 - u)/u       own, `planner.cost.own`  [USD/busy hour]
+    hourly(u) = A/(8760 u) + busy + idle*(1 - u)/u       own, `planner.cost._own`  [USD/busy hour]
     c         = what renting costs for the work of one busy hour                  [USD/busy hour]
     u*        = (A + 8760 idle)/(8760*(c - busy + idle))     where hourly(u*) = c
 
@@ -20,26 +20,31 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.cost.chances import quantiles
-from planner.cost.display import DOLLARS, Display, price
-from planner.cost.draws import ONCE, Drawing, draw_amount, draw_record
-from planner.cost.own import (
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal
+from planner.cost._chances import quantiles
+from planner.cost._display import DOLLARS, Display, price
+from planner.cost._draws import (
+    ONCE,
+    Drawing,
+    draw_amount,
+    draw_record,
+)
+from planner.cost._own import (
     busy_energy_per_hour,
     cost_per_busy_hour,
     fixed_per_year,
     idle_energy_per_hour,
     refuse_owned,
 )
-from planner.cost.per import per_hour_of_work
-from planner.cost.quantities import (
+from planner.cost._per import per_hour_of_work
+from planner.cost._quantities import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
     SECONDS_PER_HOUR,
     Amount,
     checked,
 )
-from planner.cost.records import Owned
-from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
+from planner.cost._records import Owned
 
 EVEN_PERCENT: Final = 45
 NEGOTIATE: Final = "Ask for a lower price of the machine, or compare it with another rental."
@@ -120,7 +125,7 @@ def break_even(
         owned: its ranges are drawn.
         rent_per_busy_hour: what renting costs for the work of one busy hour [USD]: a number, a
             range, or draws of shape (draws,).
-        key: of the machine, see `planner.cost.draws`.
+        key: of the machine, see `planner.cost._draws`.
         level: coverage of the intervals [share].
         basis: how the prices are known.
         display: currency of the sentences.

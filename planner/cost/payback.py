@@ -10,7 +10,7 @@
 As many months after the purchase both have cost the same. What the machines are worth in the end
 is got back at the end of their life, neither sooner nor without it; beyond the life the payback is
 what it would be if they lasted. Without interest, which is in the cost of a month
-(`planner.cost.own`): whatever costs no more than renting over its life has paid for itself within
+(`planner.cost._own`): whatever costs no more than renting over its life has paid for itself within
 it, and at residual value and interest 0 the payback at the break-even is the life.
 
 Work for more hours than the machines have is charged as if further machines were bought for those
@@ -27,19 +27,24 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from planner.cost.chances import quantiles
-from planner.cost.display import DOLLARS, Display, money
-from planner.cost.draws import ONCE, Drawing, draw_record
-from planner.cost.own import (
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal
+from planner.cost._chances import quantiles
+from planner.cost._display import DOLLARS, Display, money
+from planner.cost._draws import ONCE, Drawing, draw_record
+from planner.cost._own import (
     busy_energy_per_hour,
     capex,
     idle_energy_per_hour,
     refuse_owned,
     utilisation_of,
 )
-from planner.cost.quantities import HOURS_PER_MONTH, checked, likely, product
-from planner.cost.records import Owned
-from planner.estimate import LEVEL, Basis, Estimate, Floats, Refusal
+from planner.cost._quantities import (
+    HOURS_PER_MONTH,
+    checked,
+    likely,
+    product,
+)
+from planner.cost._records import Owned
 
 MONTHS_PER_YEAR: Final = 12.0
 

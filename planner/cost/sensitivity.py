@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.stats import rankdata
 
-from planner.checking import speak_once
-from planner.cost.chances import quantile
-from planner.estimate import Floats
+from planner.core import Floats, speak_once
+from planner.cost._chances import quantile
 
 ENDS: Final = (0.05, 0.5, 0.95)
 Answer = Callable[[Mapping[str, Floats]], Floats]
@@ -70,7 +68,7 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
         [scenarios, np.where(np.eye(len(table), dtype=bool), high[:, None], middle[:, None])]
     )
     ends = np.asarray(answer(dict(zip(inputs, scenarios, strict=True)))).reshape(2, -1)
-    ranks = rankdata(np.broadcast_to(answer(inputs), table.shape[1:]))
+    ranks = _ranks(np.broadcast_to(answer(inputs), table.shape[1:]))
     found = [
         Influence(
             name=name,
@@ -78,7 +76,7 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
             input_high=float(high[i]),
             low=float(ends[0, i]),
             high=float(ends[1, i]),
-            rank_correlation=_correlation(rankdata(table[i]), ranks),
+            rank_correlation=_correlation(_ranks(table[i]), ranks),
         )
         for i, name in enumerate(inputs)
     ]
@@ -90,7 +88,7 @@ def rank_correlation(first: Floats, second: Floats) -> float:
 
     Infinite values rank above all others and tie.
     """
-    return _correlation(rankdata(first), rankdata(second))
+    return _correlation(_ranks(first), _ranks(second))
 
 
 def _correlation(first: Floats, second: Floats) -> float:
@@ -112,3 +110,10 @@ def _check(inputs: Mapping[str, Floats]) -> None:
             if not np.isfinite(draws).all()
         ]
     )
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return ranks from 1; ties share their mean."""
+    from scipy.stats import rankdata  # half a second to import, and few questions need it
+
+    return np.asarray(rankdata(values), dtype=np.float64)

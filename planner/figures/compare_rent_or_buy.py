@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 
-from planner.estimate import Floats
+from planner.core import Floats
 from planner.figures.frame import ChartSpec, Drawing, escape, log_ticks
-from planner.palette import Theme
+from planner.figures.palette import Theme
 
 _DASHES: Final = {"rent": "solid", "buy": "dash", "own": "dot"}
 

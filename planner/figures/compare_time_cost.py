@@ -8,12 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.durations import between, with_ends
+from planner.core import between, plain, with_ends
 from planner.figures.compare_labels import Cross, Place, places
 from planner.figures.frame import HEIGHT, ChartSpec, Drawing, escape, log_ticks
+from planner.figures.palette import Theme, rgba
 from planner.figures.total_time import time_unit
-from planner.palette import Theme, rgba
-from planner.written import plain
 
 BASIS_SYMBOLS: Final = {
     "measured": ("circle", "\u25cf"),

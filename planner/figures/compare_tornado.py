@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.figures.frame import ChartSpec, Drawing, escape
-from planner.palette import Theme
+from planner.figures.palette import Theme
 
 PITCH: Final = 40
 """Height of one row [px]."""

@@ -15,8 +15,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.basedatatypes import BaseFigure
 
-from planner.estimate import Floats
-from planner.palette import Theme, rgba
+from planner.core import Floats
+from planner.figures.palette import Theme, rgba
 
 ChartSpec = dict[str, Any]
 """A chart in plotly's JSON schema: "data" and "layout"; values may be numpy arrays."""

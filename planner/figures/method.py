@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.estimate import Floats
+from planner.core import Floats
 from planner.figures.frame import ChartSpec, Drawing, batch_axis, escape
-from planner.palette import Theme
+from planner.figures.palette import Theme
 
 HEIGHT: Final = 340
 """Height of a small picture [px]."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.figures.frame import ChartSpec, Drawing, escape, log_ticks
-from planner.palette import Theme
+from planner.figures.palette import Theme
 
 PITCH: Final = 38
 """Height of one row [px]."""

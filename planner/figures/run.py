@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.estimate import Floats
+from planner.core import Floats
 from planner.figures.frame import ChartSpec, Drawing
-from planner.palette import Theme
+from planner.figures.palette import Theme
 
 
 def epoch_times(

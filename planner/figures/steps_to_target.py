@@ -8,11 +8,10 @@ from typing import Final
 
 import numpy as np
 
-from planner.durations import in_words
-from planner.estimate import Floats
+from planner.core import Floats, in_words
 from planner.figures.frame import ChartSpec, Drawing, batch_axis, escape, last, log_ticks
+from planner.figures.palette import Theme
 from planner.figures.total_time import time_unit
-from planner.palette import Theme
 
 MARKS: Final = (
     "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",

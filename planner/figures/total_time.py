@@ -8,11 +8,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.durations import in_words
-from planner.estimate import Floats
+from planner.core import Floats, in_words, plain
 from planner.figures.frame import ChartSpec, Drawing, escape
-from planner.palette import DASHES, SYMBOLS, Theme
-from planner.written import plain
+from planner.figures.palette import DASHES, SYMBOLS, Theme
 
 _TIMES: Final = (
     (1.0, "1 s"), (10.0, "10 s"), (60.0, "1 min"), (600.0, "10 min"), (3600.0, "1 h"),

@@ -7,26 +7,70 @@ share of the half-precision peak, its uncertainty, and what the uncertainty is m
 (docs/efficiency.md). docs/decisions/0033-efficiency-of-described-jobs.md says why it is so.
 """
 
-from planner.mfu.model import (
+from planner.mfu._fit import Fitted, fitted
+from planner.mfu._generations import generation_of, node_size
+from planner.mfu._model import (
+    ALONE,
+    CONSTANTS,
+    WHO,
     Efficiency,
+    Fit,
     efficiency_of,
     expected,
     has_rows,
+    predicted,
     quantiles,
+    shared_of,
     sharing_names,
+    written_fit,
 )
-from planner.mfu.questions import Question
-from planner.mfu.step import EVERYTHING, after_step, sd_after
+from planner.mfu._questions import (
+    DOMAIN_OF,
+    DOMAINS,
+    VERY_LONG,
+    Domain,
+    Question,
+    generation_label,
+    traits_of,
+)
+from planner.mfu._step import (
+    EVERYTHING,
+    after_step,
+    gain_of,
+    sd_after,
+    sd_left,
+    shared_by,
+)
 
 __all__ = [
+    "ALONE",
+    "CONSTANTS",
+    "DOMAINS",
+    "DOMAIN_OF",
     "EVERYTHING",
+    "VERY_LONG",
+    "WHO",
+    "Domain",
     "Efficiency",
+    "Fit",
+    "Fitted",
     "Question",
     "after_step",
     "efficiency_of",
     "expected",
+    "fitted",
+    "gain_of",
+    "generation_label",
+    "generation_of",
     "has_rows",
+    "node_size",
+    "predicted",
     "quantiles",
     "sd_after",
+    "sd_left",
+    "shared_by",
+    "shared_of",
     "sharing_names",
+    "traits_of",
+    "written_fit",
 ]

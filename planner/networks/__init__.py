@@ -7,7 +7,7 @@ backward, with and without recomputation, fully trained or through adapters (LoR
 docs/decisions/0034-named-networks.md says why it is so.
 """
 
-from planner.networks.memory import (
+from planner.networks._memory import (
     STAGES,
     Activations,
     Stage,
@@ -15,7 +15,7 @@ from planner.networks.memory import (
     activations_of,
     state_of,
 )
-from planner.networks.operations import (
+from planner.networks._operations import (
     Operations,
     attention_flops,
     image_operations,
@@ -23,8 +23,14 @@ from planner.networks.operations import (
     operations_of,
     transformer_operations,
 )
-from planner.networks.records import FAMILIES, TRAININGS, Family, Network, Training
-from planner.networks.table import network_known, network_named, networks
+from planner.networks._records import (
+    FAMILIES,
+    TRAININGS,
+    Family,
+    Network,
+    Training,
+)
+from planner.networks._table import network_known, network_named, networks
 
 __all__ = [
     "FAMILIES",

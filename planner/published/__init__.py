@@ -2,26 +2,53 @@
 
 The library is a folder of tab-separated tables, one row a published figure with its source. This
 package reads any such folder, skips bad rows with a reason, and finds the accelerators of rows in
-the catalogue. `configurations` makes cleaned questions of the rows; `runs` makes the run records
+the catalogue. `configurations` makes cleaned questions of the rows; `_runs` makes the run records
 that the product ships.
 """
 
 from __future__ import annotations
 
-from planner.published.accelerators import accelerator_of, accelerators_of
-from planner.published.configurations import Configuration, configurations
-from planner.published.rows import COLUMNS, PublishedRow, read_rows, rows_of
-from planner.published.runs import RunRecords, run_records
+from planner.published._accelerators import accelerator_of, accelerators_of, unknown_accelerators
+from planner.published._named_workloads import (
+    NamedWorkload,
+    group_of,
+    network_key,
+    workload_of,
+)
+from planner.published._rows import (
+    COLUMNS,
+    PublishedRow,
+    read_rows,
+    rows_of,
+)
+from planner.published._runs import RunRecords, run_records
+from planner.published.configurations import (
+    Configuration,
+    configurations,
+    faults,
+    format_of,
+    half_peak,
+    own_peak,
+)
 
 __all__ = [
     "COLUMNS",
     "Configuration",
+    "NamedWorkload",
     "PublishedRow",
     "RunRecords",
     "accelerator_of",
     "accelerators_of",
     "configurations",
+    "faults",
+    "format_of",
+    "group_of",
+    "half_peak",
+    "network_key",
+    "own_peak",
     "read_rows",
     "rows_of",
     "run_records",
+    "unknown_accelerators",
+    "workload_of",
 ]

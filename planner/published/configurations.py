@@ -21,21 +21,21 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from planner.catalog import Accelerator, Catalog
-from planner.published.accelerators import accelerators_of
-from planner.published.named_workloads import (
+from planner.published._accelerators import accelerators_of
+from planner.published._named_workloads import (
     LANGUAGE,
     NamedWorkload,
     benchmark_key,
     workload_of,
 )
-from planner.published.rows import PublishedRow
+from planner.published._rows import PublishedRow, quoted
 
 HALF: Final = ("bfloat16", "float16")
 LEAST_SHARE: Final = {True: 0.05, False: 0.001}
@@ -51,6 +51,18 @@ MODEL_SHARE: Final = 0.75
 NODE: Final = 8
 """Accelerators of a usual server."""
 HOUR_S: Final = 3600.0
+FAMILIES: Final = frozenset(
+    {"cnn", "decoder", "vit", "encoder", "speech", "other", "recsys", "diffusion", "gnn", "moe"}
+)
+"""Words of the column `family`."""
+SPEEDS: Final = (
+    "tokens_per_s_per_device", "samples_per_s_total", "throughput_value", "step_time_s",
+    "mfu_stated", "model_tflops_per_device", "time_to_train_h",
+)  # fmt: skip
+"""Columns that a speed is read from, in their order."""
+MOST_ALIKE: Final = 3
+"""Rows of one file with the same reason in the same column that are named one by one."""
+_LEFT_OUT: Final = "Described workloads leave the row out."
 COLLECTIONS: Final = frozenset({"llm_misc", "small_benches", "whole_jobs"})
 """Tables that hold rows of several authors."""
 TUNED: Final = re.compile(
@@ -123,6 +135,59 @@ def configurations(
             left_out.append(f"{row.place}: {found}")
     tuned, slower = _without_bad_layouts(kept)
     return _distinct(tuned), left_out + slower
+
+
+def faults(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
+    """Return a line for each row that a cell keeps from being a question, or changes.
+
+    A line names file, line, column, value and reason. Of equal reasons in one column of a file the
+    first three are named and the others counted. Rows that belong to no task have no line, and
+    unknown accelerators are named by `unknown_accelerators`.
+    """
+    by_reason: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):
+        if accelerator is None or _unusable(row, accelerator):
+            continue
+        for column, reason in _faults(row, accelerator):
+            stated = dict(row.odd).get(column) or getattr(row, column)
+            value = f"is {quoted(_shown(stated))}" if stated else "is empty"
+            by_reason[row.file, column, reason].append(f"{row.place}: {column} {value}, {reason}")
+    lines: list[str] = []
+    for (file, column, reason), alike in by_reason.items():
+        lines += alike[:MOST_ALIKE]
+        if more := alike[MOST_ALIKE:]:
+            lines.append(f"{file}: {column} likewise in {len(more):,} more, {reason}")
+    return lines
+
+
+def _faults(row: PublishedRow, accelerator: Accelerator) -> Iterator[tuple[str, str]]:
+    """Columns of a row that keep it from being a question, each with the reason in words."""
+    odd = dict(row.odd)
+    workload = workload_of(row)
+    if isinstance(workload, str):
+        if (row.family or "").casefold() not in FAMILIES:
+            yield "family", f"no family of the tables. {_LEFT_OUT}"
+        for column, word in (("params", "parameters"), ("seq_len", "sequence length")):
+            if column in odd and word in workload:
+                yield column, f"no single number. {_LEFT_OUT}"
+        return
+    devices = _devices(row)
+    assumed = row.n_accelerators is None and "n_accelerators" in odd
+    if (devices is None or assumed) and row.device_hours is None:
+        cost = _LEFT_OUT if devices is None else f"{devices} accelerators are assumed."
+        yield "n_accelerators", f"no single number. {cost}"
+    if devices is None:
+        return
+    speed = _samples_per_s(row, workload, accelerator, devices)
+    if isinstance(speed, str):
+        yield from ((name, f"no single number. {_LEFT_OUT}") for name in SPEEDS if name in odd)
+    elif _implausible(_as_question(row, workload, accelerator, devices, speed)):
+        column = next((name for name in SPEEDS if getattr(row, name)), SPEEDS[0])
+        yield column, f"an implausible speed of its accelerator. {_LEFT_OUT}"
+
+
+def _shown(stated: object) -> str:
+    return f"{stated:g}" if isinstance(stated, float) else str(stated)
 
 
 def half_peak(accelerator: Accelerator) -> float | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.store.commit import CommitError, commit_runs
-from planner.store.folders import Folder, folders_from_environment
+from planner.store.disk.folders import Folder, folders_from_environment
+from planner.store.sealed.commit import CommitError, commit_runs
 
 if TYPE_CHECKING:
     from planner.store.reader import Refused, Store

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import duckdb
 
-from planner.store.commit import CommitError, sweep_temporaries
-from planner.store.compact import compact_set
+from planner.store.disk.folders import Folder, folders_from_environment
 from planner.store.export import export_duckdb
-from planner.store.folders import Folder, folders_from_environment
 from planner.store.reader import Refused, Store
+from planner.store.sealed.commit import CommitError, sweep_temporaries
+from planner.store.sealed.compact import compact_set
 from planner.store.verify import contradictions_between, verify_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -117,9 +117,10 @@ def _export(folders: tuple[Folder, ...], out: Path) -> int:
 
 
 def _set_folders(folder: Folder) -> list[Path]:
-    if not folder.path.is_dir():
+    try:
+        return sorted(p for p in folder.path.iterdir() if p.is_dir() and p.name[0] != ".")
+    except OSError:  # `scan.listing` says why
         return []
-    return sorted(p for p in folder.path.iterdir() if p.is_dir() and p.name[0] != ".")
 
 
 def _say(text: str) -> None:

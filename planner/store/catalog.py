@@ -22,6 +22,7 @@ from planner.catalog import (
     Accelerator,
     Catalog,
     Offer,
+    Origin,
     Parsed,
     Problem,
     TableName,
@@ -31,9 +32,8 @@ from planner.catalog import (
     parse_csv,
     with_known_accelerators,
 )
-from planner.catalog.records import Origin
-from planner.store.files import write_whole
-from planner.store.locks import locked
+from planner.store.disk.files import write_whole
+from planner.store.disk.locks import locked
 
 OWN: Final = "EPOCHWISE_CATALOG"
 

@@ -10,7 +10,7 @@ from typing import Final
 import duckdb
 
 from planner.store import sql
-from planner.store.publish import publish
+from planner.store.disk.publish import publish
 from planner.store.reader import Store
 
 _FLAT: Final = (

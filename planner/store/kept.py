@@ -1,4 +1,4 @@
-"""Answers that many people ask for, worked out once: the one cache of pages and HTTP interface.
+"""Answers computed once and shared: the one cache of pages and HTTP interface.
 
 A key says what its answer depends on: the question, and the version of the runs it is about
 (`Store.version`) or the store's generation. So nothing is ever emptied: an answer about an older

@@ -1,4 +1,4 @@
-"""Why this file exists: a hand-out as PDF, printed by the Chromium that is there.
+"""A hand-out as PDF, printed by the Chromium that is there.
 
 The browser is a child process with a profile of its own that is deleted afterwards; it opens one
 file on this disk, no script runs in it (the page's policy), and no name is ever looked up.

@@ -15,22 +15,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from planner.checked_runs import CheckedRun, checked_run
-from planner.estimate import Floats
-from planner.forms import FormRun
-from planner.limits import UNITS
-from planner.records import check_rows, list_problem
-from planner.runs import Run
-from planner.scaling_runs import Placement
-from planner.schema import as_current
+from planner.core import UNITS, Floats
+from planner.runs import (
+    CheckedRun,
+    FormRun,
+    Kind,
+    Placement,
+    Run,
+    Trials,
+    TrialSet,
+    as_current,
+    check_rows,
+    checked_run,
+    kind_of,
+    list_problem,
+    no_trials,
+    trials_of,
+)
 from planner.store import sql
-from planner.store.accept import first_line
-from planner.store.commit import write_parquet
 from planner.store.reader import Store
-from planner.store.seal import blank_seal, seal_bytes
-from planner.store.sets import ResultSet
-from planner.trials import Trials, TrialSet, no_trials, trials_of
-from planner.workload_kinds import Kind, kind_of
+from planner.store.sealed.accept import first_line
+from planner.store.sealed.commit import write_parquet
+from planner.store.sealed.result_set import ResultSet
+from planner.store.sealed.seal import blank_seal, seal_bytes
 
 MOST_ROWS: Final = 500
 """Rows a table shows at once; more are on its further pages, and the downloads hold all of them."""

@@ -23,16 +23,22 @@ from typing import Any, Final, TypeVar
 import duckdb
 import pyarrow as pa
 
-from planner.limits import MAX_REASON, MAX_TEXT
-from planner.schema import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
-from planner.store import scan, sql
-from planner.store.accept import accepted, body_problem, first_line, name_problem, text_problem
-from planner.store.folders import Folder, as_utf8
+from planner.core import MAX_REASON, MAX_TEXT
+from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY, kind_of
+from planner.store import sql
+from planner.store.disk.folders import Folder, as_utf8
 from planner.store.kept import Kept
 from planner.store.memory import has_room, memory_limit_bytes
-from planner.store.seal import Seal
-from planner.store.sets import NAME, ResultSet, SetFiles
-from planner.workload_kinds import kind_of
+from planner.store.sealed import scan
+from planner.store.sealed.accept import (
+    accepted,
+    body_problem,
+    first_line,
+    name_problem,
+    text_problem,
+)
+from planner.store.sealed.result_set import NAME, ResultSet, SetFiles
+from planner.store.sealed.seal import Seal
 
 PATIENCE_S: Final = 0.5
 """How long a page waits for another page's refresh before it shows what was there before [s]."""

@@ -1,4 +1,4 @@
-"""Why this file exists: rows of an answer as parquet, for those who read it with programs."""
+"""Rows of an answer as parquet, for those who read it with programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.export import Cell, Record
+from planner.core import Cell, Record
 
 
 def records_file(rows: Sequence[Record]) -> bytes:

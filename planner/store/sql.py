@@ -10,10 +10,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from planner.checked_runs import READ
-from planner.limits import MAX_TEXT
-from planner.schema import BY_NAME, NESTED, SCHEMA_VERSION, SUMMARY
-from planner.store.same_run import NUMBERS
+from planner.core import MAX_TEXT
+from planner.runs import BY_NAME, NESTED, READ, SCHEMA_VERSION, SUMMARY
+from planner.store.sealed.same_run import NUMBERS
 
 _TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
                  pa.bool_(): "BOOLEAN", BY_NAME["recorded_at"].type: "TIMESTAMP"}  # fmt: skip
@@ -106,7 +105,8 @@ SET_TASK: Final = """
     UPDATE incoming SET task = tasks.task FROM tasks
     WHERE incoming.workload = tasks.workload
         AND incoming.family IS NOT DISTINCT FROM tasks.family"""
-"""The table `tasks` (workload, family, task) is registered beside (`planner.workload_kinds`)."""
+"""The table `tasks` (workload, family, task) is registered beside
+(`planner.runs._workload_kinds`)."""
 # A run that is there already (an original beside its compacted copy) waits in `spare`. The folder
 # that is named first wins, the shipped one before all. Of two in one folder and refresh the merged
 # one is shown: it is the older, and the first commit wins. Windows over whole rows are slow, so the
@@ -130,7 +130,7 @@ KEEP_RUNS: Final = f"""
 
 
 def _broken(name: str) -> str:
-    """When a value of this column breaks its rule, as `planner.records` tells it for rows."""
+    """When a value of this column breaks its rule, as `planner.runs._records` tells it for rows."""
     column = BY_NAME[name]
     terms = [f"{name} IS NULL"] if column.required else []
     if column.type == pa.float64():

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from planner.schema import SUMMARY
-from planner.store.accept import body_problem
-from planner.store.seal import check_seal
+from planner.runs import SUMMARY
+from planner.store.sealed.accept import body_problem
+from planner.store.sealed.seal import check_seal
 
 
 def summaries(result_set: Path) -> Iterator[dict[str, Any]]:

@@ -11,13 +11,17 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.records import check_rows, run_id
-from planner.schema import SUMMARY, as_current, has_kinds
-from planner.store import scan
-from planner.store.accept import accepted, body_problem, first_line, name_problem
-from planner.store.folders import Folder
+from planner.runs import SUMMARY, as_current, check_rows, has_kinds, run_id
+from planner.store.disk.folders import Folder
 from planner.store.reader import Refused, Store, too_long, version_of
-from planner.store.seal import Seal
+from planner.store.sealed import scan
+from planner.store.sealed.accept import (
+    accepted,
+    body_problem,
+    first_line,
+    name_problem,
+)
+from planner.store.sealed.seal import Seal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

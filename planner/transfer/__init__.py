@@ -17,7 +17,7 @@ library used on a card: where that was the largest that fits, memory is part of 
                                 where the workload ran                       another GPU
 
 Every interval is conformal: it is made of the errors the same rung makes on the library, cards and
-workloads left out whole, with as much known about them (`planner.transfer.conformal`).
+workloads left out whole, with as much known about them (`planner.transfer._conformal`).
 
 Measured on a public table (six networks in two precisions on twelve cards, one device, the largest
 batch that fits; 90 % intervals). Whole cards and whole networks were left out, the error is
@@ -81,10 +81,10 @@ as sure as one of 100 cards; coverage above is what that leaves. A card unlike e
 library (another maker, another kind of arithmetic) is not covered by any interval here.
 """
 
-from planner.transfer.decide import decide
-from planner.transfer.ladder import transfer
-from planner.transfer.library import fit_library, with_speeds
-from planner.transfer.records import (
+from planner.transfer._ladder import transfer
+from planner.transfer._library import fit_library, with_speeds
+from planner.transfer._records import (
+    BASIS_OF,
     Cell,
     DataSheet,
     Decision,
@@ -94,8 +94,11 @@ from planner.transfer.records import (
     Rung,
     Transferred,
 )
+from planner.transfer._rungs import best_answer
+from planner.transfer.decide import decide
 
 __all__ = [
+    "BASIS_OF",
     "Cell",
     "DataSheet",
     "Decision",
@@ -104,6 +107,7 @@ __all__ = [
     "NextRun",
     "Rung",
     "Transferred",
+    "best_answer",
     "decide",
     "fit_library",
     "transfer",

@@ -1,4 +1,4 @@
-"""Why this file exists: two options are only ranked where their ratio says so.
+"""Two options are only ranked where their ratio says so.
 
 The errors of two answers are taken as independent, so their half-widths add in quadrature (in the
 logarithm). Answers about one workload share some of their errors and not others; measured, the
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from planner.estimate import Estimate, Refusal
-from planner.products import excludes_one, log_half_widths, ratio
-from planner.transfer.records import Decision, NextRun, Transferred
+from planner.core import Estimate, Refusal
+from planner.fits import excludes_one, log_half_widths, ratio
+from planner.transfer._records import Decision, NextRun, Transferred
 
 
 def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decision:

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from runners.cases import Case, from_json
 from runners.child.ending import leave
-from runners.child.lean import import_keras
-from runners.events import Teller
+from runners.child.engines.lean import import_keras
+from runners.plan.cases import Case, from_json
+from runners.process.events import Teller
 
 BEGAN_S = time.perf_counter()
 
@@ -29,7 +29,7 @@ def main() -> int:
     try:
         measure(from_json(request["case"]), request, teller)
     except Exception as error:  # noqa: BLE001 - every end is a row
-        from runners.child.backend import is_out_of_memory
+        from runners.child.engines.backend import is_out_of_memory
 
         status = "oom" if is_out_of_memory(error) else "crashed"
         where = "framework: " if status == "oom" else ""
@@ -41,7 +41,9 @@ def main() -> int:
 def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
     """All of one run, from the first import of the framework to the last event."""
     import_keras()
-    from runners.child import backend, datasets, variants
+    from runners.child.engines import backend
+    from runners.child.forms import variants
+    from runners.child.samples import datasets
 
     backend.prepare(case)
     teller.tell("imported", columns=backend.facts(), extra=backend.threads_default(case))
@@ -59,7 +61,7 @@ def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
     started = _Started(teller, spawned_at_s + made.training_s + written_s)
     paced = _run(case, model, data, images, started.tell)
     peak, method = backend.peak_memory()
-    from runners.child.clock import quantiles
+    from runners.child.engines.clock import quantiles
 
     summary = {"first_step_s": paced["first_step_s"], **quantiles(paced["step_seconds"])}
     teller.tell("trained", columns={**summary, "peak_memory_bytes": peak,
@@ -86,7 +88,7 @@ class _Started:
 def _images(case: Case, data: Any, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
     if case.storage == "memory":
         return None
-    from runners.child.datasets import as_png_folder
+    from runners.child.samples.datasets import as_png_folder
 
     return as_png_folder(data, Path(request["cache"]), case.seed)
 
@@ -94,10 +96,10 @@ def _images(case: Case, data: Any, request: Mapping[str, Any]) -> Any:  # noqa: 
 def _run(case: Case, model: Any, data: Any, images: Any, tell: Any) -> dict[str, Any]:  # noqa: ANN401
     """Run the case's engine; first step and single steps [s], and whether the loss was lost."""
     if case.mode == "training" and case.engine == "fit":
-        from runners.child import fit
+        from runners.child.engines import fit
 
         return fit.train(case, model, data, images, tell)
-    from runners.child import pace
+    from runners.child.engines import pace
 
     epoch = _inference(case, model, data) if case.mode == "inference" else _training(
         case, model, data, images)  # fmt: skip
@@ -107,9 +109,9 @@ def _run(case: Case, model: Any, data: Any, images: Any, tell: Any) -> dict[str,
 
 
 def _training(case: Case, model: Any, data: Any, images: Any) -> Any:  # noqa: ANN401
-    from runners.child import loop
-    from runners.child.feeds import samples_of
-    from runners.child.pace import Epoch
+    from runners.child.engines import loop
+    from runners.child.engines.pace import Epoch
+    from runners.child.samples.feeds import samples_of
 
     made = loop.prepare(case, model, data, images)
     return Epoch(calls=made.calls, steps=made.steps, samples=samples_of(case),
@@ -117,8 +119,8 @@ def _training(case: Case, model: Any, data: Any, images: Any) -> Any:  # noqa: A
 
 
 def _inference(case: Case, model: Any, data: Any) -> Any:  # noqa: ANN401
-    from runners.child import predict
-    from runners.child.pace import Epoch
+    from runners.child.engines import predict
+    from runners.child.engines.pace import Epoch
 
     forward, parts = predict.forward(case, model), predict.batches(case, data)
     calls = [lambda part=part: forward(part) for part in parts]
@@ -148,7 +150,8 @@ Answer = tuple[dict[str, Any], dict[str, Any]]
 
 
 def _flops(case: Case, model: Any, data: Any) -> Answer:  # noqa: ANN401
-    from runners.child import flops, variants
+    from runners.child import flops
+    from runners.child.forms import variants
 
     plain = variants.counted(case, model)
     counted = flops.count(plain, data.dataset, batch=min(case.batch, 8), optimizer=case.optimizer)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from runners.child.ending import leave
-from runners.child.lean import import_keras
+from runners.child.engines.lean import import_keras
 from runners.converge.curves import NEVER, Curve, Draw, Point, best_median, columns
-from runners.events import Teller
+from runners.process.events import Teller
 
 PARTS: Final = 8
 PART_SIZE: Final = 32
@@ -36,7 +36,7 @@ def main() -> int:
     try:
         measure(request, teller)
     except Exception as error:  # noqa: BLE001 - every end is a row
-        from runners.child.backend import is_out_of_memory
+        from runners.child.engines.backend import is_out_of_memory
 
         status = "oom" if is_out_of_memory(error) else "crashed"
         teller.tell("failed", status=status, reason=f"{type(error).__name__}: {error}")
@@ -50,7 +50,8 @@ def measure(request: Mapping[str, Any], teller: Teller) -> None:
     The groups are of one sweep: network, data and threads are the first one's.
     """
     import_keras()
-    from runners.child import backend, datasets, trials
+    from runners.child.engines import backend, trials
+    from runners.child.samples import datasets
     from runners.workloads import build
 
     first = request["groups"][0]
@@ -81,9 +82,9 @@ class _Stacks:
         self._made: dict[tuple[str, int], Any] = {}
         self._weights: dict[int, Any] = {}
 
-    def of(self, optimizer: str, size: int) -> Any:  # noqa: ANN401 - runners.child.trials.Trials
+    def of(self, optimizer: str, size: int) -> Any:  # noqa: ANN401 - runners.child.engines.trials.Trials
         """A trial axis of this length."""
-        from runners.child import trials
+        from runners.child.engines import trials
 
         if (optimizer, size) not in self._made:
             self._made[optimizer, size] = trials.make(self.model, self._data, optimizer, size)
@@ -91,7 +92,7 @@ class _Stacks:
 
     def weights(self, seed: int) -> Any:  # noqa: ANN401 - two lists of arrays
         """What a network of this seed begins with."""
-        from runners.child import trials
+        from runners.child.engines import trials
 
         if seed not in self._weights:
             self._weights[seed] = trials.initial_weights(self._network, seed)
@@ -191,7 +192,7 @@ class _Feed:
     """Places in the training split for each trial: those of its seed."""
 
     def __init__(self, request: Mapping[str, Any], chunk: Sequence[Trial]) -> None:
-        from runners.child.orders import Orders
+        from runners.child.samples.orders import Orders
 
         seeds = list(dict.fromkeys(seed for _, seed in chunk))
         self._of_trial = [seeds.index(seed) for _, seed in chunk]

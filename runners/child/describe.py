@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from runners.child.ending import leave
-from runners.child.lean import import_keras
-from runners.events import Teller
+from runners.child.engines.lean import import_keras
+from runners.process.events import Teller
 
 _VIEWS: Final = frozenset({"InputLayer", "Flatten", "Reshape", "Permute", "Activation", "Dropout"})
 """Layers whose output shares memory with their input, or is not kept for the backward pass."""

@@ -8,7 +8,8 @@ Conventions: a fused multiply-add is two operations. Training is forward and bac
 the optimiser's update, which a step pays once whatever its batch and which is told apart. The
 backward pass costs a layer the same again for its weights' gradient, and the same once more for
 its input's gradient, but not where nothing before it learns: for the first layer nobody computes
-that. (The often quoted "three times forward" counts it.)
+that. (The often quoted "three times forward" counts it.) The state of a recurrent layer is an input
+of each of its places: its gradient is needed wherever the layer learns, in the first one too.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ def by_hand(model: keras.Model) -> tuple[float, float]:
         flops = float(operations_of(operation))
         forward += flops
         train += flops * (1 + _learns(operation) + inputs_learn) + normalising(operation)
+        if _learns(operation) and not inputs_learn:
+            train += _through_state(operation)
     return forward, train
 
 
@@ -148,10 +151,21 @@ def _einsum(layer: Any) -> int:  # noqa: ANN401
     return 2 * math.prod(int(sizes[letter]) for letter in {*left, *right, *out} - {left[0]})
 
 
-def _lstm(layer: Any) -> int:  # noqa: ANN401
-    """Four gates from the input and from the state, for each place of the sequence."""
-    length = layer.input.shape[1]
-    return 2 * int(length) * (_size(layer.cell.kernel) + _size(layer.cell.recurrent_kernel))
+def _recurrent(layer: Any) -> int:  # noqa: ANN401
+    """All gates from the input and from the state, for each place of the sequence."""
+    return 2 * int(layer.input.shape[1]) * _size(layer.cell.kernel) + _state(layer)
+
+
+def _state(layer: Any) -> int:  # noqa: ANN401
+    """What a recurrent layer multiplies with its state, for each place of the sequence."""
+    return 2 * int(layer.input.shape[1]) * _size(layer.cell.recurrent_kernel)
+
+
+def _through_state(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of Keras
+    """FLOP per sample of the states' gradient where no gradient of the input is computed."""
+    if isinstance(layer, keras.Model):
+        return sum(_through_state(inner) for inner, before in _in_order(layer) if not before)
+    return _state(layer) if isinstance(layer, _RECURRENT) and _learns(layer) else 0
 
 
 def _attention(layer: Any) -> int:  # noqa: ANN401
@@ -166,11 +180,12 @@ def _attention(layer: Any) -> int:  # noqa: ANN401
     return 2 * (length * sum(map(_size, matrices)) + products)
 
 
+_RECURRENT: Final = (keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN)
 _COUNTS: Final[tuple[tuple[Any, Callable[[Any], int]], ...]] = (
     (keras.layers.Dense, _dense),
     ((keras.layers.Conv1D, keras.layers.Conv2D, keras.layers.DepthwiseConv2D), _convolution),
     (keras.layers.EinsumDense, _einsum),
-    (keras.layers.LSTM, _lstm),
+    (_RECURRENT, _recurrent),
     (keras.layers.MultiHeadAttention, _attention),
 )
 

@@ -5,7 +5,7 @@ vendor's peak is another number and the two are never mixed.
 
 A machine that others use too has slow moments, and a peak must not be one of them: the best of
 many short products of several sizes counts, spread over the whole of the time. A moment that
-lasts as long as all of them still makes the peak too low, which `planner.utilization` says.
+lasts as long as all of them still makes the peak too low, which `planner.job.utilization` says.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from runners.child.backend import is_out_of_memory
+from runners.child.engines.backend import is_out_of_memory
 
 SIZES: Final = tuple(2**power for power in range(8, 15))
 """Rows of the square matrices: 256 to 16,384 (1 GiB a matrix in float32)."""

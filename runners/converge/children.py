@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from runners import environment, machine
-from runners.events import Event
-from runners.supervise import Ended, Limits, supervise
+from runners.machine import environment, facts
+from runners.process.events import Event
+from runners.process.supervise import Ended, Limits, supervise
 
 CHILD: Final = ("-m", "runners.child.converge")
 _FOREVER_S: Final = 1e9
@@ -69,7 +69,7 @@ def supervised(
     child's first: otherwise it is tried again as the first of a fresh one.
     """
     limits = Limits(
-        timeout_s=_FOREVER_S, memory_bytes=memory_bytes or int(0.8 * machine.memory_limit_bytes())
+        timeout_s=_FOREVER_S, memory_bytes=memory_bytes or int(0.8 * facts.memory_limit_bytes())
     )
 
     def run(requests: Sequence[dict[str, Any]], took: Took) -> None:

@@ -16,8 +16,8 @@ from typing import Any, Final
 from planner.store.summaries import summaries
 from runners.converge import grid
 from runners.converge.spec import Plan
-from runners.rows import extra_of
-from runners.sweep import INFRASTRUCTURE
+from runners.sweep.rows import extra_of
+from runners.sweep.sweep import INFRASTRUCTURE
 
 ATTEMPTS: Final = 3
 """How often a group is tried whose child was killed or crashed."""

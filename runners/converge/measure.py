@@ -14,19 +14,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from planner.records import Row, table_from_rows
-from planner.store.commit import commit_table, compact_name, try_folder
-from planner.store.files import write_once
+from planner.runs import Row, table_from_rows
+from planner.store.disk.files import write_once
+from planner.store.sealed.commit import commit_table, compact_name, try_folder
 from runners.converge import grid, groups, rows, spec
 from runners.converge.children import RunChild
 from runners.converge.curves import NEVER
 from runners.converge.grid import Best
 from runners.converge.groups import Group, Kept
 from runners.converge.spec import Plan
-from runners.events import Event
-from runners.result_set import describe
-from runners.spec import SpecError
-from runners.sweep import slug
+from runners.plan.spec import SpecError
+from runners.process.events import Event
+from runners.sweep.result_set import describe
+from runners.sweep.sweep import slug
 
 OK, FAILED = 0, 1
 _ENDED: Final = frozenset({"ok", "nan"})

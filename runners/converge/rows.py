@@ -1,4 +1,4 @@
-"""What the child told of a group, as rows of the run table: one row a trial. Pure."""
+"""Trials reported by the child, as rows of the run table: one row a trial. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 from itertools import product
 from typing import Any, Final
 
-from planner.records import Row
+from planner.runs import Row
 from runners.converge.grid import Best
 from runners.converge.groups import Group, Request, key_of
 from runners.converge.spec import Plan
-from runners.events import Event
-from runners.result_set import OWNERS
+from runners.process.events import Event
+from runners.sweep.result_set import OWNERS
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
 
 METRIC: Final = "validation error"

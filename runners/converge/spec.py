@@ -1,4 +1,4 @@
-"""A sweep of steps to a target as a person writes it: TOML, every mistake told at once.
+"""A sweep of steps to a target as a TOML file, with all its mistakes reported at once.
 
 title, about          workload, options, dataset, train_samples, validation_samples, data_seed
 batch = [8, 16]       seeds = 5          target = 0.025 (validation error, share of samples)
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from runners.converge import checks
-from runners.spec import SpecError, table
+from runners.plan.spec import SpecError, table
 from runners.workloads import CATALOGUE, DATASETS
 
 TOGETHER: Final = frozenset({"mlp", "simple-cnn"})

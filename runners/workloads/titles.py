@@ -1,4 +1,4 @@
-"""What tells sister networks apart in a title, worked out from their options without Keras."""
+"""Titles that distinguish sister networks, from their options and without Keras."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from api import routes as rooms
 from api.answers import ANSWERS, Answer, Known
-from planner.parameters import Given
+from planner.core import Given
 from tests.api.served import CATALOG
 from tests.browser.server import _free_port, served
 from tests.shipped import store

@@ -14,8 +14,8 @@ import pytest
 from starlette.datastructures import Headers
 
 from api.guard import HEALTH, Doors, policy_of, refusal, scripts_of
-from pages.parts.permission import decide
-from planner.origins import host_of, is_loopback, is_own
+from pages.common.permission import decide
+from planner.answers import host_of, is_loopback, is_own
 from tests.browser.server import ROOT, served, streamlit, uvicorn
 
 WAYS = {"streamlit": streamlit(), "uvicorn": uvicorn()}

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from api.answers import ANSWERS
 from api.docs import api_page
 from api.openapi import ADDRESSES, PATH, description
-from planner.compare.parameters import COMPARE
+from planner.answers.comparison import COMPARE
 from tests.api.served import app, ask
 from tests.shipped import ROOT
 

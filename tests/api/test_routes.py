@@ -14,9 +14,9 @@ from starlette.applications import Starlette
 
 from api import routes as rooms
 from api.answers import ANSWERS
-from planner.parameters import LONGEST_QUERY, MOST_GIVEN
+from planner.core import LONGEST_QUERY, MOST_GIVEN
 from planner.store import Store, commit_runs, folders_from_environment
-from planner.store.folders import FURTHER, OWN
+from planner.store.disk.folders import FURTHER, OWN
 from tests.api.served import Answered, app, ask
 from tests.shipped import ROOT, runs, store
 from tests.store.build import row

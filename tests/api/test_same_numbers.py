@@ -17,17 +17,18 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
-from pages.parts import compare_deadline, compare_state, state, widgets
+from pages.common import store as state
+from pages.common import widgets
+from pages.compare import deadline
+from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.commands import words
-from planner.export import csv_text
-from planner.how_long import options_of
-from planner.projection import START_NOT_INCLUDED
+from planner.core import csv_text
+from planner.core.slugs import slugs
+from planner.epochs import MOST_CHOSEN, START_NOT_INCLUDED, options_of
 from planner.runs import Run
-from planner.slugs import slugs
 from planner.store import queries
-from planner.store.folders import OWN
-from planner.usual import MOST_CHOSEN
+from planner.store.disk.folders import OWN
 from tests import shipped
 from tests.api.served import ask
 from tests.pages.conftest import show
@@ -165,7 +166,7 @@ NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 def test_the_report_of_the_page_is_that_of_the_command(
     question: dict[str, str], files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compare_deadline, "now", lambda: NOW)
+    monkeypatch.setattr(deadline, "now", lambda: NOW)
     monkeypatch.setattr(words, "now", lambda: NOW)
     _page("compare", question)
     out = tmp_path / "offer.html"

@@ -11,9 +11,11 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
-from pages.parts import compare_state, state, widgets
+from pages.common import store as state
+from pages.common import widgets
+from pages.compare import state as compare_state
 from planner.__main__ import main
-from planner.export import csv_text
+from planner.core import csv_text
 from tests.api.served import ask
 from tests.pages.conftest import alone, own, show, texts
 from tests.store.build import a_set, row

@@ -8,7 +8,8 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
-from pages.parts import compare_state, state
+from pages.common import store as state
+from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.commands import words
 from tests.api.served import ask

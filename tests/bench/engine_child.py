@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runners.cases import Case, from_json
+from runners.plan.cases import Case, from_json
 
 Epoch = Callable[[], float]
 
@@ -22,7 +22,8 @@ def main() -> None:
     """Measure the case on standard input."""
     request = json.load(sys.stdin)
     case = from_json(request["case"])
-    from runners.child import backend, datasets
+    from runners.child.engines import backend
+    from runners.child.samples import datasets
 
     backend.prepare(case)
     data = datasets.load(case.dataset, case.train_samples, 0, case.seed)
@@ -54,8 +55,8 @@ def _model(case: Case, data: Any) -> Any:  # noqa: ANN401
 
 def _loop_engine(case: Case, data: Any) -> Epoch:  # noqa: ANN401
     """The epoch time that the engine itself would record."""
-    from runners.child import loop, pace
-    from runners.child.feeds import samples_of
+    from runners.child.engines import loop, pace
+    from runners.child.samples.feeds import samples_of
 
     made = loop.prepare(case, _model(case, data), data, None)
     epoch = pace.Epoch(calls=made.calls, steps=made.steps, samples=samples_of(case),
@@ -122,7 +123,7 @@ def _compiled(case: Case, data: Any) -> Any:  # noqa: ANN401
 
 
 def _fit_engine(case: Case, data: Any) -> Epoch:  # noqa: ANN401
-    from runners.child.fit import EpochStamps
+    from runners.child.engines.fit import EpochStamps
 
     model = _compiled(case, data)
     return _told(

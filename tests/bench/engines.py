@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from runners import cases, environment
-from runners.cases import Case
+from runners.machine import environment
+from runners.plan import cases
+from runners.plan.cases import Case
 from tests.bench.figures import figure, heading
 
 ROOT: Final = Path(__file__).parent.parent.parent

@@ -12,8 +12,8 @@ import lmfit
 import numpy as np
 from scipy.optimize import curve_fit
 
-from planner.estimate import Floats
-from planner.lines import fit_lines
+from planner.core import Floats
+from planner.fits import fit_lines
 from tests.bench.figures import at_least, best_s, figure, heading, timed
 
 GROUPS: Final = 100_000

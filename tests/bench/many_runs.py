@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.store import Store, folders_from_environment
-from planner.store.folders import OWN
+from planner.store.disk.folders import OWN
 from tests.bench.figures import figure, heading
 from tests.bench.pages import PAGES, script_ms
 from tests.shipped import ROOT

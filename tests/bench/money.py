@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.core import Estimate, Floats
 from planner.cost import (
     Range,
     Rental,
@@ -18,8 +19,7 @@ from planner.cost import (
     quantiles,
     rent_per_run,
 )
-from planner.cost.draws import order
-from planner.estimate import Estimate, Floats
+from planner.cost._draws import order
 from tests.bench.figures import best_s, figure, heading
 
 MILLISECONDS: Final = 1e3

@@ -28,7 +28,7 @@ def script_ms(page: str) -> float:
     """Median wall time of a rerun [ms], less that of an empty script under the same harness."""
     app = AppTest.from_file(str(SHELL), default_timeout=60).run()
     if page != "how_long":
-        app = app.switch_page(str(SHELL.parent / f"{page}.py")).run()
+        app = app.switch_page(str(SHELL.parent / f"{page}/page.py")).run()
     return _rerun_ms(app) - _rerun_ms(AppTest.from_string("").run())
 
 

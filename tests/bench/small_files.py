@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.store import Store, commit_runs, queries
-from planner.store.compact import compact_set
+from planner.store.sealed.compact import compact_set
 from tests.bench.figures import best_s, figure, heading, peak_gb, timed
 from tests.faults.writer import case
 from tests.store.build import a_set, folder

@@ -22,11 +22,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from planner.estimate import Floats
-from planner.records import run_id
-from planner.schema import ARROW_SCHEMA, SUMMARY
+from planner.core import Floats
+from planner.runs import ARROW_SCHEMA, SUMMARY, run_id
 from planner.store import Store, queries
-from planner.store.commit import commit_table, compact_name
+from planner.store.sealed.commit import commit_table, compact_name
 from tests.bench.figures import best_s, figure, heading, peak_gb, timed
 from tests.store.build import a_set, folder
 

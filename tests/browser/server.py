@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from planner.store.folders import SHIPPED
+from planner.store.disk.folders import SHIPPED
 
 ROOT: Final = Path(__file__).parent.parent.parent
 _PATIENCE_S: Final = 60.0

@@ -8,7 +8,7 @@ sys.path.insert(0, str(ROOT))
 
 import streamlit as st  # noqa: E402 - after the path is set
 
-from pages.parts import measuring  # noqa: E402
+from pages.measure import measuring  # noqa: E402
 
 measuring.COMMAND = (sys.executable, "-m", "tests.browser.short_runners")
 app = st.App(ROOT / "pages" / "shell.py")

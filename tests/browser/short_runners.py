@@ -4,7 +4,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from runners import cli, spec
+from runners.commands import cli
+from runners.plan import spec
 
 SWEEPS: Final = Path(__file__).parent / "sweeps"
 

@@ -10,7 +10,7 @@ os.environ["PYTHONPATH"] = str(ROOT)  # the stand-in is a script in a folder of 
 
 import streamlit as st  # noqa: E402 - after the path is set
 
-from pages.parts import measuring  # noqa: E402
+from pages.measure import measuring  # noqa: E402
 
 measuring.COMMAND = (sys.executable, str(ROOT / "tests" / "pages" / "stand_in.py"))
 app = st.App(ROOT / "pages" / "shell.py")

@@ -7,10 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from planner.how_long import options_of
-from planner.slugs import slugs
+from planner.answers.runs import suspects_of
+from planner.core.slugs import slugs
+from planner.epochs import options_of
 from planner.store import queries
-from planner.store.suspect_runs import suspects_of
 from tests.browser.conftest import Visit
 from tests.browser.look import settled
 from tests.shipped import store

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from planner.answers import compare_answered
+from planner.answers.comparison import option_rows
+from planner.compare import sentence
 from planner.compare.reckon import Comparison
-from planner.compare.sentences import sentence
-from planner.compare.tables import option_rows
-from planner.slugs import file_slug
-from planner.store.asking import compare_answered
+from planner.core import file_slug
 from planner.store.catalog import read_catalog
 from tests.browser.conftest import Visit
 from tests.browser.look import (

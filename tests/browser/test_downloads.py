@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from planner import how_long_tables
-from planner.curves import curve_rows, curve_sentence, curves_of, point_rows
-from planner.export import csv_text
-from planner.schema import ARROW_SCHEMA
-from planner.store.seal import check_seal
+from planner.answers import how_long_tables
+from planner.core import csv_text
+from planner.runs import ARROW_SCHEMA
+from planner.store.sealed.seal import check_seal
+from planner.throughput import curve_rows, curve_sentence, curves_of, point_rows
 from tests.browser.conftest import Visit
 from tests.browser.look import Watch, answer, download
 from tests.browser.test_how_long import options, planned

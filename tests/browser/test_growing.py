@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from planner.records import run_id
+from planner.runs import run_id
 from planner.store import commit_runs
 from tests.browser.conftest import Visit
 from tests.browser.look import Watch, press, settled

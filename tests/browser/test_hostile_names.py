@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.parts.links import slugs
+from pages.common.link import slugs
 from planner.store import Store, commit_runs, folders_from_environment, queries
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, download

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from pages.parts.links import slug, slugs
-from pages.parts.option_choice import usual_options
-from planner.durations import hms
-from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
-from planner.projection import project_summary
+from pages.common.link import slug, slugs
+from pages.how_long.options import usual_options
+from planner.core import hms
+from planner.epochs import EPOCHS, HowLong, Option, options_of, project_summary
+from planner.epochs.how_long import how_long
 from planner.store import queries
 from tests.browser.conftest import Visit
 from tests.browser.look import PAGES, answer, choose, download, enter, press, rerun, settled, widget

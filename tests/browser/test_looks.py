@@ -8,7 +8,12 @@ import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as NotInTime
 
-from planner.palette import DARK, DARK_THEME, LIGHT, LIGHT_THEME
+from planner.figures.palette import (
+    DARK,
+    DARK_THEME,
+    LIGHT,
+    LIGHT_THEME,
+)
 from tests.browser.conftest import Visit
 from tests.browser.look import settled
 

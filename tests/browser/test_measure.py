@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from planner.curves import curve_sentence, curves_of
-from planner.store import Folder, Store, queries, sweeps
-from planner.store.sweeps import SweepStatus
-from runners import spec
+from planner.store import Folder, Store, queries
+from planner.store.disk import sweeps
+from planner.store.disk.sweeps import SweepStatus
+from planner.throughput import curve_sentence, curves_of
+from runners.plan import spec
 from tests.browser import short_runners
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, click_row, settled, widget

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
 
-from pages.parts.method_state import PLACE
-from planner.accuracy import accuracy_of
-from planner.palette import DARK, LIGHT
-from planner.store.accuracy import read_accuracy
+from backtest.accuracy.file import read_accuracy
+from backtest.accuracy.verdicts import accuracy_of
+from pages.method.state import PLACE
+from planner.figures.palette import DARK, LIGHT
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, choose, download, press, settled, widget
 

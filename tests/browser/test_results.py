@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from pages.parts.one_run import run_sentence
+from pages.results.one_run import run_sentence
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, choose, click_row, dismissed, rerun, widget
 from tests.browser.test_how_long import options

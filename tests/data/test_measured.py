@@ -13,15 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.ship import MOST_BYTES, ship
-from planner.estimate import Refusal
-from planner.records import run_id
-from planner.schema import SUMMARY
-from planner.store.commit import commit_runs
-from planner.store.sets import read_set
+from planner.core import Refusal
+from planner.runs import SUMMARY, run_id
+from planner.store.sealed.commit import commit_runs
+from planner.store.sealed.result_set import read_set
 from planner.throughput import fit_throughput
-from runners import spec
 from runners.converge import spec as target_spec
-from runners.expand import Host, expand
+from runners.plan import spec
+from runners.plan.expand import Host, expand
 from tests.store.build import row
 
 ROOT: Final = Path(__file__).parent.parent.parent

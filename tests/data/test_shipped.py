@@ -13,9 +13,9 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from planner.records import run_id
+from planner.runs import run_id
 from planner.store import Folder, Store, queries
-from planner.store.commit import compact_name
+from planner.store.sealed.commit import compact_name
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 RESULTS: Final = ROOT / "data" / "results"

@@ -17,8 +17,8 @@ from types import ModuleType
 from typing import Final
 
 from planner.store import Store
-from planner.store.compact import compact_set
-from planner.store.seal import SealError, check_seal
+from planner.store.sealed.compact import compact_set
+from planner.store.sealed.seal import SealError, check_seal
 from tests.faults import outcomes
 from tests.faults.writer import commit_cases
 from tests.store.build import ids

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from planner.parameters import Parameter, text_of
+from planner.core import Parameter, text_of
 
 Pairs = list[tuple[str, str]]
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.store import Store, commit_runs
-from planner.store.seal import SealError, seal_bytes
+from planner.store.sealed.seal import SealError, seal_bytes
 from tests.store.build import EPOCHS, EVALUATIONS, STEPS, a_set, row, together
 
 Change = Callable[[random.Random, bytearray], None]

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.records import complete, table_from_rows
-from planner.schema import ARROW_SCHEMA
-from planner.store.seal import KEY, blank_seal, seal_bytes
+from planner.runs import ARROW_SCHEMA, table_from_rows
+from planner.runs._records import complete
+from planner.store.sealed.seal import KEY, blank_seal, seal_bytes
 from tests.store.build import ABOUT, row, rows, sealed_table, sealed_with
 
 Plant = Callable[[Path, bytes], None]

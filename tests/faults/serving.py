@@ -10,12 +10,12 @@ from types import MappingProxyType, TracebackType
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from planner import asked
-from planner.compare.parameters import COMPARE
-from planner.parameters import Parameter
-from planner.slugs import slugs
+from planner.answers import asked
+from planner.answers.comparison import COMPARE
+from planner.core import Parameter
+from planner.core.slugs import slugs
+from planner.epochs import offered
 from planner.store import Store, queries
-from planner.usual import offered
 from tests.faults.sane import body_of
 
 PATIENCE_S: Final = 60.0
@@ -33,7 +33,7 @@ TABLES: Final[Mapping[str, tuple[Parameter, ...]]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class Response:
     """A response, and how long it took [s]."""
 
     status: int
@@ -59,7 +59,7 @@ class Asking:
     ) -> None:
         self._open.close()
 
-    def get(self, target: str) -> Told:
+    def get(self, target: str) -> Response:
         """What an address answers.
 
         Raises:
@@ -78,7 +78,7 @@ class Asking:
         except http.client.HTTPException:
             self._open.close()
             raise
-        return Told(status=answer.status, body=body, took_s=time.perf_counter() - began)
+        return Response(status=answer.status, body=body, took_s=time.perf_counter() - began)
 
 
 Names = dict[str, list[str]]

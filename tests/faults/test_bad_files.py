@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.records import table_from_rows
+from planner.runs import table_from_rows
 from planner.store import commit_runs
 from tests.faults.campaign import DRAW
 from tests.faults.outcomes import FULL, Outcome, finish

@@ -12,8 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from planner.records import RecordError, run_id
-from planner.schema import COLUMNS
+from planner.runs import COLUMNS, RecordError, run_id
 from planner.store import commit_runs
 from tests.api.served import app, ask
 from tests.faults.mutants import good_runs, shown_of

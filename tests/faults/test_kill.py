@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from planner.records import run_id
-from planner.store.commit import STALE_S, sweep_temporaries
+from planner.runs import run_id
+from planner.store.sealed.commit import STALE_S, sweep_temporaries
 from tests.faults import campaign
 from tests.faults.campaign import Child, moments, temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, finish

@@ -22,7 +22,7 @@ import pytest
 
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
-from runners.supervise import ROOT
+from runners.process.supervise import ROOT
 from tests.faults.campaign import temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, drawn, finish
 from tests.faults.test_runner_kills import MARK, SPEC, _bearers, _ends, _left, _settled_once

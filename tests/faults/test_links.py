@@ -16,9 +16,10 @@ from typing import Final
 
 import pytest
 
-from planner import asked
-from planner.compare.parameters import COMPARE, VIEW_ONLY
-from planner.parameters import Parameter
+from planner.answers import asked
+from planner.answers.comparison import COMPARE
+from planner.answers.comparison._parameters import VIEW_ONLY
+from planner.core import Parameter
 from tests.browser.server import ROOT, served
 from tests.faults.hostile import TEXTS, Pairs, given, query_of
 from tests.faults.mutants import good_runs, merged_file, resealed, single_file

@@ -14,8 +14,8 @@ from typing import Final
 import pytest
 
 from planner.store import commit_runs
-from planner.store.commit import CommitError, try_folder
-from planner.store.publish import publish
+from planner.store.disk.publish import publish
+from planner.store.sealed.commit import CommitError, try_folder
 from tests.faults.campaign import DRAW, FULL, Child, temporaries, torn
 from tests.faults.outcomes import Outcome, finish
 from tests.faults.writer import case
@@ -163,7 +163,7 @@ def test_a_sweep_learns_before_its_first_run_that_its_disk_takes_nothing(
     def refused(*_: object, **__: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("planner.store.commit.publish", refused)
+    monkeypatch.setattr("planner.store.sealed.commit.publish", refused)
     with pytest.raises(CommitError, match="0 of 12 runs are saved"):
         try_folder(tmp_path / "set", 12)
     assert listed(tmp_path / "set") == []

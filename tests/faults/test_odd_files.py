@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from planner.records import run_id
+from planner.runs import run_id
 from planner.store import Store, commit_runs
-from planner.store.commit import CommitError
-from planner.store.compact import compact_set
+from planner.store.sealed.commit import CommitError
+from planner.store.sealed.compact import compact_set
 from planner.store.verify import verify_folder
 from tests.api.served import app, ask
 from tests.faults.campaign import Child

@@ -16,12 +16,12 @@ from typing import Any, Final
 
 import pytest
 
-from planner.parameters import LONGEST_QUERY
+from planner.core import LONGEST_QUERY
 from tests.browser.server import served
 from tests.faults.hostile import Pairs, given, query_of
 from tests.faults.outcomes import FULL, HANG_S, Outcome, drawn, finish
 from tests.faults.sane import body_of, impossible
-from tests.faults.serving import TABLES, Asking, Names, Told, known_names, names_at
+from tests.faults.serving import TABLES, Asking, Names, Response, known_names, names_at
 from tests.shipped import store
 
 pytestmark = pytest.mark.faults
@@ -48,7 +48,7 @@ BASES: Final[Sequence[Pairs]] = (
 STATUSES: Final = {200, 400, 404, 414}
 LONGEST_HEAD: Final = 64 * 1024
 """Bytes of a request's head at which every server of HTTP closes the connection unread."""
-CLOSED: Final = Told(status=414, body=b"{}", took_s=0.0)
+CLOSED: Final = Response(status=414, body=b"{}", took_s=0.0)
 _HOOKS: Final = Path(__file__).with_name("schemathesis_hooks.py")
 ROW: Final = ("run_id", "option", "system", "way", "accelerator", "accelerators", "input_pattern")
 """What tells rows apart, whatever their numbers are."""
@@ -81,8 +81,8 @@ def test_no_question_breaks_the_interface(url: str, known: Sequence[Names], path
 
 def _asked(
     url: str, known: Sequence[Names], path: str, numbers: range
-) -> list[tuple[str, Told | Exception]]:
-    found: list[tuple[str, Told | Exception]] = []
+) -> list[tuple[str, Response | Exception]]:
+    found: list[tuple[str, Response | Exception]] = []
     with Asking(url) as asking:
         for number in numbers:
             target = f"{path}?{query_of(question(path, number, known))}"
@@ -105,7 +105,7 @@ def question(path: str, number: int, known: Sequence[Names]) -> Pairs:
     return [pair for pair in draw.choice(bases) if pair[0] not in named] + asked
 
 
-def _judged(outcome: Outcome, what: str, told: Told | Exception) -> None:
+def _judged(outcome: Outcome, what: str, told: Response | Exception) -> None:
     if isinstance(told, Exception):
         outcome.cases += 1
         outcome.broken(f"{what}: {type(told).__name__}: {told}")

@@ -17,12 +17,12 @@ from typing import Final
 import psutil
 import pytest
 
-from planner.records import Row
+from planner.runs import Row
+from planner.store.disk.sweeps import read_statuses
 from planner.store.summaries import summaries
-from planner.store.sweeps import read_statuses
 from planner.store.verify import verify_folder
-from runners.supervise import ROOT
-from runners.sweep import case_id_of
+from runners.process.supervise import ROOT
+from runners.sweep.sweep import case_id_of
 from tests.faults.campaign import DRAW, moments, temporaries, torn
 from tests.faults.outcomes import FULL, Outcome, finish
 from tests.runners.stubs import HANG_S, case, new_mark, starts

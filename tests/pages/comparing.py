@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import compare_state
+from pages.compare import state
+from planner.answers import CompareAnswer, compare_answered
 from planner.compare.reckon import Comparison
 from planner.store import Store
-from planner.store.asking import CompareAnswer, compare_answered
 
 OPTIONS: Final = ["buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99", "own-tpu-v2-8"]
 LINK: Final[dict[str, str | list[str]]] = {
@@ -21,8 +21,8 @@ LINK: Final[dict[str, str | list[str]]] = {
 def asked(store: Store, **link: str | list[str]) -> CompareAnswer:
     """What a program gets that asks the same."""
     given = {n: [v] if isinstance(v, str) else v for n, v in link.items()}
-    catalog = compare_state.catalog().catalog
-    return compare_answered(store, catalog, given, compare_state.today())
+    catalog = state.catalog().catalog
+    return compare_answered(store, catalog, given, state.today())
 
 
 def comparison(store: Store, **link: str | list[str]) -> Comparison:

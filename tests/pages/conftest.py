@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from pages.parts import compare_state, state
+from pages.common import store as state
+from pages.compare import state as compare_state
 from planner.store import Folder, Store, folders_from_environment
-from planner.store.folders import OWN
+from planner.store.disk.folders import OWN
 
 SHELL = state.ROOT / "pages" / "shell.py"
 PAGES = {
@@ -29,13 +32,63 @@ PAGES = {
 """Every address of the app, with its title."""
 
 
+@pytest.fixture(scope="session")
+def nobodys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder of results that stays empty: tests that write ask for `own`."""
+    place = tmp_path_factory.mktemp("nobody") / "results"
+    yield place
+    assert not place.exists(), "a test wrote results without asking for `own`"
+
+
 @pytest.fixture(autouse=True)
+def shared(
+    request: pytest.FixtureRequest, nobodys: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """One store for all tests that only read; one of its own for a test that changes anything.
+
+    Reading the shipped results takes longer than most pages.
+    """
+    monkeypatch.setenv(OWN, str(nobodys))
+    if not _changes(request):
+        monkeypatch.setattr(state, "_store", lambda _: _shown(nobodys))
+    yield
+    _own_stores.cache_clear()
+
+
+def _changes(request: pytest.FixtureRequest) -> bool:
+    """Whether a test has results of its own, or patches what answers are made of."""
+    asked = inspect.signature(request.function).parameters
+    return "own" in request.fixturenames or "monkeypatch" in asked
+
+
+_own_stores: Final = state._store
+
+
+@functools.cache
+def _shown(own: Path) -> Store:
+    """The store behind the pages of all tests that only read."""
+    return _opened(own)
+
+
+@functools.cache
+def _compared(own: Path) -> Store:
+    """The same runs in a store that no page has asked."""
+    return _opened(own)
+
+
+def _opened(own: Path) -> Store:
+    known = Store(folders_from_environment(state.ROOT, {OWN: str(own)}))
+    known.refresh()
+    return known
+
+
+@pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder of one's own results, empty; the shipped ones are there as well."""
     place = tmp_path / "results"
     monkeypatch.setenv(OWN, str(place))
     yield place
-    state._store.cache_clear()
+    _own_stores.cache_clear()
 
 
 @pytest.fixture
@@ -50,11 +103,11 @@ def alone(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def store(own: Path) -> Store:
+def store(request: pytest.FixtureRequest, nobodys: Path) -> Store:
     """The store as a page sees it."""
-    known = Store(folders_from_environment(state.ROOT, {OWN: str(own)}))
-    known.refresh()
-    return known
+    if "own" in request.fixturenames:
+        return _opened(request.getfixturevalue("own"))
+    return _opened(nobodys) if _changes(request) else _compared(nobodys)
 
 
 @pytest.fixture

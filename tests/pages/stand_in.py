@@ -11,21 +11,10 @@ Rows are real ones, committed by the real store.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import signal
 import sys
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
-
-import psutil
-
-from planner.store import commit_runs, sweeps
-from planner.store.sweeps import SweepStatus
-from tests.store.build import row
 
 SWEEPS: Final = {
     "small": "Small sweep",
@@ -36,7 +25,6 @@ SWEEPS: Final = {
     "dying": "Dying sweep",
 }
 BATCHES: Final = {"failing": (16, 32)}
-_POLL_S: Final = 0.02
 
 
 def main(arguments: list[str]) -> int:
@@ -49,7 +37,10 @@ def main(arguments: list[str]) -> int:
                      for n, t in SWEEPS.items()])  # fmt: skip
     if verb == "plan":
         return _plan(spec, _given(rest, "--results"), probed="--probe" in rest)
-    return _measure(spec, Path(_given(rest, "--results")), _given(rest, "--ticket"))
+    from tests.pages.stand_in_sweep import measure  # the store takes a second to import
+
+    results, ticket = Path(_given(rest, "--results")), _given(rest, "--ticket")
+    return measure(spec, SWEEPS[spec], _batches(spec), results, ticket)
 
 
 def _name(spec: str) -> str:
@@ -122,103 +113,6 @@ def _planned_run(batch: int, done: bool) -> dict[str, Any]:  # noqa: FBT001 - a 
         "memory_bytes": 1.25e9,
         "done": done,
     }
-
-
-# -- the supervisor ----------------------------------------------------------------------------
-
-
-class _StopAsked(Exception):  # noqa: N818 - it is no error
-    pass
-
-
-def _raise(*_: object) -> None:
-    raise _StopAsked
-
-
-def _measure(spec: str, results: Path, ticket: str) -> int:
-    if spec == "dying":
-        sys.stdout.write("Traceback: it died young\n")
-        return 1
-    signal.signal(signal.SIGTERM, _raise)
-    state = sweeps.state_folder(os.environ)
-    status = _first(spec, results, ticket)
-    try:
-        with _queue(state, status):
-            status = replace(status, phase="running", started_at=time.time(), message=None)
-            status = _runs(state, status, results / spec)
-        status = replace(status, phase="finished", left_s=0.0)
-    except _StopAsked:
-        known = sweeps.read_status(state, ticket) or status
-        status = replace(known, phase="stopped", message="asked to stop")
-    _tell(state, replace(status, current=None, current_epoch=None, ended_at=time.time()))
-    return 0
-
-
-def _first(spec: str, results: Path, ticket: str) -> SweepStatus:
-    me = psutil.Process()
-    return SweepStatus(
-        ticket=ticket, sweep=spec, title=SWEEPS[spec], result_set=spec, folder=str(results),
-        phase="waiting", planned=len(_batches(spec)), finished=_done(spec, str(results)),
-        pid=me.pid, pid_started=me.create_time(), asked_at=time.time(), heartbeat_at=time.time(),
-    )  # fmt: skip
-
-
-def _tell(state: Path, status: SweepStatus) -> SweepStatus:
-    now = replace(status, heartbeat_at=time.time())
-    sweeps.write_status(state, now)
-    return now
-
-
-class _queue:  # noqa: N801 - it is used like a function
-    """One sweep at a time: waits until the lock is free, and says so."""
-
-    def __init__(self, state: Path, status: SweepStatus) -> None:
-        state.mkdir(parents=True, exist_ok=True)
-        self._state, self._status = state, status
-        self._file = (state / "queue.lock").open("wb")
-
-    def __enter__(self) -> None:
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                _tell(self._state, replace(self._status, message="Waits for another sweep."))
-                time.sleep(_POLL_S * 10)
-            else:
-                return
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-
-def _runs(state: Path, status: SweepStatus, place: Path) -> SweepStatus:
-    for n, batch in list(enumerate(_batches(status.sweep), start=1))[status.finished :]:
-        words = f"ResNet-50, batch {batch}"
-        status = _tell(state, replace(status, current=words, current_epoch=2, current_epochs=5))
-        _wait_for_the_gate(state, status, n)
-        failed = status.sweep == "failing" and batch == 32
-        commit_runs(place, [_row(status.sweep, batch, failed=failed)])
-        status = _tell(
-            state,
-            replace(status, finished=n, failed=status.failed + failed, left_s=22.5 * (4 - n)),
-        )
-    return status
-
-
-def _wait_for_the_gate(state: Path, status: SweepStatus, n: int) -> None:
-    gate, beats = state / "gate", 0
-    while not ((gate / str(n)).exists() or (gate / "all").exists()):
-        time.sleep(_POLL_S)
-        beats += 1
-        if beats % 50 == 0:
-            _tell(state, status)
-
-
-def _row(spec: str, batch: int, *, failed: bool) -> dict[str, Any]:
-    if failed:
-        reason = "watchdog: 9.00 GB resident, the limit is 8.00 GB"
-        return row(result_set=spec, global_batch_size=batch, status="oom", status_reason=reason)
-    return row(result_set=spec, global_batch_size=batch, step_s=0.05 + batch / 1000)
 
 
 if __name__ == "__main__":

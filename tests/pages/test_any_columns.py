@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
-from pages.parts import compare_state, state
+from pages.common import store as state
+from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.commands import words
-from planner.records import RecordError, table_from_rows
-from planner.slugs import slugs
+from planner.core.slugs import slugs
+from planner.runs import RecordError, table_from_rows
 from planner.store import queries
 from tests.api.served import ask
 from tests.pages.conftest import show

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pages.parts.links import as_text
+from pages.common.link import as_text
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 TRICKS = (

@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.pages.conftest import show, sound, texts
-from tests.pages.test_steps_to_target import MADE, PAGE, answer, made
+from tests.pages.steps_to_target.test_steps_to_target import (
+    MADE,
+    PAGE,
+    answer,
+    made,
+)
 from tests.pages.test_stores import step
 
 

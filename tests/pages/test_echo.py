@@ -13,16 +13,19 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pages.parts import compare_state
-from planner import asked
-from planner.compare.description import DESCRIBED
-from planner.compare.parameters import COMPARE
-from planner.how_long import MOST_EPOCHS
-from planner.parameters import NEXT_TO_NOTHING, Parameter, text_of
-from planner.slugs import slug, slugs
+from pages.compare import state
+from planner.answers import (
+    asked,
+    compare_answered,
+    curve_answered,
+    how_long_answered,
+    results_answered,
+)
+from planner.answers.comparison import COMPARE, DESCRIBED
+from planner.core import NEXT_TO_NOTHING, Parameter, slug, text_of
+from planner.core.slugs import slugs
+from planner.epochs import MOST_EPOCHS
 from planner.store import queries
-from planner.store.asking import compare_answered, curve_answered, how_long_answered
-from planner.store.listing import results_answered
 from planner.suspects import NAMES
 from tests.pages.comparing import address_of
 from tests.pages.conftest import show
@@ -141,7 +144,7 @@ def _shown_in(draw: st.DrawFn) -> Question:
     if draw(st.booleans()):
         return {}
     one = next(p for p in COMPARE if p.name == "rate")
-    day = draw(st.dates(max_value=compare_state.today()))
+    day = draw(st.dates(max_value=state.today()))
     return {"currency": [draw(st.sampled_from(["EUR", "jpy", "Chf"]))],
             "rate": [draw(_text(one))], "rate_as_of": [str(day)]}  # fmt: skip
 
@@ -169,18 +172,16 @@ def _described(draw: st.DrawFn) -> Question:
     data=st.data(),
 )
 def test_compare(place: Question, more: Question, money: Question, data: st.DataObject) -> None:
-    catalog = compare_state.catalog().catalog
+    catalog = state.catalog().catalog
     question = place | more | money
     if data.draw(st.booleans()):
         tariff = data.draw(st.sampled_from(catalog.tariffs))
         question["country"] = [data.draw(st.sampled_from([tariff.id, tariff.country.upper()]))]
-    told = compare_answered(store(), catalog, question, compare_state.today())
+    told = compare_answered(store(), catalog, question, state.today())
     assume(not told.problems)
     known = [c.id for c in told.answered.candidates]
     options = data.draw(st.lists(st.sampled_from(known), unique=True, max_size=4))
-    again = compare_answered(
-        store(), catalog, question | {"options": options}, compare_state.today()
-    )
+    again = compare_answered(store(), catalog, question | {"options": options}, state.today())
     assume(not again.problems)
     _followed("compare", again.query)
 
@@ -190,8 +191,8 @@ def test_compare(place: Question, more: Question, money: Question, data: st.Data
 def test_any_target_that_programs_may_ask_for_stays_in_the_link(target: str) -> None:
     question: Question = {"workload": ["mlp-64-64-digits-sgd-nesterov-0.9-float32"],
                           "goal": ["target"], "target": [target]}  # fmt: skip
-    catalog = compare_state.catalog().catalog
-    told = compare_answered(store(), catalog, question, compare_state.today())
+    catalog = state.catalog().catalog
+    told = compare_answered(store(), catalog, question, state.today())
     assert told.problems == ()
     _followed("compare", told.query)
     shown = show("compare", **question)

@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from pages.parts import compare_state
-from planner.bodies import projection_body
-from planner.estimate import Refusal
-from planner.slugs import slugs
+from pages.compare import state
+from planner.answers import compare_answered, how_long_answered, projection_body
+from planner.core import Refusal
+from planner.core.slugs import slugs
 from planner.store import Store, commit_runs, queries
-from planner.store.asking import compare_answered, how_long_answered
 from tests.pages.conftest import show, texts
 from tests.store.build import row
 
@@ -138,7 +137,7 @@ def test_compare_takes_the_same_size_and_refuses_the_same_epochs(
     assert folders
     _unequal(alone)
     store.refresh()
-    catalog = compare_state.catalog().catalog
+    catalog = state.catalog().catalog
     day = date(2026, 11, 22)
     asked = {"workload": ["resnet-50-own-data"]}
     refused = compare_answered(store, catalog, asked, day).answered.comparison

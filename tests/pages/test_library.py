@@ -8,10 +8,10 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import state
-from planner.slugs import slugs
+from pages.common import store as state
+from planner.core.slugs import slugs
 from planner.store import Store, queries
-from planner.store.folders import Folder
+from planner.store.disk.folders import Folder
 from tests.pages.conftest import figure, show, sound, texts
 from tests.shipped import ROOT, every
 
@@ -53,7 +53,7 @@ def test_every_page_answers_or_refuses_each_sampled_workload(page: str, library:
     for short, name in names.items():
         if name in published:
             said = _said(show(page, workload=short))
-            assert len(said) > 150, short
+            assert len(said) > 120, short
 
 
 def _published(store: Store) -> set[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.parts.links import slug
+from pages.common.link import slug
 from tests.pages.conftest import show, sound, texts
 
 TABLE = [
@@ -34,7 +34,7 @@ def test_a_slug_needs_no_quoting_in_an_address(name: str) -> None:
 def _page() -> None:
     import streamlit as st
 
-    from pages.parts.links import Link
+    from pages.common.link import Link
 
     link = Link("try")
     link.one("one", ["a", "b"], "a")
@@ -265,7 +265,7 @@ def test_another_state_can_be_adopted_whole() -> None:
 
 def test_what_several_views_carry_along_is_carried_together() -> None:
     def view() -> None:
-        from pages.parts.links import Link
+        from pages.common.link import Link
 
         link = Link("try")
         link.keep("a", "b")
@@ -284,17 +284,17 @@ def test_what_several_views_carry_along_is_carried_together() -> None:
 def test_a_page_is_as_it_was_left_when_one_comes_back_by_the_menu() -> None:
     shown = show(epochs="500", scale="linear")
     shown.query_params.clear()
-    sound(shown.switch_page("throughput.py").run())
+    sound(shown.switch_page("throughput/page.py").run())
     assert shown.title[0].value == "Throughput"
     shown.query_params.clear()
-    sound(shown.switch_page("how_long.py").run())
+    sound(shown.switch_page("how_long/page.py").run())
     assert "500 epochs" in texts(shown)
     assert _address(shown) == {"epochs": ["500"], "scale": ["linear"]}
 
 
 def test_more_values_than_are_shown_are_told_under_a_heading_that_is_true_of_them() -> None:
     def view() -> None:
-        from pages.parts.links import Link
+        from pages.common.link import Link
 
         link = Link("try")
         link.many("many", ["a", "b", "c"], ["a"], 2)
@@ -315,7 +315,7 @@ def test_more_values_than_are_shown_are_told_under_a_heading_that_is_true_of_the
 def _interrupted() -> None:
     import streamlit as st
 
-    from pages.parts.links import Link
+    from pages.common.link import Link
 
     link = Link("try")
     link.number("number", 1, 100, 7)
@@ -364,8 +364,8 @@ def test_a_link_followed_after_that_counts_more_than_what_was_adopted_before() -
 def _two_pages() -> None:
     import streamlit as st
 
-    from pages.parts.link_address import offer
-    from pages.parts.links import Link
+    from pages.common.link import Link
+    from pages.common.link_address import offer
 
     page = st.session_state.get("page", "first")
     link = Link(page)

@@ -11,9 +11,10 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
-from pages.parts import compare_state, state
+from pages.common import store as state
+from pages.compare import state as compare_state
 from planner.__main__ import main
-from planner.slugs import full_slug
+from planner.core.slugs import full_slug
 from planner.store import commit_runs
 from tests.api.served import Answered, ask
 from tests.pages.conftest import show, sound, texts

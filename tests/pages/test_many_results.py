@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pages.parts import state
-from planner.slugs import slugs
+from pages.common import store
+from planner.core.slugs import slugs
 from planner.store import Store, queries
 from tests.pages.conftest import show, sound, texts
 from tests.store import published
@@ -14,7 +14,7 @@ from tests.store import published
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> Store:
     """12,000 published runs beside the shipped ones."""
-    monkeypatch.setattr(state, "_shared", published.store)
+    monkeypatch.setattr(store, "_shared", published.store)
     return published.store()
 
 

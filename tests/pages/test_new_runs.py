@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import compare_state, state
+from pages.common import store as state
+from pages.compare import state as compare_state
 from planner.store import Store, commit_runs
 from tests.pages.conftest import lines, show, sound, texts
 from tests.pages.test_stores import timed

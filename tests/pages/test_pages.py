@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages import results
-from pages.parts.links import slugs
-from pages.parts.option_choice import MOST_CHOSEN, usual_options
-from planner import how_long_tables
-from planner.curves import curve_sentence, curves_of
-from planner.how_long import EPOCHS, HowLong, Option, how_long, options_of
-from planner.palette import LIGHT
-from planner.ratio_tables import ratio_rows
+from pages.common.link import slugs
+from pages.how_long.options import MOST_CHOSEN, usual_options
+from pages.results import page
+from planner.answers import how_long_tables, ratio_rows
+from planner.epochs import EPOCHS, HowLong, Option, options_of
+from planner.epochs.how_long import how_long
+from planner.figures.palette import LIGHT
 from planner.store import Store, commit_runs, queries
+from planner.throughput import curve_sentence, curves_of
 from tests.pages.conftest import PAGES, figure, lines, show, sound, texts, unfold
 from tests.shipped import all_of, runs, some_of
 from tests.store.build import row
@@ -270,10 +270,10 @@ def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_
     shown = show("results").dataframe[0]
     assert list(shown.proto.column_order[:3]) == ["system", "workload", "global_batch_size"]
     columns = json.loads(shown.proto.columns)
-    formats = {name: columns[name]["type_config"]["format"] for name in results.MEASURED}
-    for name in results.MEASURED:
-        assert formats[name] == results.number_format(shown.value[name].to_numpy(float))
-    for name in results.MEASURED:
+    formats = {name: columns[name]["type_config"]["format"] for name in page.MEASURED}
+    for name in page.MEASURED:
+        assert formats[name] == page.number_format(shown.value[name].to_numpy(float))
+    for name in page.MEASURED:
         values = shown.value[name].dropna()
         assert (values == [float(f"{v:.3g}") for v in values]).all()
         assert (values > 0.0).all()
@@ -281,16 +281,16 @@ def test_a_run_says_first_what_it_trains_and_its_numbers_have_three_digits_that_
 
 def test_numbers_keep_three_digits_and_thousands_stand_apart_where_none_is_small() -> None:
     values = np.array([423_101.6, 0.0012349, -41.26, 0.0, np.nan, 1139.5])
-    told = results.three_digits(values)
+    told = page.three_digits(values)
     np.testing.assert_allclose(told, [423_000.0, 0.00123, -41.3, 0.0, np.nan, 1140.0])
-    assert results.number_format(told) == "%.3g"
-    assert results.number_format(told[[0, 2, 3, 4, 5]]) == "localized"
-    assert results.number_format(np.array([np.nan])) == "localized"
+    assert page.number_format(told) == "%.3g"
+    assert page.number_format(told[[0, 2, 3, 4, 5]]) == "localized"
+    assert page.number_format(np.array([np.nan])) == "localized"
 
 
 def test_the_smallest_numbers_there_are_stay_what_they_are() -> None:
     tiny = np.array([1e-320, 1e-307, -1e-310])
-    np.testing.assert_array_equal(results.three_digits(tiny), tiny)
+    np.testing.assert_array_equal(page.three_digits(tiny), tiny)
 
 
 def test_a_filter_leaves_the_runs_it_names_and_counts_stand_beside_options() -> None:

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pages.parts import reference_choice
-from planner.convergence_sentences import answer_sentences
-from planner.reference_points import ReferencePoints, comparison_of
-from planner.reference_tables import goal_of_reference, summary_of
-from planner.store.reference_points import MISSING
+from pages.steps_to_target import reference_choice
+from planner.time_to_target import ReferencePoints, comparison_of, goal_of_reference, summary_of
+from planner.time_to_target._reference_data import MISSING
+from planner.time_to_target.sentences import answer_sentences
 from tests.pages.conftest import lines, show, sound, texts, unfold
-from tests.pages.test_steps_to_target import PAGE, answer
+from tests.pages.steps_to_target.test_steps_to_target import PAGE, answer
 from tests.planner.made_trials import sweep
 from tests.store.build import a_set, together
 

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import compare_state
+from pages.compare import state
 from planner.catalog import csv_of
-from planner.slugs import slug
+from planner.core import slug
 from planner.store import Store
 from tests.pages.comparing import address_of, asked
 from tests.pages.conftest import show, texts
@@ -36,7 +36,16 @@ def test_a_link_of_defaults_names_the_workload_every_option_and_the_currency(sto
     assert list(address_of(shown)) == ["workload"]
     assert link["options"] == list(asked(store, goal="epochs").answered.chosen)
     assert {"workload", "pattern", "epochs", "order", "runs_per_month", "currency"} <= set(link)
-    assert link["made"][0].startswith(f"{compare_state.today():%Y-%m-%d}-")
+    assert link["made"][0].startswith(f"{state.today():%Y-%m-%d}-")
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [("steps-to-target", {"workload", "optimizers", "target"}),
+     ("throughput", {"workload", "patterns", "systems"})],
+)  # fmt: skip
+def test_a_link_of_defaults_names_what_is_shown(page: str, names: set[str]) -> None:
+    assert names <= set(shared(show(page)))
 
 
 def test_the_shared_link_answers_the_same_on_the_page_and_to_a_program(store: Store) -> None:
@@ -56,7 +65,7 @@ def test_where_prices_differ_the_options_stay_and_the_answer_says_so(folders: Pa
     shown = show("compare", goal="epochs")
     link = shared(shown)
     rented = next(o for o in link["options"] if o.startswith("rent-"))
-    catalog = compare_state.catalog().catalog
+    catalog = state.catalog().catalog
     offers = {f"rent-{slug(o.id)}": o for o in catalog.offers}
     dearer = replace(offers[rented], price_per_hour=offers[rented].price_per_hour * 50.0)
     (folders / "catalog").mkdir(exist_ok=True)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from planner.__main__ import main
+from planner.answers import curve_answered
 from planner.commands import words
-from planner.store.asking import curve_answered
 from tests.pages.comparing import address_of, table
 from tests.pages.conftest import show, texts
 from tests.store.build import a_set, opened, row

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pages.parts.curve_choice import MOST_CURVES
-from pages.parts.option_choice import MOST_CHOSEN, MOST_LINES
-from planner.slugs import slugs
+from pages.how_long.options import MOST_CHOSEN, MOST_LINES
+from pages.throughput.choice import MOST_CURVES
+from planner.answers import how_long_answered
+from planner.core.slugs import slugs
 from planner.store import Store, commit_runs, queries
-from planner.store.asking import how_long_answered
 from tests import shipped
 from tests.pages.conftest import PAGES, lines, show, sound, texts
 from tests.shipped import all_of

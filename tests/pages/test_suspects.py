@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pages.parts.suspect_switch import ELSEWHERE
-from planner.records import run_id
+from pages.common.suspect_switch import ELSEWHERE
+from planner.runs import run_id
 from planner.store import commit_runs
 from tests.pages.conftest import figure, show, sound, texts
 from tests.pages.test_stores import kept, step, timed

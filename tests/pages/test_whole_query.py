@@ -7,9 +7,15 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pages.parts import compare_state
-from planner.bodies import compare_body, curve_body, projection_body
-from planner.store.asking import compare_answered, curve_answered, how_long_answered
+from pages.compare import state
+from planner.answers import (
+    compare_answered,
+    compare_body,
+    curve_answered,
+    curve_body,
+    how_long_answered,
+    projection_body,
+)
 from tests.pages.comparing import address_of
 from tests.pages.conftest import show
 from tests.pages.test_shared_links import shared
@@ -38,8 +44,8 @@ def _curve(given: Question) -> dict[str, Any]:
 
 
 def _compare(given: Question) -> dict[str, Any]:
-    day = compare_state.today()
-    told = compare_answered(store(), compare_state.catalog().catalog, given, day)
+    day = state.today()
+    told = compare_answered(store(), state.catalog().catalog, given, day)
     assert told.problems == ()
     assert told.answered.comparison is not None
     return compare_body(told.answered.comparison, told.display, told.query)

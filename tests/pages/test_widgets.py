@@ -8,10 +8,10 @@ import numpy as np
 import plotly.io
 from plotly.tools import return_figure_from_figure_or_data
 
-from pages.parts.widgets import columns_of
+from pages.common.widgets import columns_of
 from planner import figures
 from planner.figures.frame import Drawing
-from planner.palette import LIGHT_THEME
+from planner.figures.palette import LIGHT_THEME
 
 
 def test_columns_stand_in_the_order_in_which_rows_first_name_them() -> None:

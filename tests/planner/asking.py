@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.estimate import Estimate, Floats, Refusal
+from planner.core import Estimate, Floats, Refusal
 
 
 def answer(result: Estimate | Refusal) -> Estimate:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from planner.effects import FactorEffect, FactorRun, Value, factor_effect
-from planner.estimate import Estimate
+from planner.core import Estimate
+from planner.effects import FactorEffect, FactorRun, factor_effect
+from planner.effects._effect import Value
 
 
 def run(value: Value, epoch_s: float, batch: int = 64, **more: object) -> FactorRun:

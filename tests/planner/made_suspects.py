@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.checked_runs import CheckedRun
+from planner.runs import CheckedRun
 from planner.suspects import Flag
 
 BATCHES: Final = (32, 64, 128, 256, 512)

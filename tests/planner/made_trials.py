@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.trials import Trials, TrialSet, trials_of
+from planner.runs import Trials, TrialSet, trials_of
 from tests.store.build import row
 
 SMIN: Final = 100.0

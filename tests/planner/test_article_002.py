@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from planner.crossover import crossover_batch
-from planner.durations import hms, parse_hms
-from planner.estimate import Estimate, Refusal
-from planner.projection import project_summary
-from planner.ratios import SpeedUp, SystemsReport, TimedRun, ratio_report, systems_report
-from planner.throughput import ThroughputCurve, fit_throughput
+from planner.core import Estimate, Refusal, hms
+from planner.core._durations import parse_hms
+from planner.epochs import SpeedUp, TimedRun, project_summary, ratio_report, systems_report
+from planner.epochs._ratios import SystemsReport
+from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput
 
 # device, batch, pre-train, epoch 1, mean of epochs 2.., their sd (ddof = 0), 20 epochs as measured
 TABLE_1 = [

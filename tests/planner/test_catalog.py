@@ -18,9 +18,9 @@ from planner.catalog import (
     merged,
     offers_of,
     tariff_of,
+    words_of,
 )
-from planner.catalog.names import words_of
-from planner.estimate import Refusal
+from planner.core import Refusal
 
 DAY = date(2026, 11, 1)
 

@@ -6,10 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.catalog import LIMITS, TABLE_NAMES, TABLES, Offer, csv_of, parse_csv, table_of
-from planner.catalog.cells import CellError, cell_value
-from planner.catalog.page import catalog_page
-from planner.catalog.schema import Column
+from planner.catalog import (
+    LIMITS,
+    TABLE_NAMES,
+    TABLES,
+    Column,
+    Offer,
+    catalog_page,
+    csv_of,
+    parse_csv,
+    table_of,
+)
+from planner.catalog._cells import CellError, cell_value
 
 HEADER = (
     "provider,region,instance,accelerator,accelerators,terms,price_per_hour,currency,"

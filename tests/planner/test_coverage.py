@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planner.crossover import crossover_batch
-from planner.estimate import Estimate, Floats
-from planner.lines import (
+from planner.core import Estimate, Floats
+from planner.epochs import project
+from planner.fits import (
     Lines,
     fit_lines,
     intercept_interval,
@@ -19,8 +19,7 @@ from planner.lines import (
     ratio_interval,
     slope_interval,
 )
-from planner.projection import project
-from planner.throughput import ThroughputCurve, fit_throughput
+from planner.throughput import ThroughputCurve, crossover_batch, fit_throughput
 
 SWEEPS = 1000
 V0, T = 258.1, 0.054

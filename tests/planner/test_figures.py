@@ -10,9 +10,15 @@ import plotly.graph_objects as go
 import pytest
 
 from planner import figures
-from planner.estimate import Floats
+from planner.core import Floats
 from planner.figures.frame import Drawing
-from planner.palette import DARK_THEME, LIGHT_THEME, Theme, rgba, slots
+from planner.figures.palette import (
+    DARK_THEME,
+    LIGHT_THEME,
+    Theme,
+    rgba,
+    slots,
+)
 from tests.planner import charts
 
 EPOCHS = np.array([1.0, 10.0, 100.0, 2000.0])

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import figures
-from planner.estimate import Basis
+from planner.core import Basis
 from planner.figures.compare_labels import Box, Cross, places
-from planner.palette import DARK_THEME, LIGHT_THEME, Theme
+from planner.figures.palette import DARK_THEME, LIGHT_THEME, Theme
 from tests.planner import charts
 
 H100 = figures.Spot(

@@ -11,7 +11,12 @@ import pytest
 
 from planner import figures
 from planner.figures.method_dots import number
-from planner.palette import DARK_THEME, LIGHT_THEME, Theme, rgba
+from planner.figures.palette import (
+    DARK_THEME,
+    LIGHT_THEME,
+    Theme,
+    rgba,
+)
 from tests.planner import charts
 
 OURS = figures.Dot(label="ours: <b>", slot=0, value=3.7, low=3.7, high=14.8, strong=True,

@@ -10,7 +10,12 @@ import plotly.graph_objects as go
 import pytest
 
 from planner import figures
-from planner.palette import DARK_THEME, LIGHT_THEME, Theme, rgba
+from planner.figures.palette import (
+    DARK_THEME,
+    LIGHT_THEME,
+    Theme,
+    rgba,
+)
 from tests.planner import charts
 
 BATCH = np.array([4.0, 8.0, 64.0, 512.0, 1024.0])

@@ -10,11 +10,21 @@ import numpy as np
 import pytest
 
 from planner.catalog import Accelerator
-from planner.mfu import Question, efficiency_of, expected, quantiles
-from planner.mfu.fit import fitted
-from planner.mfu.generations import generation_of, node_size
-from planner.mfu.model import fit_of, predicted, shipped, written_fit
-from planner.mfu.questions import DOMAINS, Traits, traits_of
+from planner.mfu import (
+    DOMAINS,
+    Question,
+    efficiency_of,
+    expected,
+    fitted,
+    generation_of,
+    node_size,
+    predicted,
+    quantiles,
+    traits_of,
+    written_fit,
+)
+from planner.mfu._model import fit_of, shipped
+from planner.mfu._questions import Traits
 from planner.networks import transformer_operations
 from planner.store.catalog import read_catalog
 

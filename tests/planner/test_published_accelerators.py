@@ -9,8 +9,13 @@ from typing import Final
 import pytest
 
 from planner.catalog import Catalog
-from planner.published import PublishedRow, accelerator_of, accelerators_of, read_rows
-from planner.published.accelerators import unknown_accelerators
+from planner.published import (
+    PublishedRow,
+    accelerator_of,
+    accelerators_of,
+    read_rows,
+    unknown_accelerators,
+)
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.backtest import regret
-from planner.backtest.rows import MEAN
-from planner.backtest.source_table import PUBLIC_DATA, PublicData
-from planner.store.accuracy import read_accuracy
+from backtest.accuracy.file import read_accuracy
+from backtest.accuracy.source_table import PUBLIC_DATA, PublicData
+from backtest.questions import regret
+from backtest.questions.figure import MEAN
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "datasets"
@@ -18,9 +18,7 @@ each = pytest.mark.parametrize("one", PUBLIC_DATA, ids=lambda p: p.folder)
 
 
 def test_every_folder_that_the_back_test_reads_is_told_and_no_other() -> None:
-    code = "\n".join(
-        p.read_text(encoding="utf-8") for p in (ROOT / "planner/backtest").glob("*.py")
-    )
+    code = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "backtest").rglob("*.py"))
     read = set(re.findall(r'"(\w+)/[\w{}]+\.csv"', code))
     assert read == {p.folder for p in PUBLIC_DATA}
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from planner.estimate import Estimate, Floats, Refusal, t_quantile
-from planner.projection import session_half_width
+from planner.core import Estimate, Floats, Refusal, t_quantile
+from planner.epochs import session_half_width
 from planner.transfer import (
     Cell,
     DataSheet,
@@ -22,24 +22,29 @@ from planner.transfer import (
     Library,
     Rung,
     Transferred,
-    benchmarks,
-    data_sheet,
+    _benchmarks,
+    _data_sheet,
+    _other_cards,
     decide,
     fit_library,
-    other_cards,
     transfer,
 )
-from planner.transfer.conformal import FALLBACK_DOF, FALLBACK_SD, calibrate, rank_of
-from planner.transfer.library import _filled
-from planner.transfer.prediction import Known, Prediction, known_about
-from planner.transfer.records import named
-from planner.transfer.rungs import ladder, measured_half_width
+from planner.transfer._conformal import (
+    FALLBACK_DOF,
+    FALLBACK_SD,
+    calibrate,
+    rank_of,
+)
+from planner.transfer._library import _filled
+from planner.transfer._prediction import Known, Prediction, known_about
+from planner.transfer._records import named
+from planner.transfer._rungs import ladder, measured_half_width
 
 OTHERS: Final = "workload on other cards"
 BENCHMARKS: Final = "benchmarks of the card"
 SHEET: Final = "data sheet of the card"
 RUNGS: Final[tuple[Rung, ...]] = (OTHERS, BENCHMARKS, SHEET)
-PREDICT: Final = (other_cards.predict, benchmarks.predict, data_sheet.predict)
+PREDICT: Final = (_other_cards.predict, _benchmarks.predict, _data_sheet.predict)
 
 
 def table(log: Floats, *, sheets: Sequence[DataSheet] = (), precisions: int = 2) -> Library:
@@ -251,7 +256,7 @@ def test_a_workload_that_gains_half_as_much_from_faster_cards_is_seen_by_regress
 def test_a_hard_ridge_is_the_additive_model(monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = additive(scatter=0.3)
     library = table(hidden(log, (0, 0), (slice(2, None), 0)), precisions=1)
-    monkeypatch.setattr(benchmarks, "SLOPE_RIDGE", 1e12)
+    monkeypatch.setattr(_benchmarks, "SLOPE_RIDGE", 1e12)
     answer = told(transfer(library, wanted(), rung=BENCHMARKS))
     expected = log[0, 1:].mean() + log[1, 0] - log[1, 1:].mean()
     assert_allclose(np.log(float(answer.estimate.value)), expected)
@@ -277,8 +282,8 @@ def test_a_card_is_left_out_whole_by_the_data_sheet() -> None:
     lacking = table(hidden(log, (slice(None), 3)), sheets=sheets_of(speed))
     known = known_about(whole, 0, 0)
     assert_allclose(
-        data_sheet.predict(whole, known).log_samples_per_s[:, 3],
-        data_sheet.predict(lacking, known).log_samples_per_s[:, 3],
+        _data_sheet.predict(whole, known).log_samples_per_s[:, 3],
+        _data_sheet.predict(lacking, known).log_samples_per_s[:, 3],
     )
 
 
@@ -404,7 +409,7 @@ def test_the_interval_is_the_ranked_error_times_difficulty() -> None:
     log, _ = additive(scatter=0.2)
     library = table(hidden(log, (0, 0)))
     answer = told(transfer(library, wanted(), rung=OTHERS))
-    prediction = other_cards.predict(library, known_about(library, 0, 0))
+    prediction = _other_cards.predict(library, known_about(library, 0, 0))
     error = np.abs(prediction.log_samples_per_s - library.log_samples_per_s)
     errors = np.sort((error / prediction.difficulty)[np.isfinite(error)])
     assert answer.residuals == errors.size == 55
@@ -468,7 +473,7 @@ def reasons(answer: Transferred) -> tuple[str, ...]:
 def test_the_wide_interval_holds_every_error_that_was_seen() -> None:
     log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 800.0]])
     library = table(log, precisions=1)
-    prediction = other_cards.predict(library, known_about(library, 0, 1))
+    prediction = _other_cards.predict(library, known_about(library, 0, 1))
     assert calibrate(library, prediction, 0.9).quantile >= np.log(400.0)
 
 

@@ -18,20 +18,23 @@ from typing import Final, NamedTuple
 import numpy as np
 import pytest
 
-from planner.estimate import Floats
+from planner.core import Floats
 from planner.transfer import (
     Cell,
     DataSheet,
     Library,
     Transferred,
-    benchmarks,
-    data_sheet,
+    _data_sheet,
+    best_answer,
     decide,
     fit_library,
     transfer,
 )
-from planner.transfer.prediction import known_about
-from planner.transfer.rungs import best_answer, measured_half_width
+from planner.transfer import (
+    _benchmarks as benchmarks,
+)
+from planner.transfer._prediction import known_about
+from planner.transfer._rungs import measured_half_width
 
 DATASETS: Final = Path(__file__).parents[3] / "shared" / "datasets"
 TABLES: Final = DATASETS / "lambda_pytorch_benchmark"
@@ -381,7 +384,7 @@ def nested(
 @pytest.mark.parametrize(
     ("benchmarks_known", "module", "grid", "at_most", "fixed_at_most"),
     [
-        ((), data_sheet, {"SHEET_RIDGE": OCTAVES, "WORKLOAD_RIDGE": OCTAVES}, 17.5, 18.0),
+        ((), _data_sheet, {"SHEET_RIDGE": OCTAVES, "WORKLOAD_RIDGE": OCTAVES}, 17.5, 18.0),
         (("resnet50",), benchmarks, {"SLOPE_RIDGE": RIDGES}, 13.5, 13.5),
         (TWO, benchmarks, {"SLOPE_RIDGE": RIDGES}, 12.5, 13.5),
     ],

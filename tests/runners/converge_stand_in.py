@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runners.converge.children import RunChild, Took
-from runners.events import Event
-from runners.spec import Table
+from runners.plan.spec import Table
+from runners.process.events import Event
 
 FACTS = {
     "system_name": "2-core test machine",

@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 JAX = ROOT / ".venv-jax" / "bin" / "python"
 """An environment with JAX and without TensorFlow, as machines with only JAX have it."""
-LEAN = "from runners.child.lean import import_keras\nimport_keras()\n"
+LEAN = "from runners.child.engines.lean import import_keras\nimport_keras()\n"
 
 
 def answer(program: str, backend: str) -> Any:  # noqa: ANN401 - any JSON

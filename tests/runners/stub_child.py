@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from runners.events import FD, Teller
+from runners.process.events import FD, Teller
 
 TELLER: Final = Teller()
 EPOCH_S: Final = 0.25

@@ -11,14 +11,14 @@ import sys
 import time
 from pathlib import Path
 
-from planner.records import Row
-from planner.store.commit import CommitError
-from planner.store.queue import Turn
-from runners import sweep
-from runners.cases import Case
-from runners.cli import Stopper
-from runners.measure import Hooks, measure
-from runners.supervise import Stopped
+from planner.runs import Row
+from planner.store.disk.queue import Turn
+from planner.store.sealed.commit import CommitError
+from runners.commands.cli import Stopper
+from runners.plan.cases import Case
+from runners.process.supervise import Stopped
+from runners.sweep import sweep
+from runners.sweep.measure import Hooks, measure
 from tests.runners.stubs import bench, book
 from tests.runners.stubs import case as stub_case
 

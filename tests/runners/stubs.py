@@ -13,13 +13,14 @@ from typing import Any, Final
 
 import psutil
 
-from planner.store.sweeps import SweepStatus
-from runners import cases, environment
-from runners.cases import Case
-from runners.host import Python
-from runners.measure import Bench
-from runners.supervise import Ended, Limits, supervise
-from runners.sweep import Journal, journal
+from planner.store.disk.sweeps import SweepStatus
+from runners.machine import environment
+from runners.plan import cases
+from runners.plan.cases import Case
+from runners.plan.host import Python
+from runners.process.supervise import Ended, Limits, supervise
+from runners.sweep.measure import Bench
+from runners.sweep.sweep import Journal, journal
 
 STUB: Final = ("-S", "-m", "tests.runners.stub_child")
 HANG_S: Final = 60.0

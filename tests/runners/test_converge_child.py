@@ -13,11 +13,12 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from runners import environment, events
 from runners.converge.children import RunChild, supervised
 from runners.converge.measure import converge
-from runners.events import Event
-from runners.supervise import ROOT
+from runners.machine import environment
+from runners.process import events
+from runners.process.events import Event
+from runners.process.supervise import ROOT
 from tests.runners import converge_stand_in as stand_in
 
 REQUEST: Final[dict[str, Any]] = {
@@ -59,8 +60,9 @@ import json
 import keras
 import numpy as np
 import tensorflow as tf
-from runners.child import datasets, optimizers, trials
-from runners.child.orders import Orders
+from runners.child.samples import datasets
+from runners.child.engines import optimizers, trials
+from runners.child.samples.orders import Orders
 from runners.workloads import build
 
 data = datasets.load("digits", 200, 100, 0)

@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from planner.store.sets import read_set
+from planner.store.sealed.result_set import read_set
 from runners.converge.measure import converge
-from runners.events import Event
-from runners.spec import SpecError
-from runners.supervise import ROOT, Stopped
+from runners.plan.spec import SpecError
+from runners.process.events import Event
+from runners.process.supervise import ROOT, Stopped
 from tests.runners import converge_stand_in as stand_in
 
 KILLED = """

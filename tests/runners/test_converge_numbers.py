@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runners.child.orders import Orders
+from runners.child.samples.orders import Orders
 from runners.converge import grid, noise
 from runners.converge.curves import Curve, Draw, Point, best_median, columns
 from runners.converge.noise import Floats

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runners.converge.spec import Plan, from_table, read
-from runners.spec import SWEEPS, SpecError
+from runners.plan.spec import SWEEPS, SpecError
 from tests.runners.converge_stand_in import BODY
 
 

@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from runners.child.datasets import DataError, as_png_folder, augment, load
-from runners.machine import storage_type
+from runners.child.samples.datasets import (
+    DataError,
+    as_png_folder,
+    augment,
+    load,
+)
+from runners.machine.facts import storage_type
 from runners.workloads import DATASETS
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +118,7 @@ def test_seven_in_eight_tokens_are_one_of_four_that_their_predecessor_allows() -
 
 OFFLINE = """
 import json
-from runners.child.datasets import DataError, load
+from runners.child.samples.datasets import DataError, load
 try:
     load("cifar100", 10, 10, seed=0)
 except DataError as error:

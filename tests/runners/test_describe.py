@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import pytest
 
-from planner.compare.parameters import compare_parameters
-from planner.parameters import given_of_link
+from planner.answers.comparison import compare_parameters
+from planner.core import given_of_link
+from tests.runners.networks import JAX
 
 ROOT: Final = Path(__file__).parents[2]
 MINE: Final = """
@@ -55,10 +56,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def described(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def described(
+    place: Path, *words: str, python: str = sys.executable, backend: str = ""
+) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("KERAS_BACKEND", None)
+    if backend:
+        environment["KERAS_BACKEND"] = backend
     return subprocess.run(
-        [sys.executable, "-m", "runners", "describe", *words], cwd=place, env=environment,
+        [python, "-m", "runners", "describe", *words], cwd=place, env=environment,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
 
@@ -101,6 +107,21 @@ def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:
     assert "Compare hardware: http://127.0.0.1:8501/compare?workload=described&name=mine" in (
         done.stdout
     )
+
+
+@pytest.mark.skipif(not JAX.exists(), reason="no .venv-jax here; make jax makes it")
+@pytest.mark.parametrize("backend", ["", "jax"])
+def test_with_jax_alone_a_file_is_described_by_jax(place: Path, backend: str) -> None:
+    done = described(place, "mine.keras", "--json", python=str(JAX), backend=backend)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["forward_flops"] == FORWARD
+
+
+def test_a_backend_that_is_not_there_is_refused(place: Path) -> None:
+    done = described(place, "mine.keras", backend="theano")
+    assert done.returncode == 2
+    assert "backend theano" in done.stderr
+    assert "cannot be started here" in done.stderr
 
 
 def test_an_open_size_needs_a_shape(place: Path) -> None:

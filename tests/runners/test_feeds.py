@@ -14,8 +14,8 @@ import json, sys, warnings
 import numpy as np
 from dataclasses import asdict, replace
 from pathlib import Path
-from runners.cases import Case
-from runners.child import datasets, feeds
+from runners.plan.cases import Case
+from runners.child.samples import datasets, feeds
 warnings.simplefilter("ignore")
 base = Case(sweep="t", workload="mlp", dataset="synthetic-cifar10", train_samples=50,
             validation_samples=0, batch=16, epochs=2, engine="fit", feed="numpy")

@@ -153,7 +153,18 @@ x = keras.layers.Conv1D(7, 3, padding="same")(x)
 parts = [flops.operations_of(layer) for layer in keras.Model(given, x).layers]
 inner = keras.Sequential([keras.Input((6,)), keras.layers.Dense(5), keras.layers.Dense(4)])
 outer = keras.Sequential([keras.Input((6,)), inner, keras.layers.Dense(3)])
-told = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0]]
+
+def recurrent(kind, before, trainable=True):
+    given = keras.Input((20, 8))
+    x = keras.layers.Dense(8)(given) if before else given
+    layer = kind(32, trainable=trainable)
+    return flops.by_hand(keras.Model(given, layer(x)))
+L, G, S = keras.layers.LSTM, keras.layers.GRU, keras.layers.SimpleRNN
+wrapped = keras.Sequential([keras.Input((20, 8)), keras.Sequential([keras.Input((20, 8)), L(32)])])
+loops = {"lstm": recurrent(L, False), "gru": recurrent(G, False), "simple": recurrent(S, False),
+         "later": recurrent(L, True), "frozen": recurrent(L, False, False),
+         "inside": flops.by_hand(wrapped)}
+told = [counted, parts, flops.by_hand(inner), flops.by_hand(outer)[0], loops]
 """
 
 
@@ -187,6 +198,25 @@ def test_a_model_inside_a_model_is_counted(by_hand: list[Any]) -> None:
     inner = 2 * (6 * 5 + 5 * 4)
     assert by_hand[2] == [inner, inner * 3 - 2 * 6 * 5]
     assert by_hand[3] == inner + 2 * 4 * 3
+
+
+@pytest.mark.parametrize(("kind", "gates"), [("lstm", 4), ("gru", 3), ("simple", 1)])
+def test_a_recurrent_first_layer_needs_the_gradient_of_its_states(
+    by_hand: list[Any], kind: str, gates: int
+) -> None:
+    inputs, states = 2 * 20 * 8 * 32 * gates, 2 * 20 * 32 * 32 * gates
+    assert by_hand[4][kind] == [inputs + states, 2 * inputs + 3 * states]
+    if kind == "lstm":
+        assert by_hand[4][kind] == [204_800, 573_440]
+
+
+def test_states_need_no_further_gradient_behind_another_layer_or_where_nothing_learns(
+    by_hand: list[Any],
+) -> None:
+    forward, dense = 204_800, 2 * 20 * 8 * 8
+    assert by_hand[4]["later"] == [forward + dense, 3 * forward + 2 * dense]
+    assert by_hand[4]["frozen"] == [forward, forward]
+    assert by_hand[4]["inside"] == by_hand[4]["lstm"]
 
 
 @pytest.mark.parametrize("backend", ["on_tensorflow", "on_jax"])

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from runners import spec, variants
-from runners.cases import Case, to_json
-from runners.expand import Host, expand
+from runners.plan import spec, variants
+from runners.plan.cases import Case, to_json
+from runners.plan.expand import Host, expand
 from tests.runners.networks import JAX, ROOT, answer
 
 HOST = Host(device="cpu", backends=("tensorflow", "jax"))
@@ -105,8 +105,10 @@ MADE = """
 import json
 import keras
 import numpy as np
-from runners.cases import from_json
-from runners.child import flops, pruning, train_small, variants
+from runners.plan.cases import from_json
+from runners.child import flops
+from runners.child.forms import pruning, variants
+from runners.child.engines import train_small
 from runners.workloads import DATASETS
 told, known, train = [], {}, train_small.train
 def once(model, data, seen=train_small.SEEN):  # a network learns once, for all of its forms
@@ -129,7 +131,7 @@ keras.utils.clear_session()
 train_small.train = train
 """
 CHANGED = """
-from runners.cases import Case
+from runners.plan.cases import Case
 from runners.workloads import build
 digits = DATASETS["digits"]
 x = np.random.default_rng(0).integers(0, 256, (5, 8, 8, 1), dtype=np.uint8)

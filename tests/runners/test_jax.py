@@ -14,7 +14,7 @@ import pytest
 from planner.store import Store
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
-from runners.supervise import ROOT
+from runners.process.supervise import ROOT
 from tests.runners.networks import JAX
 from tests.runners.stubs import HANG_S
 from tests.store.build import folder, ids

@@ -14,8 +14,9 @@ STEPS: Final = 6
 PROGRAM: Final = """
 import json, time
 import keras, numpy as np
-from runners.cases import Case
-from runners.child import backend, datasets
+from runners.plan.cases import Case
+from runners.child.engines import backend
+from runners.child.samples import datasets
 from runners.child.__main__ import _run
 
 def late(x):

@@ -4,12 +4,13 @@ import sys
 
 import pytest
 
-from runners.child.lean import hidden
+from runners.child.engines.lean import hidden
 from tests.runners.networks import answer
 
 TOLD = """
 import json, sys
-from runners.child import datasets, lean
+from runners.child.samples import datasets
+from runners.child.engines import lean
 before = [n for n in lean.WRAPPED if n in sys.modules]
 digits = datasets.load("digits", 16, 0, 0)
 print(json.dumps([before, keras.config.backend(), len(digits.train_x), "sklearn" in sys.modules]))

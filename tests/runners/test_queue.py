@@ -13,10 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from planner.store.files import write_whole
-from planner.store.queue import Turn
-from planner.store.sweeps import SweepStatus, ask_to_stop, condition, read_status, write_status
-from runners.supervise import ROOT
+from planner.store.disk.files import write_whole
+from planner.store.disk.queue import Turn
+from planner.store.disk.sweeps import (
+    SweepStatus,
+    ask_to_stop,
+    condition,
+    read_status,
+    write_status,
+)
+from runners.process.supervise import ROOT
 from tests.runners.stubs import HANG_S, book, marked, new_mark, orphans, starts, status
 
 FEW = "3"
@@ -165,7 +171,7 @@ def test_a_killed_sweep_is_interrupted_and_lets_the_next_one_measure(
 
 
 def test_a_journal_of_this_process_is_waiting_until_it_has_its_turn(tmp_path: Path) -> None:
-    from runners.sweep import wait_for_turn
+    from runners.sweep.sweep import wait_for_turn
 
     journal, turn = book(tmp_path), Turn(tmp_path / "state")
     phases = [journal.status.phase]

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
-from runners.supervise import ROOT
+from runners.process.supervise import ROOT
 from tests.runners.stubs import HANG_S
 from tests.store.build import folder
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from planner.records import Row, complete, table_from_rows
-from planner.schema import COLUMNS
+from planner.runs import COLUMNS, Row, table_from_rows
+from planner.runs._records import complete
 from planner.store import Folder, Store, commit_runs
-from planner.store.commit import commit_table, compact_name, write_parquet
-from planner.store.seal import ZEROS, blank_seal, seal_bytes
+from planner.store.sealed.commit import commit_table, compact_name, write_parquet
+from planner.store.sealed.seal import ZEROS, blank_seal, seal_bytes
 
 NOON: Final = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 ABOUT: Final = 'title = "A set"\nlicence = "CC0-1.0"\nsource = "made for a test"\n'

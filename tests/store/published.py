@@ -20,7 +20,7 @@ import numpy as np
 
 from planner.store import Store, folders_from_environment
 from planner.store.catalog import read_catalog
-from planner.store.folders import OWN
+from planner.store.disk.folders import OWN
 from tests.shipped import ROOT
 from tests.store.build import a_set, together
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from planner.store import sweeps
-from planner.store.sweeps import SweepStatus
+from planner.store.disk import sweeps
+from planner.store.disk.sweeps import SweepStatus
 
 
 def dead() -> dict[str, float]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from planner.answers import CompareAnswer, compare_answered, how_long_answered
 from planner.compare.reckon import Row
-from planner.epoch_size import ADD_SIZE
-from planner.estimate import Refusal
+from planner.core import Refusal
+from planner.epochs.epoch_size import ADD_SIZE
 from planner.store import Store, queries
-from planner.store.asking import CompareAnswer, compare_answered, how_long_answered
 from planner.store.catalog import read_catalog
 from tests.shipped import ROOT
 from tests.store.build import a_set, opened, row

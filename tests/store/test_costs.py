@@ -10,13 +10,19 @@ from typing import Final
 
 import pytest
 
-from planner import limits
-from planner.records import run_id, table_from_rows
-from planner.store import Store, accept, commit_runs, queries, reader, seal, sets
-from planner.store.bounded_toml import bounded_toml
+from planner.core import limits
+from planner.runs import run_id, table_from_rows
+from planner.store import (
+    Store,
+    commit_runs,
+    queries,
+    reader,
+)
+from planner.store.disk.bounded_toml import bounded_toml
 from planner.store.memory import LEAST_BYTES, USUAL_BYTES, memory_limit_bytes
-from planner.store.seal import blank_seal
-from planner.store.sets import read_set, set_text
+from planner.store.sealed import accept, result_set, seal
+from planner.store.sealed.result_set import read_set, set_text
+from planner.store.sealed.seal import blank_seal
 from tests.store.build import (
     ABOUT,
     EPOCHS,
@@ -112,13 +118,13 @@ def test_a_set_toml_is_read_again_only_when_it_changed_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    real = sets.read_set
+    real = result_set.read_set
 
-    def counted(path: Path, of: str) -> tuple[sets.ResultSet, str | None]:
+    def counted(path: Path, of: str) -> tuple[result_set.ResultSet, str | None]:
         read.append(path.name)
         return real(path, of)
 
-    monkeypatch.setattr(sets, "read_set", counted)
+    monkeypatch.setattr(result_set, "read_set", counted)
     one, _ = a_set(tmp_path, [row()]), a_set(tmp_path, slug="other")
     store = opened(tmp_path)
     assert sorted(read) == ["mine", "other"]
@@ -253,7 +259,7 @@ def test_a_run_whose_body_is_broken_is_refused_when_it_is_opened_and_no_other(
 def test_epochs_that_break_the_rules_are_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: list[dict[str, float]]
 ) -> None:
-    monkeypatch.setattr("planner.records.check_rows", lambda _rows: [])
+    monkeypatch.setattr("planner.runs._records.check_rows", lambda _rows: [])
     a_set(tmp_path, [row(epochs=epochs)])
     monkeypatch.undo()
     store = opened(tmp_path)
@@ -285,7 +291,7 @@ def test_one_broken_trial_costs_its_set_nothing_else(
 ) -> None:
     place = a_set(tmp_path, [_trial(repeat=n, global_batch_size=32 * (n + 1)) for n in range(4)])
     odd = _trial(repeat=9)
-    monkeypatch.setattr("planner.records.check_rows", lambda _rows: [])
+    monkeypatch.setattr("planner.runs._records.check_rows", lambda _rows: [])
     falling = odd | {"evaluations": EVALUATIONS[::-1]}
     made = {
         "steps fall": lambda: _forged(odd, falling),

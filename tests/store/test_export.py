@@ -9,10 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from planner.records import run_id
-from planner.store.compact import compact_set
+from planner.runs import run_id
 from planner.store.export import export_duckdb
 from planner.store.reader import Store
+from planner.store.sealed.compact import compact_set
 from tests.store.build import (
     EPOCHS,
     EVALUATIONS,

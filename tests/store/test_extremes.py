@@ -9,12 +9,21 @@ from typing import Any, Final
 import pyarrow as pa
 import pytest
 
-from planner.checked_runs import CheckedRun, checked_run
-from planner.limits import UNITS
-from planner.records import check_rows, complete, run_id
-from planner.schema import BY_NAME, COLUMNS, REAL, WHOLE, Column
-from planner.store.commit import commit_runs
-from planner.store.suspect_runs import suspects_of
+from planner.answers.runs import suspects_of
+from planner.core import UNITS
+from planner.runs import (
+    BY_NAME,
+    COLUMNS,
+    REAL,
+    WHOLE,
+    CheckedRun,
+    Column,
+    check_rows,
+    checked_run,
+    run_id,
+)
+from planner.runs._records import complete
+from planner.store.sealed.commit import commit_runs
 from planner.suspects import suspects
 from tests.api.served import app, ask
 from tests.faults.campaign import FULL
@@ -64,8 +73,8 @@ def test_one_extreme_number_at_a_time_stops_no_answer(
         odd = _timed(512, **{column.name: value})
         sound = not check_rows([complete(odd)])
         place = a_set(root, GOOD)
-        monkeypatch.setattr("planner.records.check_rows", lambda _rows: [])
-        monkeypatch.setattr("planner.records.contradictions_in", lambda _row: [])
+        monkeypatch.setattr("planner.runs._records.check_rows", lambda _rows: [])
+        monkeypatch.setattr("planner.runs._records.contradictions_in", lambda _row: [])
         commit_runs(place, [odd])
         monkeypatch.undo()
         store = opened(root)
@@ -105,7 +114,7 @@ def test_what_a_commit_refuses_is_refused_when_it_is_read(
 ) -> None:
     value = 2**62 if BY_NAME[name].type == WHOLE else 5e-324
     place = a_set(tmp_path, [row(seed=9)])
-    monkeypatch.setattr("planner.records.check_rows", lambda _rows: [])
+    monkeypatch.setattr("planner.runs._records.check_rows", lambda _rows: [])
     odd = [row(**{name: value}), row(seed=1)]
     [together(place, odd)] if many else commit_runs(place, odd[:1])
     monkeypatch.undo()
@@ -146,7 +155,9 @@ def _checked(batch: int, **changes: object) -> CheckedRun:
 def test_suspects_of_shown_runs_are_found_beside_a_refused_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.records.contradictions_in", lambda _row: [])  # a file from before
+    monkeypatch.setattr(
+        "planner.runs._records.contradictions_in", lambda _row: []
+    )  # a file from before
     place = a_set(tmp_path, [*GOOD, _timed(512, later_epoch_mean_s=60 * 14.0, total_s=None)])
     (place / "odd.parquet").write_bytes(sealed_table(pa.table({"total_s": [5e-324]})))
     store = opened(tmp_path)

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from planner.store import CommitError, commit_runs
-from planner.store import commit as commit_module
-from planner.store.seal import check_seal
+from planner.store.sealed import commit as commit_module
+from planner.store.sealed.seal import check_seal
 from tests.faults.full import FullAt
 from tests.store.build import full_row, listed, row
 

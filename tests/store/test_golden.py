@@ -12,11 +12,10 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from planner.records import run_id, table_from_rows
-from planner.schema import COLUMNS, NESTED, SCHEMA_VERSION
+from planner.runs import COLUMNS, NESTED, SCHEMA_VERSION, run_id, table_from_rows
 from planner.store import queries
-from planner.store.compact import compact_set
-from planner.store.seal import blank_seal, check_seal
+from planner.store.sealed.compact import compact_set
+from planner.store.sealed.seal import blank_seal, check_seal
 from planner.store.verify import verify_folder
 from tests.store.build import (
     a_set,

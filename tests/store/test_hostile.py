@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner import limits
-from planner.records import table_from_rows
+from planner.core import limits
+from planner.runs import table_from_rows
 from planner.store import commit_runs, queries, sql
-from planner.store.accept import accepted
-from planner.store.compact import compact_set
-from planner.store.seal import SealError, seal_bytes
+from planner.store.sealed.accept import accepted
+from planner.store.sealed.compact import compact_set
+from planner.store.sealed.seal import SealError, seal_bytes
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
 from tests.faults.campaign import FULL
@@ -88,7 +88,7 @@ def test_no_mutant_that_is_sealed_again_stops_a_page_or_a_command(
 
 def sealed_table_of_one() -> bytes:
     """A file of one run as it is committed."""
-    from planner.store.seal import blank_seal
+    from planner.store.sealed.seal import blank_seal
 
     table = table_from_rows([row(epochs=EPOCHS, evaluations=EVALUATIONS)])
     return sealed_table(table, blank_seal(table.to_pylist()))
@@ -201,7 +201,7 @@ def test_a_footer_that_says_it_is_huge_is_refused_unread(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("count", [4, limits.MAX_FILE_RUNS + 1])
 def test_rows_are_counted_before_they_are_loaded(tmp_path: Path, count: int) -> None:
-    from planner.store.seal import blank_seal
+    from planner.store.sealed.seal import blank_seal
 
     place = a_set(tmp_path, rows(2))
     bad = place / "rows.parquet"
@@ -211,7 +211,7 @@ def test_rows_are_counted_before_they_are_loaded(tmp_path: Path, count: int) -> 
 
 
 def test_a_file_of_more_rows_than_its_seal_says_is_not_loaded(tmp_path: Path) -> None:
-    from planner.store.seal import blank_seal
+    from planner.store.sealed.seal import blank_seal
 
     place = a_set(tmp_path, rows(2))
     nulls = {f.name: pa.nulls(2_000_000, f.type) for f in table_from_rows([row()]).schema}
@@ -221,7 +221,7 @@ def test_a_file_of_more_rows_than_its_seal_says_is_not_loaded(tmp_path: Path) ->
 
 
 def test_thousands_of_empty_row_groups_are_refused(tmp_path: Path) -> None:
-    from planner.store.seal import KEY, blank_seal
+    from planner.store.sealed.seal import KEY, blank_seal
 
     place = a_set(tmp_path, rows(2))
     table, sink = pa.table({"run_id": ["x"]}), io.BytesIO()

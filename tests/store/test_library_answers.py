@@ -8,14 +8,13 @@ from datetime import date
 
 import pytest
 
-from planner.estimate import Estimate
-from planner.how_long import options_of
-from planner.slugs import slugs
+from planner.answers import compare_answered, how_long_answered
+from planner.core import Estimate
+from planner.core.slugs import slugs
+from planner.epochs import MOST_CHOSEN, options_of
 from planner.store import Store, queries
-from planner.store.asking import compare_answered, how_long_answered
 from planner.store.catalog import read_catalog
-from planner.store.folders import Folder
-from planner.usual import MOST_CHOSEN
+from planner.store.disk.folders import Folder
 from tests.shipped import ROOT, STEP
 
 CATALOG = read_catalog(ROOT / "data" / "catalog").catalog

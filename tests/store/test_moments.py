@@ -6,9 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from planner.answers.runs import suspects_of
 from planner.store import Store, commit_runs, queries
-from planner.store.compact import compact_set
-from planner.store.suspect_runs import suspects_of
+from planner.store.sealed.compact import compact_set
 from planner.suspects import by_run, suspects
 from tests.store.build import a_set, folder, row
 

@@ -9,17 +9,20 @@ from typing import Any
 
 import pytest
 
-from planner.bodies import compare_body, projection_body
-from planner.estimate import Estimate
-from planner.export import csv_text
-from planner.how_long import FIRST_EPOCH_BETWEEN
-from planner.how_long_tables import answer_rows
-from planner.projection import START_NOT_INCLUDED
-from planner.ratio_tables import ratio_rows
-from planner.records import RecordError, table_from_rows
-from planner.report.compare_job import job_lines
+from planner.answers import (
+    compare_answered,
+    compare_body,
+    how_long_answered,
+    projection_body,
+    ratio_rows,
+)
+from planner.answers.how_long_tables import answer_rows
+from planner.core import Estimate, csv_text
+from planner.epochs import START_NOT_INCLUDED
+from planner.epochs.how_long import FIRST_EPOCH_BETWEEN
+from planner.report._job import job_lines
+from planner.runs import RecordError, table_from_rows
 from planner.store import Store
-from planner.store.asking import compare_answered, how_long_answered
 from planner.store.catalog import read_catalog
 from tests.shipped import ROOT
 from tests.store.build import a_set, opened, row

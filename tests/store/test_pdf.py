@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.report.page import document, section, table
+from planner.report._page import document, section, table
 from planner.store import pdf
 from planner.store.pdf import PdfError, chromium, pdf_of
 

@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.testing import assert_array_equal
 
-from planner.records import complete, run_id
-from planner.scaling_runs import Placement
-from planner.schema import ARROW_SCHEMA
+from planner.runs import ARROW_SCHEMA, Placement, run_id
+from planner.runs._records import complete
 from planner.store import Store, commit_runs, queries, sql
-from planner.store.seal import check_sealed
+from planner.store.sealed.seal import check_sealed
 from tests.store.build import (
     EPOCHS,
     EVALUATIONS,

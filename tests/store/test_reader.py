@@ -14,10 +14,10 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from planner.records import run_id, table_from_rows
-from planner.schema import STATUSES
+from planner.runs import run_id, table_from_rows
+from planner.runs._schema import STATUSES
 from planner.store import Store, commit_runs, queries, sql
-from planner.store.compact import compact_set
+from planner.store.sealed.compact import compact_set
 from tests.store.build import (
     EVALUATIONS,
     a_set,
@@ -189,7 +189,7 @@ def test_the_largest_whole_numbers_stop_no_other_run(
 ) -> None:
     huge = row(accelerators_per_node=2**62, number_of_nodes=2**62, global_batch_size=2**62)
     place = a_set(tmp_path, [row()])
-    monkeypatch.setattr("planner.records.check_rows", lambda _rows: [])
+    monkeypatch.setattr("planner.runs._records.check_rows", lambda _rows: [])
     bad = [huge, row(seed=1, step_s=5e-324)]
     [together(place, bad)] if many else commit_runs(place, bad)
     monkeypatch.undo()

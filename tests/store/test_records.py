@@ -10,9 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.limits import MAX_TEXT
-from planner.records import RecordError, check_rows, complete, run_id, table_from_rows
-from planner.schema import ARROW_SCHEMA, BY_NAME, IDENTITY, SCHEMA_VERSION
+from planner.core import MAX_TEXT
+from planner.runs import (
+    ARROW_SCHEMA,
+    BY_NAME,
+    IDENTITY,
+    SCHEMA_VERSION,
+    RecordError,
+    check_rows,
+    run_id,
+    table_from_rows,
+)
+from planner.runs._records import complete
 from tests.store.build import NOON, full_row, row
 
 NAN, INFINITE = float("nan"), float("inf")

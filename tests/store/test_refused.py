@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.records import table_from_rows
+from planner.runs import table_from_rows
 from planner.store import sql
-from planner.store.compact import compact_set
-from planner.store.seal import SealError, check_seal
+from planner.store.sealed.compact import compact_set
+from planner.store.sealed.seal import SealError, check_seal
 from tests.store.build import (
     ABOUT,
     EPOCHS,
@@ -218,6 +218,27 @@ def test_a_file_that_may_not_be_read_is_refused(
     monkeypatch.setattr(os, "open", denied)
     [told] = reasons(opened(tmp_path)).values()
     assert told.startswith("cannot be read ([Errno 13] Permission denied")
+
+
+@pytest.mark.parametrize("root", [False, True])
+def test_a_folder_that_may_not_be_listed_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, root: bool
+) -> None:
+    closed = tmp_path if root else a_set(tmp_path, [row()])
+    real = os.scandir
+
+    def denied(path: str | Path) -> object:
+        if str(path) == str(closed):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    store = opened(tmp_path)
+    why = "cannot be listed (Permission denied), so none of its runs is shown. Allow reading it."
+    assert reasons(store)[closed.name] == why
+    monkeypatch.undo()
+    store.refresh()
+    assert reasons(store) == {}
 
 
 # -- set.toml ----------------------------------------------------------------------------------

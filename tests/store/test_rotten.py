@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.store.commit import CommitError, commit_runs, compact_name
-from planner.store.compact import compact_set
-from planner.store.seal import check_sealed
+from planner.store.sealed.commit import CommitError, commit_runs, compact_name
+from planner.store.sealed.compact import compact_set
+from planner.store.sealed.seal import check_sealed
 from tests.store.build import a_set, ids, opened, reasons, row, rows, sealed_with, together
 
 
@@ -72,7 +72,7 @@ def test_a_merged_file_with_a_broken_rule_is_refused_with_its_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = a_set(tmp_path, rows(2))
-    monkeypatch.setattr("planner.records.check_rows", lambda _rows: [])
+    monkeypatch.setattr("planner.runs._records.check_rows", lambda _rows: [])
     bad = together(place, [row(repeat=7), row(repeat=8, later_epoch_mean_s=-1.0)])
     monkeypatch.undo()
     store = opened(tmp_path)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from planner.records import RecordError, table_from_rows
-from planner.runs import Run
-from planner.schema import ARROW_SCHEMA, BY_NAME, COLUMNS, IDENTITY, NESTED, SUMMARY, Column
+from planner.runs import (
+    ARROW_SCHEMA,
+    BY_NAME,
+    COLUMNS,
+    IDENTITY,
+    NESTED,
+    SUMMARY,
+    Column,
+    RecordError,
+    Run,
+    table_from_rows,
+)
 from planner.store import sql
 from tests.store.build import full_row, row
 

@@ -15,8 +15,10 @@ from planner.store import export, sql
 ROOT: Final = Path(__file__).resolve().parents[2]
 WRITERS: Final = {
     f"planner/store/{name}.py"
-    for name in ("cache", "commit", "export", "files", "pdf", "seal", "sweeps")
-}
+    for name in (
+        "export", "pdf", "disk/cache", "disk/files", "disk/sweeps", "sealed/commit", "sealed/seal"
+    )
+}  # fmt: skip
 ASKING: Final = {"execute", "executemany", "sql", "query", "rows", "arrow", "in_place"}
 
 

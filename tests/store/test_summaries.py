@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.schema import SUMMARY
+from planner.runs import SUMMARY
 from planner.store import commit_runs
-from planner.store.compact import compact_set
+from planner.store.sealed.compact import compact_set
 from planner.store.summaries import summaries
 from tests.store.build import EPOCHS, a_set, row, rows
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from planner.store import Store, facts, queries, suspect_runs
+from planner.answers import facts
+from planner.answers.runs import _suspect_runs
+from planner.store import Store, queries
 from planner.store.catalog import read_catalog
 from tests.shipped import ROOT
 from tests.store import published
@@ -40,7 +42,7 @@ def test_all_workloads_are_checked_in_one_query(
         "checked_runs",
         lambda *a, **k: asked.append(k) or ask(*a, **k),  # type: ignore[func-returns-value]
     )
-    found = suspect_runs.suspects_of(store)
+    found = _suspect_runs.suspects_of(store)
     assert asked == [{}]
     assert any(f.name == "unit slip" for own in found.flags.values() for f in own)
 
@@ -49,10 +51,10 @@ def test_read_together_or_one_by_one_the_flags_are_the_same(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.kept.clear()
-    together_found = suspect_runs.suspects_of(store)
+    together_found = _suspect_runs.suspects_of(store)
     store.kept.clear()
-    monkeypatch.setattr(suspect_runs, "APART", 10**9)
-    assert suspect_runs.suspects_of(store) == together_found
+    monkeypatch.setattr(_suspect_runs, "APART", 10**9)
+    assert _suspect_runs.suspects_of(store) == together_found
 
 
 def test_estimates_rest_on_ones_own_speeds_and_the_table_is_made_once(store: Store) -> None:

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.records import complete, run_id, table_from_rows
-from planner.schema import ARROW_SCHEMA
-from planner.store.seal import blank_seal, seal_bytes
+from planner.runs import ARROW_SCHEMA, run_id, table_from_rows
+from planner.runs._records import complete
+from planner.store.sealed.seal import blank_seal, seal_bytes
 from planner.store.verify import verify_folder
 from tests.store.build import (
     EPOCHS,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import Shop, candidates_of
-from planner.compare.reckon import CHEAPEST, Comparison, Question, Wanted, compare
-from planner.compare.records import Goal
-from planner.compare.sheets import library_of
-from planner.compare.times import Known
+from planner.compare import Assumptions, Shop, candidates_of, compare
+from planner.compare.reckon import CHEAPEST, Comparison, Question, Wanted
+from planner.job import Goal, Known, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
 
 

@@ -7,11 +7,9 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from planner.catalog import Accelerator, Catalog, Offer, Tariff
-from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import Shop
-from planner.compare.job import job_measured
-from planner.compare.records import Job
-from planner.how_long import options_of
+from planner.compare import Assumptions, Shop
+from planner.epochs import options_of
+from planner.job import Job, job_measured
 from planner.runs import Run
 
 TODAY: Final = date(2026, 11, 21)

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from planner.compare.against import times_better
+from planner.compare import times_better
 from planner.compare.reckon import Row, by_id
-from planner.estimate import Refusal
+from planner.core import Refusal
 from tests.planner.compare.answers import compared
 
 ROWS = by_id(compared().rows)

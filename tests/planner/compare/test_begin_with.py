@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from planner.compare.assumptions import Assumptions
-from planner.compare.begin_with import usual
-from planner.compare.candidates import Shop, candidates_of
+from planner.compare import Assumptions, Entry, Shop, candidates_of
+from planner.compare._shortlist import usual
 from planner.compare.comparison import Wanted
-from planner.compare.entries import Entry
-from planner.compare.records import Goal, Job
 from planner.cost import capex
+from planner.job import Goal, Job
 from planner.store.catalog import read_catalog
 from tests.planner.compare.made import CATALOG, OLD, SHOP, TODAY, job, offer
 

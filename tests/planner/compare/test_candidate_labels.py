@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import OWN_ENTRY, Shop, candidates_of, usual
-from planner.compare.clusters import CLUSTERS
-from planner.compare.entries import Entry, entry_of
-from planner.compare.job import Described, job_described
-from planner.compare.memory import fit_of
-from planner.compare.sheets import peak_of
+from planner.compare import OWN_ENTRY, Assumptions, Entry, Shop, candidates_of, entry_of, usual
+from planner.compare._candidates import CLUSTERS
+from planner.job import Described, fit_of, job_described, peak_of
 from planner.store.catalog import read_catalog
 from tests.planner.compare.made import TODAY
 from tests.shipped import ROOT

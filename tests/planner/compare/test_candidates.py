@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from planner.compare.candidates import Shop, candidates_of, usual
+from planner.compare import Entry, Shop, candidates_of, usual
 from planner.compare.comparison import Wanted
-from planner.compare.entries import Entry
-from planner.compare.memory import fit_of
-from planner.compare.records import Goal, Job
 from planner.cost import likely
+from planner.job import Goal, Job, fit_of
 from tests.planner.compare.made import CATALOG, RUN, SHOP, TODAY, job, other
 
 

@@ -6,17 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from planner.bodies import compare_body
+from planner.answers import compare_body
+from planner.answers.comparison import Asked, Facts
+from planner.answers.comparison.question import answered
 from planner.catalog import Tariff
-from planner.compare.ask import Asked, Facts, answered
-from planner.compare.assumptions import Assumptions
-from planner.compare.electricity import electricity_lines, electricity_pages
-from planner.compare.naming import with_names
+from planner.compare import (
+    Assumptions,
+    assumed_lines,
+    electricity_lines,
+    electricity_pages,
+    with_names,
+)
 from planner.compare.reckon import Comparison
-from planner.compare.sentences import assumed_lines
-from planner.cost import Range
-from planner.cost.display import DOLLARS
-from planner.estimate import Estimate
+from planner.core import Estimate
+from planner.cost import DOLLARS, Range
 from planner.transfer import Cell
 from tests.planner.compare.made import CATALOG, FRESH, OLD, TARIFF, TODAY, job
 

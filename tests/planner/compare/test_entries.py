@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.compare.ask import Asked, Facts, answered
-from planner.compare.entries import Entry, entry_of, entry_text, entry_words, wrong_in_form
+from planner.answers.comparison import Asked, Facts
+from planner.answers.comparison.question import answered
+from planner.compare import Entry, entry_of, entry_text, entry_words, wrong_in_form
 from tests.planner.compare.made import CATALOG, TODAY, job
 
 

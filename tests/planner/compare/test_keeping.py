@@ -8,11 +8,11 @@ from itertools import permutations
 
 import pytest
 
-from planner.compare.keeping import budget_words, keeping, keeping_sentence
+from planner.compare import budget_words, keeping_sentence, sentence
+from planner.compare._limits import keeping
 from planner.compare.reckon import Comparison, Row, Wanted
-from planner.compare.sentences import sentence
+from planner.core import Estimate
 from planner.cost import Display
-from planner.estimate import Estimate
 from tests.planner.compare.answers import compared
 
 DEADLINE = Wanted(deadline_s=72 * 3600.0)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare.ranking import better, chance_to_keep, ranked, standing
-from planner.compare.reckon import DECIDED, LIKELY_IN_TIME, Comparison, Drawn, Row, Wanted, by_id
-from planner.compare.sentences import sentence
+from planner.compare import LIKELY_IN_TIME, better, chance_to_keep, sentence
+from planner.compare.ranking import ranked, standing
+from planner.compare.reckon import DECIDED, Comparison, Drawn, Row, Wanted, by_id
 from planner.compare.undecided import undecided
+from planner.core import Floats
 from planner.cost import DRAWS, quantiles
-from planner.estimate import Floats
 from tests.planner.compare.answers import compared
 
 HALVES = np.arange(DRAWS) % 2 == 0

@@ -9,16 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import Shop, candidates_of
-from planner.compare.entries import Entry
-from planner.compare.reckon import Comparison, Question, Row, Wanted, better, by_id, compare
-from planner.compare.records import Candidate, Goal
-from planner.compare.rent_or_buy import monthly_cost, rent_or_buy
-from planner.compare.sheets import library_of
-from planner.compare.times import Known
+from planner.compare import Assumptions, Entry, Shop, candidates_of, compare, monthly_cost
+from planner.compare.reckon import Comparison, Question, Row, Wanted, better, by_id
+from planner.compare.rent_or_buy import rent_or_buy
+from planner.core import Estimate, Refusal
 from planner.cost import BreakEven
-from planner.estimate import Estimate, Refusal
+from planner.job import Candidate, Goal, Known, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, other, row
 
 EXACT = Assumptions(

@@ -10,14 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.catalog import Catalog
-from planner.compare.assumptions import Assumptions
-from planner.compare.candidates import Shop, candidates_of
-from planner.compare.reckon import Comparison, Question, Wanted, compare
-from planner.compare.records import Goal
-from planner.compare.rent_or_buy import RentOrBuy, monthly_cost, pays_back, rent_or_buy
-from planner.compare.sentences import buying
+from planner.compare import (
+    Assumptions,
+    RentOrBuy,
+    Shop,
+    buying,
+    candidates_of,
+    compare,
+    monthly_cost,
+)
+from planner.compare.reckon import Comparison, Question, Wanted
+from planner.compare.rent_or_buy import pays_back, rent_or_buy
+from planner.core import Estimate, Refusal
 from planner.cost import BreakEven
-from planner.estimate import Estimate, Refusal
+from planner.job import Goal
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
 
 EXACT = Assumptions(

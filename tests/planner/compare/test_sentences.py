@@ -7,15 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.compare.assumptions import Assumptions
-from planner.compare.keeping import keeping_sentence
-from planner.compare.memory import gigabytes
+from planner.compare import Assumptions, RentOrBuy, buying, keeping_sentence, sentence
+from planner.compare._sentences import subject, time_with_interval
 from planner.compare.reckon import Wanted
-from planner.compare.rent_or_buy import RentOrBuy, rent_or_buy
-from planner.compare.sentences import buying, sentence, subject, time_with_interval
+from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
+from planner.core import Estimate, Floats, Refusal
 from planner.cost import DRAWS, BreakEven, Display
-from planner.estimate import Estimate, Floats, Refusal
+from planner.job import gigabytes
 from tests.planner.compare.answers import compared
 from tests.planner.compare.made import TODAY
 from tests.planner.compare.test_ranking import asked_of, made

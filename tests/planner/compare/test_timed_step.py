@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from planner.answers import CompareAnswer, compare_answered
+from planner.compare import entry_id, entry_of, next_step
 from planner.compare.comparison import Comparison
-from planner.compare.entries import entry_id, entry_of
-from planner.compare.timed_step import next_step
-from planner.estimate import Estimate
-from planner.store.asking import CompareAnswer, compare_answered
+from planner.core import Estimate
 from planner.store.catalog import read_catalog
 from tests.shipped import store
 

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare.ask import Asked, Facts, answered
-from planner.compare.assumptions import Assumptions
-from planner.compare.parameters import compare_parameters
+from planner.answers.comparison import Asked, Facts, compare_parameters, option_rows
+from planner.answers.comparison.question import answered
+from planner.compare import Assumptions, cost_bound, sentence
 from planner.compare.reckon import Comparison, Row, Wanted, by_id
-from planner.compare.sentences import cost_bound, sentence
-from planner.compare.tables import option_rows
+from planner.core import Estimate
 from planner.cost import Display
-from planner.estimate import Estimate
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
 
 EXACT = Assumptions(

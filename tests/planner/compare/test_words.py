@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from planner.compare._words import (
+    comparative,
+    counted,
+    lower,
+    machines,
+    number,
+)
 from planner.compare.comparison import Wanted
-from planner.compare.words import comparative, counted, lower, machines, number
 
 
 @pytest.mark.parametrize(("count", "told"), [(0, "no"), (10, "ten"), (11, "11"), (1200, "1,200")])

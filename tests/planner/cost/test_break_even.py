@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from planner.core import Refusal
 from planner.cost import (
     BreakEven,
     Display,
@@ -18,7 +19,6 @@ from planner.cost import (
     cost_per_busy_hour,
     running_per_month,
 )
-from planner.estimate import Refusal
 from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
 
 PER_MONTH = (0.9 * 0.121 / 0.21 + 0.1 * 0.1) / 12  # capital of a month, a share of the price

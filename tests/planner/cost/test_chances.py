@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.special import ndtr
 
+from planner.core import Estimate, Floats, t_quantile
 from planner.cost import (
     Range,
     draw_range,
@@ -17,8 +18,7 @@ from planner.cost import (
     probability_fastest,
     quantiles,
 )
-from planner.cost.chances import quantile
-from planner.estimate import Estimate, Floats, t_quantile
+from planner.cost._chances import quantile
 from tests.planner.cost.made import unhurried
 
 drawn = arrays.arrays(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from planner.core import Estimate, Refusal
 from planner.cost import (
     Range,
     cost_of_owning,
@@ -14,7 +15,6 @@ from planner.cost import (
     draw_time,
     rent_per_run,
 )
-from planner.estimate import Estimate, Refusal
 from tests.planner.cost.made import CLOUD, HOUR, SPOT, WORKSTATION
 
 TEN_HOURS = Estimate(

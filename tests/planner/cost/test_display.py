@@ -5,9 +5,8 @@ import datetime as dt
 import pytest
 from hypothesis import given
 
-from planner.cost import Display, in_usd, money, money_with_interval, price, shown
-from planner.cost.display import currency_problem
-from planner.estimate import Estimate
+from planner.core import Estimate
+from planner.cost import Display, currency_problem, in_usd, money, money_with_interval, price, shown
 from tests.planner.cost.made import amounts, unhurried
 
 YEN = Display(currency="JPY", per_usd=150, as_of=dt.date(2026, 3, 1), tax_share=0.1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.cost import Amount, Drawing, Range, draw_amount, draw_range, draw_record
-from planner.cost.draws import order
+from planner.cost._draws import order
 from tests.planner.cost.made import CLOUD, WORKSTATION
 
 TARIFF = Range(0.10, 0.15, 0.22)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 
+from planner.core import Refusal
 from planner.cost import (
     HOURS_PER_YEAR,
     Owned,
@@ -22,7 +23,6 @@ from planner.cost import (
     refuse_owned,
     utilisation_of,
 )
-from planner.estimate import Refusal
 from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
 
 FREE = replace(WORKSTATION, tariff_usd_per_kwh=0)

@@ -8,21 +8,22 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
     Owned,
     Range,
     break_even_runs_per_month,
     cost_per_busy_hour,
     draw_record,
+    in_months,
+    machines_for,
     own_per_run,
     payback,
     payback_months,
     running_per_month,
     utilisation_of,
 )
-from planner.cost.draws import ONCE
-from planner.cost.payback import in_months, machines_for
-from planner.estimate import Estimate, Floats, Refusal
+from planner.cost._draws import ONCE
 from tests.planner.cost.made import HOUR, WORKSTATION, amounts, machines, unhurried
 
 CHEAP_MONEY: Final = replace(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from planner.core import Refusal
 from planner.cost import (
     Range,
     Rental,
@@ -19,7 +20,6 @@ from planner.cost import (
     rent_per_run,
     wall_s,
 )
-from planner.estimate import Refusal
 from tests.planner.cost.made import CLOUD, HOUR, SPOT, amounts, rentals, unhurried
 
 times = amounts(0, 1e6)

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import pytest
 
+from planner.core import Floats
 from planner.cost import (
     Drawing,
     Owned,
@@ -18,8 +19,7 @@ from planner.cost import (
     rank_correlation,
     sensitivity,
 )
-from planner.cost.draws import middles, order
-from planner.estimate import Floats
+from planner.cost._draws import middles, order
 
 MANY: Final = Drawing(draws=20_000)
 NODE: Final = Owned(

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from planner.core import Estimate, t_quantile
 from planner.cost import Doubt, Drawing, draw_time, draw_times, probability_fastest, quantiles
-from planner.estimate import Estimate, t_quantile
 
 LOPSIDED = Estimate(value=10.0, low=8.0, high=14.0)
 NARROW = Estimate(value=10.0, low=9.0, high=10.0 / 0.9)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from planner.estimate import Refusal
+from planner.core import Refusal
 from planner.networks import FAMILIES, Network, network_named, networks
 
 ROOT: Final = Path(__file__).parent.parent.parent.parent

@@ -8,15 +8,21 @@ from typing import Final
 
 import pytest
 
-from planner.published.configurations import (
+from planner.published import (
+    COLUMNS,
     Configuration,
+    PublishedRow,
     configurations,
+    faults,
     format_of,
     half_peak,
+    network_key,
     own_peak,
+    read_rows,
+    rows_of,
+    workload_of,
 )
-from planner.published.named_workloads import layers_by_width, network_key, workload_of
-from planner.published.rows import COLUMNS, PublishedRow, read_rows, rows_of
+from planner.published._named_workloads import layers_by_width
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).parents[3]
@@ -45,6 +51,59 @@ def _one(**columns: str) -> Configuration:
     found, left_out = _cleaned({**LLAMA, **columns})
     assert left_out == []
     return found[0]
+
+
+# -- cells that keep a row from being a question --------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "value"),
+    [
+        ("n_accelerators", "3-5", "is '3-5', no single number"),
+        ("n_accelerators", "nan", "is 'nan', no single number"),
+        ("n_accelerators", "n/a", "is 'n/a', no single number"),
+        ("n_accelerators", "", "is empty, no single number"),
+        ("family", "martian", "is 'martian', no family"),
+        ("family", "", "is empty, no family"),
+        ("tokens_per_s_per_device", "1e30", "is '1e+30', an implausible speed"),
+        ("params", "7-8", "is '7-8', no single number"),
+    ],
+)
+def test_a_row_that_a_cell_keeps_from_being_asked_is_named(
+    column: str, cell: str, value: str
+) -> None:
+    whole = {**LLAMA, "model": "Own net", "tokens_per_s_per_device": "9000",
+             "throughput_unit": "tokens/s total"}  # fmt: skip
+    rows, skipped = rows_of(_table(whole, {**whole, column: cell}), "made.tsv")
+    assert skipped == []
+    [told] = faults(rows, CATALOG)
+    assert told.startswith(f"made.tsv, line 3: {column} {value}")
+    assert told.endswith("Described workloads leave the row out.")
+
+
+def test_an_odd_count_is_named_where_a_usual_server_is_assumed() -> None:
+    rate = {**LLAMA, "tokens_per_s_per_device": "9000", "n_accelerators": "4 to 8"}
+    [told] = faults(rows_of(_table(rate), "made.tsv")[0], CATALOG)
+    assert told.endswith("'4 to 8', no single number. 8 accelerators are assumed.")
+
+
+def test_equal_reasons_are_counted_after_three() -> None:
+    bad = {**LLAMA, "n_accelerators": "", "samples_per_s_total": "17"}
+    told = faults(rows_of(_table(*[bad] * 9), "made.tsv")[0], CATALOG)
+    assert [line.split(":")[0] for line in told[:3]] == [f"made.tsv, line {n}" for n in (2, 3, 4)]
+    assert told[3].startswith("made.tsv: n_accelerators likewise in 6 more, ")
+    assert len(told) == 4
+
+
+def test_sound_rows_of_no_task_are_not_named() -> None:
+    speech = {**RESNET, "model": "Own recogniser", "family": "speech", "samples_per_s_total": "9"}
+    unknown = {**LLAMA, "accelerator": "No such card", "n_accelerators": ""}
+    assert faults(rows_of(_table(speech, unknown, LLAMA), "made.tsv")[0], CATALOG) == []
+
+
+@pytest.mark.skipif(not LIBRARY.is_dir(), reason="the library is not beside this checkout")
+def test_the_library_has_no_false_alarms_by_the_hundred() -> None:
+    assert len(faults(read_rows(LIBRARY)[0], CATALOG)) < 60
 
 
 # -- one speed, whatever the unit -----------------------------------------------------------------

@@ -11,7 +11,8 @@ import pytest
 
 from planner.catalog import Catalog
 from planner.published import PublishedRow, RunRecords, run_records
-from planner.records import check_rows, complete, table_from_rows
+from planner.runs import check_rows, table_from_rows
+from planner.runs._records import complete
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -141,3 +142,20 @@ def test_what_is_no_run_is_counted_with_its_reason(cells: dict[str, Any], reason
     found = made(row(**cells))
     assert found.rows == []
     assert found.left_out == {reason: 1}
+
+
+@pytest.mark.parametrize("name", ["whisper", "vit-pytorch", "t5", "BERT (fit)"])
+def test_a_name_without_a_size_gets_no_parameters(name: str) -> None:
+    run = one(model=name, family="speech", n_accelerators=1, samples_per_s_total=826.17)
+    assert "params" not in run
+    assert "arge" not in run["model"]
+    assert "ase" not in run["model"]
+
+
+def test_milabench_s_whisper_is_the_encoder_of_the_smallest_network() -> None:
+    assert one(model="whisper", family="speech")["model"] == "Whisper tiny encoder"
+
+
+def test_a_benchmark_and_a_stated_size_keep_their_parameters() -> None:
+    assert one(model="TensorFlow/LanguageModeling/BERT", family="encoder")["params"] > 3e8
+    assert one(model="whisper_small [common_voice]", family="speech")["params"] > 2e8

@@ -9,17 +9,21 @@ from html.parser import HTMLParser
 
 import pytest
 
-from planner.compare.ask import Answered, Asked, Facts, answered
-from planner.compare.assumptions import TOLD, Assumptions
-from planner.compare.job import Described, job_described
+from planner.answers.comparison import Answered, Asked, Facts
+from planner.answers.comparison.question import answered
+from planner.compare import ASSUMPTION_TEXTS, Assumptions, sentence
 from planner.compare.reckon import Wanted
-from planner.compare.sentences import sentence
-from planner.compare.sheets import library_of
+from planner.core import Estimate, interval
 from planner.cost import Display, money_with_interval
-from planner.durations import interval
-from planner.estimate import Estimate
+from planner.job import Described, job_described, library_of
 from planner.report import compare_page
-from planner.report.page import POLICY, escaped, linked, linked_text, table
+from planner.report._page import (
+    POLICY,
+    escaped,
+    linked,
+    linked_text,
+    table,
+)
 from tests.planner.compare.made import CATALOG, OLD, RUN, TODAY, job, row
 
 FACTS = Facts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]))
@@ -82,7 +86,7 @@ def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
 def test_every_assumption_is_told_with_its_reason_and_what_was_set() -> None:
     asked = Asked(epochs=10, assumed=replace(Assumptions(), pue=1.07))
     text = _seen(_Read(_page(_told(asked))).text)
-    for told in TOLD.values():
+    for told in ASSUMPTION_TEXTS.values():
         assert told.words in text
         assert _seen(told.why) in text
     assert text.count("set for this question") == 1

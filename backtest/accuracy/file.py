@@ -1,0 +1,60 @@
+"""The figures of the back-test, read back from the file that it wrote."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backtest.accuracy.public_data import TEXT
+from backtest.questions.figure import Row
+
+COUNTS: Final = frozenset({"curves", "asked", "points"})
+"""Columns of the accuracy table that are whole numbers."""
+MOST_BYTES: Final = 20_000_000
+"""A file larger than this is not one that the back-test wrote."""
+AGAIN: Final = "Write it again: python -m planner backtest DIR."
+
+
+def read_accuracy(path: Path) -> list[Row]:
+    """Every figure of the accuracy table, in the order of the file.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is no such table: cut short, of another version, empty, or not a file.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path.name} is not there. {AGAIN}")
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{path.name} is larger than {MOST_BYTES:,} bytes. {AGAIN}")
+    try:
+        table = pq.ParquetFile(path).read()
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{path.name} cannot be read: {error}. {AGAIN}") from error
+    problems = _problems(table)
+    if problems:
+        raise ValueError(f"{path.name}: {'; '.join(problems)}. {AGAIN}")
+    names = [f.name for f in fields(Row)]
+    return [Row(**row) for row in table.select(names).to_pylist()]
+
+
+def _problems(table: pa.Table) -> list[str]:
+    """What keeps a table from being the figures of this version; further columns are welcome."""
+    found = [] if table.num_rows else ["it has no rows"]
+    for name in (f.name for f in fields(Row)):
+        if name not in table.column_names:
+            found.append(f"the column {name} is missing")
+        elif not _fits(name, table.schema.field(name).type):
+            found.append(f"the column {name} has type {table.schema.field(name).type}")
+        elif table[name].null_count:
+            found.append(f"the column {name} has gaps")
+    return found
+
+
+def _fits(name: str, kind: pa.DataType) -> bool:
+    if name in TEXT:
+        return bool(pa.types.is_string(kind))
+    return bool(pa.types.is_integer(kind) if name in COUNTS else pa.types.is_floating(kind))

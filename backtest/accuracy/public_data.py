@@ -1,0 +1,140 @@
+"""Public measurements in, accuracy figures out: all that the back-test does with a disk."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Final, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from backtest.data.columns import (
+    COLUMNS,
+    Line,
+    Skipped,
+    header_problem,
+    sound_rows,
+)
+from backtest.data.source import TextRows
+from backtest.questions.figure import Row, columns_of
+from planner.store.disk.files import write_whole
+
+TEXT: Final = frozenset({"question", "task", "method", "data_set"})
+"""Columns of the accuracy table that are words; the others are numbers."""
+
+
+MOST_BYTES: Final = 256 * 2**20
+"""A larger file is left out: the largest public one has 1.7 MB."""
+
+
+def has_public_tables(folder: Path) -> bool:
+    """Return whether any file that the back-test knows is below `folder`."""
+    return any((folder / path).exists() for path in COLUMNS)
+
+
+@dataclass(slots=True)
+class PublicTables:
+    """The CSV files below a folder, each read once, and what was left out of them.
+
+    Call it with a file's path in the folder: it returns the sound rows, none where the file is
+    missing or cannot be used. `skipped` grows with every file that is read.
+    """
+
+    folder: Path
+    skipped: list[Skipped] = field(default_factory=list)
+    _rows: dict[str, TextRows] = field(default_factory=dict)
+
+    def __call__(self, path: str) -> TextRows:
+        """Return the sound rows of a file."""
+        if path not in self._rows:
+            rows, skipped = _read(self.folder / path, path)
+            self._rows[path] = rows
+            self.skipped += skipped
+        return self._rows[path]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Files that the back-test knows and that are not there."""
+        return tuple(path for path in COLUMNS if not (self.folder / path).exists())
+
+
+def public_tables(folder: Path) -> PublicTables:
+    """Return what reads CSV files below `folder` by their path in it."""
+    return PublicTables(folder)
+
+
+def _read(file: Path, path: str) -> tuple[TextRows, list[Skipped]]:
+    """Sound rows and what is left out; a file that cannot be used is left out whole."""
+    if not file.exists():
+        return (), []
+    try:
+        if not file.is_file():
+            return (), [Skipped(path=path, why="is not a file")]
+        if (size := file.stat().st_size) > MOST_BYTES:
+            told = f"has {size:,} bytes; at most {MOST_BYTES:,} are read"
+            return (), [Skipped(path=path, why=told)]
+        # Bytes that are not UTF-8 become half characters, which only spoil the cells they are in.
+        with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+            names, lines = _lines(text)
+    except OSError as error:
+        return (), [Skipped(path=path, why=f"cannot be read: {error.strerror or error}")]
+    unread = lines[0].broken if lines and not names else ""
+    if problem := unread or header_problem(path, names):
+        return (), [Skipped(path=path, why=problem)]
+    kept, skipped = sound_rows(path, lines)
+    return [{k: v or "" for k, v in row.items()} for row in kept], skipped
+
+
+def _lines(text: TextIO) -> tuple[list[str], list[Line]]:
+    """The names of the columns, and every row below them that is not empty."""
+    reader = csv.reader(text, strict=True)  # a quote that is never closed takes rows along
+    names: list[str] | None = None
+    lines: list[Line] = []
+    while True:
+        number = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return names or [], lines
+        except csv.Error as error:  # such as a cell of more than 131,072 letters
+            to = f", up to line {reader.line_num}" if reader.line_num > number else ""
+            lines.append(Line(number=number, broken=f"cannot be read: {error}{to}"))
+            names = names or []
+            continue
+        if names is None:
+            names = cells
+        elif cells:
+            lines.append(_line(number, names, cells))
+
+
+def _line(number: int, names: Sequence[str], cells: Sequence[str]) -> Line:
+    if len(cells) > len(names):
+        broken = f"has {len(cells)} cells, the first line {len(names)} names"
+        return Line(number=number, broken=broken)
+    return Line(number=number, cells=dict(zip_longest(names, cells)))
+
+
+def write_accuracy(path: Path, rows: Sequence[Row]) -> None:
+    """Keep the figures as one parquet file; equal rows give equal bytes."""
+    write_whole(path, parquet_bytes(columns_of(rows)))
+
+
+def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
+    """The file as it would lie on disk: columns in the order given."""
+    table = pa.table(
+        {name: pa.array(values, _type(name, values)) for name, values in columns.items()}
+    )
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd", store_schema=False)
+    return file.getvalue()
+
+
+def _type(name: str, values: Sequence[object]) -> pa.DataType:
+    if name in TEXT:
+        return pa.string()
+    return pa.int64() if all(isinstance(v, int) for v in values) else pa.float64()

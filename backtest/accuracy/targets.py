@@ -1,0 +1,222 @@
+"""Targets of the figures, and which are reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from backtest.questions import (
+    batch,
+    convergence,
+    devices,
+    epochs,
+    regret,
+    unmeasured,
+)
+from backtest.questions.batch import SIA_SEVERAL
+from backtest.questions.devices import (
+    BANDS,
+    CLUSTERS,
+    TABLE_BANDS,
+    TABLES,
+)
+from backtest.questions.figure import MEAN, UNREFUSED, Row
+from backtest.questions.methods import OURS
+from backtest.questions.unmeasured import DATA_SET
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A figure of one row and the range it should lie in [shares]; `why` it does not, if so.
+
+    `high` is None where the figure should be no larger than that of the best other method.
+    """
+
+    what: str
+    question: str
+    task: str
+    method: str
+    data_set: str
+    field: str
+    low: float
+    high: float | None
+    why: str = ""
+
+    def measured(self, rows: Sequence[Row]) -> float | None:
+        """The figure, None where its data are missing."""
+        found = [r for r in self._peers(rows) if r.method == self.method]
+        return float(getattr(found[0], self.field)) if found and found[0].points else None
+
+    def wanted(self, rows: Sequence[Row]) -> str:
+        """The range in words."""
+        high = self._high(rows)
+        if self.high is None:
+            return f"at most {100 * high:.3g} %, the best other"
+        if self.low <= 0.0:
+            return f"at most {100 * high:g} %"
+        if high >= 1.0:
+            return f"at least {100 * self.low:g} %"
+        return f"{100 * self.low:g} to {100 * high:g} %"
+
+    def reached(self, rows: Sequence[Row]) -> bool:
+        """Whether it lies in the range; False where its data are missing."""
+        value = self.measured(rows)
+        return value is not None and self.low <= value <= self._high(rows)
+
+    def _high(self, rows: Sequence[Row]) -> float:
+        if self.high is not None:
+            return self.high
+        others = [r for r in self._peers(rows) if not r.method.startswith("ours") and r.points]
+        return min((float(getattr(r, self.field)) for r in others), default=math.nan)
+
+    def _peers(self, rows: Sequence[Row]) -> list[Row]:
+        place = (self.question, self.task, self.data_set)
+        return [r for r in rows if (r.question, r.task, r.data_set) == place]
+
+
+OURS_CONVERGENCE: Final = "ours: line, prior"
+INTERIOR: Final = "one batch left out between others"
+THREE: Final = "3 batches (ends, middle), the rest"
+TWICE: Final = "twice the largest"
+LADDER: Final = "ours: the ladder"
+SCALING: Final = "ours: link classes, fading growth"
+EPOCHS: Final = "ours: prior, neighbours, drift"
+COLAB: Final = "Colab TPU and GPU"
+UNSEEN: Final = (
+    "two networks: NCF, whose steps hardly grow with the batch (36 of 51 missed), and CIFAR-10 on "
+    "RTX 2080 Ti, whose do not until batch 182 and then steeply"
+)
+SICK: Final = "curves that no law of this form fits, which is why they are refused"
+DIGITISED: Final = "these curves scatter 13 to 19 % about the law, the others 3 to 15 %"
+SHARPER: Final = (
+    "the first of the three; of all forms tried the best, a sharper corner, is chosen differently "
+    "without each set and then gives 9.2 %, 9.9 % if chosen on all questions"
+)
+STARVED: Final = "hosts that cannot feed 8 cards; no term for a link sees that coming"
+STEEP: Final = "its links grow faster with the devices than ours fade"
+TWO_NODES: Final = "two nodes alone were known, so how the cost grows was a guess"
+UNCROSSED: Final = (
+    "no run had crossed a node, so published series answer, and their nodes are joined by faster "
+    "links"
+)
+UNLIKE: Final = (
+    "six unlike networks; the figure wanted is of a table with four close relatives more. Medians, "
+    "one precision only, blends with either ratio of the data sheets: 18.7 to 20.1 %, and the "
+    "one chosen without each network gives 20.6 %"
+)
+COARSE: Final = (
+    "at the batch chosen, 256, CIFAR-10 needed more steps (3,286) than at 128 (3,124): a metric "
+    "that noisy, so early, no law of this form follows"
+)
+FUTURE: Final = "nobody can see a change that has not happened yet"
+
+
+def _of_batch() -> tuple[Target, ...]:
+    median, held = ("median_error", 0.0, 0.045), ("coverage", 0.85, 0.95)
+    twice, beyond = ("median_error", 0.0, 0.075), ("coverage", 0.85, 1.0)
+    wanted = (
+        ("batch left out, median error", INTERIOR, OURS, MEAN, median, ""),
+        ("the same, were nothing refused", INTERIOR, UNREFUSED, MEAN, median, SICK),
+        ("batch left out, interval held", INTERIOR, OURS, MEAN, held, ""),
+        ("twice the largest, median error", TWICE, OURS, MEAN, twice, ""),
+        ("twice the largest, were nothing refused", TWICE, UNREFUSED, MEAN, twice,
+         SICK),
+        ("twice the largest, interval held", TWICE, OURS, MEAN, beyond, ""),
+        ("batch left out, Sia, several (check), median error", INTERIOR, OURS, SIA_SEVERAL,
+         median, ""),
+        ("batch left out, Sia, several (check), interval held", INTERIOR, OURS, SIA_SEVERAL,
+         held, ""),
+        ("twice the largest, Sia, several (check), median error", TWICE, OURS, SIA_SEVERAL,
+         twice, UNSEEN),
+        ("twice the largest, Sia, several (check), interval held", TWICE, OURS, SIA_SEVERAL,
+         beyond, UNSEEN),
+    )  # fmt: skip
+    return tuple(
+        Target(what, batch.QUESTION, task, method, name, *limits, why)
+        for what, task, method, name, limits, why in wanted
+    )
+
+
+def _of_devices() -> tuple[Target, ...]:
+    told = {
+        ("DLPerf V100", 5): STARVED,
+        ("ElasticFlow A100", 5): STEEP,
+        ("ElasticFlow A100", 20): STEEP,
+        ("DLPerf V100", 9): UNCROSSED,
+        ("DLPerf V100", 20): UNCROSSED,
+        ("TensorFlow 2017", 20): TWO_NODES,
+    }
+    ahead = "9 to 16 devices from at most 4"
+    t4 = CLUSTERS["aws"]
+    cut = [(name, band) for name in CLUSTERS.values() for band in BANDS]
+    cut += [(name, band) for name in TABLES for band in TABLE_BANDS]
+    return (
+        Target(f"{ahead}, {t4}, mean error", devices.QUESTION, ahead, SCALING, t4, "mean_error",
+               0.0, 0.097),
+        *(
+            Target(f"{task}, {name}, mean error", devices.QUESTION, task, SCALING, name,
+                   "mean_error", 0.0, None, told.get((name, band[1]), ""))
+            for name, band in cut
+            for task in (f"{band[1]} to {band[2]} devices from at most {band[0]}",)
+        ),
+    )  # fmt: skip
+
+
+def _of_epochs() -> tuple[Target, ...]:
+    few, many = epochs.KNOWN[:3], epochs.KNOWN[3:]
+    wanted = [(k, COLAB, "interval held", "coverage", 0.88, 0.98, "") for k in few]
+    wanted += [
+        (k, COLAB, "its width", "median_width", 0.0, width, "")
+        for k, width in zip(few, (0.045, 0.025, 0.016), strict=True)
+    ]
+    wanted += [
+        (3, epochs.STEADY, "median error", "median_error", 0.0, 0.007, ""),
+        (3, epochs.STEADY, "interval held", "coverage", 0.85, 1.0, ""),
+        *((k, epochs.STEADY, "interval held", "coverage", 0.85, 1.0, "") for k in many),
+        (3, epochs.CHANGING, "interval held", "coverage", 0.85, 1.0, FUTURE),
+    ]
+    return tuple(
+        Target(f"after {k} epochs, {name}, {what}", epochs.QUESTION, f"after {k} epochs", EPOCHS,
+               name, field, low, high, why)
+        for k, name, what, field, low, high, why in wanted
+    )  # fmt: skip
+
+
+def _of_convergence() -> tuple[Target, ...]:
+    sets = {"Shallue (digitised)": DIGITISED, "C4 language models": "",
+            "MLPerf reference points": "", MEAN: SHARPER}  # fmt: skip
+    return tuple(
+        Target(f"samples to target from 3 batches, {name}, mean error", convergence.QUESTION,
+               THREE, OURS_CONVERGENCE, name, "mean_error", 0.0, 0.09, why)
+        for name, why in sets.items()
+    )  # fmt: skip
+
+
+def _of_cards() -> tuple[Target, ...]:
+    wanted = (("its data sheet alone", 0.164, ""),
+              ("its data sheet and two public benchmarks", 0.12, ""),
+              ("own workload on one other card", 0.159, UNLIKE))  # fmt: skip
+    return tuple(
+        Target(f"card known by {task}, {what}", unmeasured.QUESTION, task, LADDER, DATA_SET, field,
+               low, high, why)
+        for task, error, why in wanted
+        for what, field, low, high in (("mean error", "mean_error", 0.0, error),
+                                       ("interval held", "coverage", 0.85, 0.95))
+    )  # fmt: skip
+
+
+def _of_choices() -> tuple[Target, ...]:
+    return tuple(
+        Target(f"choice of devices and batch, {unit}, target {target:g}", regret.QUESTION,
+               f"{unit}, target {target:g}", regret.OURS, MEAN, "mean_error", 0.0, wanted, COARSE)
+        for target in regret.TARGETS
+        for unit, wanted in (("regret in time", 0.005), ("regret in device-hours", 0.12))
+    )  # fmt: skip
+
+
+TARGETS: Final = (
+    *_of_batch(), *_of_devices(), *_of_epochs(), *_of_convergence(), *_of_cards(), *_of_choices(),
+)  # fmt: skip
+"""What the page compares first; `tables.WANTED` says where the limits come from."""

@@ -1,0 +1,17 @@
+"""All constants that can be chosen by leaving whole data sets out, chosen again."""
+
+from __future__ import annotations
+
+from backtest.choose.choice import Choice
+from backtest.choose.correction import correction_choices
+from backtest.choose.devices import device_choices
+from backtest.choose.epochs import epoch_choices
+from backtest.choose.form import form_choices
+from backtest.choose.lines import prior_choices
+from backtest.data.source import Read
+
+
+def choices(read: Read) -> list[Choice]:
+    """In the order of the page; of data sets that are missing there are none."""
+    parts = (prior_choices, form_choices, correction_choices, device_choices, epoch_choices)
+    return [choice for part in parts for choice in part(read)]

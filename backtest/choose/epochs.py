@@ -1,0 +1,165 @@
+"""The prior of epochs and how a pace wanders, chosen again.
+
+The score is that of the whole run after some of its first epochs. Data sets are the two systems of
+Colab and three groups of DAWNBench: one team's runs of 181 epochs, the rest of CIFAR-10, ImageNet.
+The prior of all runs is chosen as if each stood alone; then how far other runs of the same data set
+on the same system move it, and whether its drift with it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from backtest.choose.choice import Choice, Setting, chosen
+from backtest.data.source import Read
+from backtest.questions.epochs import (
+    KNOWN,
+    Run,
+    beside,
+    groups_of_runs,
+)
+from planner.core import LEVEL, Floats
+from planner.epochs import MAX_CV, SETS_SD, Scatter
+from planner.epochs.steadiness import steadiness
+from planner.runs import DRIFT, EPOCHS, NU0, RHO, SD0, SEEN, SETTLED, EpochPrior, LaterEpochs
+
+DOFS: Final = (1.0, NU0, 4.0)
+SDS: Final = (0.003, SD0, 0.01, 0.015)
+CORRELATIONS: Final = (0.0, RHO, 0.5)
+DRIFTS: Final = (0.002, DRIFT, 0.005, 0.008)
+SETTLING: Final = (SEEN, 50.0, 100.0, SETTLED, 400.0)
+SETS_SDS: Final = (0.0, 0.5, SETS_SD, 2.0)
+
+PriorOf = Callable[[Scatter], EpochPrior]
+"""The prior of a run, of what other runs say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """The epochs known of runs of one data set, how many are ahead and what these took [s]."""
+
+    data_set: str
+    later: tuple[LaterEpochs, ...]
+    beside: tuple[Scatter, ...]
+    ahead: tuple[int, ...]
+    ahead_s: Floats
+    total_s: Floats
+
+    def score(self, prior_of: PriorOf) -> float:
+        """Mean interval score, as a share of the total."""
+        cases = zip(self.later, self.beside, self.ahead, strict=True)
+        half = np.array(
+            [
+                float(replace(e, prior=prior_of(s)).half_width(np.array(m, dtype=float), LEVEL))
+                for e, s, m in cases
+            ]
+        )
+        mean = np.array([e.mean_s * m for e, m in zip(self.later, self.ahead, strict=True)])
+        missed = np.maximum(np.abs(mean - self.ahead_s) - half, 0.0)
+        return float(np.mean((2.0 * half + 2.0 / (1.0 - LEVEL) * missed) / self.total_s))
+
+
+def epoch_choices(read: Read) -> list[Choice]:
+    """The prior of epochs, and until when a pace wanders."""
+    cut = itertools.product(groups_of_runs(read).items(), KNOWN)
+    found = (_question(name, runs, k) for (name, runs), k in cut)
+    questions = [q for q in found if q is not None]
+    return _priors(questions) + _wandering(questions) + _pooling(questions)
+
+
+def _question(data_set: str, runs: Sequence[Run], k: int) -> _Question | None:
+    """None where no run is long and steady enough."""
+    both = zip(runs, beside(runs), strict=True)
+    told = [(r, s) for r, s in both if r.epoch_s.size > k and steadiness(r.epoch_s[:k]).steady]
+    asked = [run for run, _ in told]
+    later = [_later(run.epoch_s[1:k]) for run in asked]
+    kept = [i for i, one in enumerate(later) if one.variation <= MAX_CV]
+    if not kept:
+        return None
+    return _Question(
+        data_set=data_set,
+        later=tuple(later[i] for i in kept),
+        beside=tuple(told[i][1] for i in kept),
+        ahead=tuple(asked[i].epoch_s.size - k for i in kept),
+        ahead_s=np.array([float(asked[i].epoch_s[k:].sum()) for i in kept]),
+        total_s=np.array([asked[i].total_s for i in kept]),
+    )
+
+
+def _later(epoch_s: Floats) -> LaterEpochs:
+    return LaterEpochs(count=epoch_s.size, mean_s=float(epoch_s.mean()), sd_s=float(epoch_s.std()))
+
+
+def _priors(questions: Sequence[_Question]) -> list[Choice]:
+    grid = itertools.product(DOFS, SDS, CORRELATIONS, DRIFTS)
+    priors = [EpochPrior(dof=n, sd=s, correlation=r, drift=d) for n, s, r, d in grid]
+    settings = [Setting(words=_words(p), values=_values(p)) for p in priors]
+    return _choices("epochs", questions, list(map(_always, priors)), settings, _words(EPOCHS))
+
+
+def _wandering(questions: Sequence[_Question]) -> list[Choice]:
+    priors = [EpochPrior(settled=epochs) for epochs in SETTLING]
+    settings = [
+        Setting(words=_until(p.settled), values={"runs.later_epochs:SETTLED": p.settled})
+        for p in priors
+    ]
+    found = list(map(_always, priors))
+    return _choices("drift of epochs", questions, found, settings, _until(SETTLED))
+
+
+def _pooling(questions: Sequence[_Question]) -> list[Choice]:
+    grid = [(sd, lasts) for sd in SETS_SDS for lasts in (True, False) if sd or lasts]
+    priors = [partial(Scatter.prior, sets_sd=sd, lasts=lasts) for sd, lasts in grid]
+    settings = [
+        Setting(words=_pooled(sd, lasts=lasts), values={"epochs._scatter:SETS_SD": sd})
+        for sd, lasts in grid
+    ]
+    ships = _pooled(SETS_SD, lasts=True)
+    return _choices("scatter of other runs", questions, priors, settings, ships)
+
+
+def _always(prior: EpochPrior) -> PriorOf:
+    return lambda _: prior
+
+
+def _choices(
+    use: str,
+    questions: Sequence[_Question],
+    priors: Sequence[PriorOf],
+    settings: Sequence[Setting],
+    ships: str,
+) -> list[Choice]:
+    scores = np.array([[q.score(prior) for q in questions] for prior in priors])
+    return chosen(use, settings, scores, [q.data_set for q in questions], ships)
+
+
+def _pooled(sets_sd: float, *, lasts: bool) -> str:
+    if not sets_sd:
+        return "not used"
+    return f"sets differ by {sets_sd:g} in the logarithm, {'drift too' if lasts else 'no drift'}"
+
+
+def _until(settled: float) -> str:
+    return "stays" if settled <= SEEN else f"wanders for {settled:g} epochs"
+
+
+def _words(prior: EpochPrior) -> str:
+    return (
+        f"sd {prior.sd:g}, dof {prior.dof:g}, correlation {prior.correlation:g}, "
+        f"drift {prior.drift:g}"
+    )
+
+
+def _values(prior: EpochPrior) -> dict[str, float]:
+    return {
+        "runs.later_epochs:NU0": prior.dof,
+        "runs.later_epochs:SD0": prior.sd,
+        "runs.later_epochs:RHO": prior.correlation,
+        "runs.later_epochs:DRIFT": prior.drift,
+    }

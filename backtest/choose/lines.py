@@ -1,0 +1,101 @@
+"""The priors of the straight line, chosen again: for step times and for samples to target."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backtest.choose.choice import (
+    Choice,
+    Setting,
+    chosen,
+    interval_score,
+    mean_over,
+)
+from backtest.data.cases import TASKS, Cases, cases_of
+from backtest.data.source import CurveSets, Read
+from backtest.questions.batch import CHECKS, may_answer, step_time_curves
+from backtest.questions.convergence import convergence_curves
+from backtest.questions.convergence import may_answer as may_answer_convergence
+from backtest.questions.figure import curve_weights
+from backtest.questions.methods import lines_of
+from planner.convergence import PRIOR
+from planner.core import Floats
+from planner.fits import Lines, Prior, predict_lines
+from planner.fits.lines import STEP_TIMES
+
+SDS: Final = (0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2)
+DOFS: Final = (1.0, 2.0, 4.0, 8.0)
+SDS_PER_OCTAVE: Final = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)
+Names = tuple[str, str, str]
+"""Of sd, dof and sd per octave, in the code."""
+May = Callable[[Cases], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question:
+    """Points the product answers in one task of one data set, with the line of each."""
+
+    data_set: str
+    lines: Lines
+    batch: Floats
+    truth: Floats
+    weight: Floats
+
+
+def prior_choices(read: Read) -> list[Choice]:
+    """Priors of step times and of samples to target."""
+    batch = {n: c for n, c in step_time_curves(read).items() if n not in CHECKS}
+    names = ("fits.lines:SD0", "fits.lines:NU0", "fits.lines:KAPPA")
+    told = _choices("step times", _questions(batch, may_answer), STEP_TIMES, names)
+    names = (
+        "convergence.fit:PRIOR.sd",
+        "convergence.fit:PRIOR.dof",
+        "convergence.fit:PRIOR.sd_per_octave",
+    )
+    asked = _questions(convergence_curves(read), may_answer_convergence)
+    return told + _choices("samples to target", asked, PRIOR, names)
+
+
+def _choices(use: str, questions: list[_Question], ships: Prior, names: Names) -> list[Choice]:
+    grid = itertools.product(SDS, DOFS, SDS_PER_OCTAVE)
+    priors = [Prior(sd=sd, dof=dof, sd_per_octave=far) for sd, dof, far in grid]
+    scores = np.array([[_score(q, prior) for q in questions] for prior in priors])
+    settings = [Setting(words=_words(p), values=_values(p, names)) for p in priors]
+    return chosen(use, settings, scores, [q.data_set for q in questions], _words(ships))
+
+
+def _questions(sets: CurveSets, may: May) -> list[_Question]:
+    found = []
+    for (name, curves), splits in itertools.product(sets.items(), TASKS.values()):
+        cases = cases_of(curves, splits)
+        if cases.asked_batch.size and (told := may(cases)).any():
+            found.append(
+                _Question(
+                    data_set=name,
+                    lines=lines_of(cases).of(cases.asked_case[told]),
+                    batch=cases.asked_batch[told],
+                    truth=cases.asked_value[told],
+                    weight=curve_weights(cases.asked_curve[told]),
+                )
+            )
+    return found
+
+
+def _score(question: _Question, prior: Prior) -> float:
+    lines = replace(question.lines, prior=prior)
+    _, low, high = predict_lines(lines, question.batch)
+    return mean_over(interval_score(low, high, question.truth), question.weight)
+
+
+def _words(prior: Prior) -> str:
+    return f"sd {prior.sd:g}, dof {prior.dof:g}, sd per octave {prior.sd_per_octave:g}"
+
+
+def _values(prior: Prior, names: Names) -> dict[str, float]:
+    return dict(zip(names, (prior.sd, prior.dof, prior.sd_per_octave), strict=True))

@@ -1,0 +1,58 @@
+"""`python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
+
+Writes `planner/mfu/constants.json` and docs/efficiency.md: what ships, and how far off fits are on
+the sources and the rows that were hidden from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+from backtest.commands.published import CATALOG
+from backtest.published.mfu import LEAST_ROWS, study_of
+from backtest.published.mfu_page import efficiency_page
+from planner.mfu import CONSTANTS, written_fit
+from planner.published import configurations, read_rows
+from planner.store.catalog import read_catalog
+from planner.store.disk.files import write_whole
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+LIBRARY: Final = ROOT.parent / "shared" / "library"
+PAGE: Final = "efficiency.md"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The folder of tables, and the folder that is written to."""
+    parser.add_argument("folder", nargs="?", type=Path, default=LIBRARY, metavar="DIR",
+                        help="published tables (*.tsv) (default: ../shared/library)")  # fmt: skip
+    parser.add_argument("--into", type=Path, default=None, metavar="DIR",
+                        help="where constants.json and efficiency.md are written (default: the "
+                        "program's own planner/mfu and docs)")  # fmt: skip
+
+
+def run_mfu(options: argparse.Namespace) -> int:
+    """Return 0 where constants and page are written, 1 where the folder has too few rows."""
+    folder: Path = options.folder
+    rows, skipped = read_rows(folder)
+    found, _ = configurations(rows, read_catalog(CATALOG).catalog)
+    for line in skipped:
+        sys.stderr.write(f"Skipped: {line}\n")
+    if len(found) < LEAST_ROWS:
+        sys.stderr.write(
+            f"{folder} has {len(found)} usable rows; a fit needs {LEAST_ROWS}. Name a folder with "
+            "published tables (*.tsv).\n"
+        )
+        return 1
+    study = study_of(found)
+    written = {"fits": {domain: written_fit(fit) for domain, fit in study.fits.items()}}
+    constants = CONSTANTS if options.into is None else options.into / CONSTANTS.name
+    page = (ROOT / "docs" if options.into is None else options.into) / PAGE
+    write_whole(constants, f"{json.dumps(written)}\n".encode())
+    text = efficiency_page(study)
+    write_whole(page, text.encode())
+    sys.stdout.write(f"{text}\nWritten: {constants.name}, {page.name}.\n")
+    return 0

@@ -1,0 +1,124 @@
+"""`python -m planner backtest DIR --json`: the figures of published tables as one JSON object.
+
+A folder of tables in the library's format is asked every task of
+`backtest.published.tasks`; of the public data sets only their batch curves and device
+series answer. Only the object is written to the standard output; what was left out goes beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from backtest.published.jobs import known_jobs, whole_jobs
+from backtest.published.mfu import (
+    LEAST_ROWS,
+    Hidden,
+    Way,
+    left_out,
+)
+from backtest.published.page import figures_text, page
+from backtest.published.tasks import Tasks, tasks_of
+from planner.catalog import Catalog
+from planner.mfu import Domain
+from planner.published import PublishedRow, configurations, faults, read_rows, unknown_accelerators
+from planner.store.catalog import read_catalog
+from planner.store.disk.files import write_whole
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CATALOG: Final = ROOT / "data" / "catalog"
+TABLES: Final = ROOT / "data" / "tables" / "published"
+"""The project's own tables of published measurements."""
+NAME: Final = "accuracy-published"
+"""The page of figures in docs/, and their file in data/."""
+MOST_NAMED: Final = 500
+"""Skipped rows that are named one by one."""
+
+
+def has_published(folder: Path) -> bool:
+    """Return whether a folder holds tab-separated tables."""
+    return any(path.suffix.lower() == ".tsv" for path in folder.glob("*"))
+
+
+def published_tasks(folder: Path) -> tuple[Tasks, list[str]]:
+    """Return the tasks of a folder's tables, and a line for each row that cannot be read."""
+    rows, skipped = read_rows(folder) if has_published(folder) else ([], [])
+    catalog = read_catalog(CATALOG).catalog
+    return tasks_of(rows, catalog), skipped + _strange(rows, catalog)
+
+
+def print_json(folder: Path) -> int:
+    """Print the figures of every task; 0 whatever rows had to be skipped, 1 without a folder."""
+    if not folder.is_dir():
+        sys.stderr.write(f"{folder} is not a folder. Name one with tables (*.tsv).\n")
+        return 1
+    tasks, skipped = published_tasks(folder)
+    tell_skipped(skipped, tasks.failed)
+    sys.stdout.write(f"{json.dumps(tasks.as_json(), indent=1, allow_nan=False)}\n")
+    return 0
+
+
+def write_page(folder: Path, origin: str, into: Path) -> int:
+    """Write the figures of a folder's tables as a page and a file; 1 where nothing was asked.
+
+    Args:
+        folder: the tables.
+        origin: the folder as a person types it.
+        into: where docs/ and data/ are.
+    """
+    rows, skipped = read_rows(folder)
+    catalog = read_catalog(CATALOG).catalog
+    tasks = tasks_of(rows, catalog)
+    jobs = known_jobs(whole_jobs(rows, catalog))
+    hidden = _left_out(rows, catalog)
+    tell_skipped([*skipped, *_strange(rows, catalog)], tasks.failed)
+    if not any(tasks.answers.values()):
+        sys.stderr.write(f"{origin} has no row that can be asked about. Nothing was written.\n")
+        return 1
+    write_whole(into / "docs" / f"{NAME}.md", page(tasks, jobs, origin, hidden))
+    write_whole(into / "data" / f"{NAME}.json", figures_text(tasks, jobs))
+    sys.stdout.write(f"docs/{NAME}.md and data/{NAME}.json in {into}\n")
+    return 0
+
+
+def _strange(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
+    """A line for each name of an unknown accelerator and each cell that a task stumbles over."""
+    lines = unknown_accelerators(rows, catalog)
+    try:
+        return lines + faults(rows, catalog)
+    except Exception as error:  # noqa: BLE001 - whatever strange rows do, the tasks are asked
+        return [*lines, f"odd cells are not named: {type(error).__name__}: {error}"]
+
+
+def _left_out(
+    rows: Sequence[PublishedRow], catalog: Catalog
+) -> dict[Way, dict[Domain, list[Hidden]]]:
+    """Predictions of what fits had not seen; none where there are too few rows for a fit."""
+    found, _ = configurations(rows, catalog)
+    if len(found) < LEAST_ROWS:
+        return {}
+    sys.stderr.write("Fitting again without each source, accelerator and family: some minutes.\n")
+    try:
+        return left_out(found)
+    except Exception as error:  # noqa: BLE001 - whatever strange rows do, the rest is written
+        sys.stderr.write(f"Not fitted again: {type(error).__name__}: {error}\n")
+        return {}
+
+
+def shipped_figures() -> dict[str, Any]:
+    """Return the shipped figures on published tables."""
+    found = json.loads((ROOT / "data" / f"{NAME}.json").read_text(encoding="utf-8"))
+    return dict(found)
+
+
+def tell_skipped(skipped: Sequence[str], failed: Sequence[str]) -> None:
+    """Name the rows that were skipped and the tasks that failed, on the standard error."""
+    lines = [f"Skipped: {line}" for line in skipped[:MOST_NAMED]]
+    if more := len(skipped) - MOST_NAMED:
+        lines += [f"Skipped: {more:,} further rows."] if more > 0 else []
+    lines += [f"Not asked: {line}" for line in failed]
+    for line in lines:
+        sys.stderr.write(f"{line}\n")

@@ -1,0 +1,103 @@
+"""Cases: curves split into known and hidden points, in flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backtest.data.source import Curve
+from planner.core import Floats
+
+Ints = NDArray[np.int64]
+Split = tuple[Ints, Ints]
+"""Places of the batches that are shown, and of those that are asked about."""
+Splits = Callable[[Floats], Iterator[Split]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cases:
+    """Points shown to fits, and points they are asked about; a case is one fit.
+
+    `shown_case`, `shown_batch` and `shown_value` have shape (shown,); `asked_case`, `asked_batch`,
+    `asked_value` (the truth) and `asked_curve` (which curve it belongs to) have shape (asked,).
+    """
+
+    shown_case: Ints
+    shown_batch: Floats
+    shown_value: Floats
+    asked_case: Ints
+    asked_batch: Floats
+    asked_value: Floats
+    asked_curve: Ints
+
+
+def one_left_out(batch: Floats) -> Iterator[Split]:
+    """Every batch but the first and the last in turn, from all others; 4 or more."""
+    places = np.arange(batch.size)
+    for i in range(1, batch.size - 1 if batch.size >= 4 else 0):
+        yield np.delete(places, i), places[[i]]
+
+
+def both_ends(batch: Floats) -> Iterator[Split]:
+    """All between from the smallest and the largest."""
+    places = np.arange(batch.size)
+    if batch.size >= 3:
+        yield places[[0, -1]], places[1:-1]
+
+
+def ends_and_middle(batch: Floats) -> Iterator[Split]:
+    """The rest from the smallest, the largest and the one nearest to their geometric mean."""
+    if batch.size < 4:
+        return
+    places = np.arange(batch.size)
+    middle = np.log(batch[[0, -1]]).mean()
+    distance = np.abs(np.log(batch[1:-1]) - middle)
+    nearest = 1 + int(np.round(distance, 9).argmin())  # of two as near the smaller one
+    shown = places[[0, nearest, -1]]
+    yield shown, np.delete(places, shown)
+
+
+def largest_from(factor: float) -> Splits:
+    """The largest batch from those at most a `factor`-th of it, three or more."""
+
+    def splits(batch: Floats) -> Iterator[Split]:
+        places = np.arange(batch.size)
+        shown = places[batch * factor <= 1.05 * batch[-1]]  # some sweeps add 1 to a batch
+        if shown.size >= 3:
+            yield shown, places[[-1]]
+
+    return splits
+
+
+TASKS: Final[Mapping[str, Splits]] = {
+    "one batch left out between others": one_left_out,
+    "3 batches (ends, middle), the rest": ends_and_middle,
+    "2 batches (ends), those between": both_ends,
+    "twice the largest": largest_from(2.0),
+    "four times the largest": largest_from(4.0),
+}
+
+
+def cases_of(curves: Sequence[Curve], splits: Splits) -> Cases:
+    """All cases of all curves; curves with too few batches give none."""
+    cut = [(c, curve, *split) for c, curve in enumerate(curves) for split in splits(curve.batch)]
+    sizes = [(shown.size, asked.size) for _, _, shown, asked in cut]
+    shown_n, asked_n = np.array(sizes, dtype=np.int64).reshape(-1, 2).T
+    number = np.arange(len(cut))
+    return Cases(
+        shown_case=np.repeat(number, shown_n),
+        shown_batch=_joined([curve.batch[shown] for _, curve, shown, _ in cut]),
+        shown_value=_joined([curve.value[shown] for _, curve, shown, _ in cut]),
+        asked_case=np.repeat(number, asked_n),
+        asked_batch=_joined([curve.batch[asked] for _, curve, _, asked in cut]),
+        asked_value=_joined([curve.value[asked] for _, curve, _, asked in cut]),
+        asked_curve=np.repeat(np.array([c for c, *_ in cut], dtype=np.int64), asked_n),
+    )
+
+
+def _joined(parts: Sequence[Floats]) -> Floats:
+    return np.concatenate([np.empty(0), *parts])

@@ -1,0 +1,214 @@
+"""The columns that the back-test needs of each public file, and what is wrong with a row.
+
+A public file may be edited, cut short or saved by a spreadsheet. A row with a bad cell is left out
+and named by its file, line, column and value; so are the rows that mean nothing without it, which
+are those of one run in a file of epochs. A file without a column that is needed is left out whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+_TABLE: Final = """
+koshian2_tpu_benchmark/epochs_main.csv | device pattern epoch
+    | batch_size epoch_seconds train_images_per_epoch | pre_train_seconds |
+koshian2_tpu_benchmark/epochs_appendix.csv | device pattern
+    | batch_size epoch_seconds | pre_train_seconds |
+pollux_sia_traces/step_time.csv | cluster workload placement kind
+    | local_bsz num_gpus num_nodes step_time_s nonsync_time_s throughput_samples_per_s | |
+pollux_sia_traces/steps_to_target.csv | workload reached
+    | target_frac batch_size | | steps_to_target
+gavel_throughputs/throughput.csv | gpu placement model
+    | n_gpus steps_per_s | | batch_size_per_gpu
+nvidia_dle_tables/throughput.csv | batch_raw batch_is_global | | | batch_size throughput gpus
+elasticflow_a100/strong_scaling.csv | model | n_gpus local_batch step_time_s samples_per_s | |
+dlperf_v100/throughput.csv | model heading file precision xla
+    | n_gpus_total batch_per_gpu nodes throughput | |
+tensorflow_benchmarks_2017/throughput.csv | system data model gpu
+    | n_gpus batch_per_gpu images_per_s n_nodes | |
+dawnbench_train/epochs.csv | task entry | | hours epoch top1Accuracy |
+dawnbench_train/entries.csv | task entry hardware | | |
+shallue_digitised/steps_to_target.csv | workload | batch_size steps_to_target_digitised | |
+critical_batch_size_lm/steps_to_target.csv | workload | batch_size steps_to_target | |
+mlperf_rcp/rcp.csv | workload rulesets first_ruleset conv_values
+    | batch_size conv_mean | | samples_to_target_mean
+lambda_pytorch_benchmark/throughput_v1.csv | model precision gpu | num_gpu throughput | |
+accelerator_hardware/epoch_ml_hardware.csv | hardware release_date | |
+    | memory_bytes memory_bandwidth_Bps fp32_flops tf32_flops tensor_fp16_bf16_flops int8_ops
+"""
+"""File | texts | numbers above 0 | numbers of at least 0 | numbers above 0 or nothing."""
+COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    cells[0].strip(): tuple(tuple(cell.split()) for cell in cells[1:])
+    for line in _TABLE.strip().replace("\n    ", " ").splitlines()
+    for cells in (line.split("|"),)
+}
+"""For each file its columns, by what they have to hold."""
+_NOTHING: Final[tuple[tuple[str, ...], ...]] = ((), (), (), ())
+LISTS: Final = frozenset({"conv_values"})
+"""Texts that hold numbers above 0 with semicolons between them."""
+COUNTS: Final = frozenset(
+    {"num_gpus", "num_nodes", "n_gpus", "n_gpus_total", "n_nodes", "nodes", "num_gpu", "gpus"}
+)
+"""Numbers that count devices or machines: whole, and at most `MOST_DEVICES`."""
+RUNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "koshian2_tpu_benchmark/epochs_main.csv": ("device", "batch_size", "pattern"),
+    "koshian2_tpu_benchmark/epochs_appendix.csv": ("device", "batch_size", "pattern", "mode"),
+    "dawnbench_train/epochs.csv": ("task", "entry"),
+}
+"""Files of epochs, and the columns that say which run a row is of."""
+WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("dawnbench_train/epochs.csv", "task"): ("CIFAR10", "ImageNet"),
+}
+"""Texts that may hold these words only, by file and column."""
+LEAST, MOST, MOST_DEVICES = 1e-12, 1e24, 1e6
+"""What a number in a public file can be; beyond it a slip of the keyboard stands there."""
+_NUMBER: Final = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?[ \t]*", re.ASCII)
+_SHOWN: Final = 40
+"""Letters of a bad cell that are shown."""
+CellsOf = Mapping[str, str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """What was left out: a row, or a whole file where `line` is None, and why."""
+
+    path: str
+    why: str
+    line: int | None = None
+    column: str = ""
+
+    def __str__(self) -> str:
+        """As a sentence begins: file, line, column, value and what is wrong with it."""
+        place = "" if self.line is None else f", line {self.line}"
+        column = f", column {self.column}" if self.column else ""
+        return f"{self.path}{place}{column}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A row with the line that it begins in; `broken` says why it could not be read as a row."""
+
+    number: int
+    cells: CellsOf = field(default_factory=dict)
+    broken: str = ""
+
+
+def header_problem(path: str, names: Sequence[str]) -> str:
+    """Return why a file cannot be used at all by the names in its first line; "" where it can."""
+    needed = dict.fromkeys(n for kind in COLUMNS.get(path, ()) for n in kind)
+    if not names:
+        return "the file is empty"
+    lacking = [n for n in needed if n not in names]
+    if lacking:
+        several = "columns" if len(lacking) > 1 else "column"
+        told = f"the {several} {', '.join(lacking)} {'are' if len(lacking) > 1 else 'is'} missing"
+        if len(names) == 1 and len(needed) > 1:
+            return f"{told}: its first line is one column. Separate columns by commas"
+        return told
+    twice = [n for n, count in Counter(names).items() if count > 1 and n in needed]
+    return f"the column {twice[0]} is there twice" if twice else ""
+
+
+def sound_rows(path: str, lines: Sequence[Line]) -> tuple[list[CellsOf], list[Skipped]]:
+    """Return the rows that can be used, and what is left out with its reason."""
+    bad = {at: told for at, line in enumerate(lines) if (told := _problem(path, line))}
+    with_them = _of_the_same_run(path, lines, bad)
+    kept = [x.cells for at, x in enumerate(lines) if at not in bad and at not in with_them]
+    skipped = {at: Skipped(path=path, line=lines[at].number, why=WITHOUT) for at in with_them}
+    return kept, [told for _, told in sorted((skipped | bad).items())]
+
+
+WITHOUT: Final = "another row of its run cannot be used, so the run is left out"
+
+
+def _of_the_same_run(path: str, lines: Sequence[Line], bad: Mapping[int, Skipped]) -> set[int]:
+    """Places of sound rows whose run lacks a row.
+
+    Where the bad row does not say which run it is of, the runs beside it lack it.
+    """
+    names = RUNS.get(path, ())
+    if not names or not bad:
+        return set()
+    broken = set()
+    for at, told in bad.items():
+        unknown = told.column in ("", *names)
+        places = (at - 1, at + 1) if unknown else (at,)
+        broken |= {_key(lines[p], names) for p in places if 0 <= p < len(lines)}
+    return {at for at, x in enumerate(lines) if at not in bad and _key(x, names) in broken}
+
+
+def _key(line: Line, names: Sequence[str]) -> tuple[str | None, ...]:
+    return tuple(line.cells.get(name) for name in names)
+
+
+def _problem(path: str, line: Line) -> Skipped | None:
+    """The first thing that is wrong with a row."""
+    if line.broken:
+        return Skipped(path=path, line=line.number, why=line.broken)
+    texts, above, at_least, optional = COLUMNS.get(path, _NOTHING)
+    for name in (*texts, *above, *at_least, *optional):
+        if line.cells.get(name) is None:
+            return Skipped(path=path, line=line.number, column=name, why="nothing is there")
+    for name in (*texts, *above, *at_least, *optional):
+        cell, gap = line.cells[name] or "", name in optional
+        if name in texts:
+            told = _bad_text(cell) or _bad_list(cell if name in LISTS else "")
+            told = told or _bad_word(cell, WORDS.get((path, name), ()))
+        else:
+            told = _wrong(cell, name, zero=name in at_least, gap=gap)
+        if told:
+            return Skipped(path=path, line=line.number, column=name, why=told)
+    return None
+
+
+def _bad_text(cell: str) -> str:
+    if any("\ud800" <= letter <= "\udfff" for letter in cell):
+        return f"{_shown(cell)} is not UTF-8"
+    return f"{_shown(cell)} has a line break" if "\n" in cell or "\r" in cell else ""
+
+
+def _bad_word(cell: str, allowed: tuple[str, ...]) -> str:
+    """Why a cell is none of the allowed words; nothing where it is one, or any word may stand."""
+    if not allowed or cell in allowed:
+        return ""
+    return f"{_shown(cell)} is not {' or '.join(allowed)}"
+
+
+def _bad_list(cell: str) -> str:
+    """Why a cell is no list of numbers above 0; nothing where it is one, or empty."""
+    parts = cell.split(";") if cell else []
+    return next((told for part in parts if (told := _wrong(part, "", zero=False, gap=False))), "")
+
+
+def _wrong(cell: str, name: str, *, zero: bool, gap: bool) -> str:
+    """Why a cell is no such number; nothing where it is one."""
+    if not cell:
+        return "" if gap else "nothing is there"
+    if not _NUMBER.fullmatch(cell):
+        return f"{_shown(cell)} is not a number"
+    value = float(cell)
+    if value > 0.0:
+        return _beyond(cell, value, name)
+    if zero and value == 0.0:
+        return ""
+    return f"{_shown(cell)} is not a number {'of at least' if zero else 'above'} 0"
+
+
+def _beyond(cell: str, value: float, name: str) -> str:
+    """Why a number above 0 cannot be meant; nothing where it can."""
+    if name in COUNTS and not (value <= MOST_DEVICES and value.is_integer()):
+        return f"{_shown(cell)} is not a whole number up to {MOST_DEVICES:,.0f}"
+    if not LEAST <= value <= MOST:
+        return f"{_shown(cell)} is outside {LEAST:g} to {MOST:g}"
+    return ""
+
+
+def _shown(cell: str) -> str:
+    """A cell as a message quotes it: cut, and with what cannot be printed written out."""
+    cut = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}… ({len(cell):,} letters)"
+    plain = "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in cut)
+    return f"“{plain}”"

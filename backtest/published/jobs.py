@@ -1,0 +1,219 @@
+"""Whole published jobs beside our estimates.
+
+Model cards state device-hours of a whole training run. The question has the network, the tokens (or
+epochs of ImageNet), the accelerator and the count; the answer is the total of Compare with all that
+it adds to a long job. Scored are device-hours, so that a count that the card does not state hardly
+matters: then as many whole servers are asked about as finish within `DAYS` at 40 % of the peak.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from backtest.published.answers import Answer, answer_of
+from backtest.published.described import LANGUAGE, ONE_EPOCH
+from backtest.published.known_job import KnownJob
+from planner.catalog import Accelerator, Catalog
+from planner.core import Estimate, Refusal
+from planner.fits import log_half_widths
+from planner.job import (
+    PER_NODE,
+    Candidate,
+    Described,
+    Hardware,
+    Known,
+    job_described,
+    machines_for,
+    timed,
+)
+from planner.published import (
+    NamedWorkload,
+    PublishedRow,
+    accelerators_of,
+    format_of,
+    half_peak,
+    workload_of,
+)
+
+HOUR_S: Final = 3600.0
+IMAGENET: Final = 1_281_167.0
+"""Training images of ILSVRC 2012."""
+DAYS: Final = 45.0
+USUAL_SHARE: Final = 0.4
+USUAL_LENGTHS: Final = (("2023-07", 4096), ("", 2048))
+"""Tokens of a sequence where a card states none, by the month from which they are usual."""
+TOKENS_SEEN: Final = {
+    "bloom 176b": 366e9,
+    "deepseek-v3": 14.8e12,
+    "gpt-2 124m on openwebtext": 295e9,
+}
+"""Tokens of jobs whose card states them elsewhere: Le Scao et al. 2022 (arXiv 2211.05100),
+DeepSeek-AI 2024 (arXiv 2412.19437), nanoGPT's train_gpt2 (600,000 steps of 491,520 tokens)."""
+_SIZES: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
+_TOKENS: Final = (
+    re.compile(r"(\d+(?:\.\d+)?)\s?([kmbt])\+? tokens", re.IGNORECASE),
+    re.compile(r"tokens:? ?[~≈]?(\d+(?:\.\d+)?)\s?([kmbt])\b", re.IGNORECASE),
+)
+_EPOCHS: Final = re.compile(r"(\d+) epochs")
+_PART: Final = re.compile(
+    r"\[(?:stage|rlhf|sft)|stage hours|all \d+ models|progressive|distill|vision \d+b",
+    re.IGNORECASE,
+)
+"""Words of rows that are a part of a job, several jobs, or change their samples on the way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeJob:
+    """A published job as a question: `samples` in all, its hardware, and its `device_hours`."""
+
+    source: str
+    name: str
+    language: bool
+    workload: NamedWorkload
+    samples: float
+    accelerator: Accelerator
+    devices: int
+    precision: str
+    batch: float | None
+    device_hours: float
+    place: str = ""
+
+
+def whole_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[WholeJob]:
+    """Return the jobs whose tokens or epochs, accelerator and device-hours are stated."""
+    pairs = zip(rows, accelerators_of(rows, catalog), strict=True)
+    found = [_job(row, accelerator) for row, accelerator in pairs]
+    return [job for job in found if job is not None]
+
+
+def device_hours(jobs: Sequence[WholeJob]) -> list[Answer]:
+    """Return the device-hours of each job, asked of Compare."""
+    return [answer_of((job.source, job.name), job.device_hours, _asked(job)) for job in jobs]
+
+
+def known_jobs(jobs: Sequence[WholeJob]) -> list[KnownJob]:
+    """Return each job beside our estimate, language models first, by device-hours."""
+    ordered = sorted(jobs, key=lambda job: (not job.language, -job.device_hours))
+    return [_known(job, _asked(job)) for job in ordered]
+
+
+def _known(job: WholeJob, answer: Estimate | Refusal) -> KnownJob:
+    value, low, high = None, None, None
+    if isinstance(answer, Estimate):
+        value, low, high = float(answer.value), float(answer.low), float(answer.high)
+    return KnownJob(
+        name=job.name,
+        place=job.place,
+        accelerator=job.accelerator.name,
+        devices=job.devices,
+        published_device_hours=job.device_hours,
+        value=value,
+        low=low,
+        high=high,
+        why=answer.reason if isinstance(answer, Refusal) else "",
+    )
+
+
+def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
+    hours, words = _device_hours(row), f"{row.model or ''}; {row.note or ''}"
+    if accelerator is None or hours is None or row.throughput_value or _PART.search(words):
+        return None
+    usual = next(length for month, length in USUAL_LENGTHS if (row.published or "") >= month)
+    workload = workload_of(replace(row, seq_len=row.seq_len or usual))
+    if isinstance(workload, str):
+        return None
+    language, samples = workload.family in LANGUAGE, _samples(words, workload)
+    if not samples:
+        return None
+    precision = format_of(row.precision or "")
+    peaks = accelerator.peak_flops_per_s
+    half = "bfloat16" if "bfloat16" in peaks else "float16" if "float16" in peaks else "float32"
+    return WholeJob(
+        source=row.source_id or row.file,
+        name=row.model or "",
+        language=language,
+        workload=workload,
+        samples=samples,
+        accelerator=accelerator,
+        devices=row.n_accelerators or _usual_count(workload, samples, accelerator),
+        precision=precision if precision in peaks else half,
+        batch=float(row.global_batch) if row.global_batch else None,
+        device_hours=hours,
+        place=" ".join(filter(None, (row.repo_or_page, row.path))),
+    )
+
+
+def _device_hours(row: PublishedRow) -> float | None:
+    if row.device_hours:
+        return row.device_hours
+    if row.time_to_train_h and row.n_accelerators:
+        return row.time_to_train_h * row.n_accelerators
+    return None
+
+
+def _samples(words: str, workload: NamedWorkload) -> float | None:
+    """Sequences or images of the whole run."""
+    if workload.family in LANGUAGE:
+        tokens = _tokens(words)
+        return tokens / workload.sequence if tokens and workload.sequence else None
+    epochs = _EPOCHS.search(words)
+    return float(epochs[1]) * IMAGENET if epochs and "imagenet" in words.casefold() else None
+
+
+def _tokens(words: str) -> float | None:
+    """Tokens that a row states, else those of a known job."""
+    found = next((m for p in _TOKENS if (m := p.search(words))), None)
+    if found:
+        return float(found[1]) * _SIZES[found[2].lower()]
+    plain = words.casefold()
+    return next((tokens for name, tokens in TOKENS_SEEN.items() if plain.startswith(name)), None)
+
+
+def _usual_count(workload: NamedWorkload, samples: float, accelerator: Accelerator) -> int:
+    """Whole servers, a power of two, that finish within `DAYS` at 40 % of the peak."""
+    peak = half_peak(accelerator) or math.inf
+    seconds = samples * workload.train_flops_per_sample / (USUAL_SHARE * peak)
+    servers = seconds / (DAYS * 24.0 * HOUR_S * PER_NODE)
+    return int(PER_NODE * 2 ** math.ceil(math.log2(max(servers, 1.0))))
+
+
+def _asked(job: WholeJob) -> Estimate | Refusal:
+    """Device-hours as Compare estimates them."""
+    of, lora = job.workload, job.workload.family == "lora"
+    counted = job.language and None not in (of.params, of.sequence)
+    try:
+        asked = job_described(
+            Described(
+                name=job.name,
+                samples_per_epoch=job.samples,
+                precision=job.precision,
+                params=of.params,
+                active_params=of.active_params,
+                tokens_per_sample=of.sequence,
+                flops_per_sample=None if counted else of.train_flops_per_sample,
+                network=of.network,
+                image_px=of.image_px,
+                family="dense" if lora else of.family,
+                training="lora" if lora else "full",
+                batch=job.batch,
+            )
+        )
+    except ValueError as problem:
+        return Refusal(reason=str(problem), measure_next="")
+    hardware = Hardware(
+        label=f"{job.devices} x {job.accelerator.name}",
+        accelerator=job.accelerator,
+        count=job.devices,
+        nodes=machines_for(job.accelerator, job.devices),
+    )
+    candidate = Candidate(id="job", label=hardware.label, way="own", hardware=hardware)
+    total = timed(asked, ONE_EPOCH, candidate, Known()).total
+    if isinstance(total, Refusal):
+        return total
+    value = float(total.value) * job.devices / HOUR_S
+    low, high = log_half_widths(total)
+    return Estimate(value=value, low=value * math.exp(-low), high=value * math.exp(high))

@@ -1,0 +1,166 @@
+"""docs/efficiency.md: the fitted efficiency of described workloads, and how far off it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from backtest.published.answers import scored
+from backtest.published.mfu import (
+    FAR,
+    WAYS,
+    Hidden,
+    Study,
+    Way,
+    after_steps,
+    pairs_of,
+)
+from planner.mfu import DOMAIN_OF, VERY_LONG, Fit
+from planner.published import half_peak
+
+INTRODUCTION: Final = """# Efficiency of described workloads
+
+Made by `python -m planner mfu ../shared/library`. Efficiency is model operations per second and
+device over the dense half-precision peak of the data sheet, whatever the precision of the run.
+Errors are of the time, |predicted/measured - 1|; *held* is the share of truths inside the 90 %
+interval, *width* the median of (high - low)/value. docs/decisions/0033 says why it is so.
+
+    ln e = coefficients x terms + effects of maker, generation, accelerator, number format, kind
+           (and network) + shift of the family
+
+A source (who wrote and tuned the software) has an effect of its own in the fit. A prediction leaves
+it out, and its sd is part of the interval. The shift is the mean effect of the published sources.
+
+## Hidden rows
+
+*Source out*: the fit has seen no row of the source. *Accelerator out*, *family out*: no row of the
+accelerator or the family. *Row out*: a fourth of the rows is hidden, in turn. What the shipped
+constants reach on the rows they were fitted on is no evidence. Encoders have a fit of their own:
+without that family no row is left to fit.
+"""
+BETWEEN: Final = ("one generation", "one maker", "different makers")
+MANY_NODES: Final = 8
+SHOWN: Final = ("generation", "accelerator", "kind", "format", "maker")
+
+
+def efficiency_page(study: Study) -> str:
+    """Return the page."""
+    parts = [INTRODUCTION, *_figures(study), "", "## Two accelerators", "", *_between(study)]
+    parts += ["", "## A timed step", "", *_steps(study)]
+    for domain, fit in study.fits.items():
+        parts += ["", f"## Fit of {domain}", "", *_fit(fit)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _figures(study: Study) -> list[str]:
+    lines = ["| family | rows | hidden | median | mean | held | width |", "|---" * 7 + "|"]
+    return lines + [line for way, name in WAYS.items() for line in _of_way(study, way, name)]
+
+
+def _of_way(study: Study, way: Way, name: str) -> list[str]:
+    every = [one for found in study.hidden[way].values() for one in found]
+    groups = {family: [o for o in every if o.row.family == family] for family in DOMAIN_OF}
+    groups["dense, more than 8 nodes"] = [
+        one for one in groups["dense"] if one.row.nodes > MANY_NODES
+    ]
+    groups[f"contexts above {VERY_LONG:,.0f} tokens"] = [
+        one for one in every if (one.row.sequence or 0.0) > VERY_LONG
+    ]
+    return [_line(family, name, found) for family, found in groups.items() if found]
+
+
+def _line(family: str, name: str, found: Sequence[Hidden]) -> str:
+    score = scored([one.answer for one in found])
+    figures = (score.median, score.mean, score.held, score.width)
+    cells = " | ".join("" if x is None else f"{x:.3g} %" for x in figures)
+    return f"| {family} | {score.asked} | {name} | {cells} |"
+
+
+def _between(study: Study) -> list[str]:
+    lines = [
+        "The sd of ln(ratio of two accelerators over its prediction) that decides between options:",
+        "",
+        f"| fit | {' | '.join(BETWEEN)} | pairs, source out | decided | rightly |",
+        "|---" * 7 + "|",
+    ]
+    for domain, fit in study.fits.items():
+        pairs, decided, right = decided_pairs(study.hidden["source"][domain], fit)
+        sds = " | ".join(f"{sd:.2f}" for sd in fit.between)
+        lines.append(f"| {domain} | {sds} | {pairs} | {decided} | {right} |")
+    return lines
+
+
+def _steps(study: Study) -> list[str]:
+    lines = [
+        "A step of the same workload is known from the same source, on other hardware; the fit has "
+        "seen no row of the source. Each cell is before and after that step.",
+        "",
+        "| fit | step timed on | rows | median | held | width |",
+        "|---" * 6 + "|",
+    ]
+    for domain, fit in study.fits.items():
+        for name, rows in after_steps(study.hidden["source"][domain], fit).items():
+            before, after = (scored([pair[i].answer for pair in rows]) for i in (0, 1))
+            cells = (
+                f"{x:.3g} % to {y:.3g} %"
+                for x, y in (
+                    (before.median, after.median), (before.held, after.held),
+                    (before.width, after.width),
+                )
+            )  # fmt: skip
+            lines.append(f"| {domain} | {name} | {len(rows)} | {' | '.join(cells)} |")
+    return lines
+
+
+def decided_pairs(found: Sequence[Hidden], fit: Fit) -> tuple[int, int, int]:
+    """Return pairs of accelerators that one source timed, how many are decided, and rightly."""
+    pairs = decided = right = 0
+    for a, b, kind in pairs_of(found):
+        predicted, true = _log_speed(a) - _log_speed(b), _true(a) - _true(b)
+        if true == 0.0:
+            continue
+        pairs += 1
+        if abs(predicted) > FAR * fit.between[kind]:
+            decided += 1
+            right += (predicted > 0.0) is (true > 0.0)
+    return pairs, decided, right
+
+
+def _log_speed(one: Hidden) -> float:
+    peak = half_peak(one.row.accelerator) or math.nan
+    return one.value + math.log(peak / one.row.train_flops_per_sample)
+
+
+def _true(one: Hidden) -> float:
+    return math.log(one.row.samples_per_s)
+
+
+def _fit(fit: Fit) -> list[str]:
+    terms = [
+        f"{name} {value:+.2f} ± {_sd(fit, name):.2f}"
+        for (group, name), value in fit.values.items()
+        if not group
+    ]
+    lines = [f"Coefficients: {_joined(terms)}.", ""]
+    sds = [f"{name} {sd:.2f}" for name, sd in fit.sds.items()]
+    lines += [f"Sds of effects: {_joined(sds)}; residual {fit.rest:.2f} (Student t, 4).", ""]
+    shifts = [f"{name} {shift:+.2f}" for name, shift in fit.shifts.items()]
+    lines += [f"Shifts: {_joined(shifts)}.", ""]
+    for group in SHOWN:
+        effects = [
+            f"{label} {value:+.2f}" for (of, label), value in fit.values.items() if of == group
+        ]
+        lines += [f"Effects of {group}: {_joined(effects)}.", ""]
+    return lines[:-1]
+
+
+def _sd(fit: Fit, name: str) -> float:
+    at = fit.columns.index(("", name))
+    return float(np.sqrt(fit.covariance[at, at]))
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return ", ".join(parts)

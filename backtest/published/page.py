@@ -1,0 +1,232 @@
+"""Figures of the back-test on published tables, as a page and as the file that the app reads.
+
+Every task of `backtest.published.tasks` with its score and its worst misses by name, and
+each published whole job beside our answer: would we have known?
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from backtest.published.answers import (
+    Answer,
+    PairScore,
+    Score,
+    scored,
+)
+from backtest.published.known_job import KnownJob
+from backtest.published.mfu import Hidden, Way
+from backtest.published.tasks import Tasks
+from planner.mfu import Domain
+
+WORST: Final = 3
+"""Misses that are named for each task."""
+TITLES: Final[Mapping[str, str]] = {
+    "described_dense": "language models, described",
+    "described_dense_over_8_nodes": "the same on more than 8 nodes",
+    "described_moe": "mixtures of experts, described",
+    "described_lora": "LoRA fine-tuning, described",
+    "described_encoder": "encoders, described",
+    "described_cnn": "convolutional networks, described",
+    "described_vit": "vision transformers, described",
+    "described_other_images": "detection, segmentation and diffusion, described",
+    "whole_jobs": "whole language-model jobs",
+    "whole_jobs_images": "whole image jobs",
+    "device_scaling": "step at a larger device count",
+    "batch_left_out": "throughput at a hidden batch size",
+    "batch_twice": "throughput at twice the largest batch",
+    "memory": "memory, as stated",
+    "memory_fits": "jobs that ran: said to fit",
+    "pairs": "which of two accelerators is faster",
+}
+"""Tasks in words, in the order of the page."""
+DOMAIN_TITLES: Final[Mapping[Domain, str]] = {
+    "language": "language models", "encoder": "encoders", "vision": "image networks",
+}  # fmt: skip
+"""What each fit of the efficiency is about, in words."""
+
+
+def figures_text(tasks: Tasks, jobs: Sequence[KnownJob]) -> str:
+    """Return the file of figures: scores by task, worst misses by task, and the whole jobs."""
+    whole: dict[str, Any] = {
+        "tasks": tasks.as_json(),
+        "worst": {task: _worst(tasks, task) for task in TITLES if _worst(tasks, task)},
+        "jobs": [asdict(job) for job in jobs],
+    }
+    return f"{json.dumps(whole, indent=1, allow_nan=False)}\n"
+
+
+def page(
+    tasks: Tasks,
+    jobs: Sequence[KnownJob],
+    origin: str,
+    left_out: Mapping[Way, Mapping[Domain, Sequence[Hidden]]] | None = None,
+) -> str:
+    """Return the page: every task, what was left out while fitting, whole jobs, worst misses.
+
+    Args:
+        tasks: answers and scores.
+        jobs: published whole jobs, each beside our estimate.
+        origin: the folder that was asked, as a person types it.
+        left_out: predictions by fits that had not seen a row; None leaves their table out.
+    """
+    return "\n".join(
+        [
+            "# Published measurements: how wrong are we?",
+            "",
+            f"Made by `python -m planner backtest {origin}`. Each row is asked as a person would",
+            "ask it; its speed stays hidden. Error is |estimated/published - 1| of the time,",
+            "*coverage* the share of published figures inside the 90 % interval, *width* the",
+            "median of (high - low)/value. The efficiency model was fitted on the shipped tables.",
+            "",
+            *_tasks_table(tasks.scores()),
+            "",
+            *_left_out_section(left_out or {}),
+            "## Would we have known?",
+            "",
+            "Device-hours of whole jobs as their model cards state them, and our estimate from",
+            "network, tokens, accelerator and count.",
+            "",
+            *_jobs_table(jobs),
+            "",
+            "## Worst misses",
+            "",
+            *_misses({task: _worst(tasks, task) for task in TITLES}),
+            "",
+        ]
+    )
+
+
+def published_lines(figures: Mapping[str, Any]) -> list[str]:
+    """Return the section of docs/accuracy.md about published measurements.
+
+    Args:
+        figures: what `figures_text` writes, read again.
+    """
+    pairs = figures["tasks"].get("pairs")
+    scores: dict[str, Score | PairScore] = {
+        task: Score(**figures["tasks"][task]) for task in TITLES if task != "pairs"
+        if task in figures["tasks"]
+    }  # fmt: skip
+    return [
+        "## Published measurements",
+        "",
+        "The shipped library of published runs, asked by `python -m planner backtest",
+        "data/tables/published`. The fit has seen these rows. Figures of hidden sources,",
+        "accelerators and families are in [accuracy-published.md](accuracy-published.md) and",
+        "[efficiency.md](efficiency.md); each whole job is in the former.",
+        "",
+        *_tasks_table(scores | ({"pairs": PairScore(**pairs)} if pairs else {})),
+        "",
+        "### Worst misses on published measurements",
+        "",
+        *_misses(figures["worst"]),
+    ]
+
+
+def _misses(worst: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
+    return [
+        "| task | what | estimated over published | inside the interval |",
+        "|---|---|---|---|",
+        *(
+            f"| {TITLES[task]} | {_cell(miss['name'])} ({miss['source']}) | "
+            f"{miss['ratio']:.3g} | {'yes' if miss['inside'] else 'no'} |"
+            for task in TITLES
+            for miss in worst.get(task, ())
+        ),
+    ]
+
+
+def _tasks_table(scores: Mapping[str, Score | PairScore]) -> list[str]:
+    lines = [
+        "| task | asked | answered | median error | mean error | coverage | width |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for task, title in TITLES.items():
+        score = scores.get(task)
+        if isinstance(score, Score) and score.asked:
+            cells = _figures(score)
+            lines.append(f"| {title} | {score.asked:,} | {score.answered:,} | {cells} |")
+    pairs = scores.get("pairs")
+    if isinstance(pairs, PairScore) and pairs.asked:
+        lines += [
+            "",
+            f"Of {pairs.asked:,} pairs of accelerators {pairs.decided:,} were decided, "
+            f"{pairs.right:,} of them rightly.",
+        ]
+    return lines
+
+
+def _left_out_section(
+    left_out: Mapping[Way, Mapping[Domain, Sequence[Hidden]]],
+) -> list[str]:
+    """Described workloads as fits predict them that had not seen a source, accelerator, family."""
+    if not left_out:
+        return []
+    lines = [
+        "## Left out while fitting",
+        "",
+        "The efficiency is fitted again without one source, accelerator or family, then asked",
+        "about it. The other figures of this page are asked of rows that the fit has seen. Errors",
+        "by family are in [efficiency.md](efficiency.md). Encoders have one family and a fit of",
+        "their own: without it no row is left to fit.",
+        "",
+        "| left out | workloads | rows | median error | mean error | coverage | width |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for way, by_domain in left_out.items():
+        for domain, found in by_domain.items():
+            score = scored([one.answer for one in found])
+            if score.answered:
+                cells = _figures(score)
+                lines.append(f"| {way} | {DOMAIN_TITLES[domain]} | {score.asked:,} | {cells} |")
+    return [*lines, ""]
+
+
+def _figures(score: Score) -> str:
+    numbers = (score.median, score.mean, score.held, score.width)
+    return " | ".join("" if n is None else f"{n:.3g} %" for n in numbers)
+
+
+def _jobs_table(jobs: Sequence[KnownJob]) -> list[str]:
+    lines = [
+        "| job | accelerators | published device-hours | our estimate (90 %) | inside | source |",
+        "|---|---|---|---|---|---|",
+    ]
+    for job in jobs:
+        estimate = job.why
+        if job.value is not None and job.low is not None and job.high is not None:
+            estimate = f"{job.value:,.3g} ({job.low:,.3g} to {job.high:,.3g})"
+        lines.append(
+            f"| {_cell(job.name)} | {job.devices:,} x {job.accelerator} | "
+            f"{job.published_device_hours:,.3g} | {_cell(estimate)} | "
+            f"{'yes' if job.inside else 'no'} | {_cell(job.place)} |"
+        )
+    return [line.replace("e+0", "e") for line in lines]
+
+
+def _worst(tasks: Tasks, task: str) -> list[dict[str, Any]]:
+    """The answers furthest off by factor: name, source, estimate over truth, and whether inside."""
+    answered = [one for one in tasks.answers.get(task, ()) if one.answered and one.value > 0.0]
+    ranked = sorted(answered, key=_factor, reverse=True)[:WORST]
+    return [
+        {
+            "name": one.name,
+            "source": one.source,
+            "ratio": float(f"{one.value / one.truth:.4g}"),
+            "inside": one.held,
+        }
+        for one in ranked
+        if _factor(one) > 1.0
+    ]
+
+
+def _factor(one: Answer) -> float:
+    return max(one.value / one.truth, one.truth / one.value)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,100 @@
+"""The back-test on published tables: every task, its answers, and one JSON object of figures.
+
+Described workloads are asked as seconds of a sample, whole language-model jobs as device-hours and
+pairs as which of two accelerators is faster: all by Compare itself. Within published series a step
+is asked on the larger half of the device counts, and samples/s at a batch that is hidden. Stated
+memory is asked of the estimate of memory, and what ran is asked whether it fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from backtest.published import described as asked
+from backtest.published.answers import (
+    Answer,
+    Pair,
+    PairScore,
+    Score,
+    pairs_scored,
+    scored,
+)
+from backtest.published.jobs import device_hours, whole_jobs
+from backtest.published.measured import batch_left_out, batch_twice, device_scaling
+from backtest.published.memory import fit_answers, memory_answers
+from planner.catalog import Catalog
+from planner.published import Configuration, PublishedRow
+
+DESCRIBED: Final[Mapping[str, asked.Kept]] = {
+    "described_dense": asked.of_family("dense"),
+    "described_dense_over_8_nodes": asked.over_many_nodes,
+    "described_moe": asked.of_family("moe"),
+    "described_lora": asked.of_family("lora"),
+    "described_encoder": asked.of_family("encoder"),
+    "described_cnn": asked.of_family("cnn"),
+    "described_vit": asked.of_family("vit"),
+    "described_other_images": asked.of_family("detection", "segmentation", "diffusion"),
+}
+"""Tasks of described workloads, and which configurations each asks about."""
+MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] = {
+    "device_scaling": device_scaling,
+    "batch_left_out": batch_left_out,
+    "batch_twice": batch_twice,
+    "memory": memory_answers,
+}
+"""Tasks within published series."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tasks:
+    """Answers by task, the pairs, and the reasons why a task could not be asked at all."""
+
+    answers: Mapping[str, Sequence[Answer]]
+    pairs: Sequence[Pair]
+    failed: Sequence[str] = ()
+
+    def scores(self) -> dict[str, Score | PairScore]:
+        """Return the figures of every task."""
+        found: dict[str, Score | PairScore] = {k: scored(v) for k, v in self.answers.items()}
+        return {**found, "pairs": pairs_scored(self.pairs)}
+
+    def as_json(self) -> dict[str, dict[str, float | int | None]]:
+        """Return the figures as plain values: counts, and per cent for the others."""
+        return {task: asdict(score) for task, score in self.scores().items()}
+
+
+def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
+    """Return every task's answers; one that the rows make impossible is empty and named."""
+    failed: list[str] = []
+
+    def tried(task: str, answer: Callable[[], list[Answer]]) -> list[Answer]:
+        try:
+            return answer()
+        except Exception as problem:  # noqa: BLE001 - whatever strange rows do, the rest is answered
+            failed.append(f"{task}: {type(problem).__name__}: {problem}")
+            return []
+
+    found: list[Configuration] = []
+    pairs: list[Pair] = []
+    try:
+        found = asked.questions(rows, catalog)
+        pairs = asked.pairs(found)
+    except Exception as problem:  # noqa: BLE001 - as above
+        failed.append(f"described workloads: {type(problem).__name__}: {problem}")
+    answers = {
+        task: tried(task, lambda kept=kept: asked.described(found, kept))  # type: ignore[misc]
+        for task, kept in DESCRIBED.items()
+    }
+    for task, language in (("whole_jobs", True), ("whole_jobs_images", False)):
+        answers[task] = tried(
+            task,
+            lambda language=language: device_hours(  # type: ignore[misc]
+                [job for job in whole_jobs(rows, catalog) if job.language is language]
+            ),
+        )
+    answers["memory_fits"] = tried("memory_fits", lambda: fit_answers(found))
+    for task, measured in MEASURED.items():
+        answers[task] = tried(task, lambda measured=measured: measured(rows))  # type: ignore[misc]
+    return Tasks(answers=answers, pairs=pairs, failed=failed)

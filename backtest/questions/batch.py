@@ -1,0 +1,112 @@
+"""How wrong is the step time at a batch that was not measured?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from backtest.data.cases import Cases
+from backtest.data.source import (
+    Curve,
+    CurveSets,
+    Read,
+    curves_of,
+)
+from backtest.questions.curve_rows import curve_rows
+from backtest.questions.figure import Row, with_means
+from backtest.questions.methods import OF_STEP_TIMES, answered
+from backtest.questions.watch import Watch, unwatched
+from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
+
+QUESTION: Final = "batch"
+NVIDIA: Final = "NVIDIA tables (check)"
+SIA_SEVERAL: Final = "Sia, several (check)"
+CHECKS: Final = (NVIDIA, SIA_SEVERAL)
+"""Nothing about the batch was ever chosen by these; they count in no mean."""
+Points = Mapping[str, list[tuple[float, float]]]
+
+
+def batch_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+    """Every task of every data set, by every method."""
+    sets = step_time_curves(read)
+    rows = [r for name, curves in sets.items() for r in rows_of(name, curves, watch)]
+    return with_means(rows, [name for name in sets if name not in CHECKS])
+
+
+def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
+    """As `curve_rows`, of this question."""
+    return curve_rows((QUESTION, name), curves, OF_STEP_TIMES, may_answer, watch)
+
+
+def may_answer(cases: Cases) -> NDArray[np.bool_]:
+    """Which points `planner.throughput.fit` answers, shape (asked,)."""
+    return answered(cases, max_scatter=MAX_SCATTER, narrow=NARROW, near=FAR, too_far=TOO_FAR)
+
+
+def step_time_curves(read: Read) -> CurveSets:
+    """Sweeps over the batch with at least 3 sizes [s per step], by data set; those that are there.
+
+    Pollux's T4 cluster gives two sets, one device and every placement of several, and so do Sia's
+    clusters. Their twin DGX measured fewer batches of the same machines and is left out, as are
+    Gavel's "spread" copies of single-device runs.
+    """
+    found = {**_koshian(read), **_pollux(read), **_gavel(read), **_nvidia(read)}
+    sets = {name: curves_of(points, 3) for name, points in found.items()}
+    return {name: curves for name, curves in sets.items() if curves}
+
+
+def _koshian(read: Read) -> dict[str, Points]:
+    """Mean of epochs 2.. over the steps they had, per device and input pattern."""
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in read("koshian2_tpu_benchmark/epochs_main.csv"):
+        if row["epoch"] != "1":
+            batch = float(row["batch_size"])
+            step_s = float(row["epoch_seconds"]) * batch / float(row["train_images_per_epoch"])
+            curves = found.setdefault(f"Colab {row['device'].upper()}", {})
+            curves.setdefault(row["pattern"], []).append((batch, step_s))
+    return {name: found[name] for name in sorted(found, reverse=True)}
+
+
+def _pollux(read: Read) -> dict[str, Points]:
+    names = {
+        (True, True): "Pollux T4, 1 device",
+        (True, False): "Pollux T4, several",
+        (False, True): "Sia, 1 device",
+        (False, False): SIA_SEVERAL,
+    }
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {name: {} for name in names.values()}
+    for row in read("pollux_sia_traces/step_time.csv"):
+        cluster = row["cluster"]
+        if row["kind"] == "placements" and cluster != "dgx":
+            curves = found[names[cluster == "aws", row["num_gpus"] == "1"]]
+            name = " ".join((cluster, row["workload"], row["placement"]))
+            point = float(row["local_bsz"]), float(row["step_time_s"])
+            curves.setdefault(name, []).append(point)
+    return dict(found)
+
+
+def _gavel(read: Read) -> dict[str, Points]:
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in read("gavel_throughputs/throughput.csv"):
+        batch = row["batch_size_per_gpu"]
+        if row["n_gpus"] == "1" and row["placement"] == "consolidated" and batch:
+            name = f"{row['gpu']} {row['model']}"
+            points.setdefault(name, []).append((float(batch), 1.0 / float(row["steps_per_s"])))
+    return {"Gavel, 1 device": points}
+
+
+def _nvidia(read: Read) -> dict[str, Points]:
+    """Tables that name everything but the batch the same."""
+    points: dict[str, list[tuple[float, float]]] = {}
+    for row in read("nvidia_dle_tables/throughput.csv"):
+        if row["batch_size"] and row["throughput"]:
+            differs = {"batch_size", "batch_raw", "throughput"}
+            name = " ".join(v for k, v in row.items() if k not in differs)
+            batch = float(row["batch_size"])
+            devices = 1.0 if row["batch_is_global"] == "1" else float(row["gpus"] or 1.0)
+            step_s = batch * devices / float(row["throughput"])
+            points.setdefault(name, []).append((batch, step_s))
+    return {NVIDIA: points}

@@ -1,0 +1,194 @@
+"""Result sets as the back-test asks them: sweeps, whole runs, samples to a target, placements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from backtest.data.source import Curve, curves_of
+from backtest.questions import devices
+from backtest.questions.epochs import Run as EpochRun
+from backtest.questions.own import Measured
+from planner.answers.runs import with_priors
+from planner.convergence import goal_text, usual_target
+from planner.core import Floats
+from planner.runs import Placement, Run, TrialSet
+from planner.store import queries
+from planner.store.disk.folders import Folder
+from planner.store.reader import Store
+from planner.store.sealed.result_set import NAME
+from planner.throughput import curves_of as system_curves
+from planner.time_to_target import compare
+
+LEAST_BATCHES: Final = 3
+"""Batches of a sweep of which one can be hidden."""
+LEAST_TARGETS: Final = 4
+"""Batches that reached a target of which one can be hidden from three."""
+LEAST_EPOCHS: Final = 3
+"""Epochs of a run of which one can be hidden from two."""
+
+Placed = Mapping[str, tuple[Placement, str]]
+"""On what a run was, and what its system is called without the count, by run_id."""
+
+
+def has_result_sets(folder: Path) -> bool:
+    """Whether result sets lie in `folder`, or `folder` is one."""
+    return any(any(folder.glob(f"{place}*.parquet")) for place in ("", "*/"))
+
+
+def result_sets(folder: Path) -> tuple[list[Measured], list[str]]:
+    """What every result set holds that can be hidden, by its title, and files that were refused.
+
+    `folder` holds result sets, or is one. Sets without anything to hide are left out.
+    """
+    alone = (folder / NAME).is_file() or not any(folder.glob("*/*.parquet"))
+    root = folder.absolute().parent if alone else folder.absolute()
+    store = Store([Folder(path=root, label=folder.name, kind="further")])
+    store.refresh()
+    wanted = [s for s in store.sets if not alone or s.slug == folder.absolute().name]
+    slugs, titles = {s.slug for s in wanted}, Counter(s.title for s in wanted)
+    runs = [r for r in _runs(store) if r.set_folder in slugs]
+    placed = _placements(store, runs)
+    trials = [t for t in queries.trial_sets(store) if t.set_folder in slugs]
+    found = [
+        _measured(
+            store,
+            one.title if titles[one.title] == 1 else f"{one.title} ({one.slug})",
+            [r for r in runs if r.set_folder == one.slug],
+            [t for t in trials if t.set_folder == one.slug],
+            placed,
+        )
+        for one in wanted
+    ]
+    refused = [f"{Path(r.path).name}: {r.reason}" for r in store.refused]
+    return [m for m in found if m.step_times or m.runs or m.samples or m.workloads], refused
+
+
+def _runs(store: Store) -> list[Run]:
+    every = [
+        run
+        for workload in queries.workloads(store)
+        for pattern in queries.patterns(store, workload)
+        for run in queries.runs_of(store, workload, pattern)
+    ]
+    return with_priors(store, every)
+
+
+def _placements(store: Store, runs: Iterable[Run]) -> Placed:
+    """Those of runs with a step time; systems of several devices are called by their device."""
+    runs = list(runs)
+    named = {
+        (t.workload, t.system, t.pattern, t.software): t.system_name
+        for workload in dict.fromkeys(run.workload for run in runs)
+        for t in queries.timed_systems(store, workload)
+    }
+    cases = ((r, named.get((r.workload, r.system, r.pattern, r.software))) for r in runs)
+    known = {run.run_id: (run, name) for run, name in cases if name is not None}
+    pairs = dict.fromkeys((run.workload, run.pattern) for run, _ in known.values())
+    return {
+        run_id: (place, known[run_id][1])
+        for pair in pairs
+        for run_id, place in queries.placements(store, *pair).items()
+        if run_id in known
+    }
+
+
+def _measured(
+    store: Store,
+    title: str,
+    runs: Sequence[Run],
+    trials: Sequence[TrialSet],
+    placed: Placed,
+) -> Measured:
+    return Measured(
+        title=title,
+        step_times=_step_times(runs),
+        runs=list(_whole_runs(store, runs)),
+        samples=[curve for one in trials for curve in _samples(store, one)],
+        workloads=list(_workloads(runs, placed)),
+    )
+
+
+def _step_times(runs: Sequence[Run]) -> list[Curve]:
+    """One sweep a curve of the Throughput page."""
+    points = {
+        one.key: list(zip(one.batch.tolist(), one.step_s.tolist(), strict=True))
+        for one in system_curves(runs)
+        if one.batch.size and (one.step_s > 0.0).all()
+    }
+    return curves_of(points, LEAST_BATCHES)
+
+
+def _whole_runs(store: Store, runs: Iterable[Run]) -> Iterator[EpochRun]:
+    """Good runs whose epochs were kept."""
+    for run in runs:
+        if run.status == "ok" and (run.epochs_measured or 0) >= LEAST_EPOCHS:
+            epoch_s = queries.epoch_times(store, run.run_id)
+            if epoch_s.size >= LEAST_EPOCHS and (np.isfinite(epoch_s) & (epoch_s > 0.0)).all():
+                yield EpochRun(
+                    group=run.system,
+                    pre_train_s=run.pre_train_s or 0.0,
+                    epoch_s=epoch_s,
+                    system=run.system,
+                    prior=run.epoch_prior,
+                )
+
+
+def _samples(store: Store, of: TrialSet) -> list[Curve]:
+    """Samples to the usual target at the best learning rate of every batch, an optimiser each."""
+    trials = queries.trials(store, of)
+    target = usual_target(trials)
+    if target is None:
+        return []
+    points = {
+        f"{of.subject} · {one.optimizer} · {goal_text(trials, target)}": _reached(
+            one.batch, one.median_steps
+        )
+        for one in compare(trials, target, trials.optimizers).curves
+    }
+    return curves_of({name: pairs for name, pairs in points.items() if pairs}, LEAST_TARGETS)
+
+
+def _reached(batch: Floats, steps: Floats) -> list[tuple[float, float]]:
+    known = np.isfinite(steps) & (steps > 0.0)
+    return list(zip(batch[known].tolist(), (batch * steps)[known].tolist(), strict=True))
+
+
+def _workloads(runs: Sequence[Run], placed: Placed) -> Iterator[devices.Runs]:
+    """Runs that differ in batch and number of devices only; one device is every link's first."""
+    groups: dict[tuple[str, ...], list[tuple[Run, Placement]]] = {}
+    for run in runs:
+        if run.run_id in placed and run.global_batch_size and (run.step_time_s or 0.0) > 0.0:
+            place, name = placed[run.run_id]
+            key = (run.workload, name, run.pattern, run.software)
+            groups.setdefault(key, []).append((run, place))
+    for members in groups.values():
+        alone = [m for m in members if m[1].devices == 1]
+        links = {(p.launch, p.peer_to_peer is False) for _, p in members if p.devices > 1}
+        for link in sorted(links, key=str):
+            linked = [
+                (r, p)
+                for r, p in members
+                if p.devices > 1 and (p.launch, p.peer_to_peer is False) == link
+            ]
+            yield _together([*alone, *linked])
+
+
+def _together(members: Sequence[tuple[Run, Placement]]) -> devices.Runs:
+    columns = np.array(
+        [
+            (float(r.global_batch_size or 0) / p.devices, p.devices, p.nodes, r.step_time_s or 0.0)
+            for r, p in members
+        ]
+    ).T
+    return devices.Runs(
+        batch=columns[0],
+        devices=columns[1],
+        nodes=columns[2],
+        step_s=columns[3],
+        compute_s=np.full(len(members), np.nan),
+    )

@@ -1,0 +1,261 @@
+"""How wrong is the throughput on a card that was never measured?
+
+Lambda's table of single cards, and the data sheets of these cards. Whole cells are hidden, in both
+precisions, and asked about; what is left to know is the task. Absent where `planner.transfer` is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from backtest.data.source import Read
+from backtest.questions.figure import (
+    Asked,
+    Prediction,
+    Row,
+    scored,
+)
+from backtest.questions.watch import Watch, told_by, unwatched
+from planner.core import LEVEL, Floats
+
+if TYPE_CHECKING:
+    from planner.transfer import DataSheet, Library
+
+QUESTION: Final = "hardware nobody measured"
+TABLE: Final = "lambda_pytorch_benchmark/throughput_v1.csv"
+SHEETS: Final = "accelerator_hardware/epoch_ml_hardware.csv"
+DATA_SET: Final = "Lambda v1"
+SHEET_OF: Final[Mapping[str, str]] = {
+    "A100 40GB PCIe": "NVIDIA A100",
+    "A100 80GB PCIe": "NVIDIA A100 PCIe",
+    "A100 80GB SXM4": "NVIDIA A100 SXM4 80 GB",
+    "A10": "NVIDIA A10 PCIe",
+    "H100 80GB PCIe Gen5": "NVIDIA H100 PCIe",
+    "H100 80GB SXM5": "NVIDIA H100 SXM5 80GB",
+    "Quadro RTX 8000": "NVIDIA Quadro RTX 8000",
+    "RTX 3090": "NVIDIA GeForce RTX 3090",
+    "RTX 4090": "NVIDIA GeForce RTX 4090",
+    "RTX 6000 Ada": "NVIDIA RTX 6000 Ada Generation",
+    "RTX A6000": "NVIDIA RTX A6000",
+    "V100 16GB": "NVIDIA Tesla V100 SXM2",
+}
+"""Names of one card in the two tables; its memory is in the first where that names it."""
+TF32_SINCE: Final = "2020-05"
+"""Cards from then on ran "fp32" in TF32, so only a printed TF32 peak is their peak."""
+RATIOS: Final[Mapping[str, tuple[float, float]]] = {
+    "ratio of peak FLOP/s": (1.0, 0.0),
+    "ratio of bandwidth": (0.0, 1.0),
+    "ratio of sqrt(FLOP/s x bandwidth)": (0.5, 0.5),
+}
+Workload = tuple[str, str]
+"""Name and precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A library that lacks a cell, where the cell is, and the samples/s measured there."""
+
+    library: Library
+    row: int
+    column: int
+    truth: float
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Every measured run, and the data sheets."""
+
+    runs: tuple[tuple[str, str, str, float], ...]
+    sheets: tuple[DataSheet, ...]
+
+    def library(self, keep: Callable[[str, str, str], bool] | None = None) -> Library:
+        """The runs that `keep` (workload, precision, card) says yes to; all without it."""
+        from planner.transfer import fit_library
+
+        kept = [run for run in self.runs if keep is None or keep(*run[:3])]
+        workload, precision, card, speed = zip(*kept, strict=True)
+        return fit_library(workload, precision, card, speed, self.sheets)
+
+
+def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
+    """What is known, from the least to the most; nothing where planner.transfer is not there."""
+    try:
+        import planner.transfer  # noqa: F401 - an optional part
+    except ImportError:
+        return []
+    table = _table(read)
+    if not table.runs:
+        return []
+    full = table.library()
+    return [
+        row
+        for task, cells in _tasks(table, full)
+        if (found := list(cells))  # none without the data sheets, say
+        for row in _of_task(task, found, watch)
+    ]
+
+
+def _of_task(task: str, cells: Sequence[Cell], watch: Watch) -> list[Row]:
+    place = QUESTION, task, DATA_SET
+    answers: dict[str, Callable[[Cell], tuple[float, float]]] = {"ours: the ladder": _ladder}
+    answers |= {n: partial(_by_sheet, powers=np.array(p)) for n, p in RATIOS.items()}
+    methods = {name: partial(_all, ask, cells) for name, ask in answers.items()}
+    told = told_by(methods, place, len(cells), watch)
+    asked = Asked(
+        truth=np.array([c.truth for c in cells]),
+        curve=np.arange(len(cells)),  # every cell counts the same
+        answered=np.isfinite(told["ours: the ladder"].value),
+    )
+    return scored(place, told, asked)
+
+
+def _all(ask: Callable[[Cell], tuple[float, float]], cells: Sequence[Cell]) -> Prediction:
+    return _told([ask(cell) for cell in cells])
+
+
+def _told(answers: Sequence[tuple[float, float]]) -> Prediction:
+    """From logarithms and half-widths."""
+    log, half = np.array(answers).T
+    return Prediction(value=np.exp(log), low=np.exp(log - half), high=np.exp(log + half))
+
+
+def _ladder(cell: Cell) -> tuple[float, float]:
+    """The best rung's log samples/s and half-width; both NaN where every rung refuses."""
+    from planner.transfer import best_answer
+
+    answer = best_answer(cell.library, (cell.row, cell.column), LEVEL)
+    return (np.nan, np.nan) if answer is None else (answer.log_samples_per_s, answer.half_width)
+
+
+def _by_sheet(cell: Cell, powers: Floats) -> tuple[float, float]:
+    """The ratio of FLOP/s^p * bandwidth^q from the mean of the workload's own cards."""
+    score = cell.library.sheets[cell.row, :, :2] @ powers
+    of_own = cell.library.log_samples_per_s[cell.row] - score
+    own = of_own[np.isfinite(of_own)]
+    value = own.mean() + score[cell.column] if own.size else np.nan
+    return float(value), np.nan
+
+
+# -- what is hidden ----------------------------------------------------------------------------
+
+
+def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[Cell]]]:
+    one, two = ("resnet50",), ("bert_base_squad", "resnet50")
+    yield "its data sheet alone", _new_cards(table, full, ())
+    yield "its data sheet and one public benchmark", _new_cards(table, full, one)
+    yield "its data sheet and two public benchmarks", _new_cards(table, full, two)
+    yield "own workload on one other card", _new_workloads(table, full, 1, 1)
+    yield "own workload on two other cards", _new_workloads(table, full, 2, 7)
+    yield "a full table but for this workload on this card", _one_gap(table, full)
+
+
+def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iterator[Cell]:
+    """A card of which only benchmarks, or only the data sheet, is known."""
+    for column, card in enumerate(full.cards):
+        sheet = np.isfinite(full.sheets[:, column].sum(axis=-1))
+        asked = [
+            (workload, card)
+            for row, workload in enumerate(full.workloads)
+            if workload[0] not in benchmarks and (benchmarks or sheet[row])
+        ]
+        names = {w for w, _ in full.workloads}
+        library = table.library(_without({(w, card) for w in names if w not in benchmarks}))
+        if card in library.cards:
+            yield from _cells(full, library, asked)
+
+
+def _new_workloads(table: Table, full: Library, count: int, every: int) -> Iterator[Cell]:
+    """A workload on `count` cards in one precision and nowhere else; each `every`-th set."""
+    for workload in full.workloads:
+        for own in list(itertools.combinations(full.cards, count))[::every]:
+
+            def keep(w: str, p: str, c: str, workload: Workload = workload,
+                     own: tuple[str, ...] = own) -> bool:  # fmt: skip
+                return w != workload[0] or (p == workload[1] and c in own)
+
+            library = table.library(keep)
+            if workload in library.workloads:
+                yield from _cells(
+                    full, library, [(workload, card) for card in full.cards if card not in own]
+                )
+
+
+def _one_gap(table: Table, full: Library) -> Iterator[Cell]:
+    for name, card in itertools.product(sorted({w for w, _ in full.workloads}), full.cards):
+        library = table.library(_without({(name, card)}))
+        yield from _cells(full, library, [(w, card) for w in full.workloads if w[0] == name])
+
+
+def _without(hidden: set[tuple[str, str]]) -> Callable[[str, str, str], bool]:
+    """Keeps all but these (workload name, card), in any precision."""
+    return lambda workload, _, card: (workload, card) not in hidden
+
+
+def _cells(
+    full: Library, library: Library, asked: Iterable[tuple[Workload, str]]
+) -> Iterator[Cell]:
+    """Those of them that were measured at all."""
+    for workload, card in asked:
+        truth = full.log_samples_per_s[full.workloads.index(workload), full.cards.index(card)]
+        if np.isfinite(truth):
+            row, column = library.workloads.index(workload), library.cards.index(card)
+            yield Cell(library, row, column, float(np.exp(truth)))
+
+
+# -- what was measured -------------------------------------------------------------------------
+
+
+def _table(read: Read) -> Table:
+    runs = [
+        (row["model"], row["precision"], row["gpu"], float(row["throughput"]))
+        for row in read(TABLE)
+        if float(row["num_gpu"]) == 1 and row.get("suspect", "0") == "0"
+    ]
+    named = {card for _, _, card, _ in runs}
+    return Table(tuple(runs), tuple(s for s in sheets_of(read) if s.card in named))
+
+
+def sheets_of(read: Read) -> list[DataSheet]:
+    """Data sheets of the table's cards, in order of their names."""
+    published = {row["hardware"]: row for row in read(SHEETS)}
+    cards = sorted(card for card, sheet in SHEET_OF.items() if sheet in published)
+    sheets = (_sheet(card, published[SHEET_OF[card]]) for card in cards)
+    return [s for s in sheets if s is not None]
+
+
+def _sheet(card: str, row: Mapping[str, str]) -> DataSheet | None:
+    """None where bandwidth or memory is missing.
+
+    Tensor FLOP/s are half the INT8 ones where only these are printed, as on every sheet of that
+    time that prints both.
+    """
+    from planner.transfer import DataSheet
+
+    known = {n: float(row[n]) for n in NUMBERS if row.get(n)}
+    if named := re.search(r"(\d+)GB", card):
+        known["memory_bytes"] = 1e9 * float(named[1])
+    if "memory_bytes" not in known or "memory_bandwidth_Bps" not in known:
+        return None
+    half = known.get("tensor_fp16_bf16_flops", 0.5 * known.get("int8_ops", 0.0))
+    plain = known.get("fp32_flops", 0.0) if row["release_date"] < TF32_SINCE else 0.0
+    peaks = {"fp16": half, "fp32": known.get("tf32_flops", plain)}
+    return DataSheet(
+        card=card,
+        peak_flops_per_s={precision: peak for precision, peak in peaks.items() if peak},
+        memory_bandwidth_bytes_per_s=known["memory_bandwidth_Bps"],
+        memory_bytes=known["memory_bytes"],
+    )
+
+
+NUMBERS: Final = (
+    "fp32_flops", "tf32_flops", "tensor_fp16_bf16_flops", "int8_ops", "memory_bytes",
+    "memory_bandwidth_Bps",
+)  # fmt: skip
+"""Columns of the data sheets."""

@@ -1,0 +1,160 @@
+"""Small pieces several pages draw: a chart, a share button, downloads, an empty state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+
+from pages.common.link import Link, as_text
+from planner.figures import CONFIG, ChartSpec, UncheckedFigure
+from planner.store import queries
+
+Width = Literal["stretch", "content"]
+
+
+def chart(spec: ChartSpec, key: str, alt: str) -> None:
+    """Draw a chart in its own colours; `alt` describes it for screen readers."""
+    st.plotly_chart(UncheckedFigure(spec), theme=None, key=key, config=CONFIG, alt=alt)
+
+
+def table(
+    rows: Sequence[Mapping[str, object]],
+    key: str,
+    alt: str,
+    *,
+    height: Literal["auto", "content"] = "auto",
+    row_height: int | None = None,
+    column_config: Mapping[str, Any] | None = None,
+    column_order: Sequence[str] | None = None,
+) -> None:
+    """Draw rows as a table; unknown values are dashes, `alt` describes it for screen readers.
+
+    The columns are Arrow's, because Streamlit converts rows through pandas, which is slower.
+    """
+    st.dataframe(
+        columns_of(rows),
+        hide_index=True,
+        placeholder="–",
+        key=key,
+        alt=alt,
+        height=height,
+        row_height=row_height,
+        column_config=column_config,
+        column_order=column_order,
+    )
+
+
+def columns_of(rows: Sequence[Mapping[str, object]]) -> pa.Table:
+    """Return rows as Arrow columns, in order of first appearance; NaN becomes null.
+
+    A column of mixed types becomes text.
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+
+
+def _column(values: list[object]) -> pa.Array:
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if value is None else str(value) for value in values])
+
+
+def scale(title: str, key: str) -> None:
+    """The title of a chart, and beside it the switch between log and linear axes."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.markdown(f"**{title}**", width="content")
+        st.segmented_control(
+            "Scale",
+            ["log", "linear"],
+            default=st.session_state[key],
+            key=key,
+            required=True,
+            format_func=str.capitalize,
+            label_visibility="collapsed",
+        )
+
+
+def answer_text(sentence: str) -> str:
+    """A sentence as harmless Markdown; a number and its % sign stay on one line."""
+    return as_text(sentence).replace(" %", "\u00a0%")
+
+
+def share(link: Link, sentence: str, width: Width = "stretch") -> None:
+    """A button that shows the answer and the full address of this view, each to copy."""
+    with st.popover("Share", icon=":material/link:", width=width):
+        st.caption("The answer, to paste")
+        st.code(sentence, language=None, wrap_lines=True)
+        st.caption("This view, as a link")
+        st.code(link.url(), language=None, wrap_lines=True)
+
+
+_KINDS: Final = {
+    "csv": ("text/csv", ":material/download:"),
+    "html": ("text/html", ":material/description:"),
+    "parquet": ("application/octet-stream", ":material/download:"),
+}
+
+
+def actions() -> DeltaGenerator:
+    """A row for what one does with an answer; it wraps where the page is narrow."""
+    return st.container(horizontal=True, vertical_alignment="center")
+
+
+def download(
+    label: str,
+    make: Callable[[], bytes | str],
+    name: str,
+    *,
+    key: str,
+    width: Width = "stretch",
+) -> None:
+    """A download named `name`, whose bytes are made when it is clicked."""
+    mime, icon = _KINDS[name.rsplit(".", 1)[-1]]
+    st.download_button(
+        label,
+        data=make,
+        file_name=name,
+        mime=mime,
+        icon=icon,
+        key=key,
+        on_click="ignore",
+        width=width,
+    )
+
+
+def cut_short(runs: Sequence[object]) -> None:
+    """Say so where a list of runs is only the first part of what there is."""
+    if len(runs) >= queries.MOST_RUNS:
+        st.caption(f"Only the first {queries.MOST_RUNS:,} runs of this input pattern are used.")
+
+
+def folded(label: str, icon: str, key: str) -> ExpanderContainer:
+    """A folded box whose inside is only made once it is open: ask its `.open`."""
+    return st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun")
+
+
+def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: str) -> None:
+    """An empty state: what is missing, which choice caused it, one button back."""
+    with st.container(border=True):
+        st.markdown(f"**{what}**")
+        st.caption(why)
+        st.button(button, on_click=back, key=key, icon=":material/undo:")
+
+
+def no_run(page: str) -> None:
+    """The empty state of a page that has nothing to ask about."""
+    nothing(
+        "There is no run yet.",
+        "No result folder holds a good run.",
+        "Look again",
+        lambda: None,
+        key=f"{page}.again",
+    )

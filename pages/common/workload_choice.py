@@ -1,0 +1,103 @@
+"""The box in which a workload is chosen: by its kind, then by typing a part of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.common import kept
+from pages.common.link import Link
+from planner.runs import KINDS, kind_of
+from planner.store import Store
+
+FEW: Final = 20
+"""Up to so many workloads are looked through without a choice of their kind."""
+ALL: Final = "All"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """The options of one page's box: slugs with the labels they are shown with.
+
+    `kinds` has the kind of each option that has one; the others are offered under every kind.
+    """
+
+    link: Link
+    labels: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+    @property
+    def is_by_kind(self) -> bool:
+        """Whether the choice of a kind is drawn: many workloads of more than one kind."""
+        return len(self.labels) > FEW and len(set(self.kinds.values())) > 1
+
+    def options(self) -> list[str]:
+        """The slugs of the chosen kind."""
+        kind = self._kind() if self.is_by_kind else ALL
+        return [s for s in self.labels if kind in (ALL, self.kinds.get(s, kind))]
+
+    def alike(self, workload: str, also: Collection[str] = ()) -> list[str]:
+        """The slugs of the kind of one workload, and those of `also`; all where they are few."""
+        if not self.is_by_kind:
+            return list(self.labels)
+        kind = self.kinds.get(workload)
+        return [s for s in self.labels if s in also or self.kinds.get(s) == kind]
+
+    def draw(
+        self, kind: DeltaGenerator, box: DeltaGenerator, changed: Callable[[], None] | None = None
+    ) -> None:
+        """The boxes, each in its place; `changed` is called where another workload is chosen."""
+        options = self.options()  # before the kind is drawn: it may have to change
+        if self.is_by_kind:
+            there = set(self.kinds.values())
+            kind.selectbox(
+                "Kind",
+                [ALL, *(k for k in KINDS if k in there)],
+                key=self.link.key("kind"),
+                on_change=self._first_of_kind,
+                args=(changed,),
+            )
+        box.selectbox(
+            "Workload",
+            options,
+            self.link.place("workload", options),
+            format_func=self.labels.__getitem__,
+            key=self.link.key("workload"),
+            on_change=changed,
+            help="Type part of a name to find it." if len(self.labels) > FEW else None,
+        )
+
+    def _kind(self) -> str:
+        """The kind that is chosen; all where the workload that is shown is of another one."""
+        key, shown = self.link.key("kind"), str(self.link.held("workload"))
+        kind = str(st.session_state.get(key, ALL))
+        if kind not in (ALL, self.kinds.get(shown, kind)):
+            st.session_state[key] = kind = ALL
+        return kind
+
+    def _first_of_kind(self, changed: Callable[[], None] | None) -> None:
+        """Show the first workload of the kind that was just chosen, unless one of it is shown."""
+        kind, key = st.session_state[self.link.key("kind")], self.link.key("workload")
+        if kind in (ALL, self.kinds.get(str(st.session_state.get(key)), kind)):
+            return
+        st.session_state[key] = next(s for s, k in self.kinds.items() if k == kind)
+        if changed is not None:
+            changed()
+
+
+def offer(link: Link, shared: Store, names: Mapping[str, str]) -> Offer:
+    """The workloads of the store among `names`, which are slugs and names, with what is known."""
+    return Offer(
+        link=link,
+        labels=kept.workload_labels(shared, names),
+        kinds=kept.workload_kinds(shared, names),
+    )
+
+
+def by_name(link: Link, names: Mapping[str, str]) -> Offer:
+    """Options whose kind is that of their name."""
+    return Offer(link=link, labels=names, kinds={s: kind_of(n) for s, n in names.items()})

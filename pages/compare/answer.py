@@ -1,0 +1,163 @@
+"""The answer of the page Compare hardware in words, and what one does with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.link import Link, as_text
+from pages.compare import (
+    charts,
+    described,
+    report,
+    saved,
+)
+from pages.compare.deadline import after, in_words
+from pages.compare.state import Reply
+from planner.compare import (
+    basis_words,
+    buying,
+    electricity_lines,
+    electricity_pages,
+    keeping_sentence,
+    sentence,
+    session_note,
+)
+from planner.compare.reckon import Comparison
+from planner.compare.undecided import undecided
+from planner.core import Estimate
+from planner.store import Store
+
+_BASES: Final = {
+    "measured": "measured there",
+    "interpolated": "read between measurements there",
+    "extrapolated": "measured there and projected",
+    "similar workload": "scaled from similar workloads measured there",
+    "transferred from another GPU": "transferred from another GPU, unmeasured there",
+    "estimated from FLOPs": "estimated from FLOPs, unmeasured there",
+    "published": "a published figure",
+}
+_LIKELY: Final = (
+    "A probability in this sentence compares the two options that it names, in 4,096 draws of "
+    "their times and prices. The columns “Cheapest of” and “Fastest of” compare each option with "
+    "all others at once."
+)
+_MOST_NOT_FITTING: Final = 3
+"""Most options that are named one by one where they do not fit."""
+
+
+def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins: datetime) -> str:
+    """The card; the sentence it shows."""
+    first = sentence(comparison, reply.display)
+    pair = charts.bought(reply, comparison)
+    bought = buying(pair) if pair else ""
+    keeps = keeping_sentence(comparison, until(reply, comparison, begins), reply.display)
+    open_question, measure = undecided(comparison)
+    with st.container(border=True):
+        st.markdown(f"#### {widgets.answer_text(first)}", help=_LIKELY)
+        if keeps:
+            st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
+        if bought:
+            st.markdown(f":material/shopping_cart: {widgets.answer_text(bought)}")
+        if open_question:
+            st.markdown(f":orange[:material/help:] {widgets.answer_text(open_question)}")
+            st.markdown(
+                f":blue-badge[:material/speed: measure next] {widgets.answer_text(measure)}"
+            )
+        _not_fitting(comparison, first)
+        _small_print(comparison)
+        with widgets.actions():
+            said = [first, keeps, bought, open_question, measure]
+            widgets.share(link, "\n".join(s for s in said if s), "content")
+            report.draw(link, reply, comparison, begins)
+            saved.offer(link, reply)
+            described.draw_efficiency(link, shared, comparison)
+    return first
+
+
+def until(reply: Reply, comparison: Comparison, begins: datetime) -> str:
+    """The deadline as a date; "" where there is none, or none that a calendar knows."""
+    if reply.by is not None:
+        return in_words(reply.by, begins)
+    seconds = comparison.question.wanted.deadline_s
+    if seconds is None:
+        return ""
+    by = after(seconds, begins)
+    return "" if by is None else in_words(by, begins)
+
+
+def _not_fitting(comparison: Comparison, said: str) -> None:
+    """Show which options do not fit into memory, and what to do."""
+    rows = [r for r in comparison.rows if r.timed.fit.fits is False]
+    for row in rows[:_MOST_NOT_FITTING]:
+        fit = row.timed.fit
+        why = "" if fit.sentence in said else fit.sentence
+        told = f"{row.candidate.label}: {f'{why} {fit.way_out}'.strip()}"
+        st.markdown(f":orange[:material/memory:] {widgets.answer_text(told)}")
+    left = len(rows) - _MOST_NOT_FITTING
+    if left > 0:
+        one = "One more does" if left == 1 else f"{left} more do"
+        st.caption(f"{one} not fit either: see the table for what to do.")
+
+
+def _small_print(comparison: Comparison) -> None:
+    """What the first option's time rests on."""
+    leader = comparison.leader
+    if leader is not None and isinstance(leader.time, Estimate):
+        words = basis_words(leader, comparison.question.goal)
+        basis = (
+            f"The time of the first is {_BASES[words]}" if words in _BASES else f"Basis: {words}"
+        )
+        st.caption(as_text(f"{basis}. Intervals: 90\u00a0%."))
+    if note := session_note(comparison):
+        st.caption(as_text(note))
+    question = comparison.question
+    for line in electricity_lines(question.assumed, question.electricity):
+        st.caption(_with_links(line, electricity_pages(question.electricity)))
+    for line in question.notes:
+        st.caption(widgets.answer_text(line))
+
+
+_PLAIN_PAGE: Final = re.compile(r"https://[A-Za-z0-9./_~%?=&#:+,;@-]+")
+
+
+def _with_links(line: str, pages: Sequence[str]) -> str:
+    """The line as harmless Markdown, in which pages of our own catalogue can be opened."""
+    said = widgets.answer_text(line)
+    for page in pages:
+        if _PLAIN_PAGE.fullmatch(page):
+            said = said.replace(
+                as_text(page), f"[{as_text(page.removeprefix('https://'))}]({page})"
+            )
+    return said
+
+
+def how_sure(comparison: Comparison) -> None:
+    """What every time rests on, option by option."""
+    box = widgets.folded("How sure each time is, and why", "rule", "compare.sure")
+    if box.open:
+        with box:
+            for row in comparison.rows:
+                told = row.time
+                if isinstance(told, Estimate):
+                    said = " ".join(r if r.endswith(".") else f"{r}." for r in told.reasons)
+                else:
+                    said = f"{told.reason} {told.measure_next}"
+                known = basis_words(row, comparison.question.goal)
+                basis = known if isinstance(told, Estimate) else "no answer"
+                st.markdown(f"**{as_text(row.candidate.label)}** · {as_text(basis)}")
+                room = row.timed.fit.sentence
+                told_once = said if room in said else f"{said} {room}"
+                st.caption(widgets.answer_text(told_once))
+
+
+def problems(reply: Reply) -> None:
+    """What of the question could not be used."""
+    if reply.problems:
+        lines = "\n".join(f"- {as_text(p)}" for p in dict.fromkeys(reply.problems))
+        st.warning(f"Part of the question could not be used:\n{lines}", icon=":material/rule:")

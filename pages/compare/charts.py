@@ -1,0 +1,266 @@
+"""The charts of the page Compare hardware, from the rows of the comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import streamlit as st
+
+from pages.common import theme, widgets
+from pages.common.link import Link, as_text
+from pages.compare import state
+from pages.compare.names import colours, short_names
+from pages.compare.state import Reply
+from planner import figures
+from planner.compare import RentOrBuy, Tornado, cost_bound, keeps_too_seldom, monthly_cost, tornado
+from planner.compare.reckon import Comparison, Row
+from planner.compare.rent_or_buy import rent_or_buy
+from planner.core import Estimate, Floats
+from planner.cost import HOURS_PER_MONTH, BreakEven, shown
+
+POINTS: Final = 41
+MOST_LINES: Final = 4
+_USES: Final = {"runs": "Runs a month", "use": "Utilisation"}
+_NO_MARKS: Final = "Nothing to draw: no option has both a time and a cost; the table says why."
+
+
+def declare(link: Link) -> None:
+    """First values of what can be switched."""
+    link.one("chart", list(_USES), "runs")
+
+
+def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
+    """Draw cost against time, with intervals, best trade-offs and limits."""
+    with st.container(border=True):
+        st.markdown("**Time and cost**")
+        spots = _spots(reply, comparison)
+        if not spots:
+            st.caption(_NO_MARKS)
+            return
+        wanted = comparison.question.wanted
+        most = cost_bound(comparison)
+        bounds = figures.Bounds(
+            deadline_s=wanted.deadline_s,
+            cost=None if most is None else shown(most, reply.display),
+        )
+        goal = comparison.question.goal
+        what = goal.words if goal.epochs is not None else f"training to {goal.words}"
+        figure = figures.time_cost(spots, bounds, reply.display.currency, theme.current(), what)
+        widgets.chart(figure, "compare.time_cost", alt)
+        dashed = "; dashed: best trade-offs" if _front(spots) else ""
+        grey = figures.grey_words(bounds)
+        regions = f"; grey: {grey}" if grey else ""
+        st.caption(f"Bars: 90\u00a0%{dashed}{regions}. Hover for names.")
+
+
+def _front(spots: Sequence[figures.Spot]) -> bool:
+    return sum(s.front for s in spots) > 1
+
+
+def _spots(reply: Reply, comparison: Comparison) -> list[figures.Spot]:
+    rows = [r for r in comparison.rows if _known(r)]
+    short = short_names([r.candidate for r in rows])
+    slot = colours([r.candidate.id for r in comparison.rows])
+    return [_spot(r, reply, short[r.candidate.id], slot[r.candidate.id]) for r in rows]
+
+
+def _known(row: Row) -> bool:
+    return isinstance(row.time, Estimate) and isinstance(row.cost, Estimate)
+
+
+def _spot(row: Row, reply: Reply, short: str, slot: int) -> figures.Spot:
+    time, cost = row.time, row.cost
+    assert isinstance(time, Estimate)  # noqa: S101 - `_known` has looked
+    assert isinstance(cost, Estimate)  # noqa: S101
+    in_time = row.in_time
+    return figures.Spot(
+        label=row.candidate.label,
+        short=short,
+        slot=slot,
+        basis=time.basis,
+        time=(float(time.value), float(time.low), float(time.high)),
+        cost=(
+            shown(float(cost.value), reply.display),
+            shown(float(cost.low), reply.display),
+            shown(float(cost.high), reply.display),
+        ),
+        front=row.on_frontier,
+        late=in_time is not None and in_time < 0.5,
+        told=row.candidate.price,
+    )
+
+
+# -- rent or buy -----------------------------------------------------------------------------------
+
+
+def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
+    """Cost against how much one does, over runs a month or over the use of the machine."""
+    over = st.session_state[link.key("chart")]
+    with st.container(border=True):
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            st.markdown("**Rent or buy**", width="content")
+            st.segmented_control(
+                "Over", list(_USES), key=link.key("chart"), default=over, required=True,
+                format_func=_USES.__getitem__, label_visibility="collapsed",
+            )  # fmt: skip
+        rows = _compared(comparison)
+        if not rows:
+            st.caption(_NO_MARKS)
+            return
+        pair = bought(reply, comparison)
+        lines, axes = _use(reply, comparison, rows, pair, by_use=over == "use")
+        figure = figures.rent_or_buy(lines, axes, theme.current())
+        widgets.chart(figure, "compare.rent_or_buy", f"{axes.y_title} against {axes.x_title}.")
+        st.caption(_use_caption(pair, rows, by_use=over == "use"))
+
+
+def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
+    """As `planner.compare.rent_or_buy.rent_or_buy`, once an answer."""
+    key = ("rent or buy", reply.key, reply.display)
+    return state.once(key, lambda: rent_or_buy(comparison, reply.display))
+
+
+def _compared(comparison: Comparison) -> list[Row]:
+    """The best of each way, and the best ones beside them."""
+    known = [r for r in comparison.rows if _known(r) and r.rank is not None]
+    first = {r.candidate.way: r for r in reversed(known)}
+    kept = [r for r in known if first[r.candidate.way] is r]
+    kept += [r for r in known if r not in kept]
+    return kept[: max(len(first), min(MOST_LINES, 3))]
+
+
+def _use(
+    reply: Reply,
+    comparison: Comparison,
+    rows: Sequence[Row],
+    pair: RentOrBuy | None,
+    *,
+    by_use: bool,
+) -> tuple[list[figures.UseLine], figures.UseAxes]:
+    machine = pair.buy if pair else next((r for r in rows if r.candidate.way == "buy"), rows[0])
+    full = _runs_at_full_use(machine)
+    asked_runs = comparison.question.assumed.runs_per_month
+    end = full if by_use else _end(asked_runs, pair)
+    runs = np.linspace(end / POINTS, end, POINTS)
+    key = ("use", reply.key, tuple(r.candidate.id for r in rows), end)
+    costs = state.once(key, lambda: [monthly_cost(r, runs.tolist()) for r in rows])
+    short = short_names([r.candidate for r in comparison.rows])
+    slot = colours([r.candidate.id for r in comparison.rows])
+    over = _Over(
+        x=runs / full if by_use else runs,
+        per=runs if by_use else np.ones(POINTS),
+        factor=shown(1.0, reply.display),
+    )
+    lines = [
+        _line(r, c, over, (short[r.candidate.id], slot[r.candidate.id]))
+        for r, c in zip(rows, costs, strict=True)
+        if c is not None
+    ]
+    money = reply.display.currency
+    name = machine.candidate.hardware.label
+    return lines, figures.UseAxes(
+        x_title=f"share of the time {name} works" if by_use else "runs a month",
+        y_title=f"cost of a run ({money})" if by_use else f"cost of a month ({money})",
+        asked=asked_runs / full if by_use else asked_runs,
+        asked_words=f"{asked_runs:,.4g} runs a month" if by_use else f"{asked_runs:,.4g} asked",
+        pays_off=_pays_off(pair, by_use=by_use),
+        per_cent=by_use,
+        log=by_use,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Over:
+    """Places on the axis: `x` as shown, `per` runs that a month's cost is divided by."""
+
+    x: Floats
+    per: Floats
+    factor: float
+
+
+def _line(row: Row, cost: Estimate, over: _Over, look: tuple[str, int]) -> figures.UseLine:
+    value, low, high = (
+        np.asarray(end) * over.factor / over.per for end in (cost.value, cost.low, cost.high)
+    )
+    return figures.UseLine(
+        label=row.candidate.label, short=look[0], slot=look[1], way=row.candidate.way, x=over.x,
+        value=value, low=low, high=high,
+    )  # fmt: skip
+
+
+def _runs_at_full_use(row: Row) -> float:
+    """Runs a month that keep one machine busy all the time."""
+    work = float(np.median(row.drawn.work_s)) if row.drawn is not None else 1.0
+    return HOURS_PER_MONTH * 3600.0 / max(work, 1e-6)
+
+
+def _end(asked: float, pair: RentOrBuy | None) -> float:
+    """Far enough to see where buying begins to pay, but never so far that the question vanishes."""
+    runs = pair.runs_per_month if pair else None
+    crossing = float(runs.value) if isinstance(runs, Estimate) else 0.0
+    wanted = 1.6 * crossing if math.isfinite(crossing) else 0.0
+    return max(2.5 * asked, min(wanted, 50.0 * asked))
+
+
+def _pays_off(pair: RentOrBuy | None, *, by_use: bool) -> tuple[float, float, float] | None:
+    if pair is None or not isinstance(pair.use, BreakEven):
+        return None
+    found = pair.use.utilisation if by_use else pair.runs_per_month
+    if not isinstance(found, Estimate) or not math.isfinite(float(found.value)):
+        return None
+    return float(found.value), float(found.low), float(found.high)
+
+
+def _use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -> str:
+    ways = {r.candidate.way for r in rows}
+    if "buy" not in ways:
+        return "No option is bought: choose one to see from when on it pays off."
+    if pair is None:
+        return "No option is rented: choose one to see from when on buying pays off."
+    if keeps_too_seldom(pair.buy):
+        zone = "; buying misses the deadline or budget"
+    elif _pays_off(pair, by_use=by_use):
+        zone = "; grey: where buying begins to pay off"
+    else:
+        zone = "; buying does not pay off for sure"
+    return f"Solid: rented, dashed: bought, dotted: there already. Bands: 90\u00a0%{zone}."
+
+
+# -- what matters ----------------------------------------------------------------------------------
+
+
+def what_matters(reply: Reply, comparison: Comparison) -> None:
+    """Which uncertain input moves the answer most."""
+    influence: Tornado | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
+    with st.container(border=True):
+        st.markdown("**What matters most**")
+        if influence is None or not influence.influences:
+            st.caption("Nothing about the cost of these options is uncertain.")
+            return
+        st.caption(as_text(influence.title))
+        compared = influence.title.startswith("How much")
+        factor = shown(1.0, reply.display)
+        bars = [
+            figures.Bar(label=i.name, low=i.low * factor, high=i.high * factor)
+            for i in influence.influences
+        ]
+        axis = f"{'difference' if compared else 'cost'} of a run ({reply.display.currency})"
+        figure = figures.tornado(
+            bars, influence.base * factor, axis, theme.current(), compared=compared
+        )
+        widgets.chart(figure, "compare.tornado", f"{influence.title}: {_widest(influence)}")
+        st.caption(
+            "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
+            "middle."
+            + (" A bar that crosses the dashed line can turn the order round." if compared else "")
+        )
+
+
+def _widest(found: Tornado) -> str:
+    return ", ".join(i.name for i in found.influences[:3])

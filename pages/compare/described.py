@@ -1,0 +1,391 @@
+"""A workload without measurements, described by hand on the page Compare hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.common import kept
+from pages.common.link import (
+    Link,
+    Parameters,
+    as_text,
+    page_link,
+    slugs,
+)
+from pages.compare.state import catalog
+from planner.answers import results_answered
+from planner.answers.comparison import (
+    DESCRIPTION,
+    FORMATS,
+    RESNET_50_FLOPS,
+    TRAINED_IN,
+    compare_parameters,
+    network_values,
+)
+from planner.catalog import Accelerator, accelerator_named
+from planner.compare.reckon import Comparison
+from planner.core import Refusal, number_text
+from planner.core.parameters import limits
+from planner.job import efficiency_with_step, question_of
+from planner.mfu import generation_label, generation_of, quantiles
+from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks
+from planner.store import Store
+
+NAMES: Final = tuple(p.name for p in DESCRIPTION)
+_BY_NAME: Final = {p.name: p for p in DESCRIPTION}
+_OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "Adafactor", "LAMB", "LARS",
+                      "Lion")  # fmt: skip
+_TRAININGS: Final = {"full": "All weights", "lora": "LoRA", "qlora": "QLoRA"}
+_FAMILIES: Final = {
+    "": "automatic", "dense": "Language model", "moe": "Mixture of experts", "encoder": "Encoder",
+    "encoder-decoder": "Encoder-decoder", "cnn": "Convolutional", "vit": "Vision transformer",
+    "detection": "Detection", "segmentation": "Segmentation", "diffusion": "Diffusion",
+    "speech": "Speech", "recommender": "Recommender",
+}  # fmt: skip
+_KINDS: Final = {
+    "dense": "dense language models", "moe": "mixtures of experts", "encoder": "encoders",
+    "encoder-decoder": "encoder-decoders", "cnn": "convolutional networks",
+    "vit": "vision transformers", "detection": "detection networks",
+    "segmentation": "segmentation networks", "diffusion": "diffusion models",
+    "speech": "speech networks", "recommender": "recommenders",
+}  # fmt: skip
+AMOUNTS: Final = ("samples", "total_tokens", "params", "active_params", "tokens", "flops")
+"""Large numbers, typed as 7B or 100M."""
+_EMPTY: Final[Mapping[str, object]] = MappingProxyType(
+    {
+        **dict.fromkeys(("network", *AMOUNTS), ""), "image_px": None, "family": "",
+        "assumed_mfu": None, "step_s": None, "step_batch": None, "step_accelerator": "",
+        "step_count": 1,
+        "training": "full", "recompute": False, "batch": None, "epochs": 1,
+    }
+)  # fmt: skip
+EXAMPLES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
+    {
+        "Fine-tune Llama 3 8B": {
+            **_EMPTY, "name": "Llama 3 8B", "network": "llama-3-8b", "total_tokens": "100M",
+            "params": "8.03B", "tokens": "8192", "family": "dense", "precision": "bfloat16",
+            "network_optimizer": "AdamW",
+        },
+        "7 billion parameters": {
+            **_EMPTY, "name": "7B language model", "samples": "100000", "params": "7B",
+            "tokens": "2048", "precision": "bfloat16", "network_optimizer": "AdamW",
+        },
+        "ResNet-50, 224 px": {
+            **_EMPTY, "name": "ResNet-50, 224 px", "samples": "1.28M", "params": "25.6M",
+            "flops": number_text(RESNET_50_FLOPS), "family": "cnn", "precision": "bfloat16",
+            "network_optimizer": "SGD momentum 0.9", "epochs": 90,
+        },
+    }
+)  # fmt: skip
+"""Fine-tuning on 100 million tokens, 100,000 sequences of a language model, and ImageNet
+(`RESNET_50_FLOPS`). Every field of `NAMES` is set, so that nothing of another description stays."""
+
+
+_TOTAL_TOKENS: Final = "100M"
+_SAMPLES: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
+    {
+        "cnn": (1_281_167.0, "images, the size of ImageNet"),
+        "vit": (1_281_167.0, "images, the size of ImageNet"),
+        "detection": (118_287.0, "images, the size of COCO 2017"),
+        "segmentation": (118_287.0, "images, the size of COCO 2017"),
+        "diffusion": (100_000.0, "images, an example"),
+        "speech": (281_241.0, "utterances, the size of LibriSpeech"),
+        "recommender": (1e8, "samples, an example"),
+    }
+)  # fmt: skip
+"""Samples of an epoch that are filled in for a network without tokens, and what they are."""
+_NO_ADAPTERS: Final = frozenset({"cnn", "detection", "segmentation", "recommender"})
+"""Families that are trained whole: LoRA adapts the matrices of transformers."""
+
+
+def draw(link: Link) -> bool:
+    """Network, size and weight of a sample, number format, optimiser.
+
+    Returns whether the tokens of the whole run are given, which take the place of epochs.
+    """
+    _network(link)
+    own = _own_values(link)
+    row = st.columns(5, vertical_alignment="bottom")
+    _amount(link, row[0], "samples", "Samples an epoch", "1M")
+    _amount(link, row[1], "total_tokens", "or total tokens", "100M")
+    _amount(link, row[2], "params", "Parameters", own.get("params", "7B"))
+    _amount(link, row[3], "active_params", "Active parameters", own.get("active_params", "all"))
+    _amount(link, row[4], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
+    last = st.columns(6, vertical_alignment="bottom")
+    _number(link, last[0], "image_px", "Image size (px)", own.get("image_px", "none"))
+    _amount(link, last[1], "flops", "FLOPs a sample", _flops(link))
+    link.one("training", list(TRAININGS), "full")
+    last[2].selectbox(
+        "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
+        format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
+    )  # fmt: skip
+    _number(link, last[3], "batch", "Global batch size", "not known")
+    declare_efficiency(link)
+    _timed_step(link, last[4])
+    link.flag("recompute", default=False)
+    last[5].toggle("Recompute", key=link.key("recompute"), help=_help("recompute"))
+    if assumed := _assumed_amount(link):
+        st.caption(assumed)
+    return bool(link.held("total_tokens"))
+
+
+def fill_in(link: Link, example: str) -> None:
+    """Put an example's values into the fields (from a button's callback)."""
+    for name, value in EXAMPLES[example].items():
+        link.put(name, value)
+
+
+def problems(link: Link) -> list[str]:
+    """Return what is missing in a description that has been begun."""
+    given = link.parameters()
+    shown = {"tokens", "network", "total_tokens", *(n for n in AMOUNTS if n in given)}
+    return [p.message for p in compare_parameters(given)[1] if p.parameter in shown]
+
+
+def _network(link: Link) -> None:
+    """A named network, the name, the family, number format and optimiser."""
+    row = st.columns([3, 3, 2, 2, 2], vertical_alignment="bottom")
+    link.translate("network", _id_of)
+    names = {"": "not listed", **{n.id: n.name for n in networks().values()}}
+    link.one("network", list(names), "")
+    row[0].selectbox(
+        "Network", list(names), link.place("network", list(names)),
+        format_func=names.__getitem__, key=link.key("network"),
+        on_change=lambda: _fill(link), help="Fills the fields below; each may be changed",
+    )  # fmt: skip
+    link.words("name", str(_BY_NAME["name"].default))
+    row[1].text_input("Name", key=link.key("name"), max_chars=80)
+    link.one("family", ["", *FAMILIES], "")
+    row[2].selectbox(
+        "Kind", ["", *FAMILIES], link.place("family", ["", *FAMILIES]),
+        format_func=_FAMILIES.__getitem__, key=link.key("family"), help=_help("family"),
+    )  # fmt: skip
+    formats = ["", *TRAINED_IN]
+    link.translate("precision", lambda name: FORMATS.get(name.lower(), name))
+    link.one("precision", formats, "")
+    row[3].selectbox(
+        "Precision", formats, link.place("precision", formats),
+        format_func=lambda name: name or "usual", key=link.key("precision"),
+        help=_help("precision"),
+    )  # fmt: skip
+    optimizers = list(_OPTIMIZERS)
+    now = link.words("network_optimizer", "")
+    row[4].selectbox(
+        "Optimiser",
+        optimizers if now in optimizers else [*optimizers, now],
+        key=link.key("network_optimizer"),
+        format_func=lambda o: o or "not stated",
+        help="For the memory its state takes; not stated: Adam's two moments are assumed",
+    )
+
+
+def _timed_step(link: Link, column: DeltaGenerator) -> None:
+    """Draw the fields of one timed step: seconds, batch, accelerator and device count."""
+    box = column.popover("Timed step", icon=":material/timer:", width="stretch")
+    box.markdown("It narrows the estimates on accelerators of its maker.")
+    _number(link, box, "step_s", "Step time (s)", "not timed")
+    _number(link, box, "step_batch", "Batch size of the step", "global batch size")
+    names = {"": "not chosen", **{a.id: a.name for a in catalog().catalog.accelerators}}
+    link.translate("step_accelerator", _card_id)
+    link.one("step_accelerator", list(names), "")
+    box.selectbox(
+        "Accelerator", list(names), link.place("step_accelerator", list(names)),
+        format_func=names.__getitem__, key=link.key("step_accelerator"),
+    )  # fmt: skip
+    least, most = map(int, limits(_BY_NAME["step_count"]))
+    link.number("step_count", least, most, 1)
+    box.number_input("Accelerator count", least, most, key=link.key("step_count"))
+
+
+def _card_id(text: str) -> str:
+    """The id of an accelerator as a link writes it; the text itself where there is none."""
+    found = accelerator_named(catalog().catalog, text)
+    return text if isinstance(found, Refusal) else found.id
+
+
+def _fill(link: Link) -> None:
+    """Put what a named network says into the fields (from the callback of its field)."""
+    found = network_named(str(link.held("network") or ""))
+    if isinstance(found, Refusal):
+        return
+    link.put("name", found.name)
+    link.put("flops", "")
+    for name, value in network_values(found).items():
+        if name in AMOUNTS:
+            link.put(name, "" if value is None else number_text(float(f"{value:.4g}")))
+        else:
+            link.put(name, value)
+    for name in ("step_s", "step_batch", "step_accelerator"):  # timed for another network
+        link.put(name, "" if name == "step_accelerator" else None)
+    _fill_amount(link, found)
+
+
+def _fill_amount(link: Link, network: Network) -> None:
+    """Put in how much is trained, where the form has no amount of this kind, and how."""
+    given, family = str(link.held("samples") or ""), network.family
+    usual = {number_text(samples) for samples, _ in _SAMPLES.values()}
+    counted = bool(given) and given not in usual
+    if network.of_tokens:
+        if not counted:
+            link.put("samples", "")
+            link.put("total_tokens", link.held("total_tokens") or _TOTAL_TOKENS)
+        if given:  # of a network without tokens
+            link.put("precision", "bfloat16")
+            link.put("network_optimizer", "AdamW")
+        return
+    if not counted:
+        link.put("samples", number_text(_SAMPLES[family][0]))
+        link.put("epochs", 1)
+    link.put("total_tokens", "")
+    link.put("precision", "" if family == "recommender" else "bfloat16")
+    by_momentum = {"cnn", "detection"}
+    link.put("network_optimizer", "SGD momentum 0.9" if family in by_momentum else "AdamW")
+    if family in _NO_ADAPTERS:
+        link.put("training", "full")
+
+
+def _own_values(link: Link) -> dict[str, str]:
+    """What empty fields stand for where a network is chosen, by parameter: 8.03B of Llama 3 8B."""
+    found = network_named(str(link.held("network") or ""))
+    if isinstance(found, Refusal):
+        return {}
+    values = network_values(found)
+    return {
+        name: f"{number_text(float(f'{value:.4g}'))} of {found.name}"
+        for name, value in values.items()
+        if isinstance(value, float | int)
+    }
+
+
+def _assumed_amount(link: Link) -> str:
+    """What the samples are that a network without tokens was filled in with; "" of other ones."""
+    family, samples = str(link.held("family") or ""), str(link.held("samples") or "")
+    if not link.held("network") or family not in _SAMPLES:
+        return ""
+    number, words = _SAMPLES[family]
+    if samples != number_text(number):
+        return ""
+    return f"Samples an epoch: assumed {number:,.0f} {words}. Change any field."
+
+
+def _id_of(text: str) -> str:
+    """The id of a network as a link writes it; the text itself where there is none."""
+    found = network_named(text)
+    return text if isinstance(found, Refusal) else found.id
+
+
+def _flops(link: Link) -> str:
+    """What an empty field for the operations stands for."""
+    if link.held("network"):
+        return "of the network"
+    return f"{RESNET_50_FLOPS / 1e9:g}G: ResNet-50"
+
+
+def _amount(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
+    """A field for a large number: 7B, 100M, 1e9."""
+    link.amount(name, *limits(_BY_NAME[name]))
+    column.text_input(
+        label, key=link.key(name), placeholder=placeholder, max_chars=30, help=_help(name)
+    )
+
+
+def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
+    one = _BY_NAME[name]
+    low, high = limits(one)
+    link.decimal(name, low, high, None, short=one.short)
+    column.number_input(
+        label, low, high, value=None, format="%g", placeholder=placeholder,
+        key=link.key(name), help=_help(name),
+    )  # fmt: skip
+
+
+def _help(name: str) -> str:
+    words = _BY_NAME[name].words
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+_RESULTS: Final = Path(__file__).resolve().parent.parent / "results" / "page.py"
+_NAME: Final = "assumed_mfu"
+_ONE: Final = next(p for p in DESCRIPTION if p.name == _NAME)
+
+
+def declare_efficiency(link: Link) -> None:
+    """Take the assumed efficiency from the link."""
+    link.decimal(_NAME, *limits(_ONE), None, short=_ONE.short)
+
+
+def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
+    """A field for the efficiency, with quantiles of published runs where there are any."""
+    job = comparison.question.job
+    if not job.described or job.train_flops_per_sample is None:
+        return
+    low, high = limits(_ONE)
+    with st.popover("Assumed MFU", icon=":material/speed:"):
+        st.number_input(
+            "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
+            key=link.key(_NAME), help=f"{_ONE.words[:1].upper()}{_ONE.words[1:]}",
+        )  # fmt: skip
+        row = comparison.leader or comparison.rows[0]
+        question = question_of(job, row.candidate.hardware, job.batch)
+        if question is None or efficiency_with_step(job, question) is None:
+            st.markdown("No published runs of this kind. Enter the efficiency that you expect.")
+            return
+        tenth, half, most = (f"{100.0 * share:.0f}\u00a0%" for share in quantiles(question) or ())
+        kind = _KINDS[job.family]
+        st.markdown(
+            as_text(
+                f"Estimated from published runs of {kind}. On {question.accelerator.name}, "
+                f"10\u00a0% of such jobs reach less than {tenth} of the half-precision peak. Half "
+                f"reach less than {half}, and 90\u00a0% less than {most}."
+            )
+        )
+        stepped = None if job.step is None else efficiency_with_step(job, question)
+        if stepped is not None:
+            st.markdown(as_text(f"With your timed step: {stepped.value:.0%}".replace("%", " %")))
+        said, rows = _published(shared, job.family, question.accelerator)
+        st.markdown(as_text(said))
+        page_link(link.page, _RESULTS, "Show these runs", ":material/table_rows:", rows)
+
+
+def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Parameters]:
+    """How many published runs of a family there are, and the filters that list just these.
+
+    Those on the accelerator; else those on its generation; else all of the family.
+    """
+    every = catalog().catalog.accelerators
+    alike = [a.name for a in every if generation_of(a) and generation_of(a) == generation_of(card)]
+    places = (
+        (f"on {card.name}", [card.name]),
+        (f"on {generation_label(card)} accelerators, none on {card.name}", alike),
+    )
+    for where, names in places:
+        wanted = {"family": [family], "accelerator_model_name": names, "basis": ["published"]}
+        rows = _rows(shared, wanted)
+        if len(rows) == len(wanted) and (number := results_answered(shared, rows).total):
+            return _counted(number, family, where), rows
+    wanted = {"family": [family], "basis": ["published"]}
+    rows = _rows(shared, wanted)
+    number = results_answered(shared, rows).total
+    return _counted(number, family, f"none on {card.name}"), rows
+
+
+def _counted(number: int, family: str, where: str) -> str:
+    runs = "1 published run" if number == 1 else f"{number:,} published runs"
+    return f"{runs} of {_KINDS[family]}, {where}, with all weights or adapters trained."
+
+
+def _rows(shared: Store, wanted: Mapping[str, list[str]]) -> Parameters:
+    """The filters of the Results page that leave these values."""
+    facets = kept.facets(shared, {})
+    found = {facet: slugs(facets[facet]) for facet in wanted}
+    return {
+        facet: chosen
+        for facet, names in wanted.items()
+        if (chosen := [s for s, name in found[facet].items() if name in names])
+    }

@@ -1,0 +1,250 @@
+"""Which options are compared: chosen from all there are, or written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, cast
+
+import streamlit as st
+
+from pages.common.link import Link, as_text
+from pages.compare import state as compare_state
+from pages.compare.inputs import shown_in
+from planner.answers.comparison import MOST_OPTIONS, Offered, too_many, with_own
+from planner.compare import (
+    MOST_COUNT,
+    MOST_PRICE,
+    OWN_ENTRY,
+    Entry,
+    Quote,
+    entry_id,
+    entry_of,
+    entry_text,
+    entry_words,
+    wrong_in_form,
+)
+from planner.core.slugs import slugs
+from planner.cost import Display, in_usd
+from planner.job import Candidate, Way
+from planner.store import Store
+
+_WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "Already owned"}
+_USUAL: Final = "compare-usual-options"
+"""What one began with when the page was drawn last."""
+_PRICES: Final = {"rent": "an hour", "buy": "with host"}
+
+
+def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
+    """The list of options; the ids chosen, None where there is nothing to choose from."""
+    _entries(link)
+    offered = compare_state.offered(shared, link.parameters(), begins)
+    if offered is None or not offered.candidates:
+        link.keep("options", "baseline")
+        return None
+    known = {c.id: c for c in sorted(offered.candidates, key=_place)}
+    _follow(link, list(offered.usual))
+    named = {o: c.named for o, c in known.items()}
+    link.many("options", named, list(offered.usual), MOST_OPTIONS)
+    _with_own(link, offered)
+    chosen: list[str] = st.multiselect(
+        "Options",
+        list(known),
+        format_func=lambda o: known[o].label if o in known else o,
+        key=link.key("options"),
+        max_selections=MOST_OPTIONS,
+        placeholder="Type a card, a provider, rent or buy",
+        on_change=lambda: _taken_out(link),
+        help=f"{len(known):,} ways to get it done: type to search. At most {MOST_OPTIONS}.",
+    )
+    return chosen
+
+
+def _entries(link: Link) -> None:
+    """The entries of the link; of several that are one option, however written, the first."""
+    texts = link.texts("own", MOST_OPTIONS)
+    kept: dict[str, str] = {}
+    for text in texts:
+        kept.setdefault(_id(link, text) or text, text)
+    if len(kept) < len(texts):
+        link.put("own", list(kept.values()))
+
+
+def _follow(link: Link, usual: list[str]) -> None:
+    """Replace the default options where deadline or workload has changed."""
+    key = link.key("options")
+    if st.session_state.get(key) == st.session_state.get(_USUAL) is not None:
+        st.session_state[key] = usual
+    st.session_state[_USUAL] = usual
+
+
+def _with_own(link: Link, offered: Offered) -> None:
+    """A link's own options are compared, whatever else it names."""
+    chosen = list(st.session_state[link.key("options")])
+    known = {c.id for c in offered.candidates}
+    own = [o for o in offered.own if o in known]
+    if not chosen or all(o in chosen for o in own):
+        return
+    kept, left = with_own(chosen, own)
+    if left:
+        link.problems.append(f"options: {too_many(left)}")
+    st.session_state[link.key("options")] = list(kept)
+
+
+def _taken_out(link: Link) -> None:
+    """An option of one's own that is taken out of the list goes for good."""
+    chosen = st.session_state[link.key("options")]
+    kept = [t for t in st.session_state[link.key("own")] if _id(link, t) in ("", *chosen)]
+    link.put("own", kept)
+
+
+def _id(link: Link, text: str) -> str:
+    """The id of an entry's option; "" where it is none, which is reported elsewhere."""
+    found = entry_of(
+        text, compare_state.catalog().catalog, compare_state.usd_per(link.parameters())
+    )
+    return entry_id(found) if isinstance(found, Entry) else ""
+
+
+def _place(one: Candidate) -> tuple[int, str, str]:
+    """Own entries and what is there first, then by way and accelerator."""
+    first = 0 if one.source == OWN_ENTRY or one.way == "own" else 1
+    return first, one.way, one.label
+
+
+def own_entry(link: Link, shared: Store, begins: datetime) -> None:
+    """A popover that adds an option by hand, at one's own price."""
+    box = st.popover("Add an option by hand", icon=":material/add:", key="compare.by_hand",
+                     on_change="rerun")  # fmt: skip
+    if not box.open:
+        return
+    accelerators = {a.id: a for a in compare_state.catalog().catalog.accelerators}
+    with box:
+        if not accelerators:
+            st.caption("There is no catalogue of accelerators to choose from.")
+            return
+        _instead(link, shared, begins)
+        st.segmented_control(
+            "How", list(_WAYS), key="compare.own.way", default="rent", required=True,
+            format_func=_WAYS.__getitem__,
+        )  # fmt: skip
+        st.selectbox(
+            "Accelerator",
+            list(accelerators),
+            key="compare.own.accelerator",
+            format_func=lambda a: accelerators[a].name,
+        )
+        way = str(st.session_state.get("compare.own.way") or "rent")
+        st.number_input("How many", 1, MOST_COUNT, key="compare.own.count")
+        currency = shown_in(link).currency
+        what = f"{currency} {_PRICES[way]}, without tax" if way in _PRICES else "none is paid"
+        st.number_input(
+            f"Price of the whole machine ({what})", 0.0, MOST_PRICE, value=None, format="%g",
+            placeholder="its list price" if way == "buy" else "", disabled=way == "own",
+            key="compare.own.price",
+        )  # fmt: skip
+        _price_each(way, currency)
+        st.button(
+            "Add", key="compare.own.add", type="primary", on_click=lambda: _add(link),
+            icon=":material/add:",
+        )  # fmt: skip
+        if told := st.session_state.pop("compare.own.problem", ""):
+            st.warning(as_text(told))
+        for name, text in slugs(st.session_state.get(link.key("own"), []), any_ascii=True).items():
+            _entry(link, name, text)
+
+
+def _price_each(way: str, currency: str) -> None:
+    """The price of one accelerator beside that of the whole machine, where there are several."""
+    price, count = st.session_state.get("compare.own.price"), st.session_state["compare.own.count"]
+    if price and count > 1:
+        hour = "/h" if way == "rent" else ""
+        st.caption(f"{price / count:,.2f} {currency}{hour} for each of {count}")
+
+
+def _instead(link: Link, shared: Store, begins: datetime) -> None:
+    """Begin with a chosen option, to give it another price."""
+    offered = compare_state.offered(shared, link.parameters(), begins)
+    every = () if offered is None else offered.candidates
+    chosen = st.session_state.get(link.key("options"), [])
+    known = {c.id: c for c in every if c.id in chosen and c.hardware.accelerator}
+    st.selectbox(
+        "Instead of",
+        ["", *known],
+        key="compare.own.instead",
+        format_func=lambda o: known[o].label if o in known else "none: one more option",
+        on_change=lambda: _fill(known),
+        help="Give one of the chosen options another price",
+    )
+
+
+def _fill(known: dict[str, Candidate]) -> None:
+    one = known.get(str(st.session_state.get("compare.own.instead")))
+    if one is not None and one.hardware.accelerator is not None:
+        st.session_state["compare.own.way"] = one.way
+        st.session_state["compare.own.accelerator"] = one.hardware.accelerator.id
+        st.session_state["compare.own.count"] = one.hardware.count
+
+
+def _add(link: Link) -> None:
+    """Write the entry into the link and choose it; problems are shown in the popover."""
+    state = st.session_state
+    way = cast("Way", state.get("compare.own.way") or "rent")
+    typed = None if way == "own" else state.get("compare.own.price")
+    if typed is not None and way == "buy":  # a link has the price of one
+        typed /= int(state["compare.own.count"])
+    price, quote = (None, None) if typed is None else _quoted(typed, shown_in(link))
+    entry = Entry(
+        way=way, accelerator=str(state["compare.own.accelerator"]),
+        count=int(state["compare.own.count"]), price=price, quote=quote,
+    )  # fmt: skip
+    text = entry_text(entry)
+    own, chosen = list(state[link.key("own")]), list(state.get(link.key("options"), []))
+    instead = str(state.get("compare.own.instead") or "")
+    left = [o for o in chosen if o != instead]
+    problem = wrong_in_form(entry, compare_state.catalog().catalog) or _no_room(own, left)
+    if problem:
+        state["compare.own.problem"] = problem
+        return
+    name = entry_id(entry)
+    link.put("own", list(dict.fromkeys([*own, text])))
+    at = chosen.index(instead) if instead in chosen else len(left)
+    link.put("options", list(dict.fromkeys([*left[:at], name, *left[at:]])))
+    state["compare.own.instead"] = ""
+
+
+def _quoted(amount: float, display: Display) -> tuple[float, Quote | None]:
+    """What was typed in the currency that is shown: in USD, and as written with its rate."""
+    if display.currency == "USD":
+        return amount, None
+    quote = Quote(amount=amount, currency=display.currency, per_usd=display.per_usd)
+    return in_usd(amount, display), quote
+
+
+def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
+    if len(own) >= MOST_OPTIONS:
+        return f"There are {MOST_OPTIONS} options by hand. Remove one first."
+    if len(chosen) >= MOST_OPTIONS:
+        return f"{MOST_OPTIONS} options are compared at most. Take one out first."
+    return ""
+
+
+def _entry(link: Link, name: str, text: str) -> None:
+    """One entry that stands in the link, under a name of its own; a button takes it out."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        catalog = compare_state.catalog().catalog
+        found = entry_of(text, catalog, compare_state.usd_per(link.parameters()))
+        st.caption(as_text(entry_words(found, catalog) if isinstance(found, Entry) else text))
+        st.button(
+            "Remove",
+            key=f"compare.own.remove.{name}",
+            icon=":material/close:",
+            on_click=lambda: _remove(link, text),
+        )
+
+
+def _remove(link: Link, text: str) -> None:
+    left = [t for t in st.session_state[link.key("own")] if t != text]
+    link.put("own", left)
+    name = _id(link, text)
+    link.put("options", [o for o in st.session_state[link.key("options")] if o != name])

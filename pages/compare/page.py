@@ -1,0 +1,103 @@
+"""Compare hardware: which accelerator, rented or bought, for how long and for how much."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.link import Link
+from pages.common.store import store
+from pages.compare import (
+    answer,
+    assumed,
+    catalog,
+    charts,
+    deadline,
+    inputs,
+    next_run,
+    options,
+    saved,
+    state,
+    table,
+)
+from pages.compare.state import Reply
+from planner.answers.comparison import DESCRIBED, OPENING, asks, described_given
+from planner.compare.reckon import Comparison
+from planner.store import Store
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("compare")
+    shared = store()
+    begins = deadline.now()
+    st.title("Compare hardware")
+    saved.begin(link)
+    begun = link.key("workload") in st.session_state or "saved" in link.given
+    if not begun and not asks(link.given):
+        opening = {name: list(values) for name, values in OPENING.items()}
+        link.adopt({**link.given, **opening})
+    elif not begun and "workload" not in link.given and "workload" in described_given(link.given):
+        link.adopt({**link.given, "workload": [DESCRIBED]})
+    assumed.declare(link)  # money is asked for in the currency it is shown in
+    inputs.draw(link, shared, begins)
+    if not asks(link.parameters()):  # an empty address would ask the opening question
+        link.pin("workload")
+    chosen = options.draw(link, shared, begins)
+    with widgets.actions():
+        options.own_entry(link, shared, begins)
+        deadline.draw(link, begins)
+        saved.draw(link)
+    assumed.draw(link)
+    saved.made(link)
+    reply = _reply(link, shared, chosen, begins)
+    if reply is None or reply.answered.comparison is None or reply.wrong_step:
+        _empty(link, shared, reply, chosen)
+    else:
+        _answered(link, shared, reply, reply.answered.comparison, begins)
+    catalog.draw(reply)
+    link.write()
+
+
+def _reply(link: Link, shared: Store, chosen: list[str] | None, begins: datetime) -> Reply | None:
+    """Return the answered question; None where no option is chosen or the question is empty."""
+    return state.reply(shared, link.parameters(), begins) if chosen else None
+
+
+def _answered(
+    link: Link, shared: Store, reply: Reply, comparison: Comparison, begins: datetime
+) -> None:
+    charts.declare(link)
+    table.declare(link, comparison)
+    link.tell()
+    answer.problems(reply)
+    saved.since(link, reply)
+    saved.state(link, reply)
+    sentence = answer.draw(link, shared, reply, comparison, begins)
+    with st.grid(2, min_column_width=380):  # side by side where the names have room
+        charts.time_and_cost(reply, comparison, sentence)
+        charts.rent_and_buy(link, reply, comparison)
+    table.draw(link, reply, comparison, begins)
+    with st.grid(2, min_column_width=380):
+        charts.what_matters(reply, comparison)
+        next_run.draw(comparison)
+    answer.how_sure(comparison)
+    table.sources(comparison)
+
+
+def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | None) -> None:
+    """No answer: nothing is chosen, the description is incomplete or wrong, or nothing is known."""
+    link.keep("baseline", "view", "show", "chart")
+    link.tell()
+    if reply is not None:
+        answer.problems(reply)
+    if reply is not None and reply.wrong_step:
+        next_run.wrong_step(link)
+        return
+    next_run.nothing(link, shared, chosen)
+
+
+if __name__ == "__main__":
+    show()

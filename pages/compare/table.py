@@ -1,0 +1,334 @@
+"""The ranked table of the page Compare hardware, with baseline and units to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.link import Link, as_text
+from pages.compare.names import short_names
+from pages.compare.state import Reply
+from planner.answers.comparison import option_rows, source_rows
+from planner.compare import kept_to, odds_heads, odds_words, pays_up_front, times_better
+from planner.compare.reckon import Comparison, Row
+from planner.core import (
+    COST,
+    SPEED,
+    Cell,
+    Estimate,
+    Record,
+    Refusal,
+    ahead_of,
+    csv_text,
+    in_hours,
+    interval,
+    plain,
+    rounded_ends,
+)
+from planner.cost import DIGITS, shown
+from planner.job import Order
+from planner.report import CREDITS
+from planner.store.records_file import records_file
+
+
+def clocked(time: tuple[float, float, float], clock: str) -> str:
+    """'14 h (12 to 17 h)'; without an interval where its ends read the same.
+
+    Args:
+        time: value, low and high [s].
+        clock: "unit" for the unit that suits the time, or "hours".
+    """
+    return in_hours(*time) if clock == "hours" else interval(*time)
+
+
+_PER: Final = {"run": "A run", "month": "A month", "epoch": "An epoch"}
+_CLOCK: Final = {"unit": "Own unit", "hours": "Hours"}
+_LETTER_PX, _PADDING_PX, _MOST_PX = 6.0, 20, 280
+"""A digit of the table, the room beside a cell's text, and the widest column of numbers [px]."""
+Shown = dict[str, str | float | int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """How the table is read: compared with which option, for what, in which form."""
+
+    base: Row | None
+    per: str = "run"
+    clock: str = "unit"
+
+    def factor(self, comparison: Comparison) -> float:
+        """What times, costs and energies of a run are multiplied by."""
+        if self.per == "month":
+            return comparison.question.assumed.runs_per_month
+        return 1.0 / (comparison.question.goal.epochs or 1) if self.per == "epoch" else 1.0
+
+
+def declare(link: Link, comparison: Comparison) -> None:
+    """First values of what can be switched."""
+    link.one("baseline", ["", *(r.candidate.id for r in comparison.rows)], "")
+    link.one("view", list(_per(comparison)), "run")
+    link.one("show", list(_CLOCK), "unit")
+
+
+def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
+    """All options, best first, and what can be taken away."""
+    ids = {r.candidate.id: r.candidate.label for r in comparison.rows}
+    per = _per(comparison)
+    baseline, view, clock = (
+        str(st.session_state[link.key(n)]) for n in ("baseline", "view", "show")
+    )
+    with st.container(border=True):
+        st.markdown("**Options, best first**")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.selectbox(
+                "Compare with",
+                ["", *ids],
+                link.place("baseline", ["", *ids]),
+                key=link.key("baseline"),
+                format_func=lambda i: ids.get(i, "the first in rank"),
+                width=280,
+            )
+            st.segmented_control(
+                "Numbers for", list(per), key=link.key("view"), default=view, required=True,
+                format_func=per.__getitem__, width="content",
+            )  # fmt: skip
+            st.segmented_control(
+                "Times in", list(_CLOCK), key=link.key("show"), default=clock, required=True,
+                format_func=_CLOCK.__getitem__, width="content",
+            )  # fmt: skip
+        seen = View(base=_baseline(comparison, baseline), per=view, clock=clock)
+        _table(rows(reply, comparison, seen, begins), reply, comparison, view)
+        _caption(seen.base, reply, begins)
+        records = option_rows(comparison, reply.display, begins)
+        with widgets.actions():
+            widgets.download(
+                "CSV", lambda: csv_text(records), "epochwise-compare.csv", key="compare.csv",
+                width="content",
+            )  # fmt: skip
+            widgets.download(
+                "Parquet", lambda: records_file(records), "epochwise-compare.parquet",
+                key="compare.parquet", width="content",
+            )  # fmt: skip
+
+
+def _per(comparison: Comparison) -> dict[str, str]:
+    """An epoch is only asked of so many epochs."""
+    known = dict(_PER)
+    if comparison.question.goal.epochs is None:
+        del known["epoch"]
+    return known
+
+
+def _baseline(comparison: Comparison, chosen: str) -> Row | None:
+    """The option that is chosen, else the first one."""
+    named = (r for r in comparison.rows if r.candidate.id == chosen)
+    return next(named, comparison.leader)
+
+
+def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> list[Shown]:
+    """The table as it is shown: what is not known is None, which is shown as a dash."""
+    records = option_rows(comparison, reply.display, begins)
+    factor = view.factor(comparison)
+    names = short_names([r.candidate for r in comparison.rows])
+    return [
+        _shown(row, names[row.candidate.id], record, view, (factor, shown(factor, reply.display)))
+        for row, record in zip(comparison.rows, records, strict=True)
+    ]
+
+
+def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[float, float]) -> Shown:
+    """One row; `factors` are for times and for money."""
+    stale = "stale · " if row.candidate.stale else ""
+    machines = f" · {row.machines} of them" if row.machines > 1 else ""
+    why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
+    time, cost = _scaled(row.time, factors[0]), _scaled(row.cost, factors[1])
+    money = rounded_ends(*cost, DIGITS) if cost else ()
+    return {
+        "rank": _rank(row),
+        "short": f"{short}{machines}",
+        "option": f"{row.candidate.label}{machines}",
+        "time": clocked(time, view.clock) if time else None,
+        "finishes": _moment(record["finishes"]),
+        "cost": money[0] if money else None,
+        "cost_range": f"{plain(money[1])} to {plain(money[2])}" if money else None,
+        "to_pay": _number(record["to_pay"]),
+        "month": _number(record["cost_per_month"]),
+        "energy": _energy(row, factors[0]),
+        "cheaper": _ratio(row, view.base, "cost"),
+        "faster": _ratio(row, view.base, "time"),
+        "cheapest": _per_cent(row.cheapest),
+        "fastest": _per_cent(row.fastest),
+        "in_time": _per_cent(row.in_time),
+        "basis": _text(record["basis"]),
+        "memory": _per_cent(_free(row)),
+        "batch": row.timed.batch,
+        "price": f"{stale}{row.candidate.price}",
+        "why": why if record["refused"] else row.timed.fit.way_out or None,
+    }
+
+
+def _free(row: Row) -> float | None:
+    """Share of the memory that is free; None where it does not fit: nothing of it is."""
+    return None if row.timed.fit.fits is False else row.timed.fit.headroom
+
+
+def _per_cent(share: float | None) -> float | None:
+    return None if share is None else 100.0 * share
+
+
+def _text(cell: Cell) -> str | None:
+    return None if cell is None else str(cell)
+
+
+def _moment(cell: Cell) -> str | None:
+    """Day and time; the zone, the same for all, stands in the caption."""
+    return None if cell is None else str(cell)[:16].replace("T", " ")
+
+
+def _number(cell: Cell) -> float | None:
+    return _rounded(float(cell)) if isinstance(cell, int | float) else None
+
+
+def _rank(row: Row) -> str | None:
+    """1, or 1= where it shares its rank."""
+    return None if row.rank is None else f"{row.rank}{'=' if row.tied else ''}"
+
+
+def _scaled(told: Estimate | Refusal, factor: float) -> tuple[float, float, float] | None:
+    if isinstance(told, Refusal):
+        return None
+    return float(told.value) * factor, float(told.low) * factor, float(told.high) * factor
+
+
+def _energy(row: Row, factor: float) -> float | None:
+    return None if row.energy_kwh is None else _rounded(float(row.energy_kwh.value) * factor)
+
+
+def _ratio(row: Row, base: Row | None, order: Order) -> str | None:
+    """By how much it is cheaper (faster) or dearer (slower) than the baseline, in words."""
+    found = times_better(row, base, order) if base is not None else None
+    return None if found is None else ahead_of(found, COST if order == "cost" else SPEED)
+
+
+def _rounded(value: float) -> float:
+    """Three digits: what follows is the draws', not the world's."""
+    return float(f"{value:.3g}")
+
+
+def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, view: str) -> None:
+    money, what = (
+        reply.display.currency,
+        {"run": "a run", "month": "a month", "epoch": "an epoch"},
+    )
+    number, text = st.column_config.NumberColumn, st.column_config.TextColumn
+    wanted = comparison.question.wanted
+    limits = kept_to(wanted)
+    (cheapest, fastest), words = odds_heads(comparison), odds_words(comparison)
+    by_time = wanted.order == "time"
+    optional = {
+        "month": view == "run",
+        "finishes": view == "run",
+        "in_time": bool(limits),
+        "to_pay": wanted.budget_usd is not None or any(map(pays_up_front, comparison.rows)),
+    }
+    order = [
+        "rank", "short", "cost", "time", "cost_range", "to_pay", "in_time",
+        *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "batch",
+        "finishes", "basis", "price", "cheaper", "faster", "month", "energy", "memory",
+        "option", "why",
+    ]  # fmt: skip
+    kept = [
+        name for name in order
+        if optional.get(name, True) and (any(r[name] is not None for r in shown_rows))
+    ]  # fmt: skip
+    widgets.table(
+        list(shown_rows),
+        key="compare.table",
+        alt="All options, best first, with time, cost, energy, memory and how sure each is",
+        column_order=kept,
+        column_config={
+            "rank": text("#", width=34, pinned=True),
+            "short": text("Option", pinned=True, width=125),
+            "option": text("In full", width=300),
+            "time": text(f"Time {what[view]} (90 %)", width=_width(shown_rows, "time", 162)),
+            "finishes": text("Finishes", width=116),
+            "cost": number(f"{money} {what[view]}", format="localized", width=76),
+            "cost_range": text(f"{money}, 90 %", width=_width(shown_rows, "cost_range", 92)),
+            "month": number(f"{money} a month", format="localized", width=100),
+            "energy": number(f"kWh {what[view]}", format="localized", width=90),
+            "cheaper": text("Relative cost", width=150),
+            "faster": text("Relative speed", width=110),
+            "to_pay": number(
+                f"{money} to pay",
+                format="localized",
+                width=84,
+                help="Money to be paid so that the job is done: what a rental bills, the whole "
+                "price of what is bought. A budget is compared with it.",
+            ),
+            "cheapest": _share(cheapest, words),
+            "fastest": _share(fastest, words),
+            "in_time": _share("Meets limits", f"How likely it finishes {limits}"),
+            "basis": text("Basis", width=150),
+            "memory": number("Memory free", format="%.0f %%", width=90),
+            "batch": number("Batch", format="localized", width=64),
+            "price": text("Price", width=190),
+            "why": text("Why not, and the way out", width=420),
+        },
+    )
+
+
+def _width(shown_rows: Sequence[Shown], name: str, least: int) -> int:
+    """Return the width of the longest text of a column [px], so that no interval is cut."""
+    longest = max((len(str(r[name] or "")) for r in shown_rows), default=0)
+    return min(max(least, round(_LETTER_PX * longest) + _PADDING_PX), _MOST_PX)
+
+
+def _share(title: str, words: str) -> Any:  # noqa: ANN401 - Streamlit's own type has no name
+    """Return a column of probabilities, in words on hover."""
+    return st.column_config.ProgressColumn(
+        title, min_value=0.0, max_value=100.0, format="%.0f %%", width=100, help=words
+    )
+
+
+def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
+    against = f" Relative cost and speed: against {base.candidate.label}." if base else ""
+    st.caption(
+        as_text(
+            "1= means a tie: the intervals overlap too much to rank."
+            f"{against} Finish if work begins now ({begins:%a %-d %b, %H:%M} {begins.tzname()}). "
+            f"{reply.display.note[:1].upper()}{reply.display.note[1:]}."
+        )
+    )
+
+
+def sources(comparison: Comparison) -> None:
+    """Where times, prices and data sheets are from."""
+    box = widgets.folded("Where these numbers come from", "source", "compare.origin")
+    if box.open:
+        with box:
+            widgets.table(
+                [_with_links_only(r) for r in source_rows(comparison)],
+                key="compare.sources",
+                alt="Sources of every time and price, with dates and licences",
+                column_config=_LINKS,
+            )
+            for line in CREDITS:
+                st.caption(as_text(line))
+
+
+def _with_links_only(record: Record) -> Record:
+    """'own entry' is no address one could open."""
+    told = record["Price from"]
+    address = told if isinstance(told, str) and told.startswith("http") else None
+    return {**record, "Price from": address}
+
+
+_LINKS: Final[Mapping[str, Any]] = {
+    name: st.column_config.LinkColumn(name, display_text="open")
+    for name in ("Price from", "Data sheet")
+}

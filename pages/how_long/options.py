@@ -1,0 +1,160 @@
+"""What the How long? page compares: workload, pattern, number of epochs, systems, the baseline."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import streamlit as st
+
+from pages.common import kept, widgets, workload_choice
+from pages.common.link import Link, slugs
+from planner.epochs import (
+    EPOCHS,
+    MOST_CHOSEN,
+    MOST_EPOCHS,
+    MOST_LINES,
+    MOST_SAMPLES,
+    QUICK,
+    EpochSize,
+    Option,
+    needs_field,
+    offered,
+    usual_options,
+    with_epochs,
+)
+from planner.epochs.epoch_size import epoch_size
+from planner.store import Store
+
+__all__ = ["MOST_CHOSEN", "MOST_LINES", "Chosen", "draw", "usual_options"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """All options of the workload, those to rank (none: an empty list), and what is asked."""
+
+    options: list[Option]
+    ranked: list[Option]
+    baseline: Option
+    epochs: int
+    size: EpochSize
+
+
+def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
+    """The controls, in two rows; None where there is nothing to choose from.
+
+    Runs that are left out say nothing of how much the epochs of others scatter.
+    """
+    workloads = kept.workload_names(shared)
+    if not workloads:
+        widgets.no_run("how-long")
+        return None
+    workload = link.one("workload", workloads, kept.usual_workload(shared))
+    boxes = workload_choice.offer(link, shared, workloads)
+    widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
+    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    boxes.draw((kind or [first])[0], first, lambda: link.forget_now("samples_per_epoch"))
+    patterns = slugs(kept.patterns(shared, workloads[workload]))
+    pattern = link.one("pattern", patterns, next(iter(patterns)))
+    with second:
+        st.selectbox(
+            "Input pattern",
+            list(patterns),
+            link.place("pattern", list(patterns)),
+            format_func=patterns.__getitem__,
+            key=link.key("pattern"),
+        )
+    options = _options(shared, (workloads[workload], patterns[pattern]), left_out)
+    size, shown = _size(link, shared, workloads[workload], options)
+    widths = [5, 5, 9, 8] if shown else [5, 14, 8]
+    first, *middle, second, third = st.columns(widths, vertical_alignment="bottom")
+    with first:
+        epochs = _epochs(link)
+    for column in middle:
+        with column:
+            _size_field(link, size)
+    with second:
+        _quick(link, epochs)
+    labels = slugs([o.label for o in options])
+    by_slug = dict(zip(labels, options, strict=True))
+    usual = usual_options(by_slug, size)
+    link.many("systems", labels, usual, MOST_CHOSEN)
+    baseline = link.one("baseline", labels, next(iter(labels)))
+    with third:
+        st.selectbox(
+            "Compare with",
+            list(by_slug),
+            link.place("baseline", list(by_slug)),
+            key=link.key("baseline"),
+            format_func=lambda s: by_slug[s].label,
+        )
+    chosen = st.multiselect(
+        "Systems",
+        list(by_slug),
+        format_func=lambda s: by_slug[s].label,
+        key=link.key("systems"),
+        max_selections=MOST_CHOSEN,
+    )
+    listed = list(dict.fromkeys([*chosen, baseline])) if chosen else []
+    needed = list(dict.fromkeys([*listed, baseline]))
+    seconds = partial(kept.epochs_of, shared, workloads[workload])
+    whole = dict(zip(needed, with_epochs([by_slug[s] for s in needed], seconds), strict=True))
+    return Chosen(
+        options=options,
+        ranked=[whole[s] for s in listed],
+        baseline=whole[baseline],
+        epochs=epochs,
+        size=size,
+    )
+
+
+def _epochs(link: Link) -> int:
+    epochs = link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
+    step = 10 ** max(0, math.ceil(math.log10(max(epochs, 2))) - 1)  # 900, 1000, 2000: by decade
+    st.number_input("Epochs", 1, MOST_EPOCHS, epochs, step, format="%d", key=link.key("epochs"))
+    return epochs
+
+
+def _size(
+    link: Link, shared: Store, workload: str, options: list[Option]
+) -> tuple[EpochSize, bool]:
+    """Size of an epoch, and whether its field is shown: runs differ from it, or it was entered."""
+    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    runs = [o.run for o in options]
+    size = epoch_size(runs, given, kept.stated_samples(shared, workload))
+    return size, needs_field(runs, size)
+
+
+def _size_field(link: Link, size: EpochSize) -> None:
+    st.number_input(
+        "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+        placeholder=_placeholder(size), key=link.key("samples_per_epoch"),
+        help="Training samples of one epoch",
+    )  # fmt: skip
+
+
+def _placeholder(size: EpochSize) -> str:
+    """The size that counts while the field is empty."""
+    return "not stated" if size.samples is None else f"{size.samples:,.0f}"
+
+
+def _quick(link: Link, epochs: int) -> None:
+    """Quick picks that write into the number beside them."""
+    key = link.key("quick")
+    lit = epochs if epochs in QUICK else None
+    if st.session_state.get(key) != lit:
+        st.session_state[key] = lit
+
+    def pick() -> None:
+        if st.session_state[key]:
+            st.session_state[link.key("epochs")] = st.session_state[key]
+
+    st.pills("Quick picks", QUICK, key=key, on_change=pick, wrap=True, label_visibility="collapsed")
+
+
+def _options(shared: Store, place: tuple[str, str], left_out: frozenset[str]) -> list[Option]:
+    """The workload's runs; single epochs are fetched only where the summary does not hold them."""
+    runs = kept.runs_with_priors(shared, *place, left_out)
+    widgets.cut_short(runs)
+    return offered(runs, partial(kept.epochs_of, shared, place[0]))

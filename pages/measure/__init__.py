@@ -1,0 +1,1 @@
+"""Measure: what a sweep would cost, start it, follow it, stop and resume it."""

@@ -1,0 +1,250 @@
+"""What a sweep would measure and cost, before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from pages.common import widgets
+from pages.common.link import Link, as_text
+from pages.measure import measuring
+from pages.measure.measuring import NotDoneError, Plan
+from planner.core import in_words
+from planner.store.disk.sweeps import SweepStatus
+
+USUAL: Final = "quick"
+"""What is offered first: it takes minutes, the others may take hours."""
+UNKNOWN: Final = "not known"
+_PROBED: Final = "measure.probed"
+
+
+def choose(link: Link) -> dict[str, str] | NotDoneError:
+    """Titles of the shipped sweeps by name, one of them chosen; why not where they are unknown."""
+    try:
+        names = {s.name: s.title for s in measuring.shipped()}
+    except NotDoneError as why:
+        return why
+    if names:
+        link.one("sweep", list(names), USUAL if USUAL in names else next(iter(names)))
+    return names
+
+
+def draw(
+    link: Link,
+    names: dict[str, str] | NotDoneError,
+    generation: int,
+    busy: Mapping[str, SweepStatus],
+) -> None:
+    """The choice of a sweep, its plan, and the button that starts it.
+
+    `busy` are the sweeps that are being measured or wait to be, by name.
+    """
+    if isinstance(names, NotDoneError):
+        _not_told("The list of sweeps could not be read.", names)
+        return
+    with st.container(border=True, key="measure.plan"):
+        st.selectbox("Sweep", list(names), format_func=names.__getitem__, key=link.key("sweep"))
+        name = str(st.session_state[link.key("sweep")])
+        try:
+            planned = _probed(name, generation) or measuring.plan(name, generation)
+        except NotDoneError as why:
+            _not_told("This sweep could not be planned.", why)
+            return
+        _plan(link, planned, generation, busy)
+
+
+def _not_told(what: str, why: NotDoneError) -> None:
+    with st.container(border=True):
+        st.markdown(f"**{what}**")
+        st.caption(as_text(str(why)))
+        st.button("Ask again", key="measure.again", icon=":material/refresh:")
+
+
+def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
+    if planned.problems:
+        st.markdown("**This sweep cannot be measured here.**")
+        st.markdown("\n".join(f"- {as_text(p)}" for p in planned.problems))
+        return
+    if status := busy.get(planned.name):
+        st.fragment(_followed, run_every=measuring.FOLLOW_S)(planned, status.ticket)
+        planned = measuring.so_far(planned, status)
+    else:
+        _figures(planned)
+    _buttons(link, planned, generation, busy)
+    _runs(planned)
+
+
+def _figures(planned: Plan) -> None:
+    """What the plan takes, and what it rests on."""
+    st.markdown(f"#### {widgets.answer_text(sentence(planned))}")
+    if planned.about:
+        st.caption(as_text(planned.about))
+    if planned.left:
+        _numbers(planned)
+        st.caption(as_text(designs(planned)))
+
+
+def _followed(planned: Plan, ticket: str) -> None:
+    """The same of a sweep that is being measured, looked at again and again."""
+    status = measuring.status_of(ticket)
+    _figures(measuring.so_far(planned, status) if status else planned)
+
+
+def sentence(planned: Plan) -> str:
+    """What the plan takes, to paste."""
+    if planned.planned and not planned.left:
+        return f"{planned.title}: all {_count(planned.planned)} are measured."
+    done = (
+        f" ({planned.finished:,} of {planned.planned:,} are measured)" if planned.finished else ""
+    )
+    takes = "duration unknown" if planned.hours is None else f"about {_time(planned.hours)}"
+    return f"{planned.title}: {_count(planned.left)} to measure{done}, {takes}."
+
+
+def designs(planned: Plan) -> str:
+    """The smallest design that answers the question, against the full one."""
+    small, full = planned.smallest, planned.full
+    if not small or not full or small.get("runs") == full.get("runs"):
+        return ""
+    batches = ", ".join(f"{b:,}" for b in small.get("batches") or ())
+    at = f" (batch {batches})" if batches else ""
+    return (
+        f"The smallest design that gives a curve: {_count(small['runs'])}{at}"
+        f"{_takes(small)}. In full: {_count(full['runs'])}{_takes(full)}."
+    )
+
+
+def _takes(design: Mapping[str, Any]) -> str:
+    return "" if design.get("hours") is None else f", {_time(design['hours'])}"
+
+
+def _numbers(planned: Plan) -> None:
+    shown = {
+        "Runs to measure": f"{planned.left:,} of {planned.planned:,}",
+        "Time": UNKNOWN if planned.hours is None else _time(planned.hours),
+        "Memory at most": _memory(planned.memory_bytes),
+        "Energy": _energy(planned),
+        "Cost": _cost(planned),
+    }
+    with st.grid(5, min_column_width=140):
+        for name, value in shown.items():
+            with st.container(gap=None):
+                st.caption(name)
+                st.markdown(f"**{as_text(value)}**")
+    st.caption(as_text(basis(planned)))
+
+
+def basis(planned: Plan) -> str:
+    """How the time is known, and between what limits."""
+    if planned.hours is None:
+        return (
+            "No run of this sweep or of its networks is measured on this machine yet. Time two "
+            "steps of each network for an estimate; it takes seconds to minutes."
+        )
+    low, high = planned.hours_low, planned.hours_high
+    limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
+    source = (planned.hours_basis or "what is not said").removeprefix("from ")
+    return f"Time predicted from {source}{limits}."
+
+
+def _time(hours: float) -> str:
+    return in_words(3600.0 * hours)
+
+
+def _energy(planned: Plan) -> str:
+    """A time without power is one of runs whose power was not measured."""
+    if planned.energy_kwh is not None:
+        return f"{planned.energy_kwh:.2g} kWh"
+    unknown = planned.hours is None or planned.hours_basis == measuring.SO_FAR
+    return UNKNOWN if unknown else "not measured here"
+
+
+def _memory(size: float | None) -> str:
+    return UNKNOWN if size is None else f"{size / 1e9:.1f} GB"
+
+
+def _cost(planned: Plan) -> str:
+    if planned.cost is None:
+        return UNKNOWN if planned.priced else "no price in the sweep"
+    money = "below 0.01" if 0 < planned.cost < 0.01 else f"{planned.cost:,.2f}"
+    return f"{money} {planned.currency or ''}".strip()
+
+
+def _count(runs: int) -> str:
+    return f"{runs:,} {'run' if runs == 1 else 'runs'}"
+
+
+# -- buttons -----------------------------------------------------------------------------------
+
+
+def _buttons(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
+    mine = planned.name in busy
+    with widgets.actions():
+        st.button(
+            "Start", type="primary", icon=":material/play_arrow:", key="measure.start",
+            disabled=mine or not planned.left, on_click=_start, args=(link, planned),
+        )  # fmt: skip
+        guessed = planned.hours is None or planned.rough > 0
+        probe = bool(guessed and planned.left) and st.button(
+            "Time two steps", icon=":material/speed:", key="measure.probe", disabled=bool(busy)
+        )
+        widgets.share(link, sentence(planned), "content")
+    if probe:
+        _probe(planned.name, generation)
+    if mine:
+        st.caption("It is being measured, or waits to be: see above.")
+    elif busy:
+        st.caption("A machine measures one sweep at a time: this one will wait for its turn.")
+
+
+def _start(link: Link, planned: Plan) -> None:
+    try:
+        ticket = measuring.start(planned)
+    except NotDoneError as why:
+        st.toast(as_text(f"Not started. {why}"), icon=":material/block:")
+        return
+    st.session_state[link.key("ticket")] = ticket
+    st.toast("Started. It goes on when you close this page.", icon=":material/check:")
+
+
+def _probe(name: str, generation: int) -> None:
+    try:
+        with st.spinner("Timing two steps of each network: seconds to minutes", show_time=True):
+            found = measuring.probe(name)
+    except NotDoneError as why:
+        st.toast(as_text(f"Not timed. {why}"), icon=":material/block:")
+        return
+    st.session_state[_PROBED] = (name, generation, found)
+    st.rerun()
+
+
+def _probed(name: str, generation: int) -> Plan | None:
+    """What a probe in this session said of this sweep, until there are new results."""
+    known: tuple[str, int, Plan] | None = st.session_state.get(_PROBED)
+    return known[2] if known and known[:2] == (name, generation) else None
+
+
+def _runs(planned: Plan) -> None:
+    box = widgets.folded(f"The {_count(len(planned.runs))}", "table_rows", "measure.runs")
+    if box.open:
+        with box:
+            widgets.table(
+                [_row(r) for r in planned.runs],
+                key="measure.table",
+                alt="The runs of the plan",
+            )
+
+
+def _row(run: Mapping[str, Any]) -> dict[str, Any]:
+    seconds, size = run.get("seconds"), run.get("memory_bytes")
+    return {
+        "Run": run.get("words"),
+        "Batch": run.get("batch"),
+        "Backend": run.get("backend"),
+        "Engine": run.get("engine"),
+        "Time": None if seconds is None else in_words(seconds),
+        "Memory": None if size is None else _memory(size),
+        "State": "measured" if run.get("done") else "to measure",
+    }

@@ -1,0 +1,1 @@
+"""Method & accuracy: how wrong we were, the formulas, and what is refused."""

@@ -1,0 +1,126 @@
+"""Method & accuracy: past errors, and every formula."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+import streamlit as st
+
+from backtest.accuracy import verdicts as figures_of
+from backtest.accuracy.source_table import PUBLIC_DATA
+from backtest.accuracy.verdicts import Accuracy
+from pages.common import widgets
+from pages.common.link import Link
+from pages.common.store import store
+from pages.method import (
+    accuracy,
+    formulas,
+    state,
+    tables,
+)
+from pages.method import (
+    known as method_known,
+)
+from pages.method.accuracy import Chosen
+from planner import figures
+from planner.core import Report, html_page
+from planner.figures.palette import LIGHT_THEME
+
+SECTIONS: Final = {
+    "accuracy": "Accuracy",
+    "wanted": "Targets and results",
+    "known": "Would we have known?",
+    "formulas": "Formulas",
+    "refusals": "What we refuse",
+    "constants": "Constants",
+    "sources": "Sources and licences",
+}
+
+
+def show() -> None:
+    """Draw the page; one section of it at a time."""
+    link = Link("method")
+    shared = store()
+    st.title("Method & accuracy")
+    found = state.accuracy()
+    known = found if isinstance(found, Accuracy) else None
+    section = link.one("section", list(SECTIONS), next(iter(SECTIONS)))
+    chosen = accuracy.choose(link, known) if known else None
+    verdict = accuracy.choose_verdicts(link)
+    formula, values = formulas.choose(link)
+    if not known:
+        link.keep("question", "task", "data", "methods")
+    link.write()
+    link.tell()
+    if known and chosen:
+        _answer(link, known, chosen, whole=section in {"accuracy", "wanted"})
+    else:
+        _no_figures(str(found))
+    st.segmented_control(
+        "Section", list(SECTIONS), key=link.key("section"), required=True,
+        format_func=SECTIONS.__getitem__, label_visibility="collapsed",
+    )  # fmt: skip
+    if section == "accuracy" and known and chosen:
+        accuracy.draw(link, known, chosen)
+    elif section == "wanted" and known:
+        accuracy.draw_verdicts(link, known, verdict)
+    elif section == "known":
+        method_known.draw()
+    elif section == "formulas":
+        formulas.draw(link, formula, values, known)
+    elif section == "refusals":
+        tables.refusals()
+    elif section == "constants":
+        tables.constants()
+    elif section == "sources":
+        tables.sources(shared)
+
+
+def _answer(link: Link, known: Accuracy, chosen: Chosen, *, whole: bool) -> None:
+    """How wrong we were; the first sentence alone above what is no figure of accuracy."""
+    with st.container(border=True):
+        first, *others = known.sentences
+        st.markdown(f"#### {widgets.answer_text(first)}")
+        for text in others if whole else ():
+            st.markdown(widgets.answer_text(text))
+        with widgets.actions():
+            widgets.share(link, "\n".join(known.sentences), "content")
+            address = link.url()  # the report is made at the click, when no page is being drawn
+            widgets.download("Report", lambda: _report(address, known, chosen),
+                             "epochwise-accuracy.html", key="method.report",
+                             width="content")  # fmt: skip
+
+
+def _no_figures(why: str) -> None:
+    """The state of a program whose figures are missing or damaged."""
+    widgets.nothing(
+        "How wrong we were is not known here.",
+        f"{widgets.answer_text(why)} `python -m planner backtest DIR` writes it. DIR holds the "
+        "public data sets, one folder each. The formulas below need no figures.",
+        "Look again",
+        lambda: None,
+        key="method.again",
+    )
+
+
+def _report(address: str, known: Accuracy, chosen: Chosen) -> str:
+    drawn = figures.html(accuracy.chart(chosen, LIGHT_THEME)) if chosen.answered else ""
+    return html_page(
+        Report(
+            title="How wrong were we?",
+            sentence=known.sentences[0],
+            notes=[*known.sentences[1:], f"{chosen.question}: {chosen.task}"],
+            figure=drawn,
+            table=[*figures_of.records(chosen.rows)],
+            sources=[
+                {"Data set": p.title, "Origin": p.origin, "Licence": p.licence} for p in PUBLIC_DATA
+            ],
+            link=address,
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        )
+    )
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,112 @@
+"""What is refused, the constants, and where everything is from: tables of the code."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from backtest.accuracy.source_table import PUBLIC_DATA, PublicData
+from backtest.choose.constants_table import CONSTANTS
+from pages.common import widgets
+from pages.steps_to_target.reference_choice import known
+from planner.answers import RULES
+from planner.report import CREDITS
+from planner.store import Store
+from planner.time_to_target import PACKAGE, ReferencePoints
+
+
+def refusals() -> None:
+    """What is refused or only said with a warning, and the way out."""
+    with st.container(border=True):
+        st.markdown("**What we refuse and why**")
+        rows = [
+            {"When": r.when, "Then": r.then, "Why": r.why, "Measure next": r.measure_next}
+            for r in RULES
+        ]
+        st.table(rows, hide_index=True)
+
+
+def constants() -> None:
+    """The numbers that were chosen by looking at data, as the code has them."""
+    with st.container(border=True):
+        st.markdown("**Constants**")
+        st.caption(
+            "Numbers that were chosen by looking at data, or by convention. Those “before the "
+            "project” were chosen by hand on fuller copies of the same public data. The page "
+            "docs/constants.md has what other data would choose, each data set left out in turn."
+        )
+        rows = [
+            {
+                "Constant": c.name.replace(":", "."),
+                "Value": f"{c.value:.4g}",
+                "Unit": c.unit,
+                "Meaning": c.meaning,
+                "Data": c.data,
+                "Chosen or checked by": c.command.replace("`", ""),
+            }
+            for c in CONSTANTS
+        ]
+        widgets.table(
+            rows,
+            height="content",
+            key="method.constants",
+            alt="Every chosen constant with value, unit, meaning and what chose it",
+        )
+
+
+def sources(shared: Store) -> None:
+    """Result sets that are shown, and the public data that the back-test reads."""
+    with st.container(border=True):
+        st.markdown("**Result sets on the pages**")
+        rows = [
+            {
+                "Result set": s.title,
+                "Basis": s.basis,
+                "Citation": s.citation or s.source,
+                "Author": s.author,
+                "Licence": s.licence,
+                "Folder": s.folder,
+            }
+            for s in shared.sets
+        ]
+        widgets.table(rows, key="method.sets",
+                     alt="Sources of all result sets")  # fmt: skip
+    with st.container(border=True):
+        st.markdown("**Public data behind the figures**")
+        st.caption(
+            "The back-test reads these, and they are not part of the program. One of them is shown "
+            "on a page: MLPerf's reference points, under Steps to target, from the package below."
+        )
+        st.markdown("\n".join(_public_line(p) for p in PUBLIC_DATA))
+    with st.container(border=True):
+        st.markdown("**Read from an installed package**")
+        st.markdown(_package_line(known().read))
+    with st.container(border=True):
+        st.markdown("**Hardware, prices and electricity**")
+        st.caption(
+            "The catalogue behind Compare (data/catalog): facts typed row by row, each with the "
+            "address of its page and a date; SOURCES.md has credits and how it was read."
+        )
+        st.markdown("\n".join(f"- {widgets.answer_text(line)}" for line in CREDITS))
+
+
+def _package_line(read: ReferencePoints) -> str:
+    """What comes of the package, or that it is not there."""
+    if read.problem:
+        return widgets.answer_text(read.problem)
+    name, licence, source = (
+        widgets.answer_text(text)
+        for text in (f"{PACKAGE} {read.version}", read.licence, read.source)
+    )
+    return (
+        f"- **{name}.** Licence: {licence}. Its data files hold the reference convergence points "
+        f"of MLPerf Training and HPC. Steps to target uses them beside our own digits. From "
+        f"{source}."
+    )
+
+
+def _public_line(one: PublicData) -> str:
+    """A list, not a table: on a telephone four columns of text are no longer read."""
+    title, licence, holds, origin = (
+        widgets.answer_text(text) for text in (one.title, one.licence, one.holds, one.origin)
+    )
+    return f"- **{title}.** Licence: {licence}. Holds {holds}. From {origin}."

@@ -1,1 +1,0 @@
-"""What several pages share: the store, links, colours, tables, downloads."""

@@ -1,0 +1,1 @@
+"""Results: every run, filtered by what it is, and one run in detail."""

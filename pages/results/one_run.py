@@ -1,0 +1,156 @@
+"""One run on the Results page: what it took, what is odd about it, where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from pages.common import kept, theme, widgets
+from pages.common.link import Link, as_text
+from pages.compare import state
+from planner import figures
+from planner.core import clock, in_words
+from planner.epochs import in_samples, timed_samples
+from planner.job import utilization
+from planner.runs import BY_NAME, Run
+from planner.store import Store, queries
+from planner.suspects import LEFT_OUT, Flag, named
+
+
+def draw(link: Link, shared: Store, run: Run) -> None:
+    """The page of a run, with the way back to the list."""
+    st.button(
+        "All runs",
+        icon=":material/arrow_back:",
+        key="results.all",
+        on_click=lambda: link.forget_now("run"),
+    )
+    with st.container(border=True):
+        st.markdown(f"#### {widgets.answer_text(run_sentence(run))}")
+        if run.note:
+            st.caption(as_text(run.note))
+        with widgets.actions():
+            widgets.share(link, run_sentence(run), "content")
+            widgets.download(
+                "Raw file",
+                lambda: queries.run_file(shared, run.run_id),
+                f"{run.run_id}.parquet",
+                key="results.run_file",
+                width="content",
+            )
+    _suspect(kept.suspects(shared).flags.get(run.run_id, ()))
+    left, right = st.columns(2)
+    with left, st.container(border=True):
+        _epochs(shared, run)
+        if queries.run(shared, run.run_id) is None:
+            st.warning("The file of this run cannot be read. Results lists it under refused files.")
+    with right, st.container(border=True):
+        _provenance(shared, run)
+    with st.container(border=True):
+        st.markdown("**Everything recorded of this run**")
+        _all_columns(shared, run)
+
+
+def _suspect(flags: Sequence[Flag]) -> None:
+    """Each flag with its evidence, and what follows from it."""
+    if not flags:
+        return
+    with st.container(border=True, key="results.suspect"):
+        st.markdown(f":orange[:material/flag:] **Suspect: {as_text(named(flags))}**")
+        for flag in flags:
+            st.markdown(widgets.answer_text(flag.evidence))
+        may = any(flag.name in LEFT_OUT for flag in flags)
+        st.caption(
+            "The run is kept and counts like any other, unless a page's switch leaves suspect "
+            "runs out."
+            if may
+            else "The run is kept and counts like any other: its mean is less sure, not wrong."
+        )
+
+
+def run_sentence(run: Run) -> str:
+    """What this run is and what it took, as one sentence."""
+    batch = "" if run.global_batch_size is None else f" at batch {run.global_batch_size:,}"
+    what = f"{run.workload} on {run.system}{batch}"
+    if run.status != "ok":
+        return f"{what} ended as {run.status}: {run.status_reason}"
+    if run.later_epoch_mean_s is not None:
+        start = run.first_epoch_s
+        first = "" if start is None else f", {in_words(start)} for epoch 1"
+        samples = timed_samples(run)
+        size = "" if samples is None else f" of {in_samples(samples)}"
+        return f"{what}: {in_words(run.later_epoch_mean_s)} an epoch{size}{first}."
+    if run.asymptotic_throughput is not None:
+        return (
+            f"{what}: {run.asymptotic_throughput:,.4g} samples/s at most, "
+            f"{in_words(run.overhead_s or 0.0)} of overhead a step."
+        )
+    return f"{what}."
+
+
+def _epochs(shared: Store, run: Run) -> None:
+    st.markdown("**Epochs**")
+    rows = queries.nested(shared, run.run_id, "epochs")
+    if rows:
+        epoch = np.array([r["epoch"] for r in rows], dtype=float)
+        seconds = np.array([r["epoch_s"] for r in rows], dtype=float)
+    elif run.first_epoch_s and run.later_epoch_mean_s and run.epochs_measured:
+        epoch = np.array([1.0, float(run.epochs_measured)])
+        seconds = np.array([run.first_epoch_s, np.nan])
+    else:
+        st.caption("Neither single epochs nor the first one are known; only the summary is.")
+        return
+    figure = figures.epoch_times(
+        epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, theme.current()
+    )
+    widgets.chart(figure, "results.epochs", run_sentence(run))
+    if not rows:
+        st.caption(
+            "Single epochs were not published: epoch 1, and the mean ± standard "
+            "deviation of the others."
+        )
+
+
+def _provenance(shared: Store, run: Run) -> None:
+    found = queries.set_of(shared, run)
+    rows = [
+        ("Basis", run.basis),
+        ("Result set", found.title if found else run.result_set),
+        ("Folder", run.folder),
+        ("File", run.file.rsplit("/", 2)[-2] + "/" + run.file.rsplit("/", 1)[-1]),
+        ("Source", (found.citation or found.source) if found else run.source),
+        ("Address", run.source_url or (found.source_url if found else "")),
+        ("Licence", run.licence or (found.licence if found else "")),
+        ("Software", run.software),
+        ("Input pattern", run.pattern),
+        ("Epochs timed", run.epochs_measured),
+        ("Measured total", None if run.total_s is None else clock(run.total_s)),
+        ("Recorded", f"{run.recorded_at:%Y-%m-%d %H:%M} UTC"),
+        ("Run", run.run_id),
+    ]
+    st.markdown("**Where it comes from**")
+    widgets.table(
+        [{"": name, "Value": str(value)} for name, value in rows if value],
+        key="results.provenance",
+        row_height=32,
+        alt="Provenance of the run",
+    )
+
+
+def _all_columns(shared: Store, run: Run) -> None:
+    values = queries.all_columns(shared, run.run_id)
+    if used := utilization.sentence(values, state.catalog().catalog):
+        st.caption(used)
+    rows = [
+        {
+            "Column": name,
+            "Value": str(value),
+            "Unit": BY_NAME[name].unit,
+            "Meaning": BY_NAME[name].meaning,
+        }
+        for name, value in values.items()
+        if name in BY_NAME
+    ]
+    widgets.table(rows, key="results.columns", alt="All recorded columns")

@@ -1,0 +1,1 @@
+"""Steps to target: the batch from which larger ones give diminishing returns."""

@@ -1,0 +1,286 @@
+"""Steps to target: from where on larger batches give diminishing returns, and the best batch."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import streamlit as st
+
+from pages.common import (
+    downloads,
+    suspect_switch,
+    theme,
+    widgets,
+)
+from pages.common.downloads import File
+from pages.common.link import Link
+from pages.common.store import store
+from pages.steps_to_target import (
+    lines,
+    question,
+    reference_choice,
+    rows,
+    step_times,
+)
+from pages.steps_to_target.lines import View
+from planner import figures
+from planner.core import Estimate, Record, Report, csv_text, html_page
+from planner.figures.palette import LIGHT_THEME
+from planner.store import Store
+from planner.time_to_target import efficiency_sentence, sentences, tables, way_rows
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("steps-to-target")
+    shared = store()
+    st.title("Steps to target")
+    left_out = suspect_switch.left_out(link, shared)
+    link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern")
+    view = question.ask(link, shared, left_out)
+    link.write()
+    link.tell()
+    if view is None:
+        _no_workload()
+    elif not view.comparison.curves:
+        _nothing(link, view)
+    else:
+        told = _sentences(view)
+        _answer(link, view, told, shared)
+        _steps_card(view, " ".join(told))
+        _time_card(link, view, shared, " ".join(told))
+        _reached_card(view)
+        _tables(view, shared)
+    if problem := reference_choice.known().read.problem:
+        st.caption(widgets.answer_text(problem))
+
+
+def _no_workload() -> None:
+    widgets.nothing(
+        question.NO_TRIALS,
+        question.HOW_TO_MAKE,
+        "Look again",
+        lambda: None,
+        key="steps-to-target.again",
+    )
+
+
+def _nothing(link: Link, view: View) -> None:
+    """No answer: nothing is chosen, or nothing was kept that could be asked."""
+    what, why = view.empty
+    back: tuple[str, ...]
+    if np.isfinite(view.comparison.target):
+        button, back, key = "Show the usual ones", ("optimizers",), "steps-to-target.back"
+    else:
+        button, key = "Show the first workload", "steps-to-target.first"
+        back = ("workload", "optimizers", "target")
+    widgets.nothing(what, why, button, lambda: link.forget(*back), key=key)
+
+
+def _answer(link: Link, view: View, told: list[str], shared: Store) -> None:
+    with st.container(border=True):
+        st.markdown(f"#### {widgets.answer_text(told[0])}")
+        for text in told[1:]:
+            st.markdown(widgets.answer_text(text))
+        for text in _remarks(view):
+            st.caption(widgets.answer_text(text))
+        with widgets.actions():
+            widgets.share(link, "\n".join(told), "content")
+            address = link.url()  # the report is made at the click, when no page is being drawn
+            widgets.download(
+                "Report",
+                lambda: _report(address, view, shared),
+                "epochwise-steps-to-target.html",
+                key="steps-to-target.report",
+                width="content",
+            )
+
+
+def _sentences(view: View) -> list[str]:
+    return sentences.answer_sentences(
+        view.comparison,
+        view.goal,
+        view.timings,
+        view.times.placed,
+        own_times=bool(view.times.own),
+    )
+
+
+def _remarks(view: View) -> list[str]:
+    """What to know about these numbers, in small print."""
+    told = [
+        *sentences.note_lines(sentences.notes_of(view.comparison, view.timings)),
+        sentences.noise_sentence(view.comparison),
+        *view.remarks,
+        sentences.LAW,
+    ]
+    return [t for t in told if t]
+
+
+def _steps_card(view: View, alt: str) -> None:
+    with st.container(border=True):
+        st.markdown(f"**Steps to {widgets.answer_text(view.goal.target)} against batch size**")
+        if not any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
+            st.caption("Nothing to draw: at no batch did half of the seeds reach this target.")
+            return
+        figure = lines.steps_figure(view, theme.current())
+        widgets.chart(figure, "steps-to-target.chart", alt)
+        whose = f" of {widgets.answer_text(view.lead.optimizer)}" if view.lead else ""
+        st.caption(
+            "Large markers are medians at the best learning rate, small ones single seeds; lines "
+            "are fitted, bands 90\u00a0% for one new median. Thin dashes are perfect scaling, grey "
+            f"dashes lie beyond what was measured. Shades of grey are the regimes{whose}: perfect "
+            "scaling, diminishing returns and maximal data parallelism. An arrow points to one "
+            "outside the chart; darker bands are the 90\u00a0% intervals of their borders. "
+            f"Upright dashes{whose} are {_listed(_marked(view))}."
+        )
+
+
+def _marked(view: View) -> list[str]:
+    """What has an upright line in the chart, where it lies within it."""
+    best = view.timings.get(view.lead.optimizer) if view.lead else None
+    noise = view.lead is not None and view.lead.usual_noise_scale is not None
+    return [
+        "the critical batch size Bcrit",
+        *(["the gradient noise scale"] if noise else []),
+        *(["the best batch"] if best and isinstance(best.best, Estimate) else []),
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(p for p in (", ".join(names[:-1]), names[-1]) if p)
+
+
+def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
+    times = view.times
+    with st.container(border=True):
+        st.markdown("**Time to target on a system**")
+        step_times.draw(link, times)
+        if not times.chosen:
+            st.caption(
+                "Time to target is steps times step time: choose whose step times to use. Those of "
+                "another workload show how the trade works, not how long this one takes."
+            )
+            return
+        suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
+        drawn = lines.time_figure(view, theme.current()) if view.timings else None
+        if drawn is None:
+            st.caption("Nothing to draw: the answer above says why.")
+        else:
+            widgets.chart(drawn, "steps-to-target.time", alt)
+            st.caption(
+                "A star is the best batch, bands are 90\u00a0%; grey dashes lie beyond what was "
+                "measured for both curves. Half or twice the best batch costs at most an eighth "
+                "more time."
+            )
+        _on_other_counts(view)
+
+
+def _reached_card(view: View) -> None:
+    """Times to the target that the trials state, by the number of devices."""
+    if not view.reached:
+        return
+    with st.container(border=True):
+        st.markdown("**Stated times to the target, by devices**")
+        widgets.table(
+            list(view.reached),
+            key="steps-to-target.reached",
+            alt="Stated times to the target of every submission, fewest devices first",
+        )
+
+
+def _on_other_counts(view: View) -> None:
+    """The best numbers of devices by a fit, and every number that was timed."""
+    times = view.times
+    if view.lead:
+        name, count = view.lead.optimizer, times.count or times.devices_used
+        scaled, timing = times.scaled.get(name), view.timings.get(name)
+        told = efficiency_sentence(scaled, timing, count, times.nodes)
+        if told:
+            st.caption(widgets.answer_text(f"{name}: {told}"))
+    best = way_rows(view.comparison, times.scaled, times.count)
+    if best:
+        st.markdown("**Best numbers of devices, by time and by device-hours**")
+        widgets.table(
+            [rows.way(r) for r in best],
+            key="steps-to-target.ways",
+            alt="Devices and batches that no other choice beats in time and in device-hours",
+        )
+    if times.others:
+        st.markdown("**Every number of devices that was measured**")
+        widgets.table(
+            [rows.devices(r) for r in tables.device_rows(view.comparison, times.others)],
+            key="steps-to-target.counts",
+            alt="Best batch, time and device-hours for every number of devices",
+        )
+
+
+def _tables(view: View, shared: Store) -> None:
+    fits = _fits(view)
+    with st.container(border=True):
+        st.markdown("**Critical batch size, least steps and least samples**")
+        widgets.table(
+            [rows.fit(r) for r in fits],
+            key="steps-to-target.table",
+            alt="Fitted parameters of every optimiser",
+        )
+        downloads.row(_files(view, fits))
+    box = widgets.folded("Every batch at its best learning rate", "table_rows",
+                         "steps-to-target.every")  # fmt: skip
+    if box.open:
+        with box:
+            _batches(view)
+    if view.is_reference:
+        reference_choice.every_list(view.goal.trained)
+    box = widgets.folded("Where these numbers come from", "source", "steps-to-target.origin")
+    if box.open:
+        with box:
+            widgets.table(
+                rows.sources(view, shared),
+                key="steps-to-target.sources",
+                alt="Sources of the trials and of the step times",
+            )
+
+
+def _files(view: View, fits: list[Record]) -> list[File]:
+    return [
+        File("Fits as CSV", lambda: csv_text(fits), "epochwise-convergence.csv",
+             "steps-to-target.csv"),
+        File("Batches as CSV", lambda: csv_text(tables.batch_rows(view.comparison)),
+             "epochwise-batches.csv", "steps-to-target.batches_csv"),
+        File("Seeds as CSV", lambda: csv_text(tables.seed_rows(view.comparison)),
+             "epochwise-seeds.csv", "steps-to-target.seeds_csv"),
+    ]  # fmt: skip
+
+
+def _batches(view: View) -> None:
+    widgets.table(
+        [rows.batch(r) for r in tables.batch_rows(view.comparison)],
+        key="steps-to-target.batches",
+        alt="Best learning rate, steps and noise scale of every batch",
+    )
+
+
+def _fits(view: View) -> list[Record]:
+    return tables.fit_rows(view.comparison, view.goal, view.timings, view.times.placed)
+
+
+def _report(address: str, view: View, shared: Store) -> str:
+    told = _sentences(view)
+    return html_page(
+        Report(
+            title="Steps to target against batch size",
+            sentence=told[0],
+            notes=[*told[1:], *_remarks(view)],
+            figure=figures.html(lines.steps_figure(view, LIGHT_THEME)),
+            table=_fits(view),
+            sources=rows.sources(view, shared),
+            link=address,
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        )
+    )
+
+
+if __name__ == "__main__":
+    show()

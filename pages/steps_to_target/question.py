@@ -1,0 +1,211 @@
+"""The inputs of the page Steps to target, and the view that they make."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import numpy as np
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.common import kept, widgets, workload_choice
+from pages.common.link import Link, as_text, slugs
+from pages.steps_to_target import (
+    reference_choice,
+    rows,
+    step_times,
+)
+from pages.steps_to_target import (
+    targets as target_choice,
+)
+from pages.steps_to_target.lines import View
+from pages.steps_to_target.step_times import StepTimes, Subject
+from planner.convergence import set_labels, target_text
+from planner.core import Record
+from planner.runs import Trials, TrialSet
+from planner.store import Store
+from planner.store.queries import MOST_TRIALS
+from planner.time_to_target import (
+    CAUTION,
+    Comparison,
+    Edition,
+    Goal,
+    caution_of,
+    comparison_of,
+    goal_of,
+    goal_of_reference,
+    timings_of,
+)
+
+MOST_OPTIMIZERS: Final = 8
+_WORDS: Final = re.compile(r"[A-Za-z0-9]+([ -][A-Za-z0-9]+)*")
+"""Nothing in these is markup in the middle of a line."""
+NO_TRIALS: Final = "There is no evaluation curve yet."
+HOW_TO_MAKE: Final = (
+    "No result folder holds a training run with a batch size and an evaluation metric. "
+    "The sweep digits-steps-quick makes some in minutes: python -m runners converge "
+    "digits-steps-quick."
+)
+
+
+def ask(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
+    """The view of what is chosen; None where there is no workload at all."""
+    sets, editions = kept.trial_sets(shared), reference_choice.known().editions
+    labels = slugs([*set_labels(sets), *editions])
+    if not labels:
+        return None
+    if not sets:
+        st.caption(widgets.answer_text(f"{NO_TRIALS} {HOW_TO_MAKE} Until then: reference points."))
+    workload = link.one("workload", labels, next(iter(labels)))
+    place = list(labels).index(workload)
+    boxes = workload_choice.by_name(link, labels)
+    widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
+    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    boxes.draw((kind or [first])[0], first)
+    if place < len(sets):
+        return _measured(link, shared, sets[place], left_out, second)
+    return _reference(link, shared, editions[labels[workload]], left_out, second)
+
+
+def _measured(
+    link: Link,
+    shared: Store,
+    of: TrialSet,
+    left_out: frozenset[str],
+    place: DeltaGenerator,
+) -> View:
+    trials = kept.trials(shared, of)
+    known = slugs(trials.optimizers)
+    chosen = link.many("optimizers", known, list(known)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
+    place.multiselect(
+        "Optimisers",
+        list(known),
+        key=link.key("optimizers"),
+        format_func=known.__getitem__,
+        max_selections=MOST_OPTIMIZERS,
+    )
+    target = _target(link, trials, kept.targets(shared, of))
+    names = [known[c] for c in chosen]
+    subject = Subject(trained=of.subject, optimizers=tuple(names), precision=of.precision)
+    times = step_times.offer(link, shared, subject, left_out)
+    goal = goal_of(of, trials, np.nan if target is None else target)
+    comparison = Comparison(target=np.nan if target is None else target, curves=())
+    if names and target is not None:
+        comparison = kept.optimizer_comparison(shared, of, target, tuple(names))
+    return _view(
+        goal,
+        comparison,
+        times,
+        optimizers=trials.optimizers,
+        remarks=_about_trials(of, trials, comparison, goal),
+        sources=rows.set_sources(of, shared),
+        empty=_empty(of, trials, target),
+        reached=tuple(rows.reached(r) for r in kept.target_times(shared, of)),
+    )
+
+
+def _reference(
+    link: Link,
+    shared: Store,
+    editions: tuple[Edition, ...],
+    left_out: frozenset[str],
+    place: DeltaGenerator,
+) -> View:
+    chosen = reference_choice.choose(link, editions)
+    with place:
+        reference_choice.draw(link, editions)
+    st.caption(widgets.answer_text(reference_choice.told(chosen)))
+    comparison = comparison_of(chosen)
+    one, names = chosen.benchmark, tuple(c.optimizer for c in comparison.curves)
+    trained = " · ".join(p for p in (one.model, one.dataset) if p)
+    subject = Subject(trained=trained, optimizers=names)
+    return _view(
+        goal_of_reference(chosen),
+        comparison,
+        step_times.offer(link, shared, subject, left_out),
+        optimizers=list(names),
+        remarks=[comparison.reached, CAUTION],
+        sources=reference_choice.sources(chosen),
+        is_reference=True,
+    )
+
+
+def _view(
+    goal: Goal,
+    comparison: Comparison,
+    times: StepTimes,
+    *,
+    optimizers: list[str],
+    remarks: list[str],
+    sources: list[Record],
+    empty: tuple[str, str] = ("", ""),
+    is_reference: bool = False,
+    reached: tuple[Record, ...] = (),
+) -> View:
+    return View(
+        goal=goal,
+        comparison=comparison,
+        times=times,
+        timings=timings_of(comparison, times.placed),
+        optimizers=optimizers,
+        remarks=[r for r in remarks if r],
+        sources=sources,
+        empty=empty,
+        is_reference=is_reference,
+        reached=reached,
+    )
+
+
+def _target(link: Link, trials: Trials, known: tuple[list[float], float | None]) -> float | None:
+    """The value to reach, from the easiest to one that nothing reached; None without curves."""
+    targets, usual = known
+    if usual is None or not targets:
+        return None
+    offered = target_choice.offered(link, targets, str(link.held("workload")))
+    chosen = link.one("target", list(offered), f"{usual:.6g}")
+    shares = trials.in_per_cent
+    texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}
+    if len(offered) > 1:
+        st.select_slider(
+            f"Target: {_in_label(trials.metric)}, from easy to strict",
+            list(offered),
+            chosen,
+            key=link.key("target"),
+            format_func=texts.__getitem__,
+        )
+    return offered[chosen]
+
+
+def _in_label(name: str) -> str:
+    """A name as part of a label, which screen readers are given as it is written here.
+
+    So words stay as they are; whatever could be markup is escaped, backslashes and all.
+    """
+    return name if _WORDS.fullmatch(name) else as_text(name)
+
+
+def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Goal) -> list[str]:
+    """What to know about the trials, in small print."""
+    left_out, most = int((~trials.counts).sum()), f"{MOST_TRIALS:,}"
+    told = [caution_of(comparison, goal), comparison.reached]
+    if left_out:
+        told.append(f"{_several(left_out, 'trial')} kept no evaluation: left out.")
+    if of.trials > MOST_TRIALS:
+        told.append(f"Only the first {most} of {of.trials:,} trials are used.")
+    return told
+
+
+def _empty(of: TrialSet, trials: Trials, target: float | None) -> tuple[str, str]:
+    """What to say and why where no optimiser is left: nothing is chosen, or nothing was kept."""
+    if trials.optimizers and target is not None:
+        return "No optimiser is chosen.", "No optimiser is left above."
+    return (
+        "No evaluation was kept with these trials.",
+        f"{_several(of.trials, 'run')} of this workload name a metric, but none holds its "
+        "evaluations. A target needs them.",
+    )
+
+
+def _several(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,120 @@
+"""Which curves the Throughput page shows: workload, patterns, systems, others beside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import streamlit as st
+
+from pages.common import kept, widgets, workload_choice
+from pages.common.link import Link, slugs
+from planner.core import looked_up
+from planner.epochs import MOST_SAMPLES
+from planner.runs import Run
+from planner.store import Store
+from planner.throughput import SystemCurve, TimedSteps, with_step_times
+
+MOST_CURVES: Final = 12
+MOST_BESIDE: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The workload by name, every curve of it, and the curves to show.
+
+    `steps` are the runs of the chosen systems and patterns, None where none is chosen.
+    """
+
+    workload: str
+    everything: Sequence[SystemCurve]
+    chosen: list[SystemCurve]
+    steps: TimedSteps | None
+
+
+def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
+    """The controls; None where there is nothing to choose from."""
+    workloads = kept.workload_names(shared)
+    if not workloads:
+        widgets.no_run("throughput")
+        return None
+    short = link.one("workload", workloads, kept.usual_workload(shared))
+    workload = workloads[short]
+    boxes = workload_choice.offer(link, shared, workloads)
+    widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
+    *kind, first, second = st.columns(widths, vertical_alignment="bottom")
+    boxes.draw((kind or [first])[0], first)
+    with second:
+        patterns = _patterns(link, shared, workload)
+    found = (kept.runs_of(shared, workload, p) for p in kept.patterns(shared, workload))
+    widgets.cut_short(max(found, key=len, default=()))
+    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    everything, names, usual, size = kept.curves(shared, workload, given)
+    systems = _systems(link, names, usual)
+    runs = [r for p in patterns for r in kept.runs_of(shared, workload, p) if r.system in systems]
+    others = {s: name for s, name in workloads.items() if s != short}
+    link.drop("beside", lambda text: looked_up(text, workloads) == short)
+    link.keep("batch")  # asked of the curves by programs; the chart shows every batch
+    steps = with_step_times(runs, size) if runs else None
+    timed = steps.runs if steps else ()
+    chosen = kept.fitted_curves(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
+    if given is not None or (steps and steps.needs_samples):
+        st.number_input(
+            "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
+            placeholder="not stated", key=link.key("samples_per_epoch"),
+            help="Training samples of one epoch",
+        )  # fmt: skip
+    if len(chosen) > MOST_CURVES:
+        st.caption(f"The first {MOST_CURVES} of {len(chosen)} curves; choose fewer above.")
+    shown = chosen[:MOST_CURVES]
+    return Choice(workload=workload, everything=everything, chosen=shown, steps=steps)
+
+
+def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
+    """Input patterns to show, in the order they are offered."""
+    patterns = slugs(kept.patterns(shared, workload))
+    link.merge("pattern", "patterns")
+    link.many("patterns", patterns, list(patterns)[:1])
+    shown = st.multiselect(
+        "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
+    )
+    return [name for short, name in patterns.items() if short in shown]
+
+
+def _systems(link: Link, names: Sequence[str], usual: Sequence[str]) -> set[str]:
+    systems = slugs(names)
+    begins = [s for s, name in systems.items() if name in usual]
+    link.many("systems", systems, begins, MOST_CURVES)
+    wanted = st.multiselect(
+        "Systems",
+        list(systems),
+        key=link.key("systems"),
+        format_func=systems.__getitem__,
+        max_selections=MOST_CURVES,
+    )
+    return {systems[s] for s in wanted}
+
+
+def _beside(
+    link: Link, shared: Store, others: Mapping[str, str], boxes: workload_choice.Offer
+) -> list[Run]:
+    """Runs of other workloads to show beside: of many, those of the same kind are offered."""
+    if not others:
+        return []
+    held = link.many("beside", others, [], MOST_BESIDE)
+    beside = st.multiselect(
+        "Compare with other workloads",
+        [s for s in boxes.alike(str(link.held("workload")), held) if s in others],
+        key=link.key("beside"),
+        format_func=boxes.labels.__getitem__,
+        max_selections=MOST_BESIDE,
+        placeholder="None",
+    )
+    return [run for name in beside for run in _best_known(shared, others[name])]
+
+
+def _best_known(shared: Store, workload: str) -> list[Run]:
+    """Runs of another workload under its best documented input pattern."""
+    patterns = kept.patterns(shared, workload)
+    return kept.runs_of(shared, workload, next(iter(patterns))) if patterns else []

@@ -1,0 +1,246 @@
+"""Throughput: samples per second against batch size, and the curve through the points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+import streamlit as st
+
+from pages.common import (
+    kept,
+    suspect_switch,
+    theme,
+    widgets,
+)
+from pages.common.link import Link, as_text
+from pages.common.store import store
+from pages.throughput import choice as curve_choice
+from pages.throughput import factor
+from pages.throughput.lines import lines
+from planner import figures
+from planner.answers import answer_sentences, source_rows
+from planner.core import Record, Report, csv_text, html_page
+from planner.figures.palette import LIGHT_THEME
+from planner.runs import form_rows
+from planner.store import Store
+from planner.throughput import SystemCurve, TimedSteps, curves
+
+
+def show() -> None:
+    """Draw the page."""
+    link = Link("throughput")
+    shared = store()
+    st.title("Throughput")
+    left_out = suspect_switch.left_out(link, shared)
+    link.state("workload", "patterns", "systems")
+    choice = curve_choice.draw(link, shared, left_out)
+    link.one("scale", ["log", "linear"], "log")
+    if choice is None:
+        link.write()
+        link.tell()
+        return
+    everything, chosen, workload = choice.everything, choice.chosen, choice.workload
+    effects = factor.offer(link, shared, workload, left_out)
+    link.write()
+    link.tell()
+    if choice.steps is not None:
+        _notes(choice.steps)
+    if not chosen:
+        if choice.steps is None:
+            widgets.nothing(
+                "No curve is chosen.",
+                "Choose at least one system and input pattern.",
+                "Show the usual ones",
+                lambda: link.forget("systems", "patterns"),
+                key="throughput.back",
+            )
+        if effects:  # epochs can be compared where no step was timed
+            factor.draw(link, effects, workload)
+        return
+    _answer(link, everything, chosen, shared)
+    _charts(link, everything, chosen, shared)
+    _tables(chosen, shared)
+    factor.draw(link, effects, workload)
+    _forms(chosen, shared)
+
+
+def _notes(steps: TimedSteps) -> None:
+    """What step times rest on, and why systems have no curve and what gives them one."""
+    if steps.refused is not None:
+        with st.container(border=True):
+            st.markdown("#### No curve yet")
+            for text in steps.missing:
+                st.markdown(widgets.answer_text(text))
+        return
+    for text in filter(None, (steps.note, *steps.missing)):
+        st.caption(as_text(text))
+
+
+def _answer(
+    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
+) -> None:
+    sentences = answer_sentences(chosen)
+    with st.container(border=True):
+        st.markdown(f"#### {widgets.answer_text(sentences[0])}")
+        for text in sentences[1:]:
+            st.markdown(widgets.answer_text(text))
+        st.caption(
+            "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
+            "overhead per step t. A step time taken from epochs is epoch time / steps, "
+            "validation included."
+        )
+        with widgets.actions():
+            widgets.share(link, "\n".join(sentences), "content")
+            address = link.url()  # the report is made at the click, when no page is being drawn
+            widgets.download(
+                "Report",
+                lambda: _report(address, everything, chosen, shared),
+                "epochwise-throughput.html",
+                key="throughput.report",
+                width="content",
+            )
+        drawn = [run for one in chosen for run in (*one.points, *one.left_out)]
+        suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
+
+
+def _charts(
+    link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
+) -> None:
+    drawn = lines(chosen, everything, kept.suspects(shared).names)
+    look = theme.current()
+    with st.container(border=True):
+        widgets.scale("Samples per second against batch size", link.key("scale"))
+        log = st.session_state[link.key("scale")] == "log"
+        widgets.chart(
+            figures.throughput(drawn, look, log=log),
+            "throughput.chart",
+            " ".join(answer_sentences(chosen)),
+        )
+        st.caption(
+            "Markers are measured, lines fitted, bands 90\u00a0% for one new measurement; "
+            f"dashed grey lies beyond what was measured.{_open_markers(drawn)}"
+        )
+    if any(np.isfinite(x.measured.residuals).any() for x in drawn):
+        with st.container(border=True):
+            st.markdown("**How far each step time lies from its fit**")
+            widgets.chart(
+                figures.residuals(drawn, look),
+                "throughput.residuals",
+                "Relative difference between measured and fitted step times",
+            )
+            exact = [one.label for one in chosen if curves.passes_through(one)]
+            if exact:
+                named = ", ".join(exact)
+                st.caption(as_text(f"The fit passes through both points of {named}."))
+
+
+def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
+    """What open markers are, where there are any."""
+    if any(x.left_out.batch.size for x in drawn):
+        return " Open markers are suspect runs, grey ones left out of the fit."
+    return " Open markers are suspect runs." if any(any(x.measured.flags) for x in drawn) else ""
+
+
+def _tables(chosen: list[SystemCurve], shared: Store) -> None:
+    with st.container(border=True):
+        st.markdown("**v0, t and the batches that reach 50 % and 90 % of v0**")
+        widgets.table(
+            [_shown(r) for r in curves.curve_rows(chosen)],
+            key="throughput.table",
+            alt="Fitted parameters of every chosen curve",
+        )
+        first, second = st.columns(2)
+        with first:
+            widgets.download(
+                "Curves as CSV",
+                lambda: csv_text(curves.curve_rows(chosen)),
+                "epochwise-curves.csv",
+                key="throughput.csv",
+            )
+        with second:
+            widgets.download(
+                "Points as CSV",
+                lambda: csv_text(curves.point_rows(chosen)),
+                "epochwise-points.csv",
+                key="throughput.points",
+            )
+    box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
+    if box.open:
+        with box:
+            widgets.table(
+                source_rows(chosen, shared.sets),
+                key="throughput.sources",
+                alt="Sources of every curve",
+            )
+
+
+def _forms(chosen: list[SystemCurve], shared: Store) -> None:
+    """What quantised, pruned and distilled forms of the network gain, and what they lose."""
+    rows = form_rows(kept.forms(shared, chosen[0].runs[0].workload))
+    if not rows:
+        return
+    with st.container(border=True):
+        st.markdown("**Forms of this network for inference: what they gain and what they lose**")
+        widgets.table(
+            rows,
+            key="throughput.forms",
+            alt="Throughput, accuracy and size of each form of the network",
+        )
+        st.caption(
+            "The largest throughput that was measured, at its batch. Accuracy is that of the very "
+            "network that was timed, on real validation data; a made-up data set has none."
+        )
+
+
+def _shown(row: Record) -> dict[str, object]:
+    if row.get("refused"):
+        return {
+            "Curve": row["curve"],
+            "Points": row["points"],
+            **_left_out(row),
+            "v0 (samples/s)": "refused",
+            "Notes": f"{row['refused']} {row['measure_next']}",
+        }
+    return {
+        "Curve": row["curve"],
+        "Points": row["points"],
+        **_left_out(row),
+        "v0 (samples/s)": curves.interval_cell(row, "asymptotic_throughput"),
+        "t (s)": curves.interval_cell(row, "overhead_s"),
+        "b50 (samples)": curves.interval_cell(row, "batch_50"),
+        "b90 (samples)": curves.interval_cell(row, "batch_90"),
+        "Scatter": "–" if row["scatter_percent"] is None else f"{row['scatter_percent']:.1f} %",
+        "Basis": row["basis"],
+        "Notes": row["notes"] or "",
+    }
+
+
+def _left_out(row: Record) -> dict[str, object]:
+    """How many points are not fitted: a column only where there are any."""
+    return {"Left out": row["left_out"]} if row["left_out"] else {}
+
+
+def _report(
+    address: str, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
+) -> str:
+    sentences = answer_sentences(chosen)
+    drawn = lines(chosen, everything, kept.suspects(shared).names)
+    figure = figures.throughput(drawn, LIGHT_THEME, log=True)
+    return html_page(
+        Report(
+            title="Throughput against batch size",
+            sentence=sentences[0],
+            notes=sentences[1:],
+            figure=figures.html(figure),
+            table=curves.curve_rows(chosen),
+            sources=source_rows(chosen, shared.sets),
+            link=address,
+            made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+        )
+    )
+
+
+if __name__ == "__main__":
+    show()

@@ -1,0 +1,66 @@
+"""A question's text in, one answer out: for pages, HTTP interface and command line.
+
+`asked` and `comparison._parameters` are the tables of parameters. `_asking` answers from the store,
+`_bodies` gives answers as plain data, `_door` is `planner.compare(...)`. Beside them: documented
+refusals, tables of how-long answers, and who may ask from where.
+"""
+
+from planner.answers._asking import (
+    NO_RUN,
+    CompareAnswer,
+    compare_answered,
+    compare_facts,
+    curve_answered,
+    how_long_answered,
+)
+from planner.answers._bodies import (
+    Body,
+    compare_body,
+    curve_body,
+    projection_body,
+)
+from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
+from planner.answers._documented import PAGES
+from planner.answers._door import compare
+from planner.answers._listing import results_answered
+from planner.answers._origins import host_of, is_loopback, is_own
+from planner.answers._ratio_tables import ratio_rows
+from planner.answers._refused import RULES
+from planner.answers.comparison import (
+    facts,
+    question,
+    saved,
+)
+from planner.answers.how_long_tables import (
+    half_width,
+    total_in_words,
+)
+
+__all__ = [
+    "NO_RUN",
+    "PAGES",
+    "RULES",
+    "Body",
+    "CompareAnswer",
+    "answer_sentences",
+    "batch_rows",
+    "compare",
+    "compare_answered",
+    "compare_body",
+    "compare_facts",
+    "curve_answered",
+    "curve_body",
+    "facts",
+    "half_width",
+    "host_of",
+    "how_long_answered",
+    "is_loopback",
+    "is_own",
+    "projection_body",
+    "question",
+    "ratio_rows",
+    "results_answered",
+    "saved",
+    "source_rows",
+    "total_in_words",
+]

@@ -1,0 +1,152 @@
+"""The Python door to the comparison of hardware: plain arguments in, one frozen record out.
+
+    >>> import planner
+    >>> told = planner.compare(network="Llama 3 8B", total_tokens="100M", precision="bfloat16")
+    >>> told.rows[0].time_s.value, told.rows[0].samples_per_s
+
+It asks what the page, the command and the HTTP interface ask, by the same names
+(`planner.answers.comparison._parameters.COMPARE`), and gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from planner.answers._asking import compare_answered
+from planner.answers._bodies import compare_body
+from planner.answers.comparison import option_rows, samples_per_s_of, startup_s_of
+from planner.compare.comparison import Comparison, Row
+from planner.core import Estimate, Refusal, text_of
+from planner.store.catalog import own_folder, read_catalog
+from planner.store.disk.folders import OWN, folders_from_environment
+from planner.store.reader import Store
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+Value = str | float | bool | Iterable[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptionAnswer:
+    """One option, the best first: time [s], money in `currency`, speed [samples/s], start-up [s].
+
+    `rank` is None where the option has no answer: `time_s` is then the refusal. `batch` is the
+    global batch [samples], None where no run states one. `record` is the whole row as the command
+    and the HTTP interface give it.
+    """
+
+    id: str
+    label: str
+    rank: int | None
+    time_s: Estimate | Refusal
+    cost_per_run: Estimate | Refusal
+    samples_per_s: Estimate | None
+    startup_s: float
+    batch: float | None
+    memory: str
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonAnswer:
+    """The answer: its sentence, its rows, and what is wrong with the question.
+
+    `query` is the query string that asks the same of the page or the HTTP interface; `body` is the
+    answer as that interface sends it. Where anything is wrong with the question, or no option is
+    left to compare, `rows` is empty and `problems` says why: no other question is answered instead.
+    `cost_per_run` is in US dollars.
+    """
+
+    sentence: str
+    undecided: str
+    workload: str
+    goal: str
+    rows: tuple[OptionAnswer, ...]
+    problems: tuple[str, ...]
+    query: str
+    body: Mapping[str, Any]
+
+
+def compare(
+    *,
+    results: str | Path | None = None,
+    catalog: str | Path | None = None,
+    begins: datetime | None = None,
+    **question: Value,
+) -> ComparisonAnswer:
+    """Return which hardware, rented or bought, does a job: when, for how much, how sure.
+
+    Args:
+        results: your folder of result sets; None is that of the environment, else `results`.
+        catalog: your rows of the catalogue; None is that of the environment, else `catalog`.
+        begins: when work begins, with its zone; None is now.
+        question: parameters by the names of a page's link (docs/api.md): `network`, `workload`,
+            `epochs`, `total_tokens`, `options`, `own`, `deadline` ... as numbers, texts such as
+            "7B", flags or lists of texts. What describes a workload makes it a described one.
+
+    Raises:
+        TypeError: a value is none of these.
+    """
+    given = {name: _texts(name, value) for name, value in question.items() if value is not None}
+    environment: dict[str, str] = dict(os.environ)
+    if results is not None:
+        environment[OWN] = str(Path(results).absolute())
+    store = Store(folders_from_environment(ROOT, environment))
+    store.refresh()
+    own = own_folder(ROOT, os.environ) if catalog is None else Path(catalog)
+    begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
+    rows = read_catalog(ROOT / "data" / "catalog", [own]).catalog
+    found = compare_answered(store, rows, given, begins.date(), begins)
+    problems = tuple(map(str, found.problems))
+    comparison = found.answered.comparison
+    if comparison is None or problems:
+        return ComparisonAnswer(sentence="", undecided="", workload="", goal="", rows=(),
+                                problems=problems, query=found.query,
+                                body=MappingProxyType({}))  # fmt: skip
+    body = compare_body(comparison, found.display, found.query, found.by)
+    return ComparisonAnswer(
+        sentence=str(body["sentence"]),
+        undecided=str(body["undecided"] or ""),
+        workload=comparison.question.job.workload,
+        goal=comparison.question.goal.words,
+        rows=_rows(comparison, option_rows(comparison, found.display, begins)),
+        problems=problems,
+        query=found.query,
+        body=MappingProxyType(body),
+    )
+
+
+def _rows(comparison: Comparison, records: Iterable[Mapping[str, Any]]) -> tuple[OptionAnswer, ...]:
+    return tuple(
+        _option(row, comparison, record)
+        for row, record in zip(comparison.rows, records, strict=True)
+    )
+
+
+def _option(row: Row, comparison: Comparison, record: Mapping[str, Any]) -> OptionAnswer:
+    return OptionAnswer(
+        id=row.candidate.id,
+        label=row.candidate.label,
+        rank=row.rank,
+        time_s=row.time,
+        cost_per_run=row.cost,
+        samples_per_s=samples_per_s_of(row),
+        startup_s=startup_s_of(row, comparison.question.job),
+        batch=row.timed.batch,
+        memory=row.timed.fit.sentence,
+        record=MappingProxyType(dict(record)),
+    )
+
+
+def _texts(name: str, value: Value) -> list[str]:
+    """A value as the texts of a query string."""
+    if isinstance(value, str | int | float):
+        return [text_of(value)]
+    if isinstance(value, Iterable):
+        return [text_of(one) for one in value]
+    raise TypeError(f"{name} is {type(value).__name__}. Give a text, a number, a flag or a list.")

@@ -1,0 +1,119 @@
+"""The comparison of hardware as a question: its parameters, the answer's rows, saved answers.
+
+`_parameters` reads a query, `_description` a workload that was only described, `question` puts both
+to `planner.compare`, `facts` collects what the store knows of it. `_tables` gives the rows,
+`_snapshot` and `saved` keep an answer, so that a later one can say what changed.
+"""
+
+from planner.answers.comparison._description import (
+    DESCRIBED,
+    DESCRIPTION,
+    FORMATS,
+    OPENING,
+    RESNET_50_FLOPS,
+    TRAINED_IN,
+    network_values,
+)
+from planner.answers.comparison._made import made_text
+from planner.answers.comparison._parameters import (
+    ALWAYS,
+    BY_NAME,
+    COMPARE,
+    DISPLAY,
+    HOUR_S,
+    MOST_HOURS,
+    STATED,
+    TARIFF,
+    CompareParameters,
+    asks,
+    compare_parameters,
+    described_given,
+    moment_of,
+    moment_text,
+    moment_words,
+)
+from planner.answers.comparison._problems import (
+    answered_whole,
+    problems_of,
+    too_many,
+    with_own,
+)
+from planner.answers.comparison._snapshot import changes, snapshot_of
+from planner.answers.comparison._tables import (
+    end_of,
+    option_rows,
+    samples_per_s_of,
+    source_rows,
+    startup_s_of,
+)
+from planner.answers.comparison.facts import (
+    epoch_size_of,
+    facts_of,
+    measured_job,
+    own_trials,
+    steps_of,
+    trial_set_of,
+)
+from planner.answers.comparison.question import (
+    EPOCHS,
+    MOST_EPOCHS,
+    MOST_OPTIONS,
+    Answered,
+    Asked,
+    Facts,
+    Offered,
+)
+from planner.answers.comparison.saved import (
+    Saved,
+)
+
+__all__ = [
+    "ALWAYS",
+    "BY_NAME",
+    "COMPARE",
+    "DESCRIBED",
+    "DESCRIPTION",
+    "DISPLAY",
+    "EPOCHS",
+    "FORMATS",
+    "HOUR_S",
+    "MOST_EPOCHS",
+    "MOST_HOURS",
+    "MOST_OPTIONS",
+    "OPENING",
+    "RESNET_50_FLOPS",
+    "STATED",
+    "TARIFF",
+    "TRAINED_IN",
+    "Answered",
+    "Asked",
+    "CompareParameters",
+    "Facts",
+    "Offered",
+    "Saved",
+    "answered_whole",
+    "asks",
+    "changes",
+    "compare_parameters",
+    "described_given",
+    "end_of",
+    "epoch_size_of",
+    "facts_of",
+    "made_text",
+    "measured_job",
+    "moment_of",
+    "moment_text",
+    "moment_words",
+    "network_values",
+    "option_rows",
+    "own_trials",
+    "problems_of",
+    "samples_per_s_of",
+    "snapshot_of",
+    "source_rows",
+    "startup_s_of",
+    "steps_of",
+    "too_many",
+    "trial_set_of",
+    "with_own",
+]

@@ -1,0 +1,305 @@
+"""The description of a workload without measurements: its parameters, and what is missing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from planner.catalog import PRECISIONS
+from planner.compare import MOST_COUNT
+from planner.core import Given, Parameter, Problem, Refusal
+from planner.job import Described, GivenStep, unknown_optimizer
+from planner.networks import FAMILIES, TRAININGS, Network, network_named, operations_of
+
+RESNET_50_FLOPS: Final = 25e9
+"""Of one image of 224 px, forward and backward: 3 x 2 x 4.09e9 multiply-adds, as torchvision counts
+its form (v1.5); the first form has 3.8e9 (He et al. 2015, table 1)."""
+_RESNET_50: Final = f"ResNet-50 at 224 px takes about {RESNET_50_FLOPS / 1e9:g}e9"
+HOW_MANY_TOKENS: Final = (
+    "How many tokens has a sample? 1 for a fully connected network, the length of the sequence for "
+    f"a language model. For images give FLOPs per sample instead: {_RESNET_50} for training."
+)
+TRAINED_IN: Final = tuple(p for p in PRECISIONS if p != "int8")
+"""Number formats of a described job: it is trained, and int8 is for what was trained."""
+FORMATS: Final = MappingProxyType(
+    {
+        "bf16": "bfloat16", "mixed_bfloat16": "bfloat16", "fp16": "float16",
+        "mixed_float16": "float16", "half": "float16", "fp8": "float8", "tf32": "tensorfloat32",
+        "fp32": "float32",
+    }
+)  # fmt: skip
+"""Other names of them, as people write them."""
+_INT8: Final = (
+    f"Training in int8 is not estimated: it is for inference. Choose {', '.join(TRAINED_IN[:-1])} "
+    f"or {TRAINED_IN[-1]}."
+)
+_LANGUAGE: Final = frozenset({"dense", "moe", "encoder", "encoder-decoder"})
+_LARGE: Final = 9e17
+"""A field of a browser holds whole numbers up to about here."""
+LONGEST_NAME: Final = 80
+MOST_PX: Final = 65_536.0
+_ROUNDED: Final = 0.01
+"""Parameters this close to a named network's are its own, rounded [share]."""
+DESCRIBED: Final = "described"
+"""Slug of the workload that a user describes, without measurements."""
+OPENING: Final[Given] = MappingProxyType(
+    {
+        "workload": [DESCRIBED], "network": ["llama-3-8b"], "total_tokens": ["100M"],
+        "precision": ["bfloat16"], "network_optimizer": ["AdamW"],
+    }
+)  # fmt: skip
+"""What an empty question asks: all weights of Llama 3 8B are fine-tuned on 100 million tokens."""
+DESCRIPTION: Final = (
+    Parameter(name="name", words="name of a described workload; without it that of its network",
+              default="described workload", longest=LONGEST_NAME),
+    Parameter(name="network", words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
+              "family, params, active_params, tokens, image_px and the operations where these are "
+              "not given", longest=LONGEST_NAME),
+    Parameter(name="samples", words="samples in an epoch", kind="number", unit="samples",
+              least=1.0, most=_LARGE, short=True),
+    Parameter(name="total_tokens", words="tokens of the whole run, as 100M; in place of samples "
+              "and epochs", kind="number", unit="tokens", least=1.0, most=1e18, short=True),
+    Parameter(name="params", words="parameters of the network, as 7B", kind="number", least=1.0,
+              most=_LARGE, short=True),
+    Parameter(name="active_params", words="parameters that take part in a token, of a mixture of "
+              "experts; else all of them", kind="number", least=1.0, most=_LARGE, short=True),
+    Parameter(name="tokens", words="tokens in a sample, needed beside params where flops is not "
+              "given: the length of a sequence, 1 for a fully connected network; for images give "
+              "flops instead", kind="number", least=1.0, most=1e12, short=True),
+    Parameter(name="image_px", words="side of a square image; of a named network its operations "
+              "grow with the pixels", kind="number", unit="px", least=1.0, most=MOST_PX),
+    Parameter(name="flops", words="operations of forward and backward pass of one sample, 6 for "
+              f"each multiply-add of the forward pass: {_RESNET_50}",
+              kind="number", unit="FLOP/sample", least=1.0, most=1e30, short=True),
+    Parameter(name="family", words="kind of network; without it that of the named network, or a "
+              "language model where tokens are given", kind="choice", choices=FAMILIES),
+    Parameter(name="training", words="what is trained: all weights, or adapters beside weights in "
+              "half precision (lora) or 4 bits (qlora)", kind="choice", choices=TRAININGS,
+              default="full"),
+    Parameter(name="recompute", words="activations are computed again in the backward pass, which "
+              "saves memory", kind="flag", default=False),
+    Parameter(name="assumed_mfu", words="share of the dense half-precision peak that it reaches on "
+              "every accelerator (MFU), 40 for 40 %; without it that of published runs of its "
+              "family", kind="number", unit="%", least=1.0, most=100.0),
+    Parameter(name="step_s", words="seconds of one training step that was timed: it narrows every "
+              "estimate", kind="number", unit="s", least=1e-6, most=1e6),
+    Parameter(name="step_batch", words="global batch size of the timed step; without it batch",
+              kind="number", unit="samples", least=1.0, most=1e12, short=True),
+    Parameter(name="step_accelerator", words="accelerator of the timed step, by id or name",
+              longest=LONGEST_NAME),
+    Parameter(name="step_count", words="accelerators of the timed step", kind="whole",
+              default=1, least=1, most=MOST_COUNT),
+    Parameter(name="precision", words="number format it is trained in; without it bfloat16 for a "
+              "language model, else float32", kind="choice", choices=TRAINED_IN, also=FORMATS),
+    Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
+              "without it Adam's two moments are assumed", longest=LONGEST_NAME),
+    Parameter(name="batch", words="global batch size; of a measured workload one that was "
+              "measured, without it the fastest on each system", kind="number", unit="samples",
+              least=1.0, most=1e12, short=True),
+)  # fmt: skip
+
+
+def precision_told(problem: Problem, given: Given) -> Problem:
+    """A problem as it was read; of int8 the reason instead."""
+    if problem.parameter == "precision" and "int8" in given.get("precision", ()):
+        return replace(problem, message=_INT8)
+    return problem
+
+
+def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described | None:
+    """Return the description in the values; None where it is incomplete. Adds what is wrong."""
+    wrong: list[tuple[str, str]] = []
+    network = _network(given["network"] or "", wrong)
+    filled = _filled(given, network)
+    if network is not None and filled["flops"] is None and not _heavy(filled):
+        filled["flops"] = _operations(network, filled)
+    samples = _samples(given, filled, network, wrong)
+    if filled["flops"] is None and filled["params"] is None:
+        wrong.append(("flops", "How heavy is a sample? Name its network, or give flops, or params "
+                      "and tokens."))  # fmt: skip
+    elif not _heavy(filled):
+        wrong.append(("tokens", HOW_MANY_TOKENS))
+    if given["goal"] == "target":
+        wrong.append(("goal", "Steps to a target are not measured for it. Choose epochs."))
+    if _more_active(filled, network):
+        wrong.append(("active_params", _MORE_ACTIVE))
+        filled["active_params"] = filled["params"]
+    step = _step(given, wrong)
+    batch, optimizer = given["batch"], given["network_optimizer"] or ""
+    assumed = given["assumed_mfu"]
+    if batch and samples and batch > samples:
+        wrong.append(("batch", _too_large(batch, samples)))
+        batch = None
+    if unknown := unknown_optimizer(optimizer):
+        wrong.append(("network_optimizer", unknown))
+        optimizer = ""
+    problems += [Problem(parameter=name, message=message) for name, message in wrong]
+    if samples is None or not _heavy(filled):
+        return None
+    return Described(
+        name=_name(given["name"], network),
+        samples_per_epoch=samples,
+        precision=given["precision"] or usual_precision(_family(filled)),
+        params=filled["params"],
+        tokens_per_sample=filled["tokens"],
+        flops_per_sample=filled["flops"],
+        optimizer=optimizer,
+        batch=batch,
+        network="" if network is None else network.id,
+        family=filled["family"] or "",
+        active_params=filled["active_params"],
+        layers_width=filled["layers_width"],
+        image_px=filled["image_px"],
+        training=given["training"],
+        recompute=given["recompute"],
+        assumed_mfu=None if assumed is None else assumed / 100.0,
+        total_tokens=given["total_tokens"],
+        step=step,
+    )
+
+
+def _step(given: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep | None:
+    """The step that was timed by hand; None without one, or where a part of it is missing."""
+    seconds, where = given["step_s"], given["step_accelerator"] or ""
+    batch = given["step_batch"] or given["batch"]
+    if seconds is None:
+        if where or given["step_batch"]:
+            wrong.append(("step_s", "How many seconds did the step take? The rest is ignored."))
+        return None
+    if given["assumed_mfu"] is not None:
+        wrong.append(("step_s", "Ignored, because assumed_mfu is given. Leave one of them out."))
+        return None
+    if not where:
+        wrong.append(("step_accelerator", "Which accelerator was the step timed on?"))
+    if batch is None:
+        wrong.append(("step_batch", "How many samples did the timed step process?"))
+    if not where or batch is None:
+        return None
+    return GivenStep(accelerator=where, count=given["step_count"], batch=batch, seconds=seconds)
+
+
+def usual_precision(family: str) -> str:
+    """Return the number format that a network of this family is trained in where none is given.
+
+    Nearly all published language models of today are trained in bfloat16; Keras itself begins with
+    float32.
+    """
+    return "bfloat16" if family in _LANGUAGE else "float32"
+
+
+def _family(filled: Mapping[str, Any]) -> str:
+    """The family of a description; parameters and tokens speak for a language model."""
+    of_tokens = filled["flops"] is None and filled["params"] and (filled["tokens"] or 0.0) > 1.0
+    return filled["family"] or ("dense" if of_tokens else "")
+
+
+def network_values(network: Network) -> dict[str, Any]:
+    """Return what a named network says of a described workload, by parameter; None is nothing."""
+    return {
+        "family": network.family,
+        "params": network.params,
+        "active_params": None if network.active_params == network.params else network.active_params,
+        "tokens": None if network.sequence is None else float(network.sequence),
+        "image_px": None if network.image_px is None else float(network.image_px),
+    }
+
+
+def _network(name: str, wrong: list[tuple[str, str]]) -> Network | None:
+    """The named network; a problem where there is none of that name."""
+    found = network_named(name) if name.strip() else None
+    if isinstance(found, Refusal):
+        wrong.append(("network", f"{found.reason} {found.measure_next}"))
+        return None
+    return found
+
+
+def _filled(given: Mapping[str, Any], network: Network | None) -> dict[str, Any]:
+    """The values of a description, those of its network where none was given."""
+    names = ("family", "params", "active_params", "tokens", "image_px", "flops")
+    values = {name: given[name] for name in names} | {"layers_width": None}
+    if network is None:
+        return values
+    own = network_values(network)
+    same = values["params"] is None or _alike(values["params"], own["params"])
+    for name, value in own.items():
+        if values[name] is None and (same or name != "active_params"):
+            values[name] = value
+    if same and network.of_tokens:
+        values["layers_width"] = network.layers_width
+    return values | {"training": given["training"], "of_tokens": network.of_tokens}
+
+
+def _alike(params: float, own: float) -> bool:
+    """Whether parameters are those of the network, rounded as people write them."""
+    return math.isclose(params, own, rel_tol=_ROUNDED)
+
+
+def _operations(network: Network, filled: Mapping[str, Any]) -> float | None:
+    """Operations of a sample of a network that are counted from its forward pass [FLOP]."""
+    found = operations_of(network, image_px=filled["image_px"], training=filled["training"])
+    return None if found is None or network.of_tokens else found.model
+
+
+def _heavy(filled: Mapping[str, Any]) -> bool:
+    """Whether the values say how many operations a sample takes."""
+    if filled["flops"] is not None:
+        return True
+    counted = filled.get("of_tokens", True)
+    return counted and None not in (filled["params"], filled["tokens"])
+
+
+def _more_active(filled: Mapping[str, Any], network: Network | None) -> bool:
+    """Whether more parameters are active than there are, which only shared layers allow."""
+    active, params = filled["active_params"], filled["params"]
+    if active is None or params is None or active <= params:
+        return False
+    return network is None or filled["family"] == "moe"
+
+
+def _samples(
+    given: Mapping[str, Any],
+    filled: Mapping[str, Any],
+    network: Network | None,
+    wrong: list[tuple[str, str]],
+) -> float | None:
+    """Samples of an epoch, or of the whole run where its tokens are given; None where not known."""
+    samples: float | None = given["samples"] or given["samples_per_epoch"]
+    total, tokens = given["total_tokens"], filled["tokens"]
+    if total is None:
+        if samples is None:
+            wrong.append(("samples", _HOW_MANY_SAMPLES))
+        return samples
+    if samples is not None:
+        wrong.append(("samples", "given beside total_tokens; the total counts."))
+    if tokens is None and network is not None and not network.of_tokens:
+        wrong.append(("total_tokens", f"{network.name} has no tokens. Give samples and epochs."))
+        return None
+    if tokens is None:
+        wrong.append(("tokens", "How many tokens has a sample? total_tokens needs it."))
+        return None
+    if tokens > total:
+        wrong.append(("total_tokens", f"{total:,.15g} tokens are less than one sample of "
+                      f"{tokens:,.15g}. Give more, or shorter samples."))  # fmt: skip
+        return None
+    return float(total / tokens)
+
+
+def _name(name: str, network: Network | None) -> str:
+    """The name that was given; else that of the network."""
+    return network.name if network is not None and name == DESCRIPTION[0].default else name
+
+
+def _too_large(batch: float, samples: float) -> str:
+    return (
+        f"A batch of {batch:,.15g} is more than the {samples:,.15g} samples of an epoch. Give one "
+        "of at most an epoch."
+    )
+
+
+_HOW_MANY_SAMPLES: Final = (
+    "How many samples has an epoch? A described workload needs it, or total_tokens."
+)
+_MORE_ACTIVE: Final = "More parameters are active than the network has. Give at most params."

@@ -1,0 +1,168 @@
+"""What an answer rested on, so that a later one can say what has changed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from planner.answers.comparison._tables import option_rows
+from planner.compare.reckon import Comparison
+from planner.core import Record, in_words
+from planner.cost import DOLLARS, Display, money
+from planner.job import Job
+
+Words = Callable[[float], str]
+MOVED: Final = 0.005
+"""Least relative change of a number that is reported [share]; less is rounding."""
+LIKELIER: Final = 0.05
+"""Least change of the probability of meeting the limits that is reported [share]."""
+KEPT: Final = (
+    "option_id", "option", "rank", "tied", "time_s", "time_s_low", "time_s_high", "cost_per_run",
+    "cost_per_run_low", "cost_per_run_high", "probability_cheapest",
+    "probability_in_time", "probability_meets_limits", "basis", "price", "refused",
+)  # fmt: skip
+"""Columns of `option_rows` that are kept; money in USD without tax."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The rows that were shown, and the runs that the job was known by."""
+
+    rows: tuple[Record, ...]
+    runs: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Of runs and prices: the same as long as neither changes."""
+        prices = sorted(f"{r.get('option_id')}={r.get('price')}" for r in self.rows)
+        told = [*self.runs, *prices]
+        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+
+
+def snapshot_of(told: Comparison | None, job: Job) -> Snapshot:
+    """What is shown now; without a comparison there are no rows."""
+    shown = option_rows(told) if told is not None else []
+    return Snapshot(
+        rows=tuple({name: row[name] for name in KEPT} for row in shown),
+        runs=tuple(sorted(m.run.run_id for m in job.measured)),
+    )
+
+
+def changes(before: Snapshot, now: Snapshot, display: Display = DOLLARS) -> list[str]:
+    """What differs, in sentences: prices, options, runs, numbers; none where nothing does.
+
+    Numbers are cost, time, the probability of keeping deadline and budget, and the place among the
+    options that both have: an answer may turn round where cost and time of its first stay.
+
+    `display` is the currency and tax of the amounts.
+    """
+    told = [*_prices(before, now), *_gone(before, now), *_runs(before, now)]
+    return [*told, *_numbers(before, now, display)]
+
+
+def _pairs(before: Snapshot, now: Snapshot) -> Iterator[tuple[Record, Record]]:
+    known = {r["option_id"]: r for r in now.rows}
+    return ((old, known[old["option_id"]]) for old in before.rows if old["option_id"] in known)
+
+
+def _prices(before: Snapshot, now: Snapshot) -> list[str]:
+    return [
+        f"Price of {old['option']}: {old['price']} -> {new['price']}."
+        for old, new in _pairs(before, now)
+        if old["price"] != new["price"]
+    ]
+
+
+def _gone(before: Snapshot, now: Snapshot) -> list[str]:
+    there = {r["option_id"] for r in now.rows}
+    return [
+        f"{r['option']} is not among the options any more."
+        for r in before.rows
+        if r["option_id"] not in there
+    ]
+
+
+def _runs(before: Snapshot, now: Snapshot) -> list[str]:
+    new, gone = len(set(now.runs) - set(before.runs)), len(set(before.runs) - set(now.runs))
+    told = [f"{_several(n, 'run')} {verb}" for n, verb in ((new, "added"), (gone, "gone")) if n]
+    return [f"{' and '.join(told)}: {len(now.runs):,} now.".capitalize()] if told else []
+
+
+def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
+    found, places = [], _places(before, now)
+    for old, new in _pairs(before, now):
+        parts = [
+            _moved(old, new, "cost_per_run", "a run", lambda usd: money(usd, display)),
+            _moved(old, new, "time_s", "", in_words),
+            _kept(old, new),
+            _placed(*places.get(str(old["option_id"]), (0, 0))),
+            _tied(old, new),
+        ]
+        told = "; ".join(p for p in parts if p)
+        if told:
+            found.append(f"{old['option']}: {told}.")
+    return found
+
+
+def _places(before: Snapshot, now: Snapshot) -> dict[str, tuple[int, int]]:
+    """Place among the options that both rank, then and now, by their ids."""
+    pairs = [(o, n) for o, n in _pairs(before, now) if o.get("rank") and n.get("rank")]
+    then = sorted(pairs, key=lambda p: _number(p[0], "rank") or 0.0)
+    today = sorted(pairs, key=lambda p: _number(p[1], "rank") or 0.0)
+    first = {str(o["option_id"]): k for k, (o, _) in enumerate(then, 1)}
+    placed = ((str(o["option_id"]), k) for k, (o, _) in enumerate(today, 1))
+    return {name: (first[name], k) for name, k in placed}
+
+
+def _placed(then: int, now: int) -> str:
+    return f"place {then} -> {now}" if then != now else ""
+
+
+def _kept(old: Record, new: Record) -> str:
+    """How likely it keeps deadline and budget, where that moved."""
+    first, second = _limits(old), _limits(new)
+    if first is None or second is None or abs(second - first) <= LIKELIER:
+        return ""
+    return f"{100.0 * first:.0f}\u00a0% -> {100.0 * second:.0f}\u00a0% likely to keep the limits"
+
+
+def _limits(row: Record) -> float | None:
+    """The probability of meeting all limits; comparisons of before have it under another name."""
+    found = _number(row, "probability_meets_limits")
+    return _number(row, "probability_in_time") if found is None else found
+
+
+def _tied(old: Record, new: Record) -> str:
+    """Whether it came to share its rank, any of them, with another option, or ceased to."""
+    if old.get("tied") is None or bool(old["tied"]) == bool(new["tied"]):
+        return ""
+    return (
+        "shares its place with another now"
+        if new["tied"]
+        else "shares its place with none any more"
+    )
+
+
+def _moved(old: Record, new: Record, name: str, what: str, words: Words) -> str:
+    first, second = _number(old, name), _number(new, name)
+    if _same(first, second):
+        return ""
+    shown = [words(v) if v is not None else "no answer" for v in (first, second)]
+    return f"{shown[0]} -> {shown[1]} {what}".strip()
+
+
+def _same(first: float | None, second: float | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return abs(second - first) <= MOVED * max(abs(first), abs(second))
+
+
+def _number(row: Mapping[str, object], name: str) -> float | None:
+    value = row.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,138 @@
+"""What a comparison of hardware needs from the store, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from planner.answers.comparison.question import Facts
+from planner.answers.runs import with_priors
+from planner.catalog import Catalog
+from planner.convergence import goal_text, usual_target
+from planner.core import Refusal
+from planner.epochs import EpochSize, offered, with_epochs
+from planner.epochs.epoch_size import epoch_size
+from planner.job import Job, job_measured, library_of
+from planner.runs import Run, Trials, TrialSet
+from planner.store import queries
+from planner.store.reader import Store
+from planner.throughput import SystemCurve, curves_of
+from planner.time_to_target import OptimizerCurve, compare
+from planner.transfer import Library
+
+
+def epoch_size_of(
+    store: Store, workload: str, runs: Sequence[Run], given: float | None = None
+) -> EpochSize:
+    """Size of an epoch of a workload, of which `runs` are those of one pattern."""
+    return epoch_size(runs, given, queries.stated_samples(store, workload))
+
+
+def measured_job(
+    store: Store, catalog: Catalog, workload: str, pattern: str, samples: float | None = None
+) -> Job:
+    """A workload under an input pattern, with its runs that ended well.
+
+    `samples` is the size of an epoch where it was entered [samples].
+
+    Raises:
+        ValueError: there is no such workload.
+    """
+    timed = with_priors(store, queries.runs_of(store, workload, pattern))
+    runs = [r for r in timed if r.status == "ok"]
+    rows = queries.job_rows(store, workload)
+    seconds = partial(queries.epochs_of, store)
+    options = with_epochs(offered(runs, seconds), seconds)
+    size = epoch_size_of(store, workload, runs, samples)
+    return job_measured(workload, rows, options, catalog, size)
+
+
+def system_curves(store: Store, workload: str, pattern: str) -> Mapping[str, SystemCurve]:
+    """Step times against the batch of a workload under a pattern, the first curve of a system."""
+    runs = [r for r in queries.runs_of(store, workload, pattern) if r.mode == "training"]
+    found: dict[str, SystemCurve] = {}
+    for run_system in dict.fromkeys(r.system for r in runs):
+        for curve in curves_of([r for r in runs if r.system == run_system]):
+            found.setdefault(run_system, curve)
+    return found
+
+
+def trial_set_of(store: Store, workload: str) -> TrialSet | None:
+    """Trials of the same network on the same data, whose steps to a target are known."""
+    return own_trials(queries.trial_sets(store), workload)
+
+
+def own_trials(sets: Iterable[TrialSet], workload: str) -> TrialSet | None:
+    """The first of these sets that is of the workload's network on its data."""
+    return next((t for t in sets if f"{workload} · ".startswith(f"{t.subject} · ")), None)
+
+
+def steps_of(
+    trials: Trials, target: float | None = None, optimizer: str | None = None
+) -> tuple[OptimizerCurve, str] | None:
+    """The law of steps to a target, and the target in words; None where nothing can be asked.
+
+    Args:
+        trials: evaluations.
+        target: the metric's value; None for the usual one.
+        optimizer: None for the one with most trials.
+    """
+    value = usual_target(trials) if target is None else target
+    names = [optimizer] if optimizer in trials.optimizers else trials.optimizers[:1]
+    if value is None or not names:
+        return None
+    return compare(trials, value, [n for n in names if n]).curves[0], goal_text(trials, value)
+
+
+def facts_of(
+    store: Store,
+    catalog: Catalog,
+    job: Job,
+    pattern: str = "",
+    steps: tuple[OptimizerCurve, str] | None = None,
+) -> Facts:
+    """All that is known about a job, measured or described."""
+    curves = {} if job.described else system_curves(store, job.workload, pattern)
+    law, words = (None, "") if steps is None else steps
+    return Facts(
+        job=replace(job, overhead_s=_least_overhead(curves)),
+        catalog=catalog,
+        library=library(store, catalog, job.workload),
+        curves=curves,
+        steps=law,
+        target_words=words,
+    )
+
+
+def library(store: Store, catalog: Catalog, workload: str = "") -> Library | None:
+    """How fast every measured workload was on the accelerators of a catalogue, and `workload`.
+
+    One table for all jobs but those of the published library, whose own rows are in theirs.
+    """
+    rows, known = _library_rows(store, workload)
+    # The answer holds its catalogue, so no other one can have the same id meanwhile.
+    _, found = store.kept.once(
+        ("library", known, id(catalog)), lambda: (catalog, library_of(catalog, rows))
+    )
+    return found
+
+
+def library_key(store: Store) -> Hashable:
+    """What the table of `library` is made of, without one workload's own rows, as a key."""
+    return _library_rows(store, "")[1]
+
+
+def _library_rows(store: Store, workload: str) -> tuple[list[dict[str, Any]], Hashable]:
+    def ask() -> tuple[list[dict[str, Any]], Hashable]:
+        rows = queries.library_rows(store, workload)
+        return rows, tuple(tuple(row.values()) for row in rows)
+
+    return store.kept.once(("library rows", store.generation, workload), ask)
+
+
+def _least_overhead(curves: Mapping[str, SystemCurve]) -> float | None:
+    """Return the smallest overhead of a step of the curves [s]; None where none shows one."""
+    laws = [c.curve for c in curves.values() if not isinstance(c.curve, Refusal)]
+    return min((t for law in laws if (t := float(law.overhead_s.value)) > 0.0), default=None)

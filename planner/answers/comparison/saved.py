@@ -1,0 +1,221 @@
+"""Saved comparisons: one small JSON file each, with the question, its answer and its sources.
+
+A file is replaced whole. What lies in the folder may be anybody's: a file that is damaged, too
+large or of another form is reported and not used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from planner.answers.comparison._parameters import compare_parameters
+from planner.answers.comparison._snapshot import KEPT, Snapshot
+from planner.core import Record, file_slug, slug
+from planner.cost import shown
+from planner.store.disk.files import write_whole
+
+SAVED: Final = "EPOCHWISE_SAVED"
+FORM: Final = "epochwise comparison 2"
+FORM_1: Final = "epochwise comparison 1"
+"""Its budget was in USD without tax, whatever was shown."""
+MOST_FILES: Final = 500
+MOST_BYTES: Final = 1_000_000
+MOST_NAME: Final = 60
+MOST_VALUES: Final = 60
+MOST_ROWS: Final = 100
+MOST_RUNS: Final = 10_000
+_LONGEST: Final = 400
+
+
+class SavedError(OSError):
+    """Nothing was written or removed, and why."""
+
+
+class _UnfitError(ValueError):
+    """What a file holds is no saved comparison; the text goes on after 'it'."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved:
+    """A question as a link holds it, and the answer of the day it was saved (ISO 8601, UTC).
+
+    `file` is the name of the file it was read from, without .json; "" of one that is new.
+    """
+
+    name: str
+    saved_at: str
+    parameters: Mapping[str, list[str]]
+    snapshot: Snapshot
+    file: str = ""
+
+    @property
+    def id(self) -> str:
+        """What stands in links; the file is named after it. Two names never share one."""
+        return self.file or file_slug(self.name)
+
+
+def saved_folder(root: Path, environment: Mapping[str, str]) -> Path:
+    """Folder of the saved comparisons: EPOCHWISE_SAVED, by default `saved` below `root`."""
+    told = environment.get(SAVED) or "saved"
+    return Path(os.path.abspath(root / Path(told).expanduser()))  # noqa: PTH100 - keep links
+
+
+def id_for(folder: Path, name: str) -> str:
+    """Return the id under which a name is saved, of an earlier version too, or would be."""
+    old = read(folder, slug(name))
+    return old.id if isinstance(old, Saved) and old.name == name else file_slug(name)
+
+
+def save(folder: Path, saved: Saved) -> None:
+    """Keep it; one of the same id is replaced.
+
+    Raises:
+        SavedError: the disk refuses, or there are too many.
+    """
+    body = {
+        "form": FORM,
+        "name": saved.name,
+        "saved_at": saved.saved_at,
+        "parameters": dict(saved.parameters),
+        "rows": [dict(row) for row in saved.snapshot.rows],
+        "runs": list(saved.snapshot.runs),
+        "fingerprint": saved.snapshot.fingerprint,
+    }
+    path = folder / f"{saved.id}.json"
+    if not path.exists() and len(_files(folder)) >= MOST_FILES:
+        raise SavedError(f"There are {MOST_FILES} saved comparisons already. Remove one first.")
+    try:
+        write_whole(path, json.dumps(body, indent=1, allow_nan=False, ensure_ascii=False))
+    except OSError as error:
+        raise SavedError(
+            f"It could not be kept in {folder} ({error.strerror or error}). Make room or set "
+            f"{SAVED} to a folder that can be written."
+        ) from error
+
+
+def remove(folder: Path, which: str) -> bool:
+    """Remove one; whether it was there.
+
+    Raises:
+        SavedError: the disk refuses.
+    """
+    known = {path.stem: path for path in _files(folder)}
+    try:
+        if which in known:
+            known[which].unlink()
+    except OSError as error:
+        raise SavedError(f"It could not be removed ({error.strerror or error}).") from error
+    return which in known
+
+
+def read(folder: Path, which: str) -> Saved | str:
+    """One by its id, or a sentence that says why it cannot be opened."""
+    path = {p.stem: p for p in _files(folder)}.get(which)
+    if path is None:
+        return f"No comparison is saved as {which[:MOST_NAME]!r}."
+    try:
+        return _saved(_content(path), which)
+    except (OSError, ValueError, RecursionError) as error:
+        why = str(error) if isinstance(error, _UnfitError) else "cannot be read"
+        return f"The saved comparison {path.name[:MOST_NAME]!r} {why}."
+
+
+def read_all(folder: Path) -> tuple[list[Saved], list[str]]:
+    """All that can be opened, the newest first, and a sentence for each that cannot."""
+    found = [read(folder, path.stem) for path in _files(folder)]
+    good = sorted((s for s in found if isinstance(s, Saved)), key=lambda s: s.name)
+    return sorted(good, key=lambda s: s.saved_at, reverse=True), [
+        s for s in found if isinstance(s, str)
+    ]
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(e.name for e in entries if e.name.endswith(".json"))
+    except OSError:
+        return []
+    return [folder / name for name in names][:MOST_FILES]
+
+
+def _content(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
+    if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
+        raise _UnfitError("is no plain file")
+    with path.open("rb") as file:
+        body = file.read(MOST_BYTES + 1)
+    if len(body) > MOST_BYTES:
+        raise _UnfitError(f"is larger than {MOST_BYTES / 1e6:g} MB")
+    return json.loads(body.decode("utf-8"), parse_constant=_no_constant)
+
+
+def _saved(body: object, which: str) -> Saved:
+    if not isinstance(body, dict) or body.get("form") not in (FORM, FORM_1):
+        raise _UnfitError("is of another form")
+    name, saved_at = body.get("name"), body.get("saved_at")
+    fits = which in (file_slug(str(name)), slug(str(name)))  # the latter of earlier versions
+    if not (_text(name, MOST_NAME) and _text(saved_at, 40) and fits):
+        raise _UnfitError("has no name or date that fits")
+    parameters = _parameters(body.get("parameters"))
+    return Saved(
+        name=str(name),
+        saved_at=str(saved_at),
+        parameters=parameters if body.get("form") == FORM else _as_shown(parameters),
+        snapshot=Snapshot(rows=_rows(body.get("rows")), runs=_runs(body.get("runs"))),
+        file=which,
+    )
+
+
+def _parameters(told: object) -> dict[str, list[str]]:
+    if not isinstance(told, dict) or len(told) > MOST_VALUES:
+        raise _UnfitError("holds no question")
+    for name, values in told.items():
+        few = isinstance(values, list) and len(values) <= MOST_VALUES
+        if not _text(name, 60) or not few or not all(_text(v, _LONGEST) for v in values):
+            raise _UnfitError("holds no question")
+    return {str(name): [str(v) for v in values] for name, values in told.items()}
+
+
+def _as_shown(parameters: dict[str, list[str]]) -> dict[str, list[str]]:
+    """A question of form 1 with its budget as it is asked now: as shown, its tax in it."""
+    asking = compare_parameters(parameters)[0]
+    budget = asking.values["budget"]
+    if budget is None:
+        return parameters
+    return {**parameters, "budget": [f"{shown(budget, asking.display):.10g}"]}
+
+
+def _rows(told: object) -> tuple[Record, ...]:
+    if not isinstance(told, list) or len(told) > MOST_ROWS:
+        raise _UnfitError("holds no answer")
+    if not all(isinstance(row, dict) and _text(row.get("option_id"), _LONGEST) for row in told):
+        raise _UnfitError("holds no answer")
+    return tuple({name: _cell(row.get(name)) for name in KEPT} for row in told)
+
+
+def _runs(told: object) -> tuple[str, ...]:
+    few = isinstance(told, list) and len(told) <= MOST_RUNS
+    if not isinstance(told, list) or not few or not all(_text(r, 200) for r in told):
+        raise _UnfitError("holds no runs")
+    return tuple(str(r) for r in told)
+
+
+def _cell(value: object) -> str | float | int | bool | None:
+    return value[:_LONGEST] if isinstance(value, str) else value if _plain(value) else None  # type: ignore[return-value]
+
+
+def _plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | float | int)
+
+
+def _text(value: object, most: int) -> bool:
+    return isinstance(value, str) and len(value) <= most
+
+
+def _no_constant(_: str) -> float:
+    raise _UnfitError("holds numbers that are none")

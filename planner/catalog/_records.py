@@ -1,0 +1,126 @@
+"""What can be bought or rented and at what price, as frozen records.
+
+One accelerator is what one row of a price list sells: a card, a module or a chip. Numbers are the
+maker's, dense (without sparsity), for that whole unit; None is not known, never 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final, Literal
+
+Kind = Literal["gpu", "tpu", "cpu", "other"]
+Terms = Literal["on demand", "spot", "reserved 1 year", "reserved 3 years"]
+Customer = Literal["non-household", "industrial", "household"]
+Origin = Literal["shipped", "yours"]
+
+PRECISIONS: Final = ("float32", "tensorfloat32", "bfloat16", "float16", "float8", "int8")
+"""Number formats with a peak of their own, named as in the measurements."""
+HOUR_S: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accelerator:
+    """One accelerator, or one processor socket, as its maker describes it.
+
+    `id` is a short name for links and price rows. `devices` is how many devices a framework sees
+    on one of it: 2 for a K80, an MI250X and the two cores of a TPU v2 or v3 chip.
+    `peak_flops_per_s` holds the dense peak by precision (`PRECISIONS`); int8 counts operations.
+    `link_bytes_per_s` is the sum of both directions over all links of one accelerator to others.
+    `list_price_usd` is what the maker asked on `list_price_as_of`, None where it printed no price.
+    `server_price_usd` is the price of a whole server with `server_accelerators` of it, host
+    included; None where none is known.
+    `launched` is the first day of the month in which the maker announced it.
+    """
+
+    id: str
+    name: str
+    maker: str
+    kind: Kind
+    source_url: str
+    as_of: date
+    aliases: tuple[str, ...] = ()
+    devices: int = 1
+    memory_bytes: float | None = None
+    memory_bandwidth_bytes_per_s: float | None = None
+    peak_flops_per_s: Mapping[str, float] = field(default_factory=dict)
+    board_power_watts: float | None = None
+    link_name: str = ""
+    link_bytes_per_s: float | None = None
+    list_price_usd: float | None = None
+    list_price_as_of: date | None = None
+    list_price_source_url: str = ""
+    server_price_usd: float | None = None
+    server_accelerators: int | None = None
+    server_price_as_of: date | None = None
+    server_price_source_url: str = ""
+    launched: date | None = None
+    note: str = ""
+    origin: Origin = "shipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a provider asks for one hour of one instance with `accelerators` of `accelerator`.
+
+    `accelerator` is the id of an `Accelerator`. `price_per_hour` is for the whole instance in
+    `currency` (ISO 4217) without tax; started increments of `billing_increment_s` are paid in
+    full, None where the provider's page does not say.
+    """
+
+    provider: str
+    region: str
+    instance: str
+    accelerator: str
+    accelerators: int
+    terms: Terms
+    price_per_hour: float
+    currency: str
+    source_url: str
+    as_of: date
+    billing_increment_s: float | None = None
+    note: str = ""
+    origin: Origin = "shipped"
+
+    @property
+    def id(self) -> str:
+        """What makes it the same offer at another price: provider, region, instance, terms."""
+        return f"{self.provider} / {self.region} / {self.instance} / {self.terms}"
+
+    @property
+    def price_per_accelerator_hour(self) -> float:
+        """Price of one hour of one accelerator, in `currency`."""
+        return self.price_per_hour / self.accelerators
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tariff:
+    """What a kWh of electricity costs in a country and how much CO2e it causes, each with date.
+
+    `customer` says who pays that price. Taxes are in it or not as `note` says. Either number may
+    be None, never both.
+    """
+
+    id: str
+    """ISO 3166-1 alpha-2 code of the country."""
+    country: str
+    customer: Customer | None = None
+    price_usd_per_kwh: float | None = None
+    price_as_of: date | None = None
+    price_source_url: str = ""
+    carbon_kg_per_kwh: float | None = None
+    carbon_as_of: date | None = None
+    carbon_source_url: str = ""
+    note: str = ""
+    origin: Origin = "shipped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """All accelerators, offers and tariffs that are known, in the order of their files."""
+
+    accelerators: tuple[Accelerator, ...] = ()
+    offers: tuple[Offer, ...] = ()
+    tariffs: tuple[Tariff, ...] = ()

@@ -1,0 +1,275 @@
+"""Assumed values that were not measured: default, unit, limits and reason of each.
+
+Each has a default with a reason, is shown beside every answer, and can be changed. An uncertainty
+of 0.1 draws a value from a triangle that reaches 10 % below and above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+from planner.catalog import Offer
+from planner.core import plain
+from planner.cost import HOURS_PER_MONTH, Owned, Range, Rental
+from planner.job import Hardware
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What is assumed about use, money and power.
+
+    runs_per_month: how often the run is repeated [1/month].
+    other_hours_per_month: for which a bought machine has other work [h/month].
+    tariff_usd_per_kwh, kg_co2_per_kwh: of the electricity; CO2 None where it is not known.
+    pue: power of the building over that of the machine.
+    host_watts_share: host, fans and drives, as a share of the accelerators' board power.
+    idle_watts_share: drawn while a bought machine waits, as a share of what it draws at work.
+    host_price_share: host, network, tax and installation, as a share of the accelerators' price.
+    life_years, residual_share, rate_of_capital: of a bought machine.
+    upkeep_share: staff, space and repair a year, as a share of the accelerators' price.
+    setup_usd: what every run on a rented machine costs before it starts [USD/run].
+    minimum_s: the least that is billed for a run [s].
+    startup_s: from the first billed second of a rented machine until work begins.
+    egress_usd: what it costs to bring the results of a run home.
+    interruptions_per_hour, lost_work_s, restart_s: of spot instances.
+    price_doubt, stale_price_doubt: of prices below and above 12 months of age [share].
+    capital_doubt: of life, upkeep and tariff [share].
+    """
+
+    runs_per_month: float = 4.0
+    other_hours_per_month: float = 0.0
+    tariff_usd_per_kwh: float = 0.15
+    kg_co2_per_kwh: float | None = None
+    pue: float = 1.3
+    host_watts_share: float = 0.3
+    idle_watts_share: float = 0.15
+    host_price_share: float = 0.3
+    life_years: float = 4.0
+    residual_share: float = 0.1
+    rate_of_capital: float = 0.06
+    upkeep_share: float = 0.05
+    setup_usd: float = 0.0
+    minimum_s: float = 60.0
+    startup_s: float = 300.0
+    egress_usd: float = 0.0
+    interruptions_per_hour: float = 0.05
+    lost_work_s: float = 900.0
+    restart_s: float = 300.0
+    price_doubt: float = 0.05
+    stale_price_doubt: float = 0.3
+    capital_doubt: float = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssumptionText:
+    """How one assumption is shown: words, unit, limits, and the reason of its default."""
+
+    words: str
+    unit: str
+    least: float
+    most: float
+    why: str
+
+
+ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
+    {
+        "runs_per_month": AssumptionText(
+            words="Runs a month", unit="1/month", least=0.01, most=1e6, why="one a week"
+        ),
+        "other_hours_per_month": AssumptionText(
+            words="Other work of a bought machine",
+            unit="h/month",
+            least=0.0,
+            most=730.0,
+            why="it is bought for this job alone",
+        ),
+        "tariff_usd_per_kwh": AssumptionText(
+            words="Electricity",
+            unit="USD/kWh",
+            least=0.0,
+            most=5.0,
+            why="where no country is chosen; each has its own in the catalogue",
+        ),
+        "kg_co2_per_kwh": AssumptionText(
+            words="Carbon of the electricity",
+            unit="kg CO2e/kWh",
+            least=0.0,
+            most=5.0,
+            why="known once a country is chosen, or a number is typed",
+        ),
+        "pue": AssumptionText(
+            words="Power usage effectiveness",
+            unit="1",
+            least=1.0,
+            most=5.0,
+            why="1.1 is a hyperscale hall, 1.6 an old server room",
+        ),
+        "host_watts_share": AssumptionText(
+            words="Power of the host",
+            unit="share of the accelerators'",
+            least=0.0,
+            most=5.0,
+            why="a DGX H100 draws 10.2 kW at most with 5.6 kW of accelerators, less under load",
+        ),
+        "idle_watts_share": AssumptionText(
+            words="Idle power",
+            unit="share of full load",
+            least=0.0,
+            most=1.0,
+            why="cards wait at about a tenth, hosts at a third; 0 is switched off",
+        ),
+        "host_price_share": AssumptionText(
+            words="Host, network, tax",
+            unit="share of the accelerators' price",
+            least=0.0,
+            most=10.0,
+            why="a server around the cards; a workstation slot costs less",
+        ),
+        "life_years": AssumptionText(
+            words="Years until it is replaced",
+            unit="years",
+            least=0.25,
+            most=20.0,
+            why="between a usual three and five",
+        ),
+        "residual_share": AssumptionText(
+            words="Value after that",
+            unit="share of the price",
+            least=0.0,
+            most=1.0,
+            why="used cards of the last but one generation",
+        ),
+        "rate_of_capital": AssumptionText(
+            words="Rate of capital", unit="share/year", least=0.0, most=1.0, why="a business loan"
+        ),
+        "upkeep_share": AssumptionText(
+            words="Staff, space, repair",
+            unit="share of the price a year",
+            least=0.0,
+            most=5.0,
+            why="a maintenance contract; staff of your own costs more",
+        ),
+        "setup_usd": AssumptionText(
+            words="Set-up of a rented run", unit="USD/run", least=0.0, most=1e6,
+            why="images and data are there",
+        ),
+        "minimum_s": AssumptionText(
+            words="Minimum billing time", unit="s", least=0.0, most=2678400.0,
+            why="a minute at many clouds",
+        ),
+        "startup_s": AssumptionText(
+            words="Start of a rented machine", unit="s", least=0.0, most=86400.0, why="image, data"
+        ),
+        "egress_usd": AssumptionText(
+            words="Data egress", unit="USD/run", least=0.0, most=1e6, why="small models"
+        ),
+        "interruptions_per_hour": AssumptionText(
+            words="Spot interruptions", unit="1/h", least=0.0, most=100.0, why="one in 20 hours"
+        ),
+        "lost_work_s": AssumptionText(
+            words="Work lost by each", unit="s", least=0.0, most=86400.0,
+            why="half of the time between checkpoints, one each half hour",
+        ),
+        "restart_s": AssumptionText(
+            words="Restart after each", unit="s", least=0.0, most=86400.0, why="image, checkpoint"
+        ),
+        "price_doubt": AssumptionText(
+            words="Uncertainty of a current price", unit="± share", least=0.0, most=0.9,
+            why="regions and taxes",
+        ),
+        "stale_price_doubt": AssumptionText(
+            words="Uncertainty of a price over 12 months old", unit="± share", least=0.0, most=0.9,
+            why="prices of accelerators move by tens of per cent a year",
+        ),
+        "capital_doubt": AssumptionText(
+            words="Uncertainty of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
+            why="no better source is known",
+        ),
+    }
+)  # fmt: skip
+
+
+def problems_of(assumed: Assumptions) -> list[str]:
+    """Return every value outside its limits, with the limits."""
+    found = []
+    for field in fields(assumed):
+        value, told = getattr(assumed, field.name), ASSUMPTION_TEXTS[field.name]
+        if value is not None and not told.least <= value <= told.most:
+            found.append(
+                f"{told.words} ({field.name}) is {plain(value)} {told.unit}: it must lie between "
+                f"{plain(told.least)} and {plain(told.most)}."
+            )
+    return found
+
+
+_KEPT: Final = 4096
+"""Records of each kind: every question prices the whole catalogue, mostly as the last one did."""
+
+
+@lru_cache(_KEPT)
+def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | None) -> Rental:
+    """A price per hour [USD] with what is assumed about renting.
+
+    Spot ones are interrupted; what is reserved is paid for all hours of every month.
+    """
+    spot = offer is not None and offer.terms == "spot"
+    increment = offer.billing_increment_s if offer else None
+    return Rental(
+        price_per_hour=around(price, doubt, f"rental price, {offer.id}" if offer else ""),
+        billing_increment_s=1.0 if increment is None else increment,
+        minimum_s=assumed.minimum_s,
+        setup_usd=assumed.setup_usd,
+        startup_s=assumed.startup_s,
+        egress_usd=assumed.egress_usd,
+        interruptions_per_hour=assumed.interruptions_per_hour if spot else 0.0,
+        lost_work_s=assumed.lost_work_s if spot else 0.0,
+        restart_s=assumed.restart_s if spot else 0.0,
+        committed_hours_per_month=HOURS_PER_MONTH if committed_for(offer) else 0.0,
+    )
+
+
+def machine_of(hardware: Hardware, price: float, assumed: Assumptions, doubt: float = 0.0) -> Owned:
+    """A machine of one's own around the accelerators; power that is not known counts as none."""
+    return _machine(hardware.power_watts or 0.0, price, assumed, doubt)
+
+
+@lru_cache(_KEPT)
+def _machine(accelerators_watts: float, price: float, assumed: Assumptions, doubt: float) -> Owned:
+    watts = accelerators_watts * (1.0 + assumed.host_watts_share)
+    far = assumed.capital_doubt
+    return Owned(
+        price_usd=around(price, doubt, ""),
+        life_years=around(assumed.life_years, far, "life of a machine"),
+        power_watts=watts,
+        idle_watts=watts * assumed.idle_watts_share,
+        tariff_usd_per_kwh=around(assumed.tariff_usd_per_kwh, far, "electricity"),
+        overhead_share=assumed.host_price_share,
+        residual_share=assumed.residual_share,
+        rate_of_capital=assumed.rate_of_capital,
+        pue=assumed.pue,
+        upkeep_usd_per_year=around(price * assumed.upkeep_share, far, ""),
+        kg_co2_per_kwh=assumed.kg_co2_per_kwh,
+    )
+
+
+def committed_for(offer: Offer | None) -> str:
+    """How long a reserved offer is paid for: '3 years'; "" where only used hours are paid."""
+    terms = offer.terms if offer else ""
+    return terms.removeprefix("reserved ") if terms.startswith("reserved ") else ""
+
+
+def years_committed(offer: Offer | None) -> float:
+    """Years that a reserved offer is paid for; 0 where only used hours are paid."""
+    words = committed_for(offer).split()
+    return float(words[0]) if words else 0.0
+
+
+def around(value: float, doubt: float, name: str) -> float | Range:
+    """Return a value with its uncertainty; ranges of one name are one quantity."""
+    if doubt == 0.0 or value == 0.0:
+        return value
+    return Range(value * (1.0 - doubt), value, value * (1.0 + doubt), name)

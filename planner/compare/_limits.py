@@ -1,0 +1,107 @@
+"""The options that meet the deadline and the budget, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from planner.compare._sentences import (
+    ALMOST_SURE,
+    closest,
+    limits_words,
+    none_in_reach,
+)
+from planner.compare._words import budget_words, counted
+from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
+from planner.cost import DOLLARS, Display
+
+__all__ = ["budget_words", "keeping", "keeping_sentence"]
+
+SURE: Final = 0.9
+MOST: Final = 3
+_SURELY: Final = f"with at least {SURE:.0%} probability".replace("%", " %")
+
+
+def keeping(told: Comparison) -> tuple[Row, ...]:
+    """Return up to three options that meet the limits, best ranked first; the surer class first.
+
+    Those that meet them in `SURE` of the draws; where there is none, those that more likely do
+    than not.
+    """
+    for least in (SURE, LIKELY_IN_TIME):
+        kept = [r for r in told.answered if r.in_time is not None and r.in_time >= least]
+        if kept:
+            return tuple(kept[:MOST])
+    return ()
+
+
+def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLARS) -> str:
+    """'Finish within 72 h for at most 500 USD: two of six do ..., best first: ...'.
+
+    "" where nothing is to be kept, and where `sentence` begins with none of several doing so.
+
+    Args:
+        told: the comparison.
+        until: the deadline as a date, in words; with "" it is stated in hours.
+        display: currency of budget and cost limit.
+    """
+    limits = limits_words(told.question.wanted, display, until)
+    known = [r for r in told.answered if r.in_time is not None]
+    if not limits or not known or none_in_reach(told):
+        return ""
+    return f"Finish {limits}: {_kept_by(told, known)}"
+
+
+def _kept_by(told: Comparison, known: Sequence[Row]) -> str:
+    """Return who meets them: 'two of six do ..., best first: ...', 'none for sure; ...'."""
+    kept = keeping(told)
+    if not kept and len(told.rows) == 1:
+        return f"{known[0].candidate.label} {_seldom(known[0])}."
+    if not kept:
+        return _closest(told, known)
+    sure, every = sum((r.in_time or 0.0) >= SURE for r in known), len(told.rows)
+    named = ", ".join(f"{r.candidate.label} {_chance(r)}" for r in kept)
+    if not sure:
+        return f"none for sure; more likely than not: {named}."
+    if every == 1:
+        return f"{kept[0].candidate.label} does, {_chance(kept[0])}."
+    if sure == 1:
+        return f"of {counted(every)} only one does {_SURELY}: {named}."
+    return f"{_so_many(sure, every)} {_SURELY}, best first: {named}."
+
+
+def _so_many(sure: int, every: int) -> str:
+    """'both do', 'all six do', 'five of six do'."""
+    if sure == every:
+        return "both do" if every == 2 else f"all {counted(every)} do"
+    return f"{counted(sure)} of {counted(every)} do"
+
+
+def _closest(told: Comparison, known: Sequence[Row]) -> str:
+    """Say that none meets them, and which comes closest with which probability.
+
+    An option of unknown cost may meet them.
+    """
+    does = "does" if len(known) == len(told.answered) else "is known to"
+    best = closest(told, 1.0 - ALMOST_SURE)
+    share = 0.0 if best is None else best.in_time or 0.0
+    if best is None or share < 1.0 - ALMOST_SURE:
+        return f"none of these {does}."
+    return f"none of these {does}. {best.candidate.label} comes closest, {_chance(best)}."
+
+
+def _chance(row: Row) -> str:
+    share = row.in_time or 0.0
+    if share > ALMOST_SURE:
+        return "with > 99 %"
+    return f"with {_percent(row)}"
+
+
+def _percent(row: Row) -> str:
+    return f"{row.in_time or 0.0:.0%}".replace("%", " %")
+
+
+def _seldom(row: Row) -> str:
+    """'has only a 30 % chance', 'is very unlikely to'."""
+    seldom = (row.in_time or 0.0) < 1.0 - ALMOST_SURE
+    return "is very unlikely to" if seldom else f"has only a {_percent(row)} chance"

@@ -1,0 +1,221 @@
+"""One way to write a duration, on every page and in every table.
+
+Seconds are floats; rounding is half up and carries, so 59.6 s is 0:01:00 and never 0:00:60.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Final
+
+from planner.core._numbers import plain, rounded_ends
+
+UNKNOWN: Final = "not known"
+ENDLESS: Final = "no limit"
+HOUR_S: Final = 3_600.0
+DAY_S: Final = 86_400.0
+YEAR_S: Final = 8_760.0 * HOUR_S
+IN_DAYS_S: Final = 48.0 * HOUR_S
+"""Above it an estimate is counted in days."""
+IN_YEARS_S: Final = 2.0 * YEAR_S
+DIGITS: Final = 4
+"""Of an estimate at most: sessions of one machine differ by more than the next one."""
+MOST_DIGITS: Final = 8
+"""Of an interval that fewer would hide; what is narrower is rounding noise."""
+LEAST_OF_A_UNIT: Final = 0.1
+"""A smaller end of an interval is written as "< 0.1" of the unit."""
+MOST_OF_A_UNIT: Final = 1e6
+"""From here on an end of an interval has a unit of its own; years end here."""
+ENDLESS_S: Final = MOST_OF_A_UNIT * YEAR_S
+"""From here on a duration is only 'more than a million years'."""
+AGES: Final = "more than a million years"
+LEAST_CLOCK_S: Final = 10.0
+"""Below it the clock form would round by more than 5 %."""
+_UNITS: Final = (
+    (IN_YEARS_S, YEAR_S, "years"), (IN_DAYS_S * (1.0 + 1e-12), DAY_S, "d"), (HOUR_S, HOUR_S, "h"),
+    (60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs"),
+)  # fmt: skip
+"""From how many seconds on [s], seconds of the unit, its name."""
+ONE_UNIT: Final = re.compile(r"((?:< )?[\d,.]+) (\S+)")
+CLOCK: Final = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
+
+
+def hms(seconds: float) -> str:
+    """Clock form h:mm:ss with unbounded hours, to the second: 91300.6 -> '25:21:41'.
+
+    NaN is 'not known', infinity 'no limit'; a negative difference keeps its sign.
+    """
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    whole = _half_up(abs(seconds))
+    return f"{_sign(seconds, whole)}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def in_words(seconds: float) -> str:
+    """Two units a person would say, with their own rounding.
+
+    '54 ms' below 1 s, '45.6 s' below a minute, '16 min 52 s' below an hour, '12,666 h 42 min'
+    above, '9.5 years' from two years on; below 10 ms two digits that mean something ('0.82 ms',
+    '75 µs'), down to 0.01 µs. NaN and infinity as `hms`; a negative difference keeps its sign.
+    """
+    if not abs(seconds) < IN_YEARS_S:
+        return _years(seconds)
+    size = abs(seconds)
+    millis, tenths, whole = _half_up(1e3 * size), _half_up(10.0 * size), _half_up(size)
+    if size < 0.01:
+        return _short(seconds)
+    if millis < 1000:
+        return f"{_sign(seconds, millis)}{millis} ms"
+    sign = _sign(seconds, whole)
+    if tenths < 600:
+        return f"{sign}{tenths / 10:g} s"
+    if whole < 3600:
+        return f"{sign}{whole // 60} min {whole % 60} s"
+    minutes = _half_up(size / 60.0)
+    return f"{sign}{minutes // 60:,} h {minutes % 60} min"
+
+
+def clock(seconds: float) -> str:
+    """Return the clock form h:mm:ss from 10 s to two years, and `in_words` outside."""
+    return hms(seconds) if LEAST_CLOCK_S <= abs(seconds) < IN_YEARS_S else in_words(seconds)
+
+
+def with_ends(value_s: float, low_s: float, high_s: float) -> tuple[str, str, str]:
+    """An estimate and both ends of its interval in one unit: 2.9 h, 0.9 h, 11 h.
+
+    The unit is the one that a person would use for the estimate (years from two on, days above 48
+    hours); a lower end below `LEAST_OF_A_UNIT` is '< 0.1 h', and an upper end of a million units
+    has its own. The digits are those that the interval allows
+    (`planner.core._numbers.rounded_ends`), and
+    as many as show it. Without an interval, up to 48 hours, as `in_words`.
+    """
+    if value_s == low_s == high_s and value_s <= IN_DAYS_S:
+        said = in_words(value_s)
+        return said, said, said
+    return _in_unit((value_s, low_s, high_s), *_unit(value_s if value_s > 0.0 else high_s))
+
+
+def in_hours(value_s: float, low_s: float, high_s: float) -> str:
+    """Return `interval` in hours, whatever the size: '0.05 h (0.04 to 0.07 h)'."""
+    return _with_interval(*_in_unit((value_s, low_s, high_s), HOUR_S, "h"))
+
+
+def interval(value_s: float, low_s: float, high_s: float) -> str:
+    """An estimate with its interval, the unit once: '2.9 h (0.9 to 11 h)'; without one '2.9 h'."""
+    return _with_interval(*with_ends(value_s, low_s, high_s))
+
+
+def between(low: str, high: str) -> str:
+    """Two ends of `with_ends` or `in_words` with their unit once: '0.9 to 11 h'.
+
+    Ends of two units stay whole: '24 h 43 min to 26 h 1 min'.
+    """
+    one = ONE_UNIT.fullmatch(low)
+    same = one is not None and " h " not in high and high.endswith(f" {one[2]}")
+    return f"{one[1] if one is not None and same else low} to {high}"
+
+
+def about(value_s: float, low_s: float, high_s: float) -> str:
+    """An estimate without its interval, rounded to what that allows: 'about 2.9 h'."""
+    value, low, high = with_ends(value_s, low_s, high_s)
+    return value if low == high else f"about {value}"
+
+
+def _with_interval(value: str, low: str, high: str) -> str:
+    return value if low == high else f"{value} ({between(low, high)})"
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    """What a duration is counted in: seconds of the unit, and its name."""
+    return next(((size, unit) for least, size, unit in _UNITS if seconds >= least), (1e-6, "µs"))
+
+
+def _in_unit(times_s: tuple[float, float, float], size: float, unit: str) -> tuple[str, str, str]:
+    """Return value, low and high in a unit, with as many digits as tell the ends apart."""
+    value, low, high = (time / size for time in times_s)
+    for digits in range(DIGITS, MOST_DIGITS + 1):
+        first, second, third = rounded_ends(value, low, high, digits)
+        if second != third or not low < high:
+            break
+    least = _least(first)
+    return (
+        _number(first, size, unit, 0.0),
+        _number(second, size, unit, least),
+        _number(third, size, unit, 0.0),
+    )
+
+
+def _least(value: float) -> float:
+    """Return the smallest lower end that is written out beside a value, in the value's unit."""
+    if not 0.0 < value < 1.0:
+        return LEAST_OF_A_UNIT
+    return float(10.0 ** (math.floor(math.log10(value) + 1e-12) - 1))
+
+
+def _number(number: float, size: float, unit: str, least: float) -> str:
+    """A rounded number with its unit, or what is written where it is too small or too large."""
+    if not math.isfinite(number):
+        return _not_finite(number)
+    if number * size >= ENDLESS_S:
+        return AGES
+    if 0.0 < number < least:
+        return f"< {plain(least)} {unit}"
+    if number >= MOST_OF_A_UNIT:
+        own, name = _unit(number * size)
+        return f"{plain(number * size / own, DIGITS)} {name}"
+    return f"{plain(number)} {unit}"
+
+
+def in_days(seconds: float) -> str:
+    """The same duration for those who count days: 2223000.0 -> '25.7 days'."""
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    tenths = _half_up(abs(seconds) / DAY_S * 10.0)
+    return f"{_sign(seconds, tenths)}{tenths / 10:,.1f} {'day' if tenths == 10 else 'days'}"
+
+
+def parse_hms(text: str) -> float:
+    """Seconds of a clock form h:mm:ss (hours unbounded, seconds may have decimals).
+
+    Raises:
+        ValueError: the text has another form; '16:52' could be hours or minutes, so it is refused.
+    """
+    match = CLOCK.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            f"{text!r} is no duration of the form h:mm:ss. Minutes and seconds have two digits "
+            "and stay below 60. Write 0:16:52 for 16 minutes and 52 seconds."
+        )
+    hours, minutes, seconds = match.groups()
+    return 3600.0 * int(hours) + 60.0 * int(minutes) + float(seconds)
+
+
+def _short(seconds: float) -> str:
+    """Below 10 ms: whole milliseconds would make a time and both ends of its interval one."""
+    scale, unit = (1e3, "ms") if abs(seconds) >= 1e-4 else (1e6, "µs")
+    rounded = float(f"{scale * seconds:.2g}")
+    return f"{rounded:g} {unit}" if abs(rounded) >= 0.01 else "0 s"
+
+
+def _years(seconds: float) -> str:
+    """Two years and more, and what is not finite."""
+    if not math.isfinite(seconds):
+        return _not_finite(seconds)
+    size, minus = abs(seconds), "-" if seconds < 0.0 else ""
+    return minus + (AGES if size >= ENDLESS_S else f"{plain(size / YEAR_S, DIGITS)} years")
+
+
+def _half_up(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+def _sign(seconds: float, rounded: int) -> str:
+    """A minus sign, but none before a rounded zero."""
+    return "-" if seconds < 0.0 and rounded else ""
+
+
+def _not_finite(seconds: float) -> str:
+    if math.isnan(seconds):
+        return UNKNOWN
+    return ENDLESS if seconds > 0.0 else f"-{ENDLESS}"

@@ -1,0 +1,69 @@
+"""A fitted value is never a bare float, and a refusal is an answer too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+Floats = NDArray[np.float64]
+Basis = Literal[
+    "measured",
+    "interpolated",
+    "extrapolated",
+    "similar workload",
+    "transferred from another GPU",
+    "estimated from FLOPs",
+    "published",
+]
+
+LEVEL = 0.9
+"""Nominal coverage of every interval unless the caller asks for another [share, 0..1]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A value with its interval: `value` lies in [`low`, `high`] with probability `level`.
+
+    `value`, `low` and `high` are floats, or arrays of one shape where the question was asked for
+    an array. `basis` says how the number is known; `reasons` are the sentences a person should
+    read beside it. Units are those of the quantity the estimate stands for.
+    """
+
+    value: float | Floats
+    low: float | Floats
+    high: float | Floats
+    level: float = LEVEL
+    basis: Basis = "measured"
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """An answer withheld: why, and which measurement would allow it."""
+
+    reason: str
+    measure_next: str
+
+
+def t_quantile(level: float, dof: Floats | float) -> Floats:
+    """Half-width of a central Student t interval [standard deviations].
+
+    Args:
+        level: coverage of the interval [share, strictly between 0 and 1], scalar.
+        dof: degrees of freedom, any shape; not necessarily whole numbers.
+
+    Returns:
+        The quantile at (1 + level)/2, in the shape of `dof`; NaN where `dof` is NaN.
+
+    Raises:
+        ValueError: `level` is not strictly between 0 and 1.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError(
+            f"level is {level!r}. A level is a share above 0 and below 1. Ask for 0.9, not 90."
+        )
+    return np.asarray(stdtrit(dof, 0.5 * (1.0 + level)), dtype=np.float64)

@@ -1,0 +1,74 @@
+"""Keep one row that cannot be computed from taking the whole answer with it.
+
+A shared folder may hold any number that fits its column. Formulas raise on what contradicts
+itself; a page that ranks many rows must still answer for the others.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import numpy as np
+
+from planner.core._durations import YEAR_S
+from planner.core._estimate import Estimate, Refusal
+from planner.core._numbers import plain
+from planner.core.limits import UNITS
+
+Answer = TypeVar("Answer")
+LONGEST_S: Final = UNITS["s"].most
+"""Longest total that is an answer [s]; no stored time is longer either."""
+_LOG: Final = logging.getLogger("epochwise.planner")
+
+
+def or_refusal(what: str, compute: Callable[[], Answer]) -> Answer | Refusal:
+    """Return what `compute` returns, or a refusal of this one row where it raises.
+
+    Args:
+        what: names the row in the sentence and in the log, as "the run on T4 at batch 64".
+        compute: the answer of one option, curve or pair.
+
+    Returns:
+        The answer. A refusal stands for any exception, whose text goes to the log, and for an
+        estimate that is not finite.
+    """
+    try:
+        # Overflow is no surprise here: the answer that it spoils is refused below.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found = compute()
+    except Exception:  # noqa: BLE001 - the one place where any error of a row is its refusal
+        _LOG.warning("No answer for %s.", what, exc_info=True)
+        return _refused(what)
+    if isinstance(found, Estimate) and not _finite(found):
+        _LOG.warning("No finite answer for %s: %s", what, found)
+        return _refused(what)
+    return found
+
+
+def or_too_long(total: Estimate | Refusal) -> Estimate | Refusal:
+    """Return a total time [s], or a refusal where it is longer than any answer can be.
+
+    Args:
+        total: of one number of epochs or one target; of an array of them it stays as it is.
+    """
+    if isinstance(total, Refusal) or np.ndim(total.value) or float(total.value) <= LONGEST_S:
+        return total
+    years, most = (plain(float(s) / YEAR_S, 3) for s in (total.value, LONGEST_S))
+    return Refusal(
+        reason=f"The total is about {years} years, beyond the limit of {LONGEST_S:g} s "
+        f"({most} years).",
+        measure_next="Check the epochs and the samples per epoch, or choose another target.",
+    )
+
+
+def _finite(told: Estimate) -> bool:
+    return all(bool(np.isfinite(end).all()) for end in (told.value, told.low, told.high))
+
+
+def _refused(what: str) -> Refusal:
+    return Refusal(
+        reason=f"The numbers of {what} contradict each other or are out of range.",
+        measure_next="Correct that row, or mark its run failed, and measure the case again.",
+    )

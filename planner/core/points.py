@@ -1,0 +1,154 @@
+"""Points that are to be fitted are checked once, in one voice.
+
+Every bad value is named with its place before anything is computed, all of them in one error, so
+that a table can be put right in one go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from planner.core._estimate import Floats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+SMALLEST: Final = 1e-100
+LARGEST: Final = 1e100
+"""Values within these bounds, and ratios of them, can be squared without overflow."""
+SHOWN: Final = 5
+"""So many bad values of a kind are listed one by one."""
+
+
+def numbers(name: str, values: object, what: str) -> Floats:
+    """The values of a column as floats, in their shape; None becomes NaN.
+
+    Args:
+        name: what an error calls the column.
+        values: numbers, in any shape.
+        what: what is to be given, with its unit.
+
+    Raises:
+        ValueError: something is no number, or rows differ in length; it names the column.
+    """
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind in "biufO" and not _a_text(given):
+            return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(_no_numbers(name, values, what)) from None
+    raise ValueError(_no_numbers(name, values, what))
+
+
+def check_flat(columns: Mapping[str, NDArray[np.generic]]) -> None:
+    """Every point needs one value of each column: flat arrays of one length, at least 1.
+
+    Raises:
+        ValueError: names the columns and the shapes they have.
+    """
+    shapes = [values.shape for values in columns.values()]
+    if len(shapes[0]) == 1 and len(set(shapes)) == 1 and shapes[0][0]:
+        return
+    raise ValueError(
+        f"{_and(list(columns))} have shapes {_and([str(s) for s in shapes])}. Each point needs one "
+        "of each. Give flat lists of one length, at least 1."
+    )
+
+
+def check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
+    """Points of two positive quantities whose ratio is to be squared.
+
+    Args:
+        first: shape (n,).
+        second: shape (n,).
+        names: what an error calls the two.
+
+    Raises:
+        ValueError: shapes differ, nothing was given, or a value or a ratio is not finite and
+            within `SMALLEST` and `LARGEST`; it names every such value.
+    """
+    check_flat(dict(zip(names, (first, second), strict=True)))
+    good = [(v >= SMALLEST) & (v <= LARGEST) for v in (first, second)]
+    told = [
+        f"{name}: {listed(values, fine)}"
+        for name, values, fine in zip(names, (first, second), good, strict=True)
+        if not fine.all()
+    ]
+    known = good[0] & good[1]
+    ratio = np.divide(first, second, out=np.ones(first.shape), where=known)
+    fine = (ratio >= SMALLEST) & (ratio <= LARGEST)
+    if not fine.all():
+        told.append(f"{'/'.join(names)}: {listed(ratio, fine)}")
+    if told:
+        raise ValueError(
+            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
+            f"{LARGEST:g}. Leave these points out or mark their runs failed."
+        )
+
+
+def positive(name: str, values: NDArray[np.generic]) -> Floats:
+    """The values as floats, which must be finite and above 0.
+
+    Raises:
+        ValueError: they are not; it names the first that is not.
+    """
+    floats = values.astype(np.float64, copy=False)
+    good = np.isfinite(floats) & (floats > 0.0)
+    if not good.all():
+        where = int(np.argmin(good))  # the first bad one, in reading order
+        raise ValueError(
+            f"{name}: value {where + 1} of {good.size} is {floats.flat[where]}. It must be finite "
+            "and above 0. Leave the point out or mark its run failed."
+        )
+    return floats
+
+
+def bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list[str]:
+    """What is wrong with a duration [s], as sentences: it must be finite and above (or at) 0."""
+    if seconds is not None and np.isfinite(seconds) and (seconds > 0.0 or (zero and seconds == 0)):
+        return []
+    took = "has no time" if seconds is None else f"took {seconds:g} s"
+    limit = "at least 0" if zero else "above 0"
+    return [f"{name} {took}. A time must be {limit}. Fix the row or mark it failed."]
+
+
+def speak_once(problems: Sequence[str]) -> None:
+    """Raise one `ValueError` with all that is wrong, so that it can be fixed in one go."""
+    if problems:
+        raise ValueError("\n".join(text[0].upper() + text[1:] for text in problems))
+
+
+def listed(values: Floats, good: NDArray[np.bool_]) -> str:
+    """The values that are not good, with their places in reading order."""
+    where = np.flatnonzero(~good)
+    told = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
+    more = [f"and {where.size - SHOWN:,} more"] if where.size > SHOWN else []
+    return ", ".join(told + more)
+
+
+def _a_text(given: NDArray[np.generic]) -> bool:
+    return given.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in given.flat)
+
+
+def _no_numbers(name: str, values: object, what: str) -> str:
+    """What is wrong with a column that does not hold numbers: the first such value, if any."""
+    flat = values if isinstance(values, list | tuple) else np.ravel(np.asarray(values, dtype="O"))
+    first = next((v for v in flat if not _is_number(v)), None)
+    told = "cannot be read as numbers" if first is None else f"holds {first!r:.40}, not a number"
+    return f"{name} {told}. Give {what}."
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return value is None
+    return not isinstance(value, str | bytes)
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]])

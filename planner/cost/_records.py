@@ -1,0 +1,176 @@
+"""What renting and owning cost, as frozen records checked all at once.
+
+Money is in one currency, called USD here; `planner.cost._display` shows it in another. A price
+belongs to the whole instance or machine, however many devices it holds. Every quantity is an
+`Amount`: a number where it is known, a `Range` where it is not, an array of draws once
+`planner.cost._draws` has drawn the ranges. Formulas take all three; a range at its likely value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Final
+
+import numpy as np
+
+from planner.core import speak_once
+from planner.cost._quantities import Amount, Range, likely
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rental:
+    """What one instance costs to rent; each quantity an `Amount`, at least 0.
+
+    price_per_hour: for the whole instance, without tax [USD/h].
+    billing_increment_s: time is rounded up to whole increments [s]; 0 bills what was used.
+    minimum_s: the least that is billed for a run [s].
+    setup_usd: what every run costs before it starts: images, data brought in [USD/run].
+    startup_s: from the start of billing until work begins, once in a run [s].
+    egress_usd: what it costs to get the results of a run out [USD/run].
+    interruptions_per_hour: how often the instance is taken away (spot) [1/h rented].
+    lost_work_s: work lost by an interruption [s]: on average half of the time between
+        checkpoints.
+    restart_s: from an interruption until work goes on, billed like the rest [s].
+    committed_hours_per_month: paid whether used or not [h], at most 744.
+
+    Raises:
+        ValueError: names every impossible value, all at once.
+    """
+
+    price_per_hour: Amount
+    billing_increment_s: Amount = 1.0
+    minimum_s: Amount = 0.0
+    setup_usd: Amount = 0.0
+    startup_s: Amount = 0.0
+    egress_usd: Amount = 0.0
+    interruptions_per_hour: Amount = 0.0
+    lost_work_s: Amount = 0.0
+    restart_s: Amount = 0.0
+    committed_hours_per_month: Amount = 0.0
+
+    def __post_init__(self) -> None:
+        speak_once(list(_problems(self, RENTAL_LIMITS)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """What one machine costs to own and run; each quantity an `Amount`, at least 0.
+
+    price_usd: paid for the machine [USD].
+    life_years: after which it is replaced [years]; 0 is allowed and has no answer.
+    power_watts: drawn while it works, before PUE [W].
+    tariff_usd_per_kwh: electricity [USD/kWh]; 0 is free.
+    overhead_share: host, rack, network, tax ... on top of the price [share of it].
+    residual_share: of price and overhead, got back at the end of its life [share, 0..1].
+    rate_of_capital: interest, or what the money would earn elsewhere [share/year, 0..1].
+    idle_watts: drawn while it does not work [W]; 0 is switched off, at most `power_watts`.
+    pue: power of the building over that of the machine, at least 1.
+    upkeep_usd_per_year: staff, space, repair, insurance [USD/year].
+    kg_co2_per_kwh: of the electricity [kg/kWh]; None where it is not known.
+
+    Raises:
+        ValueError: names every impossible value, all at once.
+    """
+
+    price_usd: Amount
+    life_years: Amount
+    power_watts: Amount
+    tariff_usd_per_kwh: Amount
+    overhead_share: Amount = 0.0
+    residual_share: Amount = 0.0
+    rate_of_capital: Amount = 0.0
+    idle_watts: Amount = 0.0
+    pue: Amount = 1.0
+    upkeep_usd_per_year: Amount = 0.0
+    kg_co2_per_kwh: Amount | None = None
+
+    def __post_init__(self) -> None:
+        problems = list(_problems(self, OWNED_LIMITS))
+        told = (self.idle_watts, self.power_watts)
+        drawn = any(isinstance(amount, np.ndarray) for amount in told)
+        if not problems and not drawn:  # draws of two ranges may cross
+            problems += _idle_above_busy(*(float(likely(amount)) for amount in told))
+        speak_once(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Where a quantity may lie, both ends included, and what to give instead."""
+
+    least: float
+    most: float
+    advice: str
+
+
+def _up_to(most: float, unit: str) -> Limit:
+    return Limit(0.0, most, f"Give {unit}.")
+
+
+_YEAR_S: Final = 31_622_400.0
+_MOST_USD: Final = 1e13
+"""More than 1,024 accelerators at a milliard each: beyond it a price is a slip of the pen."""
+RENTAL_LIMITS: Final[Mapping[str, Limit]] = {
+    "price_per_hour": _up_to(_MOST_USD, "USD per hour for the whole instance"),
+    "billing_increment_s": _up_to(_YEAR_S, "seconds: 60 for whole minutes, 0 for what was used"),
+    "minimum_s": _up_to(_YEAR_S, "seconds"),
+    "setup_usd": _up_to(1e9, "USD per run"),
+    "startup_s": _up_to(_YEAR_S, "seconds per run"),
+    "egress_usd": _up_to(1e9, "USD per run"),
+    "interruptions_per_hour": _up_to(3_600.0, "0.05 for one in 20 hours"),
+    "lost_work_s": _up_to(_YEAR_S, "seconds: half of the time between checkpoints"),
+    "restart_s": _up_to(_YEAR_S, "seconds"),
+    "committed_hours_per_month": Limit(0.0, 744.0, "A month has at most 744 hours."),
+}
+OWNED_LIMITS: Final[Mapping[str, Limit]] = {
+    "price_usd": _up_to(_MOST_USD, "USD"),
+    "life_years": _up_to(100.0, "years until it is replaced"),
+    "power_watts": _up_to(1e9, "watts while it works"),
+    "tariff_usd_per_kwh": _up_to(100.0, "USD per kWh"),
+    "overhead_share": Limit(0.0, 10.0, "Give 0.3 for 30 % of the price."),
+    "residual_share": Limit(0.0, 1.0, "Give 0.1 for 10 % of the price."),
+    "rate_of_capital": Limit(0.0, 1.0, "Give 0.08 for 8 % a year."),
+    "idle_watts": _up_to(1e9, "watts while it does not work"),
+    "pue": Limit(1.0, 10.0, "1.4 is a usual building, 1 a perfect one."),
+    "upkeep_usd_per_year": _up_to(10.0 * _MOST_USD, "USD per year"),
+    "kg_co2_per_kwh": Limit(0.0, 10.0, "Give 0.4 for 400 g; leave it out where it is not known."),
+}
+
+
+def ranges_of(record: Rental | Owned) -> dict[str, Range]:
+    """Which quantities of a record are uncertain, by the names of their fields."""
+    named = {f.name: getattr(record, f.name) for f in fields(record)}
+    return {name: amount for name, amount in named.items() if isinstance(amount, Range)}
+
+
+def _problems(record: Rental | Owned, limits: Mapping[str, Limit]) -> Iterator[str]:
+    """What is wrong with each quantity, as sentences."""
+    for name, limit in limits.items():
+        amount = getattr(record, name)
+        if amount is None:
+            continue
+        low, high = _ends(amount)
+        if not (limit.least <= low <= high <= limit.most and high < np.inf):
+            bad = high if limit.least <= low < np.inf else low
+            yield (
+                f"{type(record).__name__}: {name} is {bad:g}. It must be a finite number, at "
+                f"least {limit.least:g} and at most {limit.most:,.15g}. {limit.advice}"
+            )
+
+
+def _idle_above_busy(idle_watts: float, power_watts: float) -> list[str]:
+    if idle_watts <= power_watts:
+        return []
+    return [
+        f"Owned: idle_watts is {idle_watts:g}, power_watts {power_watts:g}. A machine draws no "
+        "more idle than busy. Exchange them, or measure both at the plug."
+    ]
+
+
+def _ends(amount: Amount) -> tuple[float, float]:
+    """Least and largest value an amount can take; NaN where one of several is NaN."""
+    if isinstance(amount, Range):
+        return amount.low, amount.high
+    if isinstance(amount, np.ndarray):
+        return float(amount.min()), float(amount.max())
+    return float(amount), float(amount)

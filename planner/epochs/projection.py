@@ -1,0 +1,350 @@
+"""How long would N epochs take?
+
+    total(N) = pre-train + epoch 1 + mean(epochs 2..) * (N - 1)         [s]
+
+Epoch 1 is never an epoch like the others (graph building, caches: 1.0 to 5.8 times as long), so it
+is counted once and the mean starts at epoch 2. How far the sum of the epochs ahead may lie from it
+is told in `planner.runs.later_epochs`. In another session everything, epoch 1 included, moves
+together:
+the measured session and the new one each by `session_sd`, so sqrt(2)*session_sd*total is the
+standard deviation between them, known from five pairs (SESSION_DOF). The two half-widths add in
+quadrature.
+
+    constant     value  unit               meaning
+    SESSION_SD   0.021  share of the total one session's deviation (two differ by 2.9 %, rms)
+    SESSION_DOF  5      degrees of freedom five pairs of sessions
+    MAX_CV       0.20   share of the mean  above this the epochs are not of one kind
+
+Epochs of several kinds (`planner.epochs.steadiness`) are refused: no mean says what the rest takes.
+
+Runs that timed epochs of another size than the ones in question (`planner.epochs.epoch_size`)
+give an
+`epoch_ratio`, how many timed epochs one of them is. N of them are M = N * epoch_ratio timed epochs:
+
+    total(N) = pre-train + epoch 1 + mean*(M - 1)                       [s]
+
+so that start-up and what epoch 1 takes beyond the mean (tracing, caches) are counted once, and the
+interval is the one of M epochs. Of a part of a first epoch (M < 1) that part of the mean counts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from planner.core import (
+    LEVEL,
+    Basis,
+    Estimate,
+    Floats,
+    Refusal,
+    bad_seconds,
+    speak_once,
+    t_quantile,
+)
+from planner.epochs._projection_given import (
+    bad_epochs,
+    bad_ratio,
+    bad_share,
+    later_given,
+    start_given,
+    start_included,
+)
+from planner.epochs.steadiness import Steadiness, steadiness
+from planner.runs import EPOCHS, SD0, EpochPrior, LaterEpochs
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+SESSION_SD: Final = 0.021
+SESSION_DOF: Final = 5.0
+MAX_CV: Final = 0.20
+MOST_EPOCHS: Final = 1e12
+EPOCHS_TO_MEASURE: Final = "Measure at least 3 epochs: the first one, and two like all the rest."
+EACH_KIND: Final = (
+    "Find what changes (image size, batch size, another job on the machine) and measure at least "
+    "3 epochs of each phase."
+)
+NO_MEAN: Final = (
+    "A mean over all of them says nothing about the rest: such projections were 37 % wrong."
+)
+LIKE_LAST: Final = "The total holds only if the rest goes on like the last of them."
+START_NOT_INCLUDED: Final = "The start of the training program is not included."
+"""The reason of a total that starts with epoch 1, because the time before it is unknown."""
+UNSETTLED: Final = (
+    "The last epoch measured is more than 20 % off the others: a hiccup, or the first of another "
+    "kind. Measure one more."
+)
+
+
+def project(
+    pre_train_s: float | None,
+    epoch_s: ArrayLike,
+    epochs: ArrayLike,
+    *,
+    level: float = LEVEL,
+    session_sd: float = 0.0,
+    continuing: bool = False,
+    rest_like_last: bool = False,
+    prior: EpochPrior = EPOCHS,
+    epoch_ratio: float = 1.0,
+) -> Estimate | Refusal:
+    """Total time of `epochs` epochs [s] from the epochs of one measured run.
+
+    Args:
+        pre_train_s: process start to the first step of epoch 1 [s], at least 0; None where it is
+            unknown: the total starts with epoch 1 then, and a reason says so.
+        epoch_s: measured epoch times from epoch 1 on [s], above 0, shape (k,).
+        epochs: N, whole numbers from 1, scalar or any shape.
+        level: coverage of the interval [share].
+        session_sd: relative sd of one session; `SESSION_SD` where the projected run is another
+            session or another machine, 0 for a run exactly like the measured one.
+        continuing: the measured epochs are the first of the projected run, so that only the
+            N - k that are left are uncertain (where N >= k; fewer are asked as for a fresh run).
+        rest_like_last: the caller's word that after a change the rest goes on like the last kind of
+            epochs. Then everything up to the first epoch of that kind is counted as it was
+            measured, and the mean starts after it.
+        prior: what is believed about the epochs before they are looked at; that of
+            `planner.epochs._scatter` where other runs were measured on the same machine.
+        epoch_ratio: timed epochs in one epoch, above 0; of 1 the epochs are those that were timed.
+
+    Returns:
+        The total in the shape of `epochs`, or a `Refusal` where no epoch, one epoch, epochs that
+        vary by more than 20 %, or epochs of several kinds (`planner.epochs.steadiness`) were
+        measured.
+        With `rest_like_last` fewer epochs than came before the last kind are refused. N = 1 is
+        pre-train plus epoch 1, exactly.
+
+    Raises:
+        ValueError: names every impossible value, all at once.
+    """
+    times, numbers = np.asarray(epoch_s, dtype=np.float64), np.asarray(epochs)
+    if times.ndim != 1:
+        raise ValueError(f"epoch_s has shape {times.shape}. Give one flat list of epoch times.")
+    problems = [] if pre_train_s is None else bad_seconds("pre-train", pre_train_s, zero=True)
+    for epoch, seconds in enumerate(times, start=1):
+        problems += bad_seconds(f"epoch {epoch}", seconds)
+    problems += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
+    speak_once(problems + bad_share("session_sd", session_sd))
+    if not times.size:
+        return Refusal(reason="No epoch was measured.", measure_next=EPOCHS_TO_MEASURE)
+    found = steadiness(times)
+    split = rest_like_last and not found.steady
+    after = found.segments[-1].first_epoch if split else 1
+    if split and (numbers * epoch_ratio < after).any():
+        return _refuse_earlier(found, math.ceil(after / epoch_ratio))
+    told = _total(
+        (float((pre_train_s or 0.0) + times[:after].sum()), float(times[0])),
+        _measured(times, after, prior),
+        numbers,
+        epoch_ratio,
+        level=level,
+        session_sd=session_sd,
+        continuing=continuing,
+    )
+    told = _from_start(told, included=pre_train_s is not None)
+    exact = _exact(numbers, epoch_ratio)
+    return told if exact else _with_kinds(told, found, split=split)
+
+
+def project_summary(
+    *,
+    epochs: ArrayLike,
+    later_epochs: int,
+    later_epoch_mean_s: float | None,
+    later_epoch_sd_s: float | None = None,
+    pre_train_s: float | None = None,
+    first_epoch_s: float | None = None,
+    until_first_epoch_end_s: float | None = None,
+    level: float = LEVEL,
+    session_sd: float = 0.0,
+    continuing: bool = False,
+    prior: EpochPrior = EPOCHS,
+    epoch_ratio: float = 1.0,
+) -> Estimate | Refusal:
+    """Total time of `epochs` epochs [s] from a published summary; the same law as `project`.
+
+    Args:
+        epochs: N, whole numbers from 1, scalar or any shape.
+        later_epochs: how many epochs after the first were measured.
+        later_epoch_mean_s: their mean [s], above 0; None where there are none.
+        later_epoch_sd_s: their standard deviation with ddof = 0 [s]; None where unknown, then the
+            prior alone speaks and a reason says so.
+        pre_train_s: process start to the first step of epoch 1 [s]; None where it is unknown.
+        first_epoch_s: epoch 1 [s].
+        until_first_epoch_end_s: the sum of those two [s]; it counts where one of them is missing.
+            Without it and `pre_train_s` the total starts with epoch 1, and a reason says so.
+        level: coverage of the interval [share].
+        session_sd: relative sd between sessions, see `project`.
+        continuing: see `project`; k is `later_epochs` + 1.
+        prior: see `project`.
+        epoch_ratio: see `project`.
+
+    Returns:
+        As `project`.
+
+    Raises:
+        ValueError: names every impossible value, all at once.
+    """
+    numbers = np.asarray(epochs)
+    start_s, problems = start_given(pre_train_s, first_epoch_s, until_first_epoch_end_s)
+    later, wrong = later_given(later_epochs, later_epoch_mean_s, later_epoch_sd_s, prior)
+    wrong += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
+    speak_once(problems + wrong + bad_share("session_sd", session_sd))
+    first_s = start_s if first_epoch_s is None else first_epoch_s
+    told = _total(
+        (start_s, first_s), later, numbers, epoch_ratio,
+        level=level, session_sd=session_sd, continuing=continuing,
+    )  # fmt: skip
+    return _from_start(told, included=start_included(pre_train_s, until_first_epoch_end_s))
+
+
+def later_epoch(
+    *,
+    later_epochs: int,
+    later_epoch_mean_s: float | None,
+    later_epoch_sd_s: float | None = None,
+    level: float = LEVEL,
+    session_sd: float = 0.0,
+    prior: EpochPrior = EPOCHS,
+    epoch_ratio: float = 1.0,
+) -> Estimate | Refusal:
+    """What one more epoch costs in the long run [s]: the limit of total(N)/N.
+
+    The mean of epochs 2.., with the variance of `project` divided by m^2 as m grows, and the spread
+    between sessions as there.
+    Arguments, refusals and errors as `project_summary`.
+    """
+    later, problems = later_given(later_epochs, later_epoch_mean_s, later_epoch_sd_s, prior)
+    speak_once(problems + bad_share("session_sd", session_sd) + bad_ratio(epoch_ratio))
+    if refusal := _refuse(later):
+        return refusal
+    mean = np.asarray(later.mean_s * epoch_ratio)
+    half = later.half_width_of_one(level) * epoch_ratio
+    half = np.hypot(half, session_half_width(level, session_sd) * mean)
+    return _estimate(mean, half, level, "measured", _reasons(later))
+
+
+def session_half_width(level: float, session_sd: float = SESSION_SD) -> float:
+    """Half-width between a measured session and another one, as a share of the time."""
+    return float(np.sqrt(2.0) * session_sd * t_quantile(level, SESSION_DOF))
+
+
+def _exact(epochs: NDArray[np.generic], epoch_ratio: float) -> bool:
+    """Whether only the epoch that was timed first is in question, so that nothing is estimated."""
+    return epoch_ratio == 1.0 and bool((epochs == 1).all())
+
+
+def _total(
+    start: tuple[float, float],
+    later: LaterEpochs,
+    epochs: NDArray[np.generic],
+    epoch_ratio: float,
+    *,
+    level: float,
+    session_sd: float,
+    continuing: bool,
+) -> Estimate | Refusal:
+    """Sum up `start`, the seconds until the end of epoch 1 and those of epoch 1, and the rest."""
+    start_s, first_s = start
+    timed_epochs = epochs.astype(np.float64) * epoch_ratio
+    if _exact(epochs, epoch_ratio):  # needs no later epoch, so nothing can be refused
+        exact = np.full(epochs.shape, start_s)
+        between = session_half_width(level, session_sd) * exact
+        return _estimate(exact, between, level, "measured", ())
+    if refusal := _refuse(later):
+        return refusal
+    ahead, measured = timed_epochs - later.after, later.count + later.after
+    # Of less than epoch 1 the mean's part is left out, which is at most what epoch 1 took.
+    total = start_s + np.where(ahead < 0.0, min(first_s, later.mean_s), later.mean_s) * ahead
+    if continuing:
+        ahead = np.where(timed_epochs >= measured, timed_epochs - measured, ahead)
+    if epoch_ratio != 1.0:  # a part of epoch 1 was never timed by itself
+        ahead = np.maximum(ahead, np.minimum(timed_epochs, 1.0))
+    half = later.half_width(ahead, level)
+    half = np.hypot(half, session_half_width(level, session_sd) * total)
+    basis: Basis = "extrapolated" if (timed_epochs > measured).any() else "measured"
+    return _estimate(total, half, level, basis, _reasons(later))
+
+
+def _from_start(told: Estimate | Refusal, *, included: bool) -> Estimate | Refusal:
+    """Say of a total that its start-up time is not in it."""
+    if included or isinstance(told, Refusal):
+        return told
+    return replace(told, reasons=(START_NOT_INCLUDED, *told.reasons))
+
+
+def _refuse(later: LaterEpochs) -> Refusal | None:
+    if later.count < 1:
+        return Refusal(
+            reason="Only the first epoch was measured, and it is not like the rest: taking it for "
+            "all was 34 % wrong in the median and 251 % for one run in twenty.",
+            measure_next=EPOCHS_TO_MEASURE,
+        )
+    if later.variation > MAX_CV:
+        which = f"Epochs {later.after + 1} to {later.after + later.count}"
+        return Refusal(
+            reason=f"{which} vary by {100 * later.variation:.0f} %; above "
+            "20 % something changes while it trains, and this formula was 37 % wrong.",
+            measure_next=EACH_KIND,
+        )
+    return None
+
+
+def _refuse_earlier(found: Steadiness, after: int) -> Refusal:
+    return Refusal(
+        reason=f"{found.sentence} Fewer than {after} epochs end before the last kind begins.",
+        measure_next=f"Add up the epochs as they were measured, or ask for {after} or more.",
+    )
+
+
+def _with_kinds(told: Estimate | Refusal, found: Steadiness, *, split: bool) -> Estimate | Refusal:
+    """What is refused or told beside it where the epochs are not of one kind, or may not be."""
+    if found.steady:
+        more = UNSETTLED if found.unsettled else ""
+    elif isinstance(told, Refusal):
+        return replace(told, reason=f"{told.reason} {found.sentence}")
+    elif split:
+        more = f"{found.sentence} {LIKE_LAST}"
+    else:
+        return Refusal(reason=f"{found.sentence} {NO_MEAN}", measure_next=EACH_KIND)
+    if isinstance(told, Refusal) or not more:
+        return told
+    return replace(told, reasons=(*told.reasons, more))
+
+
+def _reasons(later: LaterEpochs) -> tuple[str, ...]:
+    """What the interval rests on, where that is not these epochs alone."""
+    sd = f"{100 * later.prior.sd:.2g} %"
+    if not later.known_scatter:
+        unknown = "The scatter of the epochs is not known; the interval uses what other runs showed"
+        return (f"{unknown} ({sd}).",)
+    if later.prior.sd > SD0:
+        return (
+            f"Epochs of other runs on this machine scatter by {sd}; the interval includes this.",
+        )
+    return ()
+
+
+def _estimate(
+    value: Floats, half: Floats, level: float, basis: Basis, reasons: tuple[str, ...]
+) -> Estimate:
+    """Interval in the shape of `value`: floats for a scalar.
+
+    Symmetric, but below half of the value the lower end falls like an exponential of the same
+    slope: no run takes less than nothing, however little is known of it.
+    """
+    far = 0.5 * value * np.exp(1.0 - 2.0 * half / value)
+    parts = value, np.where(half > 0.5 * value, far, value - half), value + half
+    mid, low, high = parts if value.ndim else (float(part) for part in parts)
+    return Estimate(value=mid, low=low, high=high, level=level, basis=basis, reasons=reasons)
+
+
+def _measured(times: Floats, after: int, prior: EpochPrior) -> LaterEpochs:
+    rest = times[after:] if times.size > after else np.array([np.nan])
+    count, mean_s = times.size - after, float(rest.mean())
+    sd_s = float(rest.std())
+    return LaterEpochs(count=count, mean_s=mean_s, sd_s=sd_s, after=after, prior=prior)

@@ -1,0 +1,166 @@
+"""Two estimates that were measured apart: their product, their ratio, and wider intervals.
+
+Their errors are independent, so half-widths of their logarithms add in quadrature, each end by
+itself: an interval may reach farther up than down. At a border, where a logarithm has no width, the
+ends of a product multiply. Every ratio of two estimates in the product is `ratio`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from planner.core import Basis, Estimate, Floats, Refusal
+from planner.fits._curve import BASES, estimate_of
+
+NAMES: Final = ("Step time", "Steps to target")
+"""Whose reason it is, where two curves have an answer together."""
+
+
+def product(
+    first: Estimate | Refusal, second: Estimate | Refusal, names: tuple[str, str] = NAMES
+) -> Estimate | Refusal:
+    """Product of two independent estimates: half-widths of the logarithms add in quadrature.
+
+    Args:
+        first: floats or arrays, at least 0; or a refusal.
+        second: the same in a shape that broadcasts against it.
+        names: whose reason is whose.
+
+    Returns:
+        The product with the weaker basis and both reasons; the first refusal where there is one.
+
+    Raises:
+        ValueError: the two have different levels.
+    """
+    if isinstance(first, Refusal):
+        return first
+    if isinstance(second, Refusal):
+        return second
+    level = one_level(first, second)
+    value = np.asarray(first.value) * np.asarray(second.value)
+    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
+    with np.errstate(over="ignore", invalid="ignore"):  # 0*inf is replaced below
+        low, high = value * np.exp(-np.hypot(down, below)), value * np.exp(np.hypot(up, above))
+    # A logarithm knows no 0: there the upper ends multiply.
+    high = np.where(value == 0.0, np.asarray(first.high) * np.asarray(second.high), high)
+    low = np.where(value == 0.0, 0.0, low)
+    basis = weakest(first.basis, second.basis)
+    return estimate_of((value, low, high), level, basis, named(first, second, names))
+
+
+def ratio(above: Estimate, below: Estimate, *, half_width: float = 0.0) -> Estimate:
+    """Return `above` over `below`, two floats measured apart.
+
+    The low end joins how far `above` may lie lower with how far `below` may lie higher, the high
+    end the other two.
+
+    Args:
+        above: at least 0.
+        below: the same, above 0.
+        half_width: of what else sets them apart, as the spread between two sessions does [ln].
+
+    Returns:
+        The ratio with the weaker basis and without reasons. An end that is 0 makes the other
+        infinite.
+
+    Raises:
+        ValueError: the two have different levels.
+    """
+    value = float(above.value) / float(below.value)
+    (down, up), (below_down, below_up) = log_half_widths(above), log_half_widths(below)
+    low, high = _around(
+        value, math.hypot(down, below_up, half_width), math.hypot(up, below_down, half_width)
+    )
+    level, basis = one_level(above, below), weakest(above.basis, below.basis)
+    return Estimate(value=value, low=low, high=high, level=level, basis=basis)
+
+
+def widened(estimate: Estimate, down: float, up: float) -> Estimate:
+    """Return the estimate with further half-widths in quadrature [ln]; narrower if negative.
+
+    A negative half-width takes one out that is in it already; the interval never turns around.
+    """
+    value, (below, above) = float(estimate.value), log_half_widths(estimate)
+    low, high = _around(value, _leg(below, down), _leg(above, up))
+    return replace(estimate, low=low, high=high)
+
+
+def log_half_widths(estimate: Estimate) -> tuple[float, float]:
+    """Return how far both ends of a float lie from its value [ln]; infinite at an end of 0."""
+    low, value, high = float(estimate.low), float(estimate.value), float(estimate.high)
+    if value <= 0.0:
+        return math.inf, math.inf
+    return (math.log(value / low) if low > 0.0 else math.inf), math.log(high / value)
+
+
+def log_width(estimate: Estimate) -> float:
+    """Return ln(high/low) of a float; infinite where the low end is 0."""
+    return sum(log_half_widths(estimate))
+
+
+def excludes_one(estimate: Estimate) -> bool:
+    """Return whether a ratio is decided: its interval does not include 1."""
+    return not float(estimate.low) <= 1.0 <= float(estimate.high)
+
+
+def _around(value: float, down: float, up: float) -> tuple[float, float]:
+    with np.errstate(over="ignore"):  # farther than floats reach is infinitely far
+        return value * float(np.exp(-down)), value * float(np.exp(up))
+
+
+def _leg(half: float, more: float) -> float:
+    """The hypotenuse of both; the other leg where `more` is taken out."""
+    if more >= 0.0 or not math.isfinite(half):
+        return math.hypot(half, more)
+    return math.sqrt(max(half**2 - more**2, 0.0))
+
+
+def root_of_product(first: Estimate, second: Estimate) -> tuple[float, float, float]:
+    """sqrt(first*second) and its ends; NaN where one is 0 and the other infinite."""
+    value, low, high = (
+        float(np.sqrt(one)) * float(np.sqrt(other))
+        for one, other in (
+            (first.value, second.value),
+            (first.low, second.low),
+            (first.high, second.high),
+        )
+    )
+    if not 0.0 < value < np.inf:  # at a border logarithms have no width: the ends multiply
+        return value, low, high
+    (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
+    q_low, q_high = 0.5 * np.hypot(down, below), 0.5 * np.hypot(up, above)
+    return value, value * float(np.exp(-q_low)), value * float(np.exp(q_high))
+
+
+def _log_half_widths(estimate: Estimate) -> tuple[Floats, Floats]:
+    """How far the logarithms of both ends lie from that of the value; infinite at a border."""
+    low, value, high = (np.asarray(v) for v in (estimate.low, estimate.value, estimate.high))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.asarray(np.log(value / low)), np.asarray(np.log(high / value))
+
+
+def one_level(first: Estimate, second: Estimate) -> float:
+    """The level that both have; published values have none, `ValueError` where they differ."""
+    if first.basis == "published":  # which has no interval
+        return second.level
+    if first.level != second.level:
+        raise ValueError(
+            f"The intervals have levels {first.level:g} and {second.level:g}. Fit both curves "
+            "with one level."
+        )
+    return first.level
+
+
+def weakest(*bases: Basis) -> Basis:
+    """How an answer made of several is known: as the weakest of them."""
+    return max(bases, key=BASES.index)
+
+
+def named(first: Estimate, second: Estimate, names: tuple[str, str]) -> tuple[str, ...]:
+    """The reasons of both, each with whose it is."""
+    pairs = zip(names, (first, second), strict=True)
+    return tuple(f"{name}: {told}" for name, one in pairs for told in one.reasons)

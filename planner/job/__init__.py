@@ -1,0 +1,104 @@
+"""A job, and how fast it would train on hardware where it was not timed.
+
+`_job` is what is to be trained, `_records` the ways to get it done. `rates` finds the speed on a
+candidate: measured, from a sibling accelerator, or from the efficiency of described workloads.
+`_memory` says whether it fits, `_times` how long the job takes, with the uncertainty of each step.
+"""
+
+from planner.job._batches import USUAL_BATCH, library_at
+from planner.job._described_rates import (
+    efficiency_with_step,
+    expected_rate,
+    has_efficiency,
+    question_of,
+    timed_share,
+)
+from planner.job._drawn_times import parts_of, work_draws
+from planner.job._job import (
+    Described,
+    GivenStep,
+    job_described,
+    job_measured,
+)
+from planner.job._memory import (
+    MOST_SHARDS,
+    fit_of,
+    gigabytes,
+    has_room,
+    least_count,
+)
+from planner.job._optimizers import unknown_optimizer
+from planner.job._placing import PER_NODE, machines_for
+from planner.job._records import (
+    OWN_ENTRY,
+    Candidate,
+    Fit,
+    Goal,
+    Hardware,
+    Job,
+    Order,
+    Timed,
+    TimedStep,
+    Way,
+)
+from planner.job._sheets import library_of, peak_of
+from planner.job._times import Known, OwnTarget, timed
+from planner.job.efficiency import (
+    has_links,
+    per_accelerator,
+)
+from planner.job.rates import (
+    MFU,
+    MFU_SD,
+    OVERHEAD_S,
+)
+from planner.job.utilization import (
+    sentence,
+    utilizations,
+)
+
+__all__ = [
+    "MFU",
+    "MFU_SD",
+    "MOST_SHARDS",
+    "OVERHEAD_S",
+    "OWN_ENTRY",
+    "PER_NODE",
+    "USUAL_BATCH",
+    "Candidate",
+    "Described",
+    "Fit",
+    "GivenStep",
+    "Goal",
+    "Hardware",
+    "Job",
+    "Known",
+    "Order",
+    "OwnTarget",
+    "Timed",
+    "TimedStep",
+    "Way",
+    "efficiency_with_step",
+    "expected_rate",
+    "fit_of",
+    "gigabytes",
+    "has_efficiency",
+    "has_links",
+    "has_room",
+    "job_described",
+    "job_measured",
+    "least_count",
+    "library_at",
+    "library_of",
+    "machines_for",
+    "parts_of",
+    "peak_of",
+    "per_accelerator",
+    "question_of",
+    "sentence",
+    "timed",
+    "timed_share",
+    "unknown_optimizer",
+    "utilizations",
+    "work_draws",
+]

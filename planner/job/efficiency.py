@@ -1,0 +1,150 @@
+"""Speed-up of several accelerators that were not timed together.
+
+The scaling efficiency of data parallelism at a fixed batch per device (weak scaling):
+
+    ln e = -NODE_LOSS*log2(devices)          +- NODE_SD*log2(devices)    on one node
+    ln e = -NODES_LOSS*(1 + log2(devices))   +- NODES_SD                 on several
+
+    constant     value  meaning
+    NODE_LOSS    0.10   lost for every doubling, mean of eight clusters, 2 to 8 devices
+    NODE_SD      0.125  sd between clusters and workloads, for every doubling
+    LINKED_LOSS  0.03   the same where the accelerators of a machine have links of their own
+                        (NVLink without a bridge, ICI, Infinity Fabric ...): with it 396 ratios to
+                        one device in NVIDIA's tables are 5.5 % off, with NODE_LOSS 17 %
+    LINKED_SD    0.06   its sd: at 8 devices A100 machines reach 0.94 of perfect, V100 0.88
+    NODES_LOSS   0.12   the same over several nodes, mean of five clusters
+    NODES_SD     0.45   their sd: from 0.3 of perfect (10 Gbit/s) to perfect (InfiniBand)
+    SPREAD_DOF   5      degrees of freedom: clusters are few
+    NODE_SHARED  0.1    part of the variance on one node that is the workload's, alike on every
+                        accelerator: the rest is the links and hosts of one
+
+Whoever scales well on one cluster hardly does on the next. The same workload on two clusters, as
+many devices: what its two errors have in common, as a share of their variance.
+
+    one node        6 % of 103 pairs (15 % of the means of workloads)     told as 10 %
+    several nodes   below 0: nothing                                      told as 0
+
+Where m were measured, n have e(n)/e(m) with NODE_SD for every doubling between m and n. Against the
+public runs, root mean square of the error in the logarithm, clusters alike:
+
+    doublings from m       1      2      3
+    one node            0.13   0.16      -     within NODE_SD of 0.125, 0.25
+    several nodes       0.12   0.14   0.20     within it too, so NODES_SD is not paid twice
+
+From one node to several it is NODES_SD again: the link between them was not in the measurement.
+
+`backtest.questions.described` reads the constants off the public data and scores them
+(docs/accuracy.md). Where the job itself was timed on several, `planner.scaling.fit` knows more.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import Final
+
+from planner.core import LEVEL, Estimate, t_quantile
+from planner.job._records import Hardware, Scaling
+
+NODE_LOSS: Final = 0.10
+NODE_SD: Final = 0.125
+LINKED_LOSS: Final = 0.03
+LINKED_SD: Final = 0.06
+NODES_LOSS: Final = 0.12
+NODES_SD: Final = 0.45
+SPREAD_DOF: Final = 5.0
+NODE_SHARED: Final = 0.1
+_LINKS: Final = re.compile(r"NVLink|NeuronLink|ICI|Infinity Fabric|IPU-Link|Ethernet x")
+
+
+def efficiency(devices: int, nodes: int, level: float = LEVEL, *, linked: bool = False) -> Estimate:
+    """Scaling efficiency nobody measured, at a fixed batch per device [share of perfect].
+
+    Args:
+        devices: on all nodes; a module that holds two counts twice.
+        nodes: machines they are spread over.
+        level: coverage of the interval [share].
+        linked: whether the devices of a machine have links of their own (`has_links`).
+    """
+    octaves = math.log2(max(devices, 1))
+    loss, sd = NODE_LOSS * octaves, NODE_SD * octaves
+    if linked:
+        loss, sd = LINKED_LOSS * octaves, LINKED_SD * octaves
+    if nodes > 1:
+        loss, sd = NODES_LOSS * (1.0 + octaves), NODES_SD
+    return _around(math.exp(-loss), sd, level)
+
+
+def has_links(hardware: Hardware) -> bool:
+    """Return whether the accelerators of a machine are joined by links of their own."""
+    name = hardware.accelerator.link_name if hardware.accelerator else ""
+    return bool(_LINKS.search(name)) and "bridge" not in name
+
+
+def efficiency_on(hardware: Hardware, level: float = LEVEL) -> Estimate:
+    """Return the scaling efficiency of unmeasured hardware, by its links."""
+    return efficiency(hardware.devices, hardware.nodes, level, linked=has_links(hardware))
+
+
+def scaling_from(hardware: Hardware, measured: Hardware | None, level: float = LEVEL) -> Scaling:
+    """Efficiency of hardware over that of what was measured, with the doubt between the two.
+
+    Args:
+        hardware: asked for.
+        measured: others of the same accelerator; None where what one gives is known, or told.
+        level: coverage of the interval [share].
+
+    Returns:
+        e(n)/e(m) as the factor; without doubt where both are the same.
+    """
+    there = efficiency_on(hardware, level)
+    across = hardware.nodes > 1
+    if measured is None:
+        return Scaling(factor=there, across_nodes=across)
+    ratio = float(there.value) / float(efficiency_on(measured).value)
+    octaves = octaves_between(hardware, measured)
+    alike = across is (measured.nodes > 1)
+    each = LINKED_SD if has_links(hardware) and not across else NODE_SD
+    sd = each * abs(octaves) if alike else NODES_SD
+    return Scaling(
+        factor=_around(ratio, sd, level),
+        across_nodes=across or measured.nodes > 1,
+        fewer=octaves < 0.0 if alike else measured.nodes > 1,
+    )
+
+
+def octaves_between(hardware: Hardware, measured: Hardware) -> float:
+    """Doublings of devices from what was measured, or of nodes where those are more [log2]."""
+    devices = math.log2(hardware.devices / measured.devices)
+    nodes = math.log2(hardware.nodes / measured.nodes)
+    return max((devices, nodes), key=abs)
+
+
+def parts_of_scaling(told: Scaling) -> tuple[Estimate | None, Estimate]:
+    """The doubt that all accelerators share, None where it is none, and the accelerator's own."""
+    shared = 0.0 if told.across_nodes else NODE_SHARED
+    common = _narrowed(told.factor, shared) if shared > 0.0 else None
+    return common, _narrowed(told.factor, 1.0 - shared)
+
+
+def _narrowed(factor: Estimate, share: float) -> Estimate:
+    """A factor around 1 with so much of its variance, in the logarithm."""
+    root = math.sqrt(share)
+    return replace(factor, low=float(factor.low) ** root, high=float(factor.high) ** root)
+
+
+def _around(value: float, sd: float, level: float) -> Estimate:
+    far = math.exp(float(t_quantile(level, SPREAD_DOF)) * sd)
+    return Estimate(
+        value=value, low=value / far, high=value * far, level=level, basis="similar workload"
+    )
+
+
+def per_accelerator(samples_per_s: float, hardware: Hardware) -> float:
+    """An accelerator's part of what all did together, without the loss between devices [samples/s].
+
+    A module of several devices alone has that loss too: `efficiency` of its devices.
+    """
+    spread = efficiency_on(hardware)
+    return samples_per_s / (hardware.count * float(spread.value))

@@ -1,0 +1,274 @@
+"""The fitted efficiency of a described workload: value, interval and what the interval is made of.
+
+*Efficiency* is model operations per second and device over the dense half-precision peak, whatever
+the precision of the run, so that float8 may exceed 1. `constants.json` holds what
+`python -m planner mfu DIR` read off published tables; docs/efficiency.md shows it.
+
+    ln e = terms . coefficients + effects of maker, generation, accelerator, ... + shift of a family
+
+    variance = constants + what is not in the tables (accelerator, generation, network)
+               + source (who wrote and tuned the software) + rest
+
+times the square of a family's calibration. The part that options share decides nothing between
+them: `parts` splits the variance into what all answers about one workload share, what those of one
+maker and of one generation share, and what is the accelerator's own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import ndtri
+
+from planner.catalog import Accelerator
+from planner.core import Floats
+from planner.mfu._questions import (
+    Domain,
+    Question,
+    Traits,
+    generation_label,
+    traits_of,
+)
+from planner.published import half_peak, own_peak
+
+CONSTANTS: Final = Path(__file__).with_name("constants.json")
+MOST_OF_OWN_PEAK: Final = 0.85
+"""Of the peak of its own precision no described job is estimated to use more [share]."""
+TAIL_VARIANCE: Final = 2.0
+"""Variance of a Student t with 4 degrees of freedom over its squared scale."""
+WHO: Final = ("source", "source accelerator", "source model")
+"""Groups that belong to who measured."""
+ALONE: Final = frozenset({"group", "network"})
+"""Groups with so many labels that their covariances with others are left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """One fit: coefficients by (group, label), "" the group of terms; sds of groups; covariances.
+
+    `columns` are those of the covariance (columns, columns); `own_variances` are of labels that
+    have no covariances. `shifts` [ln] and `scales` are by family. `between` are the sds of
+    ln(ratio) of two accelerators of one generation, of one maker, and of different makers.
+    """
+
+    values: Mapping[tuple[str, str], float]
+    columns: tuple[tuple[str, str], ...]
+    covariance: Floats
+    own_variances: Mapping[tuple[str, str], float]
+    sds: Mapping[str, float]
+    rest: float
+    shifts: Mapping[str, float]
+    scales: Mapping[str, float]
+    between: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Efficiency:
+    """Share of the half-precision peak [1] with the sd of its logarithm.
+
+    `parts` are the sds that make it up: constants, accelerator, generation, network, source, rest;
+    `shared` those of the same total by whom an answer shares them with: workload, maker,
+    generation, accelerator. `capped` says that the peak of its own precision limits it. `peak` is
+    that peak over the half-precision one: no share above it is possible.
+    """
+
+    value: float
+    sd: float
+    parts: Mapping[str, float]
+    shared: Mapping[str, float]
+    capped: bool = False
+    peak: float = math.inf
+
+    def quantile(self, probability: float) -> float:
+        """Return the efficiency that is not exceeded with this probability, at most the peak."""
+        return min(self.value * math.exp(float(ndtri(probability)) * self.sd), self.peak)
+
+
+def efficiency_of(
+    question: Question, fits: Mapping[Domain, Fit] | None = None
+) -> Efficiency | None:
+    """Return the efficiency of a described workload on hardware.
+
+    Args:
+        question: the workload and the hardware.
+        fits: by domain; None takes those that ship.
+
+    Returns:
+        None where no fit has its family, or the accelerator has no peak.
+    """
+    domain, most = question.domain, most_of(question)
+    if domain is None or most is None:
+        return None
+    fit = (shipped() if fits is None else fits)[domain]
+    log_value, parts = predicted(fit, traits_of(question))
+    log_value += fit.shifts.get(question.family, 0.0)
+    scale = fit.scales.get(question.family, 1.0)
+    parts = {name: scale * sd for name, sd in parts.items()}
+    sd = math.sqrt(sum(part**2 for part in parts.values()))
+    return Efficiency(
+        value=min(math.exp(log_value), most),
+        sd=sd,
+        parts=MappingProxyType(parts),
+        shared=MappingProxyType(shared_of(fit, sd)),
+        capped=math.exp(log_value) > most,
+        peak=most / MOST_OF_OWN_PEAK,
+    )
+
+
+def expected(question: Question) -> float | None:
+    """Return the value of `efficiency_of` alone, without its uncertainty; None as there."""
+    domain, most = question.domain, most_of(question)
+    if domain is None or most is None:
+        return None
+    fit = shipped()[domain]
+    value = _log_value(fit, traits_of(question)) + fit.shifts.get(question.family, 0.0)
+    return min(math.exp(value), most)
+
+
+def most_of(question: Question) -> float | None:
+    """Return the largest efficiency that is estimated [1]; None where a peak is not published."""
+    half = half_peak(question.accelerator)
+    own = own_peak(question.accelerator, question.precision)
+    return None if half is None or own is None else MOST_OF_OWN_PEAK * own / half
+
+
+def has_rows(question: Question) -> bool:
+    """Return whether accelerators of its generation are among the published runs."""
+    domain = question.domain
+    if domain is None:
+        return False
+    return ("generation", generation_label(question.accelerator)) in shipped()[domain].values
+
+
+def quantiles(
+    question: Question, probabilities: Sequence[float] = (0.1, 0.5, 0.9)
+) -> tuple[float, ...] | None:
+    """Return quantiles of the efficiency [share of the half-precision peak]; None as above."""
+    found = efficiency_of(question)
+    return None if found is None else tuple(found.quantile(p) for p in probabilities)
+
+
+def _log_value(fit: Fit, traits: Traits) -> float:
+    terms = math.fsum(term * fit.values.get(("", n), 0.0) for n, term in traits.terms.items())
+    effects = math.fsum(fit.values.get(known, 0.0) for known in traits.labels.items())
+    return traits.offset + terms + effects
+
+
+def predicted(fit: Fit, traits: Traits) -> tuple[float, dict[str, float]]:
+    """Return ln e without the shift of the family, and the sds of its parts, uncalibrated."""
+    at = {column: i for i, column in enumerate(fit.columns)}
+    used = np.zeros(len(fit.columns))
+    alone, missing = 0.0, {"accelerator": 0.0, "generation": 0.0, "network": 0.0}
+    for name, term in traits.terms.items():
+        if ("", name) in at:
+            used[at["", name]] = term
+    for group, label in traits.labels.items():
+        if (group, label) in fit.values:
+            alone += fit.own_variances.get((group, label), 0.0)
+            if (group, label) in at:
+                used[at[group, label]] = 1.0
+        else:
+            missing[_PART_OF[group]] += fit.sds.get(group, 0.0) ** 2
+    variances = {
+        "constants": float(used @ fit.covariance @ used) + alone,
+        **missing,
+        "source": sum(fit.sds.get(group, 0.0) ** 2 for group in WHO),
+        "rest": TAIL_VARIANCE * fit.rest**2,
+        "length": traits.length_sd**2,
+    }
+    return _log_value(fit, traits), {name: math.sqrt(max(v, 0.0)) for name, v in variances.items()}
+
+
+_PART_OF: Final = {
+    "maker": "generation",
+    "generation": "generation",
+    "accelerator": "accelerator",
+    "format": "generation",
+    "kind": "generation",
+    "group": "network",
+    "network": "network",
+}
+
+
+def shared_of(fit: Fit, sd: float) -> dict[str, float]:
+    """Return an sd of ln by whom it is shared with: what differs between options, then by all."""
+    own, generation, maker = (x**2 / 2.0 for x in fit.between)
+    steps = (own, max(generation - own, 0.0), max(maker - max(generation, own), 0.0))
+    share = min(1.0, sd**2 / sum(steps)) if sum(steps) > 0.0 else 0.0
+    parts = [math.sqrt(step * share) for step in steps]
+    rest = math.sqrt(max(sd**2 - sum(p**2 for p in parts), 0.0))
+    return {
+        "accelerator": parts[0],
+        "generation": parts[1],
+        "maker": parts[2],
+        "workload": rest,
+    }
+
+
+def sharing_names(accelerator: Accelerator) -> Mapping[str, str]:
+    """Return what answers share, in words, by the keys of `Efficiency.shared`."""
+    return {
+        "generation": f"Efficiency on {generation_label(accelerator)} accelerators",
+        "maker": f"Efficiency on accelerators by {accelerator.maker}",
+        "workload": "Efficiency of the workload's software",
+    }
+
+
+@cache
+def shipped() -> Mapping[Domain, Fit]:
+    """Return the fits that ship, by domain."""
+    written = json.loads(CONSTANTS.read_text(encoding="utf-8"))
+    return MappingProxyType({name: fit_of(one) for name, one in written["fits"].items()})
+
+
+def fit_of(written: Mapping[str, Any]) -> Fit:
+    """Return a fit from the form in which `written_fit` keeps it."""
+    columns = tuple((group, label) for group, label in written["columns"])
+    size = len(columns)
+    covariance = np.zeros((size, size))
+    covariance[np.tril_indices(size)] = written["covariance"]
+    covariance += np.tril(covariance, -1).T
+    values = {(g, name): v for g, of in written["values"].items() for name, v in of.items()}
+    alone = {(g, name): v for g, of in written["own_variances"].items() for name, v in of.items()}
+    own, generation, maker = written["between"]
+    return Fit(
+        values=values,
+        columns=columns,
+        covariance=covariance,
+        own_variances=alone,
+        sds=written["sds"],
+        rest=written["rest"],
+        shifts=written["shifts"],
+        scales=written["scales"],
+        between=(own, generation, maker),
+    )
+
+
+def written_fit(fit: Fit) -> dict[str, Any]:
+    """Return a fit as plain values, rounded to what its uncertainty allows."""
+    values: dict[str, dict[str, float]] = {}
+    for (group, label), value in fit.values.items():
+        values.setdefault(group, {})[label] = round(value, 4)
+    alone: dict[str, dict[str, float]] = {}
+    for (group, label), variance in fit.own_variances.items():
+        alone.setdefault(group, {})[label] = round(variance, 4)
+    lower = fit.covariance[np.tril_indices(len(fit.columns))]
+    return {
+        "values": values,
+        "columns": [list(column) for column in fit.columns],
+        "covariance": [float(f"{x:.3g}") for x in lower],
+        "own_variances": alone,
+        "sds": {name: round(sd, 4) for name, sd in fit.sds.items()},
+        "rest": round(fit.rest, 4),
+        "shifts": {name: round(x, 4) for name, x in fit.shifts.items()},
+        "scales": {name: round(x, 3) for name, x in fit.scales.items()},
+        "between": [round(x, 3) for x in fit.between],
+    }

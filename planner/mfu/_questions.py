@@ -1,0 +1,267 @@
+"""A described workload on hardware, as the efficiency model sees it: terms and labels.
+
+    terms     numbers with one coefficient each, 0 for the reference job
+    labels    names whose effects were pooled: maker, generation, accelerator, network ...
+
+The reference of language models is a dense model of at least 3e9 parameters in half precision on
+8 accelerators with at least 16,384 tokens a step on each; of encoders BERT-large; of image networks
+24e9 operations a sample.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from planner.catalog import Accelerator
+from planner.mfu._generations import generation_of, node_size
+from planner.networks import attention_flops, layers_width_of
+from planner.published import group_of, half_peak, own_peak
+
+Domain = Literal["language", "encoder", "vision"]
+DOMAINS: Final[tuple[Domain, ...]] = ("language", "encoder", "vision")
+DOMAIN_OF: Final[Mapping[str, Domain]] = {
+    "dense": "language",
+    "moe": "language",
+    "lora": "language",
+    "encoder-decoder": "language",
+    "encoder": "encoder",
+    "cnn": "vision",
+    "vit": "vision",
+    "detection": "vision",
+    "segmentation": "vision",
+    "diffusion": "vision",
+}
+LARGE_MODEL: Final = 3e9
+ENOUGH_TOKENS: Final = 16384.0
+VERY_LONG: Final = 32768.0
+"""Tokens of a context beyond which the attention's kernels decide and few runs are published."""
+VERY_LONG_SD: Final = 0.5
+ENOUGH_SAMPLES: Final = 64.0
+REFERENCE_OPERATIONS: Final = 24e9
+USUAL_INTENSITY: Final = 156.0
+SHORT_STEP_S: Final = 1e-3
+SHORT_ENCODER_S: Final = 3e-3
+LEAST_STEP_S: Final = 1e-6
+OWN_PEAK_POWER: Final = 0.6
+"""How the efficiency in single precision of transformers grows with its own peak."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A described workload on so many of an accelerator.
+
+    `family` is one of `planner.networks.FAMILIES` or "lora". `flops_per_sample` counts forward and
+    backward pass [FLOP]; `params`, `active_params` [parameters] and `sequence` [tokens] are of
+    transformers. `batch` is the global batch [samples], None where not stated. `network` is the
+    key of `planner.published._named_workloads.network_key`. `devices` stand on `nodes` machines.
+    """
+
+    family: str
+    accelerator: Accelerator
+    flops_per_sample: float
+    precision: str
+    devices: int = 1
+    nodes: int = 1
+    params: float | None = None
+    active_params: float | None = None
+    sequence: float | None = None
+    batch: float | None = None
+    network: str = ""
+    recomputes: bool = False
+
+    @property
+    def domain(self) -> Domain | None:
+        """Which of the fits answers; None where no family is stated or none has a fit."""
+        return DOMAIN_OF.get(self.family)
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """Terms by name, and the label of each pooled effect.
+
+    `offset` is added without a coefficient; `length_sd` is an sd more, of very long contexts.
+    """
+
+    terms: Mapping[str, float]
+    labels: Mapping[str, str]
+    offset: float = 0.0
+    length_sd: float = 0.0
+
+
+def traits_of(question: Question) -> Traits:
+    """Return terms and labels of a question whose family has a fit.
+
+    Raises:
+        ValueError: no fit has its family.
+    """
+    domain = question.domain
+    if domain is None:
+        raise ValueError(
+            f"No efficiency of the family {question.family!r} is fitted. Give one of "
+            f"{', '.join(DOMAIN_OF)}."
+        )
+    build = {"language": _language, "encoder": _encoder, "vision": _vision}[domain]
+    offset = 0.0 if domain == "vision" else _offset(question)
+    return Traits(build(question), _labels(question, domain), offset, _length_sd(question))
+
+
+def generation_label(accelerator: Accelerator) -> str:
+    """Return the generation of an accelerator, that of other ones of its maker where unlisted."""
+    return generation_of(accelerator) or f"other {accelerator.maker}"
+
+
+def format_class(precision: str) -> str:
+    """Return "8", "tf32", "32" or "16": how a number format multiplies.
+
+    float4 counts as float8: Compare has no such format, and mixed recipes use both.
+    """
+    return {
+        "float8": "8",
+        "int8": "8",
+        "float4": "8",
+        "tensorfloat32": "tf32",
+        "float32": "32",
+    }.get(precision, "16")
+
+
+def _offset(question: Question) -> float:
+    """Of TF32 and float32 a power of their own peak over that of half precision, in ln."""
+    if format_class(question.precision) not in {"32", "tf32"}:
+        return 0.0
+    half, own = half_peak(question.accelerator), own_peak(question.accelerator, question.precision)
+    return OWN_PEAK_POWER * math.log(own / half) if half and own else 0.0
+
+
+def _length_sd(question: Question) -> float:
+    return VERY_LONG_SD if (question.sequence or 0.0) > VERY_LONG else 0.0
+
+
+def _labels(question: Question, domain: Domain) -> dict[str, str]:
+    card = question.accelerator
+    generation = generation_label(card)
+    known = {
+        "maker": card.maker,
+        "generation": generation,
+        "accelerator": card.id,
+        "format": f"{generation} {format_class(question.precision)}",
+        "kind": f"{generation} {question.family}",
+    }
+    if domain == "language":
+        return known
+    known["group"] = group_of(question.network) if question.network else ""
+    known["network"] = question.network
+    return known
+
+
+def _counts(question: Question) -> tuple[float, float]:
+    """Doublings of devices within a machine beyond 8, and doublings of machines."""
+    size = node_size(question.accelerator)
+    nodes = max(question.nodes, 1)
+    if nodes == -(-question.devices // 8):
+        nodes = -(-question.devices // size)
+    inside = max(question.devices / nodes, 1.0)
+    return math.log2(min(inside, size)) - 3.0, math.log2(nodes)
+
+
+def _formats(question: Question) -> dict[str, float]:
+    form = format_class(question.precision)
+    return {
+        "fp8": float(form == "8"),
+        "tf32": float(form == "tf32"),
+        "fp32": float(form == "32"),
+    }
+
+
+def _language(question: Question) -> dict[str, float]:
+    inside, nodes = _counts(question)
+    active = question.active_params or question.params or LARGE_MODEL
+    sequence = question.sequence or 2048.0
+    moe, lora = question.family == "moe", question.family == "lora"
+    tokens = ENOUGH_TOKENS
+    if question.batch:
+        tokens = max(question.batch * sequence / question.devices, 16.0)
+    attention = attention_flops(layers_width_of(active), sequence) * sequence
+    share = min(attention / question.flops_per_sample, 0.95)
+    formats = _formats(question)
+    small = formats["fp8"]
+    return {
+        "base": 1.0,
+        "lora": float(lora),
+        "moe": float(moe),
+        "encoder-decoder": float(question.family == "encoder-decoder"),
+        **formats,
+        "fp8 of experts": small * moe,
+        "fp8 of attention": small * share,
+        "attention": share,
+        "small model": min(math.log(active / LARGE_MODEL), 0.0),
+        "large model": max(math.log(active / LARGE_MODEL), 0.0),
+        "few tokens": 0.0 if lora else min(math.log(tokens / ENOUGH_TOKENS), 0.0),
+        "experts per token": (
+            math.log(max((question.params or active) / active, 1.0)) if moe else 0.0
+        ),
+        "devices": inside,
+        "nodes": nodes,
+        "nodes of experts": nodes * moe,
+        "recomputed": float(question.recomputes),
+    }
+
+
+def _short(question: Question, typical_s: float) -> tuple[float, float]:
+    """ln(1 + overhead / ideal time of a step), and whether the batch is not stated."""
+    peak = half_peak(question.accelerator) or 1e12
+    if not question.batch:
+        return 0.0, 1.0
+    each = max(question.batch / question.devices, 1.0)
+    ideal = max(question.flops_per_sample * each / peak, LEAST_STEP_S)
+    return math.log1p(typical_s / ideal), 0.0
+
+
+def _encoder(question: Question) -> dict[str, float]:
+    inside, nodes = _counts(question)
+    short, unknown = _short(question, SHORT_ENCODER_S)
+    active = question.active_params or question.params or 340e6
+    return {
+        "base": 1.0,
+        **_formats(question),
+        "short step": short,
+        "batch not stated": unknown,
+        "model size": math.log(active / 340e6),
+        "length": math.log((question.sequence or 256.0) / 256.0),
+        "devices": inside,
+        "nodes": nodes,
+    }
+
+
+def _vision(question: Question) -> dict[str, float]:
+    inside, nodes = _counts(question)
+    short, unknown = _short(question, SHORT_STEP_S)
+    card = question.accelerator
+    half = half_peak(card) or 1e12
+    formats = _formats(question)
+    size = math.log(question.flops_per_sample / REFERENCE_OPERATIONS)
+    single = formats["fp32"] + formats["tf32"]
+    own = own_peak(card, question.precision) or half
+    families = ("vit", "detection", "segmentation", "diffusion")
+    bandwidth = card.memory_bandwidth_bytes_per_s or half / USUAL_INTENSITY
+    each = max((question.batch or math.inf) / question.devices, 1.0)
+    cnn, vit = question.family == "cnn", question.family == "vit"
+    return {
+        "base": 1.0,
+        **{name: float(question.family == name) for name in families},
+        "tf32": formats["tf32"],
+        "fp32": formats["fp32"],
+        "own peak": single * math.log(8.0 * own / half),
+        "small sample": cnn * min(size, 0.0),
+        "large sample": cnn * max(size, 0.0),
+        "sample of a ViT": vit * (size - math.log(105.0 / 24.0)),
+        "sample of others": (not cnn and not vit) * size,
+        "short step": short,
+        "few samples": min(math.log(each / ENOUGH_SAMPLES), 0.0),
+        "batch not stated": unknown,
+        "peak over bandwidth": math.log(half / bandwidth / USUAL_INTENSITY),
+        "devices": inside,
+        "nodes": nodes,
+    }

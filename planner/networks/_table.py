@@ -1,0 +1,147 @@
+"""The table of named networks, and how a name finds its row.
+
+`networks.csv` lies beside this module and is part of the program: one row a network, figures with
+the address they are from. Names are compared without case, signs and the words that say nothing
+about the network (its publisher, "instruct", "hf"), so that `meta-llama/Meta-Llama-3-8B`,
+"llama3-8b" and "Llama 3 8B" are one; resnet50d is no ResNet-50, since a letter more is another
+network.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final, cast
+
+from planner.core import Refusal
+from planner.networks._records import Family, Network
+
+MOST_LETTERS: Final = 200
+"""Letters of a name that are read."""
+_NOTHING_SAID: Final = frozenset(
+    {"meta", "google", "hf", "huggingface", "instruct", "chat", "it", "pt", "uncased", "cased",
+     "pretraining", "pre", "training", "finetune", "finetuning", "fine", "tuning", "sft", "lora",
+     "qlora", "bf16", "fp16", "fp8", "fp32", "tf32", "amp", "model", "tf", "pytorch", "tensorflow",
+     "megatron", "deepspeed", "mlperf", "v0.1", "v0.2", "v0.3", "imagenet", "maxtext",
+     "torchvision", "ddp", "fsdp", "gpus", "single", "noio", "multi", "card", "like",
+     "architecture"}
+)  # fmt: skip
+"""Words beside a name: publisher, kind of training, precision, framework."""
+_WORD: Final = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)*[a-z]*")
+
+
+@cache
+def networks() -> Mapping[str, Network]:
+    """Return all named networks by id, in the order of the table."""
+    text = files(__package__).joinpath("networks.csv").read_text(encoding="utf-8")
+    return MappingProxyType({n.id: n for n in map(_network, csv.DictReader(text.splitlines()))})
+
+
+def network_named(text: str) -> Network | Refusal:
+    """Return the network of a name or an id; a refusal with near names where there is none.
+
+    Args:
+        text: as a person, a link or a published table writes it.
+    """
+    known = network_known(text)
+    if known is not None:
+        return known
+    near = [networks()[n].name for n in _near(text)]
+    perhaps = f"Perhaps {_listed(near)}? " if near else ""
+    return Refusal(
+        reason=f"{text[:80]!r} is not among the {len(networks())} named networks.",
+        measure_next=f"{perhaps}Or give its parameters and tokens, or its FLOPs per sample.",
+    )
+
+
+def network_known(text: str) -> Network | None:
+    """Return the network of a name or an id; None where there is none, without near names."""
+    ids = _by_key()
+    return next((networks()[ids[key]] for key in _keys(text) if key in ids), None)
+
+
+def _network(row: Mapping[str, str]) -> Network:
+    params = float(row["params"])
+    heads, head_width = _whole(row["heads"]), _whole(row["head_width"])
+    kv_heads = _whole(row["kv_heads"])
+    return Network(
+        id=row["id"],
+        name=row["name"],
+        family=cast("Family", row["family"]),
+        params=params,
+        active_params=float(row["active_params"] or params),
+        layers=_whole(row["layers"]),
+        width=_whole(row["width"]),
+        attention_width=None if heads is None or head_width is None else heads * head_width,
+        kv_width=None if kv_heads is None or head_width is None else kv_heads * head_width,
+        feed_forward=_whole(row["feed_forward"]),
+        gated=row["gated"] == "1",
+        tied=row["tied"] == "1",
+        vocabulary=_whole(row["vocabulary"]),
+        experts=_whole(row["experts"]),
+        experts_active=_whole(row["experts_active"]),
+        sequence=_whole(row["sequence"]),
+        image_px=_whole(row["image_px"]),
+        multiply_adds=float(row["multiply_adds"]) if row["multiply_adds"] else None,
+        counted=row["counted"],
+        source=row["source"],
+        aliases=tuple(a for a in row["aliases"].split("|") if a),
+    )
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text else None
+
+
+@cache
+def _by_key() -> Mapping[str, str]:
+    """The id of each name as it is compared; a name's own words win over its shortened ones."""
+    found: dict[str, str] = {}
+    for one in networks().values():
+        for name in (one.id, one.name, *one.aliases):
+            for key in _keys(name):
+                found.setdefault(key, one.id)
+    return MappingProxyType(found)
+
+
+def _keys(text: str) -> Iterator[str]:
+    """A name as it is compared: whole, then without publisher and words that say nothing.
+
+    A sign between two digits is a decimal point first (opt-1_3b), a gap after (resnet50_2).
+    """
+    lower = text[:MOST_LETTERS].casefold()
+    yield from _joined(lower)
+    publisher, _, rest = lower.rpartition("/")
+    last = rest if publisher and re.search(r"[a-z]", rest) else lower  # ViT-L/14 has no publisher
+    bare = re.sub(r"\[[^\]]*\]|\([^)]*\)", " ", last)
+    kept = [w for w in re.split(r"[\s_\-:]+", bare) if w and w not in _NOTHING_SAID]
+    if kept:
+        yield from _joined(" ".join(kept))
+
+
+def _joined(text: str) -> Iterator[str]:
+    point = re.sub(r"(?<=[0-9])\.(?=[0-9])", "p", text)
+    yield re.sub(r"[^a-z0-9]", "", re.sub(r"(?<=[0-9])_(?=[0-9])", "p", point))
+    yield re.sub(r"[^a-z0-9]", "", point)
+
+
+def _near(text: str) -> list[str]:
+    """Ids of up to three networks whose names are most alike."""
+    ids, found = _by_key(), list[str]()
+    for key in _keys(text):
+        found += [ids[k] for k in difflib.get_close_matches(key, ids, n=6, cutoff=0.6)]
+    words = set(_WORD.findall(text[:MOST_LETTERS].casefold()))
+    if not found and words:
+        shared = {n.id: len(words & set(_WORD.findall(n.name.casefold()))) for n in
+                  networks().values()}  # fmt: skip
+        found = sorted((n for n in shared if shared[n]), key=lambda n: -shared[n])
+    return list(dict.fromkeys(found))[:3]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

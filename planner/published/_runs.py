@@ -1,0 +1,547 @@
+"""Run records made from published rows: what the product ships as its library.
+
+`run_records` turns the rows of one table into rows of the run table (`planner.runs._schema`). A row
+becomes a run where its accelerator is in the catalogue, their count is stated, and it states a
+speed in samples/s (or what gives one) or a time to a target. Everything else is left out with a
+reason. Equal configurations of successive releases are one run, the newest; a speed that no
+accelerator of that kind can reach keeps its run, with the reason in `suspect_reason`.
+
+    samples/s    as stated; tokens/s over the sequence length; batch over step time
+    batch        as stated, or the samples of one device times their count
+    precision    the number format of the multiplications, None where not stated
+    nodes        as stated, else servers of the usual size (`node_size`)
+
+Samples of language models are sequences. docs/decisions/0032-published-library.md has the reasons.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from planner.catalog import Accelerator, Catalog
+from planner.networks import Network, network_known
+from planner.published._accelerators import accelerators_of
+from planner.published._benchmarks import Benchmark, benchmark_of
+from planner.published._named_workloads import (
+    LANGUAGE,
+    NamedWorkload,
+    benchmark_key,
+    workload_of,
+)
+from planner.published._rows import PublishedRow
+from planner.published.configurations import (
+    HOUR_S,
+    benchmark_speed,
+    format_of,
+    global_batch_of,
+    node_size,
+    own_peak,
+    samples_to_target,
+    speed_by_step,
+    speed_by_tokens,
+    speed_by_unit,
+)
+from planner.runs import run_id
+
+RunRow = dict[str, Any]
+
+DIGITS: Final = 6
+"""Significant digits of a computed number: no table prints more."""
+GB: Final = 1e9
+ROUGHLY_COUNTED: Final = 1.2
+"""Operations of these families are good to about 20 % (`named_workloads`)."""
+_ROUGH: Final = frozenset({"detection", "segmentation", "diffusion"})
+_PRECISIONS: Final = MappingProxyType({
+    "float16": "mixed_float16", "bfloat16": "mixed_bfloat16", "float32": "float32",
+    "tensorfloat32": "tensorfloat32", "float8": "float8", "float4": "float4",
+})  # fmt: skip
+_FORMATS: Final = ("float4", "float8", "bfloat16", "tensorfloat32", "float32")
+"""Number formats whose peaks bound a row that states none."""
+_KINDS: Final = MappingProxyType({
+    "decoder": "dense", "recsys": "recommender", "gnn": "graph",
+})  # fmt: skip
+"""Families as tables write them, where the product has another word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecords:
+    """Runs of one table, and what became of its other rows.
+
+    `left_out` counts rows by the reason they are no run, `earlier` are the rows that a newer
+    release replaces, `suspect` the runs with a `suspect_reason`.
+    """
+
+    rows: list[RunRow]
+    left_out: Counter[str]
+    earlier: int
+
+    @property
+    def suspect(self) -> int:
+        """How many runs have a figure that cannot be true."""
+        return sum("suspect_reason" in row for row in self.rows)
+
+
+def run_records(
+    rows: Sequence[PublishedRow], catalog: Catalog, result_set: str, recorded_at: datetime
+) -> RunRecords:
+    """Return the runs of one table.
+
+    Args:
+        rows: as `planner.published.rows_of` returns them.
+        catalog: whose accelerators and peaks count.
+        result_set: slug of the result set the runs belong to.
+        recorded_at: when the table was read.
+    """
+    same = {"result_set": result_set, "recorded_at": recorded_at}
+    left_out: Counter[str] = Counter()
+    made: list[tuple[PublishedRow, RunRow]] = []
+    for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):
+        found = _run(row, accelerator)
+        if isinstance(found, str):
+            left_out[found] += 1
+        else:
+            made.append((row, found | same))
+    kept = _newest(made)
+    return RunRecords(rows=_numbered(kept), left_out=left_out, earlier=len(made) - len(kept))
+
+
+def _run(row: PublishedRow, accelerator: Accelerator | None) -> RunRow | str:
+    """The run of one row, or why it is none."""
+    if accelerator is None:
+        return "the accelerator is not in the catalogue"
+    if why := _unclear(row, accelerator):
+        return why
+    benchmark = benchmark_of(row)
+    work = workload_of(row)
+    speed = _speed(row, work, row.n_accelerators or 1)
+    target_s = row.time_to_train_h * HOUR_S if row.time_to_train_h and _ends(row) else None
+    if speed is None and target_s is None:
+        return "it states no speed in samples and no time to a target"
+    found = (
+        _workload(row, work, benchmark)
+        | _system(row, accelerator)
+        | _layout(row)
+        | _figures(row, speed, target_s)
+        | _quality(row, work, benchmark)
+        | _origin(row)
+    )
+    if speed is not None and (why := _impossible(row, work, accelerator, speed)):
+        found["suspect_reason"] = why
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _unclear(row: PublishedRow, accelerator: Accelerator) -> str:
+    """Why a row says nothing about training on so many accelerators, "" where it does."""
+    words = f"{row.note or ''} {row.throughput_unit or ''}".casefold()
+    reasons = {
+        "it was measured on processors alone": accelerator.kind == "cpu"
+        or "CPU only" in (row.accelerator or ""),
+        "the accelerator count is not stated": not row.n_accelerators,
+        "it is no training": "evaluation performance" in words or "inference" in words,
+        "the size of the network is not stated": (row.model or "").endswith("efficientnet_v1"),
+        "its sequence length contradicts its phase": "Ph2" in (row.model or "")
+        and row.seq_len == 128,
+        "the benchmark is not described": bool(benchmark_key(row)) and benchmark_of(row) is None,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _ends(row: PublishedRow) -> bool:
+    """Whether the stated time ends at a goal: short tests of an installation do not."""
+    return "habana_ci" not in (row.source_id or "")
+
+
+# -- what is trained -----------------------------------------------------------------------------
+
+
+def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
+    known = work if isinstance(work, NamedWorkload) else None
+    named = _network(row)
+    facts: RunRow = {
+        "model": _name(row),
+        "variant": _variant(row),
+        "dataset": _dataset(row),
+        "family": known.family if known else _family(row),
+        "precision": _PRECISIONS.get(format_of(row.precision or row.model or "")),
+        "sequence_length": row.seq_len,
+        "image_px": row.image_px,
+        "params": row.params,
+        "active_params": row.active_params if row.active_params != row.params else None,
+        "train_flops_per_sample": known.train_flops_per_sample if known else None,
+        "train_flops_method": "planner.published.named_workloads" if known else None,
+    }
+    if known and known.family == "lora":
+        facts["family"] = "dense"
+    if named is not None:
+        facts["params"] = facts["params"] or round(named.params)
+        facts["family"] = named.family if facts["family"] == "other" else facts["family"]
+    if benchmark is not None:
+        facts |= {
+            "model": benchmark.name, "variant": "MLPerf", "dataset": benchmark.dataset,
+            "family": benchmark.family, "precision": None, "sequence_length": None,
+            "image_px": None, "train_samples": benchmark.train_samples,
+        }  # fmt: skip
+    elif facts["dataset"] == "ImageNet":
+        facts["train_samples"] = 1_281_167
+    return facts
+
+
+def _family(row: PublishedRow) -> str:
+    family = (row.family or "other").casefold()
+    return _KINDS.get(family, family)
+
+
+def _name(row: PublishedRow) -> str:
+    """The network as the table of named networks writes it, else as the source does."""
+    found = None if (clear := _clear_name(row)) else _network(row)
+    return clear or (_plain_name(row) if found is None else found.name)
+
+
+def _network(row: PublishedRow) -> Network | None:
+    """The named network of a row; None where its name is that of networks of several sizes."""
+    name = _clear_name(row) or _plain_name(row)
+    bare = re.sub(r"-pytorch$|\s*\(.*\)$", "", name.casefold())
+    if bare in _SEVERAL_SIZES and not benchmark_key(row):
+        return None
+    return network_known(name)
+
+
+def _clear_name(row: PublishedRow) -> str:
+    """The name of a network that its source writes otherwise; "" where it does not."""
+    text = row.model or ""
+    return next((n for pattern, n in _NAMES if re.search(pattern, text, re.IGNORECASE)), "")
+
+
+_SEVERAL_SIZES: Final = frozenset({
+    "bert", "bloom", "clip", "convnext", "dinov2", "dit", "dlrm", "flux", "gpt", "gpt3", "llama",
+    "sd3", "ssd", "swin", "t5", "unet", "vit", "wav2vec2", "whisper", "yolov5", "yolov8",
+})  # fmt: skip
+"""Names without a size: for them the table of networks has one size, a source may mean another."""
+_NAMES: Final = (
+    (r"Detection/SSD", "SSD300 ResNet-50"),
+    (r"LanguageModeling/BERT/biobert", "BioBERT base"),
+    (r"BERT-Large Ph[12]|LanguageModeling/BERT|^bert(_hf)?(-pytorch)?$", "BERT large"),
+    (r"^whisper$", "Whisper tiny encoder"),
+    (r"^dlrm-pytorch$", "DLRM"),
+    (r"nnUNet \[Dimension=2", "nnU-Net 2-D"),
+    (r"nnUNet \[Dimension=3", "nnU-Net 3-D"),
+    (r"Recommendation/DLRM \[Model size=(small|large)", "DLRM"),
+    (r"SpeechRecognition/QuartzNet", "QuartzNet"),
+    (r"SpeechRecognition/wav2vec2", "wav2vec 2.0"),
+    (r"SpeechSynthesis/FastPitch", "FastPitch"),
+    (r"SpeechSynthesis/HiFiGAN", "HiFi-GAN"),
+    (r"Forecasting/TFT", "Temporal Fusion Transformer"),
+    (r"DinoV2-giant|dinov2-giant", "DINOv2 ViT-g/14"),
+)
+"""Names that say less, or something else, than their network is called.
+
+milabench's `whisper` classifies sound with the encoder of Whisper tiny (its
+benchmarks/huggingface/bench/models.py).
+"""
+
+
+def _plain_name(row: PublishedRow) -> str:
+    """The name without folders and brackets; a bracket that names the model is the name."""
+    text = re.sub(r"\s*\(MLPerf \w+\)", "", row.model or "")
+    if found := re.search(r"\[Model=([\w.-]+)", text):
+        return found[1]
+    bare = re.sub(r"\s*\[[^\]]*\]", "", text)
+    if "DeepLearningExamples" in (row.repo_or_page or ""):
+        bare = bare.rsplit("/", 1)[-1]
+    return bare.strip() or text
+
+
+def _variant(row: PublishedRow) -> str | None:
+    """Return what distinguishes jobs of one network: adapters, training, a variant."""
+    words = f"{row.model} {row.path or ''} {row.note or ''}".casefold()
+    parts = []
+    if re.search(r"\bqlora|_qlora", words):
+        parts.append("QLoRA")
+    elif re.search(r"\blora\b|_lora|lora_", words):
+        parts.append("LoRA")
+    elif re.search(r"\bsft\b", words):
+        parts.append("fine-tuning")
+    elif re.search(r"pre-training", words) and "DeepLearningExamples" in (row.repo_or_page or ""):
+        parts.append("pre-training")
+    elif re.search(r"fine-tun", words):
+        parts.append("fine-tuning")
+    found = re.search(r"\[(?:Model size|Dataset|XLA|Optimizer)=([\w.-]+)", row.model or "")
+    parts += [found[1]] if found else []
+    if "milabench" in (row.repo_or_page or "") and (row.model or "").endswith("-noio"):
+        parts.append("without data loading")
+    return " ".join(parts) or None
+
+
+def _dataset(row: PublishedRow) -> str | None:
+    where = f"{row.model or ''} {row.note or ''}"
+    return next((name for pattern, name in _DATASETS if re.search(pattern, where)), None)
+
+
+_DATASETS: Final = (
+    (r"SQuAD", "SQuAD 1.1"),
+    (r"Classification/", "ImageNet"),
+    (r"ImageNet", "ImageNet"),
+    (r"Detection/|Segmentation/MaskRCNN|COCO", "COCO 2017"),
+    (r"SpeechRecognition/", "LibriSpeech"),
+    (r"SpeechSynthesis/", "LJSpeech"),
+    (r"Recommendation/DLRM", "Criteo 1TB"),
+    (r"Recommendation/NCF", "MovieLens 20M"),
+    (r"Recommendation/WideAndDeep", "Outbrain"),
+    (r"Segmentation/UNet_Industrial", "DAGM 2007"),
+    (r"LanguageModeling/Transformer-XL", "WikiText-103"),
+    (r"speedrun to FineWeb", "FineWeb"),
+)
+"""Data sets that a row, or the folder of its example, states."""
+
+
+# -- where it ran --------------------------------------------------------------------------------
+
+
+def _system(row: PublishedRow, accelerator: Accelerator) -> RunRow:
+    devices = row.n_accelerators or 1
+    size = node_size(accelerator)
+    nodes = row.nodes
+    if nodes is None and devices > size and devices % size == 0:
+        nodes = devices // size
+    if nodes is None or devices % nodes:
+        nodes = 1
+    return {
+        "system_name": accelerator.name,
+        "device_kind": accelerator.kind,
+        "accelerator_model_name": accelerator.name,
+        "accelerators_per_node": devices // nodes,
+        "number_of_nodes": nodes,
+        "accelerator_memory_bytes": round(accelerator.memory_bytes or 0.0) or None,
+    }
+
+
+def _layout(row: PublishedRow) -> RunRow:
+    """Framework, batch and what is split over devices; of MLPerf only what all rounds share."""
+    devices, text = row.n_accelerators or 1, (row.parallelism or "").casefold()
+    batch = row.global_batch or _whole(global_batch_of(row, devices))
+    if benchmark_key(row):
+        found = re.search(r"v(\d+\.\d+)", row.repo_or_page or "")
+        return {
+            "mode": "training",
+            "framework": "MLPerf",
+            "framework_version": found[1] if found else None,
+            "global_batch_size": row.global_batch,
+        }
+    return {
+        "mode": "training",
+        "framework": row.framework,
+        "optimizer": None,
+        "global_batch_size": batch,
+        "micro_batch_size": row.micro_batch,
+        "tensor_parallel": _split(text, "tp"),
+        "pipeline_parallel": _split(text, "pp"),
+        "data_parallel": _split(text, "dp"),
+        "expert_parallel": _split(text, "ep"),
+        "activation_recomputation": row.recomputes,
+    }
+
+
+def _split(text: str, name: str) -> int | None:
+    found = re.search(rf"(?<![a-z]){name}\s*=?\s*(\d+)", text)
+    return int(found[1]) if found and int(found[1]) else None
+
+
+def _whole(number: float | None) -> int | None:
+    return round(number) if number and round(number) >= 1 else None
+
+
+# -- the figures ---------------------------------------------------------------------------------
+
+
+def _speed(row: PublishedRow, work: NamedWorkload | str, devices: int) -> float | None:
+    """The measured speed of all devices together [samples/s]; None where none is stated."""
+    key = benchmark_key(row)
+    if key == "minigo":
+        return None
+    if key and isinstance(work, NamedWorkload):
+        speed = benchmark_speed(row, work, key)
+        return None if isinstance(speed, str) else speed
+    if key or isinstance(work, str):
+        return row.samples_per_s_total or _plain_speed(row, devices)
+    speeds = (
+        speed_by_tokens(row, work, devices) if row.seq_len else None,
+        row.samples_per_s_total,
+        speed_by_unit(row, work, devices) if row.seq_len or work.family not in LANGUAGE else None,
+        speed_by_step(row, devices),
+        _items(row),
+    )
+    return next((speed for speed in speeds if speed), None)
+
+
+def _plain_speed(row: PublishedRow, devices: int) -> float | None:
+    return speed_by_step(row, devices) or _items(row)
+
+
+def _items(row: PublishedRow) -> float | None:
+    """A rate in items, where every row of a table counts the same ones [1/s]."""
+    unit = (row.throughput_unit or "").casefold()
+    images = row.family in {"cnn", "vit", "recsys"} and "table header: throughput" in unit
+    items = "items/s" in unit or (images and "mol" not in unit)
+    return row.throughput_value if items else None
+
+
+def _figures(row: PublishedRow, speed: float | None, target_s: float | None) -> RunRow:
+    devices = row.n_accelerators or 1
+    batch = (
+        row.global_batch
+        if benchmark_key(row)
+        else (row.global_batch or _whole(global_batch_of(row, devices)))
+    )
+    step_s = batch / speed if batch and speed else row.step_time_s
+    return {
+        "status": "ok",
+        "basis": "published",
+        "throughput": _rounded(speed),
+        "step_s": _rounded(step_s),
+        "time_to_target_s": _rounded(target_s),
+        "peak_memory_bytes": round(row.memory_gb * GB) if row.memory_gb else None,
+        "peak_memory_method": "as the source states it" if row.memory_gb else None,
+        "stated_mfu": row.mfu_stated,
+    }
+
+
+def _quality(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
+    """The target of a benchmark, and after how many steps it was reached."""
+    if benchmark is None or not row.time_to_train_h:
+        return {}
+    reached = {
+        "evaluation_metric": benchmark.metric,
+        "evaluation_higher_is_better": benchmark.higher_is_better,
+        "target_value": benchmark.target,
+        "target_reached": True,
+    }
+    samples = _samples(row, work)
+    rate = re.search(r"\blr ([\d.e-]+)", row.note or "")
+    reached["learning_rate"] = float(rate[1].rstrip(".")) if rate else None
+    if not samples or not row.global_batch:
+        return reached
+    steps = max(round(samples / row.global_batch), 1)
+    at = {
+        "step": steps, "samples": round(samples), "elapsed_s": _rounded(
+            row.time_to_train_h * HOUR_S), "value": benchmark.target,
+    }  # fmt: skip
+    return reached | {
+        "steps_to_target": steps, "samples_to_target": round(samples), "evaluations": [at],
+    }  # fmt: skip
+
+
+def _samples(row: PublishedRow, work: NamedWorkload | str) -> float:
+    """Samples until the target as the logs count them; 0 where they do not."""
+    if isinstance(work, NamedWorkload):
+        return samples_to_target(row, work, benchmark_key(row))
+    found = re.search(r"samples_count at stop ([\d.e+]+)", row.note or "")
+    return float(found[1].rstrip(".")) if found else 0.0
+
+
+def _impossible(
+    row: PublishedRow, work: NamedWorkload | str, accelerator: Accelerator, speed: float
+) -> str:
+    """Return why a speed is impossible on its accelerator; "" if possible or unknown."""
+    if isinstance(work, str):
+        return ""
+    stated = format_of(row.precision or "")
+    if stated == "float32" and "tensorfloat32" in accelerator.peak_flops_per_s:
+        stated = "tensorfloat32"
+    if accelerator.kind == "tpu" or accelerator.maker.casefold().startswith(("aws", "amazon")):
+        stated = "" if stated == "float32" else stated
+    peaks = [own_peak(accelerator, f) or math.inf for f in ([stated] if stated else _FORMATS)]
+    peak, rate = max(peaks), speed * work.train_flops_per_sample / (row.n_accelerators or 1)
+    if rate <= peak * (ROUGHLY_COUNTED if work.family in _ROUGH else 1.0):
+        return ""
+    of = f" in {stated}" if stated else ""
+    return (
+        f"{rate / 1e12:.3g} TFLOP/s an accelerator exceed the peak of the {accelerator.name}{of}, "
+        f"{peak / 1e12:.3g} TFLOP/s."
+    )
+
+
+# -- where it is from ----------------------------------------------------------------------------
+
+
+def _origin(row: PublishedRow) -> RunRow:
+    commit = row.commit_or_date if re.fullmatch(r"[0-9a-f]{7,40}", row.commit_or_date or "") else ""
+    repository = row.repo_or_page or row.source_id or row.file
+    address = repository if repository.startswith("github.com/") else ""
+    kind = "blob" if "." in (row.path or "").rsplit("/", 1)[-1] else "tree"
+    url = f"https://{address}/{kind}/{commit}/{row.path}" if address and commit else None
+    extra = {
+        "accelerator": row.accelerator, "model": row.model, "table": f"{row.file}:{row.line}",
+        "unit": row.throughput_unit, "value": row.throughput_value, "precision": row.precision,
+        "parallelism": row.parallelism, "software": row.framework, "optimizer": row.optimizer,
+        "tokens_per_s_per_device": row.tokens_per_s_per_device,
+        "stated_tflops_per_device": row.model_tflops_per_device,
+        "device_hours": row.device_hours,
+    }  # fmt: skip
+    stated = {name: value for name, value in extra.items() if value is not None}
+    return {
+        "repository": repository,
+        "source_path": row.path,
+        "source_commit": commit or row.commit_or_date,
+        "published_on": row.published,
+        "source": ", ".join(p for p in (repository, row.path, row.commit_or_date) if p),
+        "source_url": url,
+        "licence": row.licence,
+        "note": row.note,
+        "extra": json.dumps(stated, ensure_ascii=False, sort_keys=True),
+    }
+
+
+# -- releases and repeats ------------------------------------------------------------------------
+
+_RELEASES: Final = re.compile(r"megatron_bridge|aws_neuron|nemo_automodel")
+"""Tables that print the same configuration again with every release."""
+
+
+def _newest(made: Sequence[tuple[PublishedRow, RunRow]]) -> list[RunRow]:
+    """One run for each configuration of successive releases, and for each copied row."""
+    groups: dict[tuple[object, ...], list[tuple[PublishedRow, RunRow]]] = defaultdict(list)
+    for row, run in made:
+        groups[_release_key(row, run)].append((row, run))
+    return [_last(members) for members in groups.values()]
+
+
+def _release_key(row: PublishedRow, run: Mapping[str, Any]) -> tuple[object, ...]:
+    """What makes two rows the same configuration; without releases only a copy is the same."""
+    if not _RELEASES.search(row.source_id or ""):
+        return (replace(row, line=0, file="", note=None),)
+    names = ("model", "variant", "system_name", "accelerators_per_node", "number_of_nodes",
+             "precision", "sequence_length", "global_batch_size", "micro_batch_size")  # fmt: skip
+    return (*(run.get(name) for name in names), row.parallelism)
+
+
+def _last(members: Sequence[tuple[PublishedRow, RunRow]]) -> RunRow:
+    """The newest of rows of one configuration; the first line where months are equal."""
+    newest = max(members, key=lambda pair: (pair[0].published or "", -pair[0].line))[1]
+    if len(members) == 1:
+        return newest
+    count = len(members) - 1
+    more = f"{count} earlier release{'s' if count > 1 else ''} of the same configuration left out"
+    return newest | {"note": "; ".join(p for p in (newest.get("note"), more) if p)}
+
+
+def _numbered(rows: Iterable[RunRow]) -> list[RunRow]:
+    """The runs with `repeat` where all else of their identity is equal, in the table's order."""
+    seen: Counter[str] = Counter()
+    numbered = []
+    for row in rows:
+        key = run_id(row)
+        numbered.append(row | {"repeat": seen[key]} if seen[key] else row)
+        seen[key] += 1
+    return numbered
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.{DIGITS}g}")

@@ -1,0 +1,190 @@
+"""Still charts for a hand-out: inline SVG that prints sharp, mails well and needs no script.
+
+The live view has the charts one can move; these show the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from planner.core import plain
+from planner.report._page import escaped
+
+WIDTH: Final = 720.0
+HEIGHT: Final = 340.0
+LEFT, RIGHT, TOP, BOTTOM = 74.0, 16.0, 14.0, 46.0
+TEXT: Final = "#14212b"
+QUIET: Final = "#51606b"
+GRID: Final = "#e3e8ec"
+_STEPS: Final = (1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """From values to places along one axis; logarithmic where `log`."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """The place of a value, kept inside the axis."""
+        low, high, at = self.low, self.high, value
+        if self.log:
+            low, high, at = math.log10(low), math.log10(high), math.log10(max(value, 1e-300))
+        share = (at - low) / (high - low) if high > low else 0.5
+        return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
+
+    def ticks(self) -> list[float]:
+        """Values to write: 1, 2 and 5 times powers of ten, fewer where they would be many."""
+        if not self.log:
+            return _even(self.low, self.high)
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        steps = _STEPS if last - first < 4 else (1.0,)
+        made = (m * 10.0**k for k in range(first, last + 1) for m in steps)
+        return [t for t in made if self.low <= t <= self.high]
+
+
+@dataclass(slots=True, kw_only=True)
+class Chart:
+    """A chart in the making: axes first, then what is drawn on them."""
+
+    x: Scale
+    y: Scale
+    names: tuple[str, str]
+    alt: str
+    height: float = HEIGHT
+    parts: list[str] = field(default_factory=list)
+
+    def line(self, points: Sequence[tuple[float, float]], colour: str, dash: str = "") -> None:
+        """A line through values."""
+        at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
+        style = f' stroke-dasharray="{dash}"' if dash else ""
+        self.parts.append(
+            f'<polyline points="{at}" fill="none" stroke="{colour}" stroke-width="2"{style}/>'
+        )
+
+    def band(
+        self, points: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str
+    ) -> None:
+        """A filled interval along x."""
+        there = [(x, h) for x, h in zip(points, high, strict=True)]
+        back = [(x, v) for x, v in zip(points, low, strict=True)][::-1]
+        at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in [*there, *back])
+        self.parts.append(f'<polygon points="{at}" fill="{colour}" fill-opacity="0.16"/>')
+
+    def cross(self, x: Sequence[float], y: Sequence[float], colour: str) -> None:
+        """Error bars: (value, low, high) of both axes."""
+        (vx, lx, hx), (vy, ly, hy) = ([self.x(v) for v in x], [self.y(v) for v in y])
+        bars = ((lx, vy, hx, vy), (vx, ly, vx, hy))
+        self.parts += [
+            f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{d:.1f}" stroke="{colour}" '
+            'stroke-opacity="0.55" stroke-width="2"/>'
+            for a, b, c, d in bars
+        ]
+
+    def disc(self, x: float, y: float, colour: str, text: str) -> None:
+        """A marker with a number in it."""
+        cx, cy = self.x(x), self.y(y)
+        self.parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="10" fill="{colour}"/>')
+        self.parts.append(words(cx, cy + 4, text, colour="#fff", anchor="middle", bold=True))
+
+    def upright(self, x: float, text: str) -> None:
+        """A dashed line at a value of x, named."""
+        at = self.x(x)
+        low, high = self.height - BOTTOM, TOP
+        self.parts.append(
+            f'<line x1="{at:.1f}" y1="{low}" x2="{at:.1f}" y2="{high}" stroke="{QUIET}" '
+            'stroke-dasharray="4 4"/>'
+        )
+        right = at > WIDTH * 0.7
+        anchor = "end" if right else "start"
+        self.parts.append(words(at + (-5 if right else 5), TOP + 12, text, anchor=anchor))
+
+    def svg(self) -> str:
+        """The whole picture."""
+        return frame(self.alt, self.height, [*self._axes(), *self.parts])
+
+    def _axes(self) -> list[str]:
+        bottom, right = self.height - BOTTOM, WIDTH - RIGHT
+        found = []
+        for value in self.x.ticks():
+            at = self.x(value)
+            found.append(rule(at, TOP, at, bottom))
+            found.append(words(at, bottom + 17, number(value), anchor="middle"))
+        for value in self.y.ticks():
+            at = self.y(value)
+            found.append(rule(LEFT, at, right, at))
+            found.append(words(LEFT - 7, at + 4, number(value), anchor="end"))
+        middle = (TOP + bottom) / 2
+        found.append(words((LEFT + right) / 2, self.height - 8, self.names[0], anchor="middle"))
+        found.append(
+            f'<g transform="rotate(-90 14 {middle:.0f})">'
+            f"{words(14, middle, self.names[1], anchor='middle')}</g>"
+        )
+        return found
+
+
+def plane(
+    x: tuple[float, float], y: tuple[float, float], names: tuple[str, str], alt: str
+) -> Chart:
+    """An empty chart with logarithmic axes around what is to be drawn."""
+    return Chart(
+        x=Scale(low=x[0], high=x[1], begin=LEFT, end=WIDTH - RIGHT, log=True),
+        y=Scale(low=y[0], high=y[1], begin=HEIGHT - BOTTOM, end=TOP, log=True),
+        names=names,
+        alt=alt,
+    )
+
+
+def around(values: Sequence[float], room: float = 1.25) -> tuple[float, float]:
+    """Ends of a logarithmic axis that holds all values above 0, with room beside them."""
+    good = [v for v in values if math.isfinite(v) and v > 0.0]
+    low, high = (min(good), max(good)) if good else (1.0, 10.0)
+    return low / room, max(high * room, low * room * 1.5)
+
+
+def frame(alt: str, height: float, parts: Sequence[str]) -> str:
+    """An SVG with its description."""
+    return (
+        f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escaped(alt)}" '
+        f'font-family="system-ui,sans-serif" font-size="12">{"".join(parts)}</svg>'
+    )
+
+
+def words(
+    x: float, y: float, text: str, *, anchor: str = "start", colour: str = QUIET, bold: bool = False
+) -> str:
+    """Text at a place."""
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>'
+        f"{escaped(text)}</text>"
+    )
+
+
+def rule(x1: float, y1: float, x2: float, y2: float, colour: str = GRID) -> str:
+    """A thin line."""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>'
+
+
+def number(value: float) -> str:
+    """A value at a tick: 0.02, 5, 2,000, 50k."""
+    if abs(value) >= 1e6:
+        return f"{plain(value / 1e6, 4)}M"
+    return plain(value, 4) if abs(value) < 1e4 else f"{plain(value / 1e3, 4)}k"
+
+
+def _even(low: float, high: float) -> list[float]:
+    """About six round values between two."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / 6.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough)
+    return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]

@@ -1,0 +1,119 @@
+"""What a run is: the columns of the run table, their checks, and records made of a row.
+
+`_schema` is the table of columns, `_records` checks rows against it, and `_run` is the frozen
+summary that the planner reads. `_trials` holds evaluations of trainings to a target,
+`later_epochs` what a few measured epochs show of the next ones. Nothing here reads a disk.
+"""
+
+from planner.runs._checked_runs import (
+    READ,
+    CheckedRun,
+    case_of,
+    checked_run,
+    configuration_of,
+    grouped,
+    is_known,
+    numbered,
+)
+from planner.runs._dataset_sizes import dataset_size, is_stand_in
+from planner.runs._forms import FormRun, form_rows
+from planner.runs._records import (
+    RecordError,
+    Row,
+    check_rows,
+    list_problem,
+    run_id,
+    table_from_rows,
+)
+from planner.runs._run import Placement, Run
+from planner.runs._schema import (
+    ARROW_SCHEMA,
+    BY_NAME,
+    COLUMNS,
+    EPOCH,
+    EVALUATION,
+    IDENTITY,
+    NESTED,
+    REAL,
+    SCHEMA_VERSION,
+    STEP,
+    SUMMARY,
+    WHOLE,
+    Column,
+    as_current,
+    has_kinds,
+)
+from planner.runs._trials import (
+    NO_OPTIMIZER,
+    Trials,
+    TrialSet,
+    no_trials,
+    trials_of,
+)
+from planner.runs._workload_kinds import KINDS, Kind, kind_of
+from planner.runs.later_epochs import (
+    DRIFT,
+    EPOCHS,
+    NU0,
+    RHO,
+    SD0,
+    SEEN,
+    SETTLED,
+    EpochPrior,
+    LaterEpochs,
+)
+
+__all__ = [
+    "ARROW_SCHEMA",
+    "BY_NAME",
+    "COLUMNS",
+    "DRIFT",
+    "EPOCH",
+    "EPOCHS",
+    "EVALUATION",
+    "IDENTITY",
+    "KINDS",
+    "NESTED",
+    "NO_OPTIMIZER",
+    "NU0",
+    "READ",
+    "REAL",
+    "RHO",
+    "SCHEMA_VERSION",
+    "SD0",
+    "SEEN",
+    "SETTLED",
+    "STEP",
+    "SUMMARY",
+    "WHOLE",
+    "CheckedRun",
+    "Column",
+    "EpochPrior",
+    "FormRun",
+    "Kind",
+    "LaterEpochs",
+    "Placement",
+    "RecordError",
+    "Row",
+    "Run",
+    "TrialSet",
+    "Trials",
+    "as_current",
+    "case_of",
+    "check_rows",
+    "checked_run",
+    "configuration_of",
+    "dataset_size",
+    "form_rows",
+    "grouped",
+    "has_kinds",
+    "is_known",
+    "is_stand_in",
+    "kind_of",
+    "list_problem",
+    "no_trials",
+    "numbered",
+    "run_id",
+    "table_from_rows",
+    "trials_of",
+]

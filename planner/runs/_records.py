@@ -1,0 +1,320 @@
+"""Turn plain rows into the run table, after telling everything that is wrong with them at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, TypeGuard
+
+import pyarrow as pa
+
+from planner.core import MAX_ENTRIES, MAX_TEXT, UNITS
+from planner.runs._contradictions import contradictions_in
+from planner.runs._schema import (
+    ARROW_SCHEMA,
+    BY_NAME,
+    COLUMNS,
+    IDENTITY,
+    NESTED,
+    REAL,
+    SCHEMA_VERSION,
+    Column,
+)
+
+Row = Mapping[str, Any]
+
+_WHOLE_ITEMS: Final = frozenset({"epoch", "step", "samples"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with one row: where, what, and what to do next."""
+
+    row: int
+    column: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"row {self.row + 1}, {self.column}: {self.message}"
+
+
+class RecordError(ValueError):
+    """Rows that cannot be kept; `problems` holds every one of them, not just the first."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        shown = "\n  ".join(str(p) for p in self.problems[:20])
+        more = f"\n  ... and {len(problems) - 20} more" if len(problems) > 20 else ""
+        super().__init__(f"{len(problems)} problem(s) in the rows:\n  {shown}{more}")
+
+
+def run_id(row: Row) -> str:
+    """First 32 hex digits of the sha256 of the identity columns that are not NULL.
+
+    Leaving NULLs out keeps the id of an old run when a later version adds a column.
+    """
+    known = {n: _as_kept(BY_NAME[n], row[n]) for n in IDENTITY if row.get(n) is not None}
+    text = json.dumps(known, sort_keys=True, separators=(",", ":"), default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _as_kept(column: Column, value: Any) -> Any:  # noqa: ANN401 - any cell
+    """The value as the file keeps it: a whole learning rate of 1 is 1.0 there, and one run."""
+    return _real(value) if column.type == REAL else value
+
+
+def _real(value: Any) -> Any:  # noqa: ANN401 - any cell
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and _finite(value) else value
+
+
+def complete(row: Row) -> dict[str, Any]:
+    """The row with schema_version, recorded_at (now, if absent) and its run_id filled in."""
+    full = dict(row)
+    full["schema_version"] = SCHEMA_VERSION
+    full.setdefault("recorded_at", datetime.now(UTC))
+    full["run_id"] = run_id(full)
+    return full
+
+
+def check_rows(rows: Sequence[Row]) -> list[Problem]:
+    """Every problem of every row; an empty list where all is well."""
+    return [p for i, row in enumerate(rows) for p in _row_problems(i, row)]
+
+
+def table_from_rows(rows: Iterable[Row]) -> pa.Table:
+    """The run table (columns of `planner.runs._schema`), or RecordError with all problems."""
+    whole = [complete(row) for row in rows]
+    problems = check_rows(whole) + _impossible(whole) + _duplicates(whole)
+    if problems:
+        raise RecordError(problems)
+    return pa.Table.from_pylist([_row_as_kept(row) for row in whole], schema=ARROW_SCHEMA)
+
+
+def _row_as_kept(row: Row) -> dict[str, Any]:
+    """Whole numbers as reals where a real is kept: Arrow takes none above 2**53 by itself."""
+    kept = {name: _as_kept(BY_NAME[name], value) for name, value in row.items()}
+    for name in NESTED:
+        kept[name] = row.get(name) and [
+            {key: value if key in _WHOLE_ITEMS else _real(value) for key, value in item.items()}
+            for item in row[name]
+        ]
+    return kept
+
+
+def _impossible(rows: Sequence[Row]) -> list[Problem]:
+    """Numbers that contradict each other: refused when added; files from before stay readable."""
+    return [
+        Problem(row=i, column=column, message=text)
+        for i, row in enumerate(rows)
+        if not any(_value_problem(c, row.get(c.name)) for c in COLUMNS)
+        for column, text in contradictions_in(row)
+    ]
+
+
+def _duplicates(rows: Sequence[Row]) -> list[Problem]:
+    first: dict[str, int] = {}
+    found = []
+    for i, row in enumerate(rows):
+        before = first.setdefault(row["run_id"], i)
+        if before != i:
+            text = (
+                f"is the same run as row {before + 1} (all identity columns are equal). "
+                "Number the repeats in `repeat`, or drop one of the two."
+            )
+            found.append(Problem(row=i, column="run_id", message=text))
+    return found
+
+
+def _row_problems(i: int, row: Row) -> list[Problem]:
+    unknown = [
+        Problem(
+            row=i, column=str(name), message="is not a column. Put it into the JSON map `extra`."
+        )
+        for name in row
+        if name not in BY_NAME
+    ]
+    values = [
+        Problem(row=i, column=c.name, message=text)
+        for c in COLUMNS
+        if (text := _value_problem(c, row.get(c.name)))
+    ]
+    return unknown + values + ([] if values else _cross_problems(i, row))
+
+
+def _value_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
+    if value is None:
+        return "is missing. Every run needs it." if column.required else None
+    if column.group == "nested":
+        return _nested_problem(column, value)
+    return _type_problem(column, value) or _range_problem(column, value)
+
+
+def _type_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
+    kind = column.type
+    if pa.types.is_string(kind):
+        return _text_problem(column, value)
+    if pa.types.is_boolean(kind):
+        return None if isinstance(value, bool) else f"is {value!r}; it must be true or false."
+    if pa.types.is_integer(kind):
+        return None if _whole(value) else f"is {value!r}; it must be a whole number."
+    if pa.types.is_timestamp(kind):
+        good = isinstance(value, datetime) and value.tzinfo is not None
+        return None if good else f"is {value!r}; it must be a time with a time zone."
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return None if number else f"is {value!r}; it must be a number."
+
+
+def _whole(value: Any) -> TypeGuard[int]:  # noqa: ANN401 - any cell
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+
+
+def _finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+def _text_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
+    if not isinstance(value, str):
+        return f"is {value!r}; it must be text."
+    if len(value) > MAX_TEXT:
+        return f"has {len(value)} characters; at most {MAX_TEXT} are kept. Shorten it."
+    if any("\ud800" <= c <= "\udfff" for c in value):
+        return "holds half a character (a lone surrogate). Read the text again as UTF-8."
+    if not value.strip():
+        return "is empty. Leave it out instead: missing is NULL."
+    if column.choices and value not in column.choices:
+        return f"is {value!r}; it must be one of {', '.join(column.choices)}."
+    return _json_problem(value) if column.name == "extra" else None
+
+
+def _json_problem(value: str) -> str | None:
+    try:
+        parsed = json.loads(value, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        return f"is not JSON ({error}). Write a JSON object."
+    return None if isinstance(parsed, dict) else "is JSON but not an object. Write {...}."
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
+    if isinstance(value, str | bool | datetime):
+        return None
+    unit = f" {column.unit}" if column.unit else ""
+    if not _finite(value):
+        return f"is {value}. A number must be finite; leave it out where it is not known."
+    if column.rule == "positive" and value <= 0:
+        return f"is {value}{unit}. It must be above 0; leave it out where it is not known."
+    if column.rule == "not negative" and value < 0:
+        return f"is {value}{unit}. It must not be negative."
+    if value not in column.span:
+        words = column.span.words(column.unit)
+        return f"is {value}{unit}; it must be from {words}. Correct it or leave it out."
+    return None
+
+
+def list_problem(name: str, value: Any) -> str | None:  # noqa: ANN401 - any cell
+    """What is wrong with the epochs, evaluations or steps of a run; None where all is well."""
+    return None if value is None else _nested_problem(BY_NAME[name], value)
+
+
+def _nested_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return f"is {type(value).__name__}; it must be a list of records."
+    if len(value) > MAX_ENTRIES:
+        return f"has {len(value):,} entries; at most {MAX_ENTRIES:,} are stored. Shorten it."
+    names = {field.name for field in column.type.value_type}
+    key = column.type.value_type.field(0).name
+    before = 0
+    for n, item in enumerate(value):
+        if not isinstance(item, Mapping) or set(item) - names:
+            return f"item {n + 1} must be a record with only {', '.join(sorted(names))}."
+        at = item.get(key)
+        if not _whole(at) or at <= before:
+            return f"item {n + 1}: {key} is {at!r}; it must grow from 1."
+        before = at
+        if bad := _item_problem(column, item):
+            return f"{key} {at} {bad}"
+    return None
+
+
+def _item_problem(column: Column, item: Row) -> str | None:
+    for name, number in item.items():
+        if number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return f"has {name} {number!r}; it must be a number."
+        if name in _WHOLE_ITEMS and (not _whole(number) or number < 0):
+            return f"has {name} {number!r}; it must be a whole number, not negative."
+        diverged = name in {"loss", "metric", "value"} and isinstance(number, float)
+        if not diverged and not _finite(number):  # a diverged loss is a fact
+            return f"took {name}={number}. A time must be finite."
+        if name.endswith("_s") and (number < 0 or (number == 0 and name in {"epoch_s", "step_s"})):
+            return f"took {number} s ({name}). A time must be above 0. Fix it or mark the run."
+        unit = "s" if name.endswith("_s") else "steps" if name in _WHOLE_ITEMS else None
+        if unit and number not in UNITS[unit]:
+            return f"has {name} {number!r}; it must be from {UNITS[unit].words('')}. Correct it."
+    needed = {"epochs": "epoch_s", "steps": "step_s"}.get(column.name)
+    return f"has no {needed}." if needed and item.get(needed) is None else None
+
+
+def _cross_problems(i: int, row: Row) -> list[Problem]:
+    """Rules between columns; only asked once every single value is sound."""
+    found = []
+    if row["status"] != "ok" and row.get("status_reason") is None:
+        found.append(("status_reason", f"is missing. Say why the run ended as {row['status']}."))
+    epochs, count = row.get("epochs"), row.get("epochs_measured")
+    if epochs is not None and count is not None and len(epochs) != count:
+        found.append(("epochs", f"has {len(epochs)} entries but epochs_measured is {count}."))
+    if row.get("later_epoch_mean_s") is not None and (count or 0) < 2:
+        found.append(("epochs_measured", "must be at least 2 where later epochs are given."))
+    if row["schema_version"] > SCHEMA_VERSION:
+        found.append(("schema_version", f"is newer than {SCHEMA_VERSION}. Update Epochwise."))
+    found += _batch_problem(row) + _epochs_problem(row)
+    return [Problem(row=i, column=column, message=text) for column, text in found]
+
+
+def _epochs_problem(row: Row) -> list[tuple[str, str]]:
+    """A summary must be that of the epochs beside it: pages project from the summary."""
+    found = []
+    until, start = row.get("until_first_epoch_end_s"), row.get("pre_train_s")
+    first = row.get("first_epoch_s")
+    parts = None if start is None or first is None else start + first
+    if until is not None and parts is not None and not math.isclose(until, parts, rel_tol=0.01):
+        text = f"is {until} s, but pre_train_s and first_epoch_s make {parts:.6g} s."
+        found.append(("until_first_epoch_end_s", text))
+    times = [e["epoch_s"] for e in row.get("epochs") or ()]
+    told = {"first_epoch_s": times[:1], "later_epoch_mean_s": times[1:]}
+    for name, of in told.items():
+        value, mean = row.get(name), sum(of) / len(of) if of else None
+        if value is not None and mean is not None and not math.isclose(value, mean, rel_tol=0.01):
+            found.append((name, f"is {value} s, but the epochs beside it give {mean:.6g} s."))
+    return found
+
+
+def _batch_problem(row: Row) -> list[tuple[str, str]]:
+    parts = [
+        row.get(n)
+        for n in (
+            "per_device_batch_size",
+            "accelerators_per_node",
+            "number_of_nodes",
+            "global_batch_size",
+        )
+    ]
+    if any(p is None for p in parts) or row.get("parallelism") in {"stage", "branch"}:
+        return []
+    per_device, per_node, nodes, whole = (int(p) for p in parts if p is not None)
+    product = per_device * per_node * nodes * int(row.get("gradient_accumulation_steps") or 1)
+    if product == whole:
+        return []
+    return [("global_batch_size", f"is {whole}, but the devices together take {product}.")]

@@ -1,0 +1,303 @@
+"""What a scaling curve answers: intervals, shares, speed-ups, and where it gives no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from planner.core import Basis, Estimate, Floats, Refusal, t_quantile
+from planner.fits import BASES, estimate_of
+from planner.fits import KAPPA as KAPPA_BATCH
+from planner.scaling._sentences import (
+    NO_SHARES,
+    TANGLED,
+    law_reasons,
+    reasons_at,
+    refuse_batch,
+    refuse_launch,
+    refuse_link,
+)
+from planner.scaling._terms import DOF, Places, check_places
+from planner.throughput import MAX_SCATTER
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from planner.scaling._curve import ScalingCurve
+
+__all__ = [
+    "KAPPA", "TANGLED", "Kind", "Shares", "SpeedUp", "asked", "grid", "octaves", "shares",
+    "speed_up", "step_time",
+]  # fmt: skip
+
+KAPPA: Final = 0.08
+"""Relative standard deviation per doubling of the devices outside the measured ones."""
+Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
+Interval = tuple[Floats, Floats, Floats]
+PlacesByLaw = tuple[Places, "NDArray[np.bool_]"]
+"""Places, and which of them the published law answers."""
+Kind = Literal["strong", "weak"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shares:
+    """What a step is made of, in shares of its time that sum to 1.
+
+    `compute` holds overhead and launch too; `link` is the constant of crossing the link and
+    `growth` what comes on top with every doubling of the devices. The intervals are those of the
+    fitted terms (delta method), cut to 0..1.
+    """
+
+    compute: Estimate
+    link: Estimate
+    growth: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeedUp:
+    """How much faster n devices are than one; never without its `kind`.
+
+    "strong" keeps the global batch: T(B, 1)/T(B/n, n). "weak" keeps the batch per device:
+    n T(b, 1)/T(b, n). `speed_up` is v(n)/v(1) of throughputs, `efficiency` that divided by n.
+    The interval is that of two new measurements; one device is exactly as fast as itself.
+    """
+
+    kind: Kind
+    speed_up: Estimate
+    efficiency: Estimate
+
+
+# -- what is asked -----------------------------------------------------------------------------
+
+
+def asked(
+    curve: ScalingCurve,
+    batch: ArrayLike,
+    devices: ArrayLike,
+    nodes: ArrayLike,
+    launch: str | None,
+) -> Places | Refusal:
+    """The places of a question, broadcast; raises a `ValueError` as `ScalingCurve.step_time`."""
+    sizes, counts, boxes = np.broadcast_arrays(
+        *(np.asarray(v, dtype=np.float64) for v in (batch, devices, nodes))
+    )
+    check_places(sizes, counts, boxes)
+    mode = _mode(curve, launch)
+    if mode is None:
+        return refuse_launch(curve.modes, launch)
+    numbers = np.full(sizes.shape, mode, dtype=np.int64)
+    return Places(batch=sizes, devices=counts, nodes=boxes, mode=numbers)
+
+
+def _mode(curve: ScalingCurve, launch: str | None) -> int | None:
+    if launch in curve.modes:
+        return curve.modes.index(launch)
+    return 0 if launch is None and len(curve.modes) == 1 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Steps:
+    """Step times at places [s]: relative variance, where the published law answers, and refusals.
+
+    All of the places' shape; `withheld` says where there is no answer and why, the first speaks.
+    """
+
+    at: Places
+    seconds: Floats
+    variance: Floats
+    by_law: NDArray[np.bool_]
+    withheld: Withheld
+
+    @property
+    def places(self) -> PlacesByLaw:
+        """The places, and which of them the published law answers."""
+        return self.at, self.by_law
+
+
+def _steps(curve: ScalingCurve, at: Places) -> _Steps:
+    """The form where it answers, else the published law, else nothing."""
+    questions = curve.terms.questions(at)
+    seconds, variance = questions @ curve.terms.value, _relative_variance(curve, at)
+    withheld = _withheld(curve, at, questions)
+    by_law = _by_law(curve, at, withheld)
+    if curve.published is not None and by_law.any():
+        lawful, sd = curve.published.step_time(at)
+        seconds = np.where(by_law, lawful, seconds)
+        variance = np.where(by_law, np.square(sd), variance)
+        left = [(where & ~by_law, refusal) for where, refusal in withheld]
+        withheld = [(where, refusal) for where, refusal in left if where.any()]
+    return _Steps(at=at, seconds=seconds, variance=variance, by_law=by_law, withheld=withheld)
+
+
+def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.bool_]:
+    """Where the published law speaks: see `planner.scaling._law.LargestCount`."""
+    law, nowhere = curve.published, np.zeros(at.batch.shape, dtype=np.bool_)
+    if law is None:
+        return nowhere
+    if law.only:
+        return ~nowhere
+    tangled, other = nowhere.copy(), nowhere.copy()
+    for where, refusal in withheld:
+        if refusal is TANGLED:
+            tangled |= where
+        else:
+            other |= where
+    return np.asarray(tangled | other if law.one_batch_each else tangled & ~other)
+
+
+def _withheld(curve: ScalingCurve, at: Places, questions: Floats) -> Withheld:
+    """Where the form gives no answer, and why; the first speaks."""
+    found: Withheld = [
+        (np.asarray(at.link == link), refuse_link(link))
+        for link in np.flatnonzero(np.isnan(curve.most_devices)).tolist()
+    ]
+    near = _near(curve, at.batch)
+    if not near.all():
+        found.append((~near, refuse_batch(curve, float(at.batch[~near].flat[0]))))
+    if curve.terms.fit.unknown.size:
+        found.append((~curve.terms.determined(questions), TANGLED))
+    return [(where, refusal) for where, refusal in found if where.any()]
+
+
+def _near(curve: ScalingCurve, batch: Floats) -> NDArray[np.bool_]:
+    start, end = curve.answers_from_batch * (1.0 - 1e-9), curve.answers_up_to_batch * (1.0 + 1e-9)
+    return np.asarray((batch >= start) & (batch <= end))  # B/n of whole numbers is rounded
+
+
+def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
+    devices = octaves(at.devices, curve.fewest_devices[at.link], curve.most_devices[at.link])
+    batch = octaves(at.batch, curve.runs.batch.min(), curve.runs.batch.max())
+    far = (KAPPA * devices) ** 2 + (KAPPA_BATCH * batch) ** 2
+    return np.asarray(curve.terms.believed_scatter**2 + far)
+
+
+def octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:
+    """Doublings above `high` or below `low`; 0 between them."""
+    return np.maximum(np.maximum(np.log2(value / high), np.log2(low / value)), 0.0)
+
+
+def step_time(curve: ScalingCurve, at: Places, samples: Floats | None) -> Estimate | Refusal:
+    """The step time [s], or the throughput where `samples` per step are given [samples/s]."""
+    steps = _steps(curve, at)
+    q = t_quantile(curve.level, DOF) * np.sqrt(steps.variance)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
+        value = steps.seconds if samples is None else samples / steps.seconds
+    interval = value, value * np.exp(-q), value * np.exp(q)
+    return _answer(curve, (steps.places,), steps.withheld, interval)
+
+
+def speed_up(
+    curve: ScalingCurve,
+    kind: Kind,
+    alone: Floats,
+    place: tuple[ArrayLike, ArrayLike, ArrayLike],
+    launch: str | None,
+) -> SpeedUp | Refusal:
+    """v(n)/v(1), where one device has the batch `alone` and n have `place`."""
+    many = asked(curve, *place, launch)
+    if isinstance(many, Refusal):
+        return many
+    batch, ones = np.broadcast_to(alone, many.batch.shape), np.ones(many.batch.shape)
+    first = _steps(curve, Places(batch=batch, devices=ones, nodes=ones, mode=many.mode))
+    later = _steps(curve, many)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
+        value = many.batch * many.devices / batch * first.seconds / later.seconds
+    variance = first.variance + later.variance
+    q = t_quantile(curve.level, DOF) * np.sqrt(np.where(many.devices > 1.0, variance, 0.0))
+    withheld = [*first.withheld, *later.withheld]
+    interval = value, value * np.exp(-q), value * np.exp(q)
+    gain = _answer(curve, (first.places, later.places), withheld, interval)
+    if isinstance(gain, Refusal):
+        return gain
+    ends = tuple(np.asarray(end / many.devices) for end in (gain.value, gain.low, gain.high))
+    share = estimate_of((ends[0], ends[1], ends[2]), curve.level, gain.basis, gain.reasons)
+    return SpeedUp(kind=kind, speed_up=gain, efficiency=share)
+
+
+def shares(curve: ScalingCurve, at: Places) -> Shares | Refusal:
+    """See `ScalingCurve.shares`."""
+    terms, rows = curve.terms, curve.terms.questions(at)
+    part_of = np.array([0] * (terms.modes + 1) + [1, 2, 1, 2])  # compute, link, growth
+    parts = np.stack([rows * (part_of == part) for part in range(3)])
+    seconds = parts @ terms.value
+    with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
+        share = seconds / seconds.sum(axis=0)
+        gradient = (parts - share[..., None] * rows) / seconds.sum(axis=0)[..., None]
+    half = t_quantile(terms.level, DOF) * terms.deviation(gradient)
+    withheld, told_apart = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
+    if not told_apart.all():
+        withheld.append((np.asarray(~told_apart), NO_SHARES))
+    found, by_form = [], (at, np.zeros(at.batch.shape, dtype=np.bool_))
+    for value, width in zip(share, half, strict=True):
+        ends = np.maximum(value - width, 0.0), np.minimum(value + width, 1.0)
+        one = _answer(curve, (by_form,), withheld, (value, *ends))
+        if isinstance(one, Refusal):
+            return one
+        found.append(one)
+    return Shares(compute=found[0], link=found[1], growth=found[2])
+
+
+def grid(
+    curve: ScalingCurve, batch: Floats, count: Floats, nodes: Floats, launch: str | None
+) -> Floats:
+    """See `ScalingCurve.step_time_s`; `batch` is global, the other two have one shape."""
+    mode, terms = _mode(curve, launch), curve.terms
+    if mode is None:
+        refusal = refuse_launch(curve.modes, launch)
+        raise ValueError(f"{refusal.reason} {refusal.measure_next}")
+    check_places(batch, count, nodes)
+    numbers = np.full(count.shape, mode, dtype=np.int64)
+    at = Places(batch=np.zeros(count.shape), devices=count, nodes=nodes, mode=numbers)
+    fixed_s = terms.questions(at) @ terms.value
+    fixed_s = np.where(np.isnan(curve.most_devices)[at.link], np.nan, fixed_s)
+    shared = batch / count
+    held = _near(curve, shared)
+    if terms.fit.unknown.size:
+        whole = Places(
+            batch=shared,
+            devices=np.broadcast_to(count, shared.shape),
+            nodes=np.broadcast_to(nodes, shared.shape),
+            mode=np.full(shared.shape, mode, dtype=np.int64),
+        )
+        held &= terms.determined(terms.questions(whole))
+    return np.where(held, fixed_s + terms.value[terms.modes] * shared, np.nan)
+
+
+# -- how it is answered ------------------------------------------------------------------------
+
+
+def _answer(
+    curve: ScalingCurve, places: tuple[PlacesByLaw, ...], withheld: Withheld, interval: Interval
+) -> Estimate | Refusal:
+    """A scalar or an array answer; `withheld` says where there is none."""
+    shape = interval[0].shape
+    if withheld and not shape:
+        return withheld[0][1]
+    held = np.ones(shape, dtype=np.bool_)
+    for where, _ in withheld:
+        held &= ~where
+    value, low, high = (np.where(held, part, np.nan) for part in interval)
+    lawful = any((by_law & held).any() for _, by_law in places)
+    by_form = [at.only(held & ~by_law) for at, by_law in places]
+    by_form = [at for at in by_form if at.batch.size or not lawful]
+    stated = [reason for at in by_form for reason in reasons_at(curve, at)]
+    bases = [_basis(curve, at) for at in by_form]
+    if lawful and curve.published is not None:
+        stated += law_reasons(curve.published)
+        bases.append("similar workload")
+    stated += [f"Not answered everywhere: {refusal.reason}" for _, refusal in withheld]
+    reasons = (*(curve.warnings if by_form else ()), *dict.fromkeys(stated))
+    return estimate_of((value, low, high), curve.level, max(bases, key=BASES.index), reasons)
+
+
+def _basis(curve: ScalingCurve, at: Places) -> Basis:
+    """How these answers are known; the weakest speaks for all.
+
+    A form that its own runs scatter about badly is not what was measured, not even at its runs.
+    """
+    if at.keys() <= curve.runs.keys() and not curve.terms.scatter > MAX_SCATTER:
+        return "measured"
+    inside = _relative_variance(curve, at) <= curve.terms.believed_scatter**2
+    return "interpolated" if inside.all() else "extrapolated"

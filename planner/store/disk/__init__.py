@@ -1,0 +1,1 @@
+"""Files and folders: replaced whole, locked, queued for, and never half written."""

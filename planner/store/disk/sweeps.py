@@ -1,0 +1,290 @@
+"""What the sweeps on this machine are doing: one folder per started sweep, replaced whole.
+
+    STATE/<ticket>/<sweep>.toml  what was asked for, as it was when it was asked
+    STATE/<ticket>/status.json   the newest status, replaced at every event and every 2 s
+    STATE/<ticket>/launch.json   who was started, until that process speaks for itself
+    STATE/<ticket>/log.txt       what the supervisor printed (detached sweeps only)
+    STATE/queue.lock             held by the sweep that measures: one at a time on a machine
+
+STATE is `EPOCHWISE_STATE`, else `$XDG_STATE_HOME/epochwise`, else `~/.local/state/epochwise`.
+Each file has one writer, the supervisor or whoever started it; of status and launch the newer
+counts. Results never depend on these files: what is finished is what the result set holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final, Literal, get_type_hints
+
+import psutil
+
+from planner.store.disk.files import write_whole
+
+STATE: Final = "EPOCHWISE_STATE"
+TICKET: Final = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}"
+"""What a ticket looks like: it names a folder, and comes from links."""
+HEARTBEAT_S: Final = 2.0
+"""How often a living supervisor renews its status [s]."""
+STALLED_S: Final = 30.0
+"""Age of a heartbeat after which a sweep is called stalled [s]."""
+
+Phase = Literal["waiting", "running", "stopped", "finished", "failed"]
+ACTIVE: Final = ("waiting", "running")
+Condition = Literal["waiting", "running", "stalled", "interrupted", "stopped", "finished", "failed"]
+_PHASES: Final = ("waiting", "running", "stopped", "finished", "failed")
+_LOG_BYTES: Final = 4_000
+_YEAR_3000_S: Final = 32_503_680_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepStatus:
+    """One sweep as its supervisor last told it; times in s, stamps in UTC seconds since 1970."""
+
+    ticket: str
+    sweep: str
+    title: str
+    result_set: str
+    folder: str
+    """The results folder (its path is only kept on this machine, never in a result)."""
+    phase: Phase
+    planned: int
+    finished: int
+    """Runs of the plan with a committed row, whatever its status."""
+    failed: int = 0
+    """Of those, rows that are not `ok`."""
+    current: str | None = None
+    """What is being measured, in words."""
+    current_epoch: int | None = None
+    current_epochs: int | None = None
+    left_s: float | None = None
+    """Time left, from run times measured in this sweep; None until one is known."""
+    message: str | None = None
+    """Why it stopped or failed, what it waits for."""
+    command: str = "run"
+    """What was asked of the command line: run, max-batch or converge."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """What else was asked, so that a resume means the same: backend, device, name ..."""
+    pid: int
+    pid_started: float
+    """Start of that process (`psutil.Process.create_time`): a reused pid is not this sweep."""
+    asked_at: float
+    started_at: float | None = None
+    ended_at: float | None = None
+    heartbeat_at: float
+    host: str = field(default_factory=platform.node)
+    """The machine it runs on: a home folder may be shared by many."""
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """Where sweeps of this user on this machine tell their state."""
+    if told := environment.get(STATE):
+        return Path(told).expanduser().absolute()
+    base = environment.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser().absolute() / "epochwise"
+
+
+def new_ticket(sweep: str) -> str:
+    """A name no other sweep has: what, when (UTC), and four signs of chance."""
+    what = re.sub(r"[^a-z0-9]+", "-", sweep.lower()).strip("-")[:40] or "sweep"
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    return f"{what}-{stamp}-{uuid.uuid4().hex[:4]}"
+
+
+def ticket_folder(state: Path, ticket: str) -> Path:
+    """The folder of one sweep; ValueError for what cannot be a ticket (`..`, say)."""
+    if not re.fullmatch(TICKET, ticket):
+        raise ValueError(f"{ticket!r} is no ticket of a sweep.")
+    return state / ticket
+
+
+def write_status(state: Path, status: SweepStatus) -> None:
+    """Replace the status of that ticket; readers see the old or the new one."""
+    _write(state, status, "status.json")
+
+
+def _write(state: Path, status: SweepStatus, name: str) -> None:
+    path = ticket_folder(state, status.ticket) / name
+    write_whole(path, json.dumps(asdict(status), indent=1))
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def read_statuses(state: Path) -> list[SweepStatus]:
+    """All sweeps told of in `state`, the newest first; unreadable ones are left out."""
+    tickets = {path.parent.name for path in state.glob("*/*.json")}
+    found = [read_status(state, t) for t in tickets if re.fullmatch(TICKET, t)]
+    return sorted((s for s in found if s), key=lambda s: (s.asked_at, s.ticket), reverse=True)
+
+
+def read_status(state: Path, ticket: str) -> SweepStatus | None:
+    """One sweep; None where there is no such ticket or its status cannot be read."""
+    folder = ticket_folder(state, ticket)
+    told = [_read(folder / name) for name in ("status.json", "launch.json")]
+    known = [s for s in told if s and s.ticket == ticket]
+    return max(known, key=lambda s: s.heartbeat_at, default=None)
+
+
+def _read(path: Path) -> SweepStatus | None:
+    try:
+        body: Any = json.loads(path.read_text(encoding="utf-8"))
+        known = {f.name for f in fields(SweepStatus)}
+        status = SweepStatus(**{k: v for k, v in body.items() if k in known})
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    return status if _is_sound(status) else None
+
+
+def _is_sound(status: SweepStatus) -> bool:
+    """Whether every field has its type: a file may be of another version, or of nobody's making."""
+    hints = get_type_hints(SweepStatus)
+    hints |= {"phase": str, "options": dict}
+    typed = all(
+        isinstance(value, kind | int if "float" in str(kind) else kind)
+        for name, kind in hints.items()
+        for value in (getattr(status, name),)
+    )
+    stamps = [status.asked_at, status.heartbeat_at, status.started_at, status.ended_at]
+    counts = [status.planned, status.finished, status.failed, status.pid]
+    return (
+        typed
+        and status.phase in _PHASES
+        and all(t is None or 0 <= t < _YEAR_3000_S for t in stamps)
+        and all(0 <= n < 2**31 for n in counts)
+    )
+
+
+def kept_spec(state: Path, status: SweepStatus) -> Path | None:
+    """The file that says what was asked for; None where none was kept."""
+    path = ticket_folder(state, status.ticket) / f"{Path(status.sweep).name}.toml"
+    return path if path.is_file() else None
+
+
+def log_tail(state: Path, ticket: str) -> str:
+    """The last lines its supervisor printed; empty where it printed none."""
+    try:
+        with (ticket_folder(state, ticket) / "log.txt").open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _LOG_BYTES))
+            return file.read().decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+# -- processes ---------------------------------------------------------------------------------
+
+
+def here(status: SweepStatus) -> bool:
+    """Whether it runs on this machine, where its process can be seen and stopped."""
+    return status.host == platform.node()
+
+
+def alive(status: SweepStatus) -> bool:
+    """Whether the process that wrote it still runs on this machine."""
+    return _process(status) is not None
+
+
+def _process(status: SweepStatus) -> psutil.Process | None:
+    """The supervisor; None where it is gone, waits to be buried, or its number was given away."""
+    try:
+        process = psutil.Process(status.pid)
+        same = abs(float(process.create_time()) - status.pid_started) < 1.0
+        gone = process.status() == psutil.STATUS_ZOMBIE
+    except (psutil.Error, ValueError, OverflowError):
+        return None
+    return process if same and not gone else None
+
+
+def condition(status: SweepStatus, now: float | None = None) -> Condition:
+    """The phase, corrected by what can be seen.
+
+    Without its process a sweep is `interrupted`, without a heartbeat `stalled`; of another
+    machine only the heartbeat can be seen.
+    """
+    if status.phase not in ACTIVE:
+        return status.phase
+    if here(status) and not alive(status):
+        return "interrupted"
+    age = (time.time() if now is None else now) - status.heartbeat_at
+    return "stalled" if age > STALLED_S else status.phase
+
+
+def ask_to_stop(status: SweepStatus) -> bool:
+    """Send the supervisor SIGTERM, which it obeys cleanly; False where it is gone already."""
+    process = _process(status) if here(status) else None
+    if process is None or process.pid == os.getpid():
+        return False
+    try:
+        process.terminate()
+    except psutil.NoSuchProcess:
+        return False
+    return True
+
+
+def launch(
+    state: Path,
+    asked: SweepStatus,
+    command: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+) -> SweepStatus:
+    """Start a supervisor that outlives this process; `asked` is what is known of its sweep.
+
+    Until the supervisor writes its first status, what is returned here stands for it. OSError
+    where it cannot be started.
+    """
+    folder = ticket_folder(state, asked.ticket)
+    folder.mkdir(parents=True, exist_ok=True)
+    asked_at = time.time()  # before it starts, so that whatever it writes is newer
+    with (folder / "log.txt").open("ab") as log:
+        child = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env={**environment, STATE: str(state)},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    begun = _begun(asked, child.pid, asked_at)
+    # Whoever starts a process has to bury it, or it looks alive for ever.
+    threading.Thread(target=child.wait, daemon=True, name=f"wait-{asked.ticket}").start()
+    _write(state, begun, "launch.json")
+    return begun
+
+
+def _begun(asked: SweepStatus, pid: int, asked_at: float) -> SweepStatus:
+    return replace(
+        asked,
+        phase="waiting",
+        message="starting",
+        current=None,
+        current_epoch=None,
+        current_epochs=None,
+        left_s=None,
+        ended_at=None,
+        host=platform.node(),
+        pid=pid,
+        pid_started=float(psutil.Process(pid).create_time()),
+        asked_at=asked_at,
+        heartbeat_at=asked_at,
+    )
+
+
+def remove_status(state: Path, ticket: str) -> None:
+    """Forget a sweep that has ended; its results stay."""
+    folder = ticket_folder(state, ticket)
+    for path in sorted(folder.glob("*")) + sorted(folder.glob(".*.tmp")):
+        path.unlink(missing_ok=True)
+    if folder.is_dir():
+        os.rmdir(folder)  # noqa: PTH106 - only if empty

@@ -1,0 +1,100 @@
+"""What a result set says of itself in its set.toml: title, basis, licence, source, citation."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from planner.core import MAX_SET_BYTES, MAX_SET_TEXT, MAX_SET_UNKNOWN
+from planner.store.disk.bounded_toml import bounded_toml
+from planner.store.sealed.seal import open_plain
+
+FIELDS: Final = ("title", "about", "basis", "licence", "source", "source_url", "citation", "author")
+NAME: Final = "set.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSet:
+    """A folder of runs; an empty text where set.toml does not say."""
+
+    slug: str
+    folder: str
+    title: str
+    about: str = ""
+    basis: str = ""
+    licence: str = ""
+    source: str = ""
+    source_url: str = ""
+    citation: str = ""
+    author: str = ""
+
+
+def read_set(path: Path, folder: str) -> tuple[ResultSet, str | None]:
+    """The set in folder `path`, and what is wrong with its set.toml (None where all is well).
+
+    A set without a readable set.toml is still shown: its runs are facts, only its name is not.
+    """
+    fallback = ResultSet(slug=path.name, folder=folder, title=path.name)
+    try:
+        if not stat.S_ISREG((path / NAME).lstat().st_mode):  # a pipe would wait for ever
+            return fallback, "is not a plain file. Write one."
+        with open_plain(path / NAME) as file:
+            body = bounded_toml(file.read(MAX_SET_BYTES + 1))
+    except FileNotFoundError:
+        return fallback, "is missing: title, licence and source are not known. Write one."
+    except (OSError, ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
+        return fallback, f"cannot be read ({error}). Correct it."
+    return _from_toml(fallback, body)
+
+
+def _from_toml(fallback: ResultSet, body: dict[str, Any]) -> tuple[ResultSet, str | None]:
+    texts = {n: _cut(body[n]) for n in FIELDS if isinstance(body.get(n), str) and body[n].strip()}
+    wrong = [n for n in body if n not in FIELDS or not isinstance(body[n], str)]
+    missing = [name for name in ("title", "licence", "source") if name not in texts]
+    problem = None
+    if wrong:
+        named = ", ".join(name[:40] for name in wrong[:MAX_SET_UNKNOWN])
+        more = f" and {len(wrong) - MAX_SET_UNKNOWN:,} more" if wrong[MAX_SET_UNKNOWN:] else ""
+        problem = f"has unknown or non-text fields: {named}{more}. Use {', '.join(FIELDS)}."
+    elif missing:
+        problem = f"does not say {', '.join(missing)}. Add it."
+    said = {"title": fallback.title} | texts
+    return ResultSet(slug=fallback.slug, folder=fallback.folder, **said), problem
+
+
+@dataclass(frozen=True, slots=True)
+class SetFiles:
+    """The sets as they were read: a set.toml is read again only when its own stamp changes."""
+
+    _known: dict[Path, tuple[Hashable, ResultSet, str | None]] = field(default_factory=dict)
+
+    def read(self, path: Path, folder: str, stamp: Hashable) -> tuple[ResultSet, str | None]:
+        """As `read_set`; `stamp` is that of its set.toml, None where there is none."""
+        known = self._known.get(path)
+        if known is None or known[0] != stamp or known[1].folder != folder:
+            known = self._known[path] = (stamp, *read_set(path, folder))
+        return known[1:]
+
+    def forget(self, but: set[str]) -> None:
+        """Keep the sets of these folders only."""
+        for path in [p for p in self._known if os.fspath(p) not in but]:
+            del self._known[path]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SET_TEXT else f"{text[: MAX_SET_TEXT - 4]} ..."
+
+
+def set_text(told: Mapping[str, str]) -> str:
+    """A set.toml that says so; the standard library reads TOML and writes none."""
+    return "".join(f"{name} = {_quoted(_cut(text))}\n" for name, text in told.items())
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string; what cannot be printed becomes a blank."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else " " for c in escaped) + '"'

@@ -1,0 +1,30 @@
+"""Measured runs that need a second look: wrong units, copies, and runs off their curve.
+
+`_checks` runs all checks over the runs of a workload. Each flag says what is odd and what follows.
+"""
+
+from planner.suspects._checks import (
+    LEFT_OUT,
+    NAMES,
+    UNLIKE,
+    Flag,
+    by_run,
+    left_out,
+    named,
+    suspects,
+)
+from planner.suspects._filter import ANY, NONE, narrowed
+
+__all__ = [
+    "ANY",
+    "LEFT_OUT",
+    "NAMES",
+    "NONE",
+    "UNLIKE",
+    "Flag",
+    "by_run",
+    "left_out",
+    "named",
+    "narrowed",
+    "suspects",
+]

@@ -1,0 +1,50 @@
+"""Flags of suspect runs: their names, what a flag holds, and what follows from flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from planner.runs import CheckedRun, grouped
+
+FlagName = Literal[
+    "unlike its neighbours", "unsteady epochs", "throughput falls", "impossible scaling",
+    "duplicate", "zero for missing", "unit slip", "above the peak",
+]  # fmt: skip
+NAMES: Final[tuple[FlagName, ...]] = get_args(FlagName)
+"""Every flag, in the order of the table of `planner.suspects._checks`."""
+LEFT_OUT: Final[tuple[FlagName, ...]] = tuple(n for n in NAMES if n != "unsteady epochs")
+"""Flags that say a run's mean may be wrong, so that a fit can do without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """Something odd about one run (`run` is its run_id), in a sentence and as a number."""
+
+    name: FlagName
+    run: str
+    evidence: str
+    value: float
+
+
+def flag(name: FlagName, run: CheckedRun, told: str, value: float) -> Flag:
+    """The flag of a run, its evidence headed by what the run is called."""
+    evidence = f"{run.label}: {told}".replace("%", " %").replace("  %", " %")
+    return Flag(name=name, run=run.run_id, evidence=evidence, value=float(value))
+
+
+def by_run(flags: Iterable[Flag]) -> dict[str, tuple[Flag, ...]]:
+    """The flags of each run that has any, by run_id, in the order of `NAMES`."""
+    ranked = sorted(flags, key=lambda flag: NAMES.index(flag.name))
+    return {group[0].run: tuple(group) for group in grouped(ranked, lambda flag: flag.run)}
+
+
+def left_out(flags: Mapping[str, Sequence[Flag]]) -> frozenset[str]:
+    """Runs that a fit can do without: those with a flag of `LEFT_OUT`."""
+    return frozenset(run for run, own in flags.items() if any(f.name in LEFT_OUT for f in own))
+
+
+def named(flags: Iterable[Flag]) -> str:
+    """The names of flags, each once: `throughput falls, unit slip`."""
+    return ", ".join(dict.fromkeys(flag.name for flag in flags))

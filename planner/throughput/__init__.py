@@ -1,0 +1,67 @@
+"""Samples per second at a batch size: the law v(b) = v0 b / (b + v0 t).
+
+`fit` fits it, `_curve` answers from it, `crossover` says where two systems are equally fast, and
+`curves` makes the curves of all systems of a question.
+"""
+
+from planner.throughput._space import fit_in_throughput_space
+from planner.throughput._step_sizes import (
+    TimedSteps,
+    systems_of,
+    usual_systems,
+    with_step_times,
+)
+from planner.throughput.crossover import (
+    crossover_batch,
+)
+from planner.throughput.curves import (
+    SystemCurve,
+    cell,
+    count,
+    crossover_sentence,
+    curve_rows,
+    curve_sentence,
+    curves_of,
+    interval_cell,
+    interval_text,
+    point_rows,
+    size,
+)
+from planner.throughput.fit import (
+    FALL,
+    FAR,
+    MAX_SCATTER,
+    NARROW,
+    TOO_FAR,
+    ThroughputCurve,
+    fit_throughput,
+    published_curve,
+)
+
+__all__ = [
+    "FALL",
+    "FAR",
+    "MAX_SCATTER",
+    "NARROW",
+    "TOO_FAR",
+    "SystemCurve",
+    "ThroughputCurve",
+    "TimedSteps",
+    "cell",
+    "count",
+    "crossover_batch",
+    "crossover_sentence",
+    "curve_rows",
+    "curve_sentence",
+    "curves_of",
+    "fit_in_throughput_space",
+    "fit_throughput",
+    "interval_cell",
+    "interval_text",
+    "point_rows",
+    "published_curve",
+    "size",
+    "systems_of",
+    "usual_systems",
+    "with_step_times",
+]

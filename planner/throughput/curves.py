@@ -1,0 +1,303 @@
+"""Which systems' step times make which curves, and what the curves say in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from planner.core import Estimate, Floats, Record, Refusal, or_refusal
+from planner.runs import Run
+from planner.throughput.crossover import crossover_batch
+from planner.throughput.fit import ThroughputCurve, fit_throughput, published_curve
+
+GRID: Final = 81
+ROUNDING_OF_A_FIT: Final = 1e-9
+"""Relative residuals below it are rounding: a fit in doubles leaves some 1e-15 to 1e-12."""
+"""Points of a drawn curve."""
+NOTHING_LEFT: Final = Refusal(
+    reason="Every run of it is suspect, and suspect runs are left out.",
+    measure_next="Measure these batches again, or keep the suspect runs in the fit.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemCurve:
+    """The points of one system under one pattern, and the curve through them or a refusal.
+
+    `key` names the curve whatever else is shown; `label` says only what sets it apart from the
+    others that are. `points` are the runs behind `batch` [samples] and `step_s` [s], in rising
+    batch; `left_out` are those that the fit does without, in the same order.
+    """
+
+    key: str
+    label: str
+    device_kind: str
+    runs: tuple[Run, ...]
+    points: tuple[Run, ...]
+    left_out: tuple[Run, ...]
+    batch: Floats
+    step_s: Floats
+    curve: ThroughputCurve | Refusal
+
+
+def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[SystemCurve]:
+    """One curve per workload, system, pattern and software of the runs, in their order.
+
+    A run counts with a batch and a step time, or with published parameters of a curve. Patterns
+    are named by what tells them apart. Runs whose ids are in `left_out` are kept as points of
+    their own and not fitted.
+    """
+    usable = [r for r in runs if r.status == "ok" and (_point(r) or r.asymptotic_throughput)]
+    groups: dict[tuple[str, str, str, str], list[Run]] = {}
+    for run in usable:
+        key = (run.workload, run.system, run.pattern, run.software)
+        groups.setdefault(key, []).append(run)
+    workloads = list(dict.fromkeys(w for w, _, _, _ in groups))
+    patterns = {w: _told_apart([p for x, _, p, _ in groups if x == w]) for w in workloads}
+    several = len({s for _, _, _, s in groups}) > 1
+    found = []
+    for (workload, system, pattern, software), members in groups.items():
+        parts = (workload if len(workloads) > 1 else "", system, patterns[workload][pattern],
+                 software if several else "")  # fmt: skip
+        label = " · ".join(p for p in parts if p)
+        name = f"{system} / {pattern} / {software}"
+        name = f"{workload} / {name}" if len(workloads) > 1 else name
+        found.append(_curve(name, label, members, left_out))
+    return found
+
+
+def curve_sentence(one: SystemCurve) -> str:
+    """What a curve says, or why there is none, as one sentence."""
+    said = or_refusal(one.label, lambda: _sentence(one))
+    return f"{one.label}: {said.reason} {said.measure_next}" if isinstance(said, Refusal) else said
+
+
+def _sentence(one: SystemCurve) -> str:
+    if isinstance(one.curve, Refusal):
+        return f"{one.label}: {one.curve.reason} {one.curve.measure_next}{without(one)}"
+    v0, half = one.curve.asymptotic_throughput, one.curve.half_saturation_batch
+    if not np.isfinite(float(v0.value)):
+        return f"{one.label}: {v0.reasons[0]}{without(one)}"
+    text = f"{one.label} saturates at {count(v0.value)} samples/s{interval_text(v0)}; "
+    if float(half.value) == 0.0:
+        text += (
+            "no overhead a step was seen: full speed at every measured batch."
+            if one.curve.n
+            else "no overhead a step was published: full speed at every batch."
+        )
+        return f"{text}{without(one)}"
+    ninety = one.curve.batch_for(0.9)
+    text += (
+        f"half of that is reached at batch {size(half.value)}, 90 % at batch {size(ninety.value)}"
+    )
+    if one.batch.size and float(ninety.value) > float(one.batch.max()):
+        most = float(one.batch.max())
+        share = most / (most + float(half.value))
+        text += f", beyond the largest measured batch ({size(most)}), which reaches {share:.0%}"
+    return f"{text}.{without(one)}".replace("%", " %").replace("  %", " %")
+
+
+def without(one: SystemCurve) -> str:
+    """How many runs the fit does without, behind a blank; nothing where it has all."""
+    if not one.left_out:
+        return ""
+    many = "1 suspect run is" if len(one.left_out) == 1 else f"{len(one.left_out)} suspect runs are"
+    return f" {many} left out of this fit."
+
+
+def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
+    """Above which batch one system is faster than the other, or why that cannot be said."""
+    if isinstance(a.curve, Refusal) or isinstance(b.curve, Refusal):
+        return "Without both curves no crossover can be told."
+    crossing = crossover_batch(a.curve, b.curve, names=(a.label, b.label))
+    if isinstance(crossing, Refusal):
+        return f"{crossing.reason} {crossing.measure_next}"
+    v0 = [float(c.asymptotic_throughput.value) for c in (a.curve, b.curve)]
+    fast, slow = (a, b) if v0[0] > v0[1] else (b, a)
+    text = f"{fast.label} is faster than {slow.label} above batch {size(crossing.value)}"
+    return f"{text}{interval_text(crossing, size)}. {' '.join(crossing.reasons)}".strip()
+
+
+def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
+    """v0, t, b50 and b90 of every curve with intervals, or the refusal."""
+    return [_row(c) for c in curves]
+
+
+def point_rows(curves: Sequence[SystemCurve]) -> list[Record]:
+    """Every measured point with its fit."""
+    return [row for one in curves for row in _points(one)]
+
+
+def fitted_step_s(one: SystemCurve, runs: Sequence[Run]) -> Floats:
+    """What the curve says at the batches of `runs` [s], NaN where it says nothing."""
+    batch = np.array([r.global_batch_size for r in runs], float)
+    told = None if isinstance(one.curve, Refusal) else one.curve.step_time(batch)
+    return np.asarray(told.value) if isinstance(told, Estimate) else np.full(batch.shape, np.nan)
+
+
+def left_over(one: SystemCurve, runs: Sequence[Run]) -> Floats:
+    """Return measured over fitted step times less 1, one a run; NaN where nothing is fitted.
+
+    What is below `ROUNDING_OF_A_FIT` is the rounding of the computation and comes as 0.
+    """
+    step_s = np.array([r.step_time_s for r in runs], float)
+    off = step_s / fitted_step_s(one, runs) - 1.0
+    return np.where(np.abs(off) < ROUNDING_OF_A_FIT, 0.0, off)
+
+
+def passes_through(one: SystemCurve) -> bool:
+    """Return whether the curve has two points and nothing is left over at either."""
+    return len(one.points) == 2 and not np.any(left_over(one, one.points) != 0.0)
+
+
+def grid_of(one: SystemCurve) -> Floats:
+    """Batches [samples] to draw a curve at: from half the smallest to all it may be asked."""
+    if not one.batch.size:
+        known = [float(r.global_batch_size or 1) for r in one.left_out]
+        return np.unique(known) if known else np.geomspace(1, 8192, GRID)
+    if isinstance(one.curve, Refusal):
+        return one.batch
+    low, high = one.batch.min() / 2, min(one.curve.answers_up_to_batch, 4 * one.batch.max())
+    edges = [one.batch.min(), one.batch.max()]
+    return np.unique(np.r_[np.geomspace(low, high, GRID), edges])
+
+
+def count(value: float | Floats) -> str:
+    """A size with at most four digits that mean something: 1,471 or 258.1 or 0.054."""
+    number = float(value)
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
+
+
+def size(batch: float | Floats) -> str:
+    """A batch size: whole samples, thousands apart."""
+    number = float(batch)
+    return f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
+
+
+def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -> str:
+    """The interval of a number in brackets, in front of a blank; nothing where it has none."""
+    low, high = float(e.low), float(e.high)
+    if not np.isfinite(low):
+        return ""
+    if not np.isfinite(high):
+        return f" ({e.level:.0%}: at least {write(low)})".replace("%", " %")
+    return f" ({e.level:.0%}: {write(low)} to {write(high)})".replace("%", " %")
+
+
+def interval_cell(row: Record, name: str, write: Callable[[float | Floats], str] = count) -> str:
+    """`name` of a row with `name_low` and `name_high`, for a table: 258.1 (250.2 – 266.3)."""
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    text = "no limit" if value is None else write(float(value))
+    if low is None:
+        return text
+    most = "no limit" if high is None else write(float(high))
+    return f"{text} ({write(float(low))} – {most})"
+
+
+def cell(value: float | Floats) -> float | None:
+    """A number as tables keep it, to six digits; None where it is not finite."""
+    number = float(value)
+    return float(f"{number:.6g}") if np.isfinite(number) else None
+
+
+def _point(run: Run) -> bool:
+    """Whether it is a point of a curve; a step time can be so small that it is kept as 0."""
+    return run.global_batch_size is not None and 0.0 < (run.step_time_s or 0.0) < np.inf
+
+
+def _curve(key: str, label: str, runs: Sequence[Run], left_out: Collection[str]) -> SystemCurve:
+    points = sorted(filter(_point, runs), key=lambda r: (r.global_batch_size or 0, _step_s(r)))
+    fitted = [r for r in points if r.run_id not in left_out]
+    batch = np.array([r.global_batch_size for r in fitted], float)
+    step = np.array([_step_s(r) for r in fitted], float)
+    return SystemCurve(
+        key=key,
+        label=label,
+        device_kind=runs[0].device_kind,
+        runs=tuple(runs),
+        points=tuple(fitted),
+        left_out=tuple(r for r in points if r.run_id in left_out),
+        batch=batch,
+        step_s=step,
+        curve=or_refusal(label or key, lambda: _fitted(batch, step, runs)),
+    )
+
+
+def _step_s(run: Run) -> float:
+    return run.step_time_s or 0.0
+
+
+def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve | Refusal:
+    if batch.size:
+        try:
+            return fit_throughput(batch, step)
+        except ValueError as problem:  # a file may hold any number: the page stays
+            return Refusal(reason=str(problem), measure_next="Measure these batches again.")
+    told = next((r for r in runs if r.asymptotic_throughput is not None), None)
+    if told is None:
+        return NOTHING_LEFT
+    return published_curve(float(told.asymptotic_throughput or 0), float(told.overhead_s or 0))
+
+
+def _told_apart(patterns: Sequence[str]) -> dict[str, str]:
+    """Each pattern without the parts that all of them share."""
+    parts = {p: p.split(", ") for p in patterns}
+    shared = set.intersection(*(set(v) for v in parts.values())) if parts else set()
+    alone = len(parts) < 2
+    return {
+        p: "" if alone else ", ".join(x for x in v if x not in shared) for p, v in parts.items()
+    }
+
+
+def _row(one: SystemCurve) -> Record:
+    if isinstance(one.curve, Refusal):
+        return {
+            "curve": one.label,
+            "points": int(one.batch.size),
+            "left_out": len(one.left_out),
+            "refused": one.curve.reason,
+            "measure_next": one.curve.measure_next,
+        }
+    c = one.curve
+    row: dict[str, str | float | int | bool | None] = {
+        "curve": one.label,
+        "points": c.n,
+        "left_out": len(one.left_out),
+    }
+    for name, e in (
+        ("asymptotic_throughput", c.asymptotic_throughput),
+        ("overhead_s", c.overhead_s),
+        ("batch_50", c.half_saturation_batch),
+        ("batch_90", c.batch_for(0.9)),
+    ):
+        row |= {name: cell(e.value), f"{name}_low": cell(e.low), f"{name}_high": cell(e.high)}
+    notes = (*c.warnings, *c.asymptotic_throughput.reasons)
+    scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
+    return row | {
+        "scatter_percent": scatter,
+        "basis": c.asymptotic_throughput.basis if c.n == 0 else one.runs[0].basis,
+        "notes": " ".join(dict.fromkeys(notes)) or None,
+    }
+
+
+def _points(one: SystemCurve) -> list[Record]:
+    runs = (*one.points, *one.left_out)
+    rows: list[Record] = []
+    for run, fit, off in zip(runs, fitted_step_s(one, runs), left_over(one, runs), strict=True):
+        batch, step, known = run.global_batch_size or 0, _step_s(run), bool(np.isfinite(fit))
+        rows.append(
+            {
+                "curve": one.label,
+                "global_batch_size": batch,
+                "step_s": round(step, 6),
+                "samples_per_s": round(batch / step, 4),
+                "fitted_step_s": round(float(fit), 6) if known else None,
+                "measured_against_fit_percent": round(100 * float(off), 3) + 0.0 if known else None,
+                "in_fit": run not in one.left_out,
+                "run_id": run.run_id,
+            }
+        )
+    return rows

@@ -1,0 +1,86 @@
+"""MLPerf's reference convergence points, read from the data files of an installed package.
+
+`mlperf-logging` carries them as JSON beside its code. Only the files are read: importing the code
+takes 0.8 s and pulls in SciPy's statistics, reading all files 10 ms (docs/decisions/0016).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from planner.time_to_target._reference_points import Point, ReferencePoints
+
+PACKAGE: Final = "mlperf-logging"
+MISSING: Final = (
+    f"MLPerf's reference convergence points are not offered: the package {PACKAGE} is not "
+    f"installed. pip install {PACKAGE} brings them."
+)
+_FOLDER: Final = re.compile(r"(training|hpc)_(\d+)\.(\d+)\.\d+")
+_LISTS: Final = ("Epochs to converge", "samples to converge")
+_MOST_BYTES: Final = 1_000_000
+"""A file of points has 2 to 10 kB; what is larger is something else."""
+
+
+def read_points(package: str = PACKAGE) -> ReferencePoints:
+    """All points of the installed package; none, and why, where there is no such package."""
+    try:
+        installed = metadata.distribution(package)
+    except metadata.PackageNotFoundError:
+        return ReferencePoints(points=(), problem=MISSING)
+    place = Path(str(installed.locate_file("mlperf_logging/rcp_checker")))
+    about = installed.metadata
+    return _read(place, installed.version, about["License"] or "", about["Home-page"] or "")
+
+
+def _read(place: Path, version: str, licence: str, source: str) -> ReferencePoints:
+    found: list[Point] = []
+    unreadable: list[str] = []
+    for path in sorted(place.glob("*/rcps_*.json")):
+        try:
+            found += _points(path)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+            unreadable.append(f"{path.parent.name}/{path.name}: {fault}")
+    problem = "" if found else f"{PACKAGE} {version} holds no reference convergence points."
+    return ReferencePoints(
+        points=tuple(found),
+        version=version,
+        licence=licence,
+        source=source,
+        unreadable=tuple(unreadable),
+        problem=problem,
+    )
+
+
+def _points(path: Path) -> list[Point]:
+    """The points of one file; the folder says suite and round."""
+    folder = _FOLDER.fullmatch(path.parent.name)
+    if folder is None:
+        raise ValueError("its folder names no suite and round")
+    if path.stat().st_size > _MOST_BYTES:
+        raise ValueError("it is too large for a list of points")
+    told: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    suite, when = folder[1], (int(folder[2]), int(folder[3]))
+    return [_point(suite, when, record) for record in told.values()]
+
+
+def _point(suite: str, when: tuple[int, int], record: dict[str, Any]) -> Point:
+    name = _LISTS[_LISTS[0] not in record]
+    recipe = record.get("Hyperparams") or {}
+    values = tuple(float("inf") if v is None else float(v) for v in record[name])
+    if not values:
+        raise ValueError("a list has no value")
+    rate = recipe.get("opt_base_learning_rate", recipe.get("opt_lr"))
+    return Point(
+        suite=suite,
+        round=when,
+        benchmark=str(record["Benchmark"]),
+        batch=int(record["BS"]),
+        values=values,
+        in_samples=name == _LISTS[1],
+        learning_rate=float("nan") if rate is None else float(rate),
+        precision=str(record.get("Precision") or ""),
+    )

@@ -1,0 +1,222 @@
+"""Measured throughputs become one table, checked and laid out once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.core import LARGEST, SMALLEST, Floats, check_flat, listed
+from planner.transfer._records import (
+    SPECS,
+    DataSheet,
+    Library,
+    Mask,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+NAMED: Final = 3
+"""So many bad names of a column are told one by one."""
+
+
+def fit_library(
+    workload: ArrayLike,
+    precision: ArrayLike,
+    card: ArrayLike,
+    samples_per_s: ArrayLike,
+    sheets: Sequence[DataSheet] = (),
+) -> Library:
+    """Lay measured throughputs of one device out as a table of workloads and cards.
+
+    Runs of one workload in one precision on one card are repetitions: their logarithms are
+    averaged. Own measurements belong in here too, they are rows like all others. Names are
+    compared as they are written.
+
+    Args:
+        workload: names, shape (n,).
+        precision: names, shape (n,), those of `DataSheet.peak_flops_per_s`.
+        card: names, shape (n,).
+        samples_per_s: in whatever unit a workload counts in, 1e-100 to 1e100, shape (n,).
+        sheets: data sheets of cards, measured or not.
+
+    Raises:
+        ValueError: shapes differ, nothing was given, a name is None or empty, a throughput is
+            outside the limits, a number of a data sheet is None or not above 0, or a card has two
+            data sheets. Everything bad is named.
+    """
+    names, precisions, cards = _names({"workload": workload, "precision": precision, "card": card})
+    values = np.asarray(samples_per_s, dtype=np.float64)
+    check_flat({"workload": names, "precision": precisions, "card": cards, "samples_per_s": values})
+    _check(values, sheets)
+    rows, row = np.unique(np.stack([names, precisions]), axis=1, return_inverse=True)
+    workloads = tuple((str(name), str(precision)) for name, precision in rows.T)
+    columns = np.unique(np.concatenate([cards, np.array([s.card for s in sheets], np.str_)]))
+    cell = (row.reshape(-1), np.searchsorted(columns, cards))
+    log, runs, squares = _repetitions(cell, np.log(values), (len(workloads), columns.size))
+    return Library(
+        workloads=workloads,
+        cards=tuple(str(name) for name in columns),
+        log_samples_per_s=log,
+        filled=_filled(log, runs > 0),
+        runs=runs,
+        squares=squares,
+        sheets=_table_of_sheets(sheets, workloads, columns),
+        same_name=rows[0][:, None] == rows[0],
+        same_precision=rows[1][:, None] == rows[1],
+    )
+
+
+def with_speeds(
+    library: Library, workload: tuple[str, str], samples_per_s: Mapping[str, float]
+) -> Library:
+    """Put other measurements of one workload in place of those in a library.
+
+    Args:
+        library: all others stay.
+        workload: name and precision; one that is not in the library changes nothing.
+        samples_per_s: by card, one run each; cards that are not in the library are left out.
+    """
+    if workload not in library.workloads:
+        return library
+    row = library.workloads.index(workload)
+    log, squares = library.log_samples_per_s.copy(), library.squares.copy()
+    runs = library.runs.copy()
+    log[row], runs[row], squares[row] = np.nan, 0, 0.0
+    for card, speed in samples_per_s.items():
+        if card in library.cards:
+            column = library.cards.index(card)
+            log[row, column], runs[row, column] = np.log(speed), 1
+    return replace(
+        library,
+        log_samples_per_s=log,
+        filled=_filled(log, runs > 0),
+        runs=runs,
+        squares=squares,
+    )
+
+
+def _names(columns: Mapping[str, ArrayLike]) -> list[NDArray[np.str_]]:
+    """Columns of names as texts: what is none, None above all, is not made into one."""
+    told = []
+    for column, values in columns.items():
+        given = np.asarray(values, dtype=object).reshape(-1)
+        wrong = [i for i, name in enumerate(given) if not isinstance(name, str) or not name]
+        told += [f"{column}[{i}] is {given[i]!r}" for i in wrong[:NAMED]]
+        told += [f"{len(wrong) - NAMED} more of {column}"] if len(wrong) > NAMED else []
+    if told:
+        raise ValueError(
+            f"{'; '.join(told)}. Each must be a name, a text that is not empty. Leave out runs "
+            "whose workload, precision or card is not known."
+        )
+    return [np.asarray(values, dtype=np.str_) for values in columns.values()]
+
+
+def _repetitions(
+    cell: tuple[NDArray[np.intp], NDArray[np.intp]], logs: Floats, shape: tuple[int, int]
+) -> tuple[Floats, NDArray[np.int64], Floats]:
+    """Mean, number and squared deviations of the runs of every cell."""
+    runs = np.zeros(shape, dtype=np.int64)
+    total, squares = np.zeros(shape), np.zeros(shape)
+    np.add.at(runs, cell, 1)
+    np.add.at(total, cell, logs)
+    mean = np.divide(total, runs, out=np.full(shape, np.nan), where=runs > 0)
+    np.add.at(squares, cell, np.square(logs - mean[cell]))
+    return mean, runs, squares
+
+
+def _filled(log: Floats, known: Mask) -> Floats:
+    """The table with row effect + column effect (least squares) in its gaps."""
+    of_row, of_column = _effects(log, known)
+    additive = of_row[:, None] + of_column
+    return np.where(known, log, np.where(known.any(axis=0), additive, np.nan))
+
+
+def _effects(log: Floats, known: Mask) -> tuple[Floats, Floats]:
+    """Row and column effects of the known cells, those of the least norm [ln(samples/s)].
+
+    Cards are few, so the rows are eliminated and a system of the size of the cards is left: with
+    1,000 workloads a matrix of all cells takes seconds. Shapes (rows,) and (columns,).
+    """
+    there, values = known.astype(np.float64), np.where(known, log, 0.0)
+    share = there / np.maximum(there.sum(axis=1), 1.0)[:, None]
+    left = np.diag(there.sum(axis=0)) - there.T @ share
+    of_column = np.linalg.lstsq(left, values.sum(axis=0) - share.T @ values.sum(axis=1))[0]
+    of_row = (share * (values - of_column)).sum(axis=1)
+    part = _parts(known)
+    of_part = np.where(known.any(axis=1), part[known.argmax(axis=1)], -1)
+    for one in np.unique(part[known.any(axis=0)]):  # more in rows and less in columns is the same
+        rows, columns = of_part == one, (part == one) & known.any(axis=0)
+        shift = (of_row[rows].sum() - of_column[columns].sum()) / (rows.sum() + columns.sum())
+        of_row[rows] -= shift
+        of_column[columns] += shift
+    return of_row, of_column
+
+
+def _parts(known: Mask) -> NDArray[np.int64]:
+    """Which columns share rows, or are joined by others that do: a number each, (columns,)."""
+    together = (known.T.astype(np.float64) @ known) > 0.0
+    part = np.arange(known.shape[1])
+    while True:
+        least = np.where(together, part, part.size).min(axis=1, initial=part.size)
+        joined = np.minimum(part, least)
+        if (joined == part).all():
+            return part
+        part = joined
+
+
+def _table_of_sheets(
+    sheets: Sequence[DataSheet], workloads: Sequence[tuple[str, str]], cards: NDArray[np.str_]
+) -> Floats:
+    table = np.full((len(workloads), cards.size, len(SPECS)), np.nan)
+    for sheet in sheets:
+        column = int(np.searchsorted(cards, sheet.card))
+        flops = [sheet.peak_flops_per_s.get(precision, np.nan) for _, precision in workloads]
+        table[:, column, 0] = np.log(flops)
+        table[:, column, 1:] = np.log([sheet.memory_bandwidth_bytes_per_s, sheet.memory_bytes])
+    return table
+
+
+def _check(samples_per_s: Floats, sheets: Sequence[DataSheet]) -> None:
+    """All that is wrong with throughputs and data sheets, in one error."""
+    good = (samples_per_s >= SMALLEST) & (samples_per_s <= LARGEST)
+    told = [] if good.all() else [f"samples_per_s: {listed(samples_per_s, good)}"]
+    for sheet in sheets:
+        told += [f"the data sheet of {sheet.card}: {name} is {x}" for name, x in _bad(sheet)]
+    if told:
+        raise ValueError(
+            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
+            f"{LARGEST:g}. Leave out what is not known."
+        )
+    twice = [card for card, count in Counter(s.card for s in sheets).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"{', '.join(sorted(twice))} has more than one data sheet. A card is one variant with "
+            "one memory. Give each variant its own name, in the measurements too."
+        )
+
+
+def _bad(sheet: DataSheet) -> list[tuple[str, str]]:
+    """Numbers of a sheet that are none or outside the limits, and a card without a name."""
+    numbers: dict[str, object] = {
+        f"peak FLOP/s ({p})": flops for p, flops in sheet.peak_flops_per_s.items()
+    }
+    numbers["memory bandwidth [bytes/s]"] = sheet.memory_bandwidth_bytes_per_s
+    numbers["memory [bytes]"] = sheet.memory_bytes
+    bad = [(name, _told(x)) for name, x in numbers.items() if not _is_good(x)]
+    return (
+        bad if isinstance(sheet.card, str) else [("the name of the card", repr(sheet.card)), *bad]
+    )
+
+
+def _is_good(number: object) -> bool:
+    return isinstance(number, int | float | np.number) and bool(SMALLEST <= number <= LARGEST)
+
+
+def _told(number: object) -> str:
+    return f"{number:g}" if isinstance(number, int | float | np.number) else repr(number)

@@ -1,0 +1,1 @@
+"""Training and inference loops, their clock, and the framework under Keras."""

@@ -1,0 +1,212 @@
+"""The framework under Keras: set up before anything runs, and its facts afterwards."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import sys
+from typing import Any
+
+from runners.plan.cases import Case
+
+
+def prepare(case: Case) -> None:
+    """Threads, memory growth, precision and seed; RuntimeError where the device is not there.
+
+    Must come before the first operation: thread pools cannot be changed later.
+    """
+    import keras
+
+    if keras.config.backend() != case.backend:
+        raise RuntimeError(f"Keras runs on {keras.config.backend()}, not on {case.backend}")
+    if case.backend == "tensorflow":
+        _prepare_tensorflow(case)
+    found = device_kind()
+    if found != case.device:
+        raise RuntimeError(
+            f"the case is for {case.device}, but {case.backend} sees only {found} devices. "
+            f"Install {case.backend} for {case.device}, or plan the sweep for {found}."
+        )
+    keras.config.set_dtype_policy(case.precision)
+    keras.utils.set_random_seed(case.seed)
+
+
+def _prepare_tensorflow(case: Case) -> None:
+    import tensorflow as tf
+
+    if case.threads:
+        tf.config.threading.set_intra_op_parallelism_threads(case.threads)
+        tf.config.threading.set_inter_op_parallelism_threads(max(1, min(2, case.threads)))
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)
+
+
+def device_kind() -> str:
+    """Kind of the device the framework would use: cpu, gpu or tpu."""
+    import keras
+
+    name = keras.config.backend()
+    if name == "jax":
+        import jax
+
+        return str(jax.default_backend()).replace("cuda", "gpu").replace("rocm", "gpu")
+    if name == "torch":
+        import torch
+
+        return "gpu" if torch.cuda.is_available() else "cpu"
+    import tensorflow as tf
+
+    kinds = {d.device_type for d in tf.config.list_physical_devices()}
+    return next((k.lower() for k in ("TPU", "GPU") if k in kinds), "cpu")
+
+
+def facts() -> dict[str, Any]:
+    """Schema columns that only the imported framework knows: versions, CUDA, cuDNN, device."""
+    import keras
+
+    told = {
+        "backend": keras.config.backend(),
+        "keras_version": keras.__version__,
+        "python_version": platform.python_version(),
+    }
+    return told | {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}[told["backend"]]()
+
+
+def _tensorflow() -> dict[str, Any]:
+    import tensorflow as tf
+
+    build = tf.sysconfig.get_build_info()
+    found: dict[str, Any] = {"framework": "TensorFlow", "framework_version": tf.__version__}
+    if gpus := tf.config.list_physical_devices("GPU"):
+        details = tf.config.experimental.get_device_details(gpus[0])
+        found["accelerator_model_name"] = details.get("device_name")
+        found["cuda_version"] = build.get("cuda_version")
+        found["cudnn_version"] = build.get("cudnn_version")
+    return found
+
+
+def _jax() -> dict[str, Any]:
+    import jax
+
+    found: dict[str, Any] = {"framework": "JAX", "framework_version": jax.__version__}
+    device = jax.devices()[0]
+    if device.platform != "cpu":
+        found["accelerator_model_name"] = device.device_kind
+        found |= _jax_cuda()
+    return found
+
+
+def _jax_cuda() -> dict[str, Any]:
+    """CUDA and cuDNN that jaxlib runs on, where it tells (a private module, so guarded)."""
+    try:
+        from jax._src.lib import cuda_versions
+
+        cuda, cudnn = cuda_versions.cuda_runtime_get_version(), cuda_versions.cudnn_get_version()
+    except (ImportError, AttributeError, RuntimeError):
+        return {}
+    return {
+        "cuda_version": f"{cuda // 1000}.{cuda % 1000 // 10}",
+        "cudnn_version": f"{cudnn // 10000}.{cudnn % 10000 // 100}.{cudnn % 100}",
+    }
+
+
+def _torch() -> dict[str, Any]:
+    import torch
+
+    found: dict[str, Any] = {"framework": "PyTorch", "framework_version": torch.__version__}
+    if torch.cuda.is_available():
+        found["accelerator_model_name"] = torch.cuda.get_device_name(0)
+        found["cuda_version"] = torch.version.cuda
+        found["cudnn_version"] = str(torch.backends.cudnn.version())
+    return found
+
+
+def threads_default(case: Case) -> dict[str, int]:
+    """Threads the framework works with where the case sets none: an entry of `extra`.
+
+    Empty where the case sets them or the framework (JAX) cannot be asked. TensorFlow answers 0
+    for "as many as the cores this process may use"; a control group's quota is unknown to it.
+    """
+    import keras
+
+    if case.threads is not None or keras.config.backend() == "jax":
+        return {}
+    if keras.config.backend() == "torch":
+        import torch
+
+        return {"threads_default": torch.get_num_threads()}
+    import tensorflow as tf
+
+    told = tf.config.threading.get_intra_op_parallelism_threads()
+    return {"threads_default": told or _schedulable_cores()}
+
+
+def _schedulable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def peak_memory() -> tuple[int | None, str]:
+    """Largest memory in use so far [bytes], and how that is known."""
+    import keras
+
+    if device_kind() == "cpu":
+        # Linux counts kilobytes, macOS bytes.
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit, "resident memory"
+    if keras.config.backend() == "jax":
+        import jax
+
+        peak = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use")
+        return peak, "device memory by JAX's allocator"
+    if keras.config.backend() == "tensorflow":
+        import tensorflow as tf
+
+        peak = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+        return peak, "device memory by TensorFlow's allocator"
+    import torch
+
+    return torch.cuda.max_memory_allocated(), "device memory by PyTorch's allocator"
+
+
+def wait(value: Any) -> Any:  # noqa: ANN401 - whatever a step returned
+    """Return `value` once every number in it has been computed."""
+    import keras
+
+    if keras.config.backend() == "jax":
+        import jax
+
+        return jax.block_until_ready(value)
+    for leaf in keras.tree.flatten(value):  # Keras's own converter fails on bfloat16 scalars
+        if hasattr(leaf, "numpy"):
+            (leaf.detach().cpu() if hasattr(leaf, "detach") else leaf).numpy()
+    return value
+
+
+def settle(model: Any) -> None:  # noqa: ANN401 - a keras.Model
+    """Return once every training step queued so far has ended on the device.
+
+    TensorFlow's `fit` has waited for every step already; JAX and PyTorch work ahead.
+    """
+    import keras
+
+    if keras.config.backend() == "jax":
+        import jax
+
+        jax.block_until_ready([v.value for v in model.trainable_variables])
+    elif keras.config.backend() == "torch" and device_kind() == "gpu":
+        import torch
+
+        torch.cuda.synchronize()
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether the framework says that memory has ended, in any of its ways."""
+    text = f"{type(error).__name__}: {error}"
+    signs = ("ResourceExhausted", "RESOURCE_EXHAUSTED", "MemoryError", "OutOfMemory",
+             "out of memory", "OOM when allocating", "bad_alloc", "Unable to allocate",
+             "Failed to allocate memory", "CUBLAS_STATUS_ALLOC_FAILED",
+             "could not execute a primitive")  # fmt: skip
+    return isinstance(error, MemoryError) or any(sign in text for sign in signs)

@@ -1,0 +1,170 @@
+"""Engine `fit`: Keras's own `model.fit`, on any Keras backend (article 002's way).
+
+Epoch stamps are taken in `on_epoch_end`: Keras has made Python floats of the logs by then, so
+the last step has ended on the device. No callback looks at single batches while epochs are timed,
+for that would make JAX wait for every step; `timing = per step` asks for exactly that.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import keras
+
+from runners.child.engines import backend, optimizers
+from runners.child.engines.clock import Steps
+from runners.child.samples.datasets import Data, PngFolder
+from runners.child.samples.feeds import for_fit, samples_of, steps_of
+from runners.plan.cases import Case
+
+Tell = Callable[..., None]
+
+
+def train(
+    case: Case, model: keras.Model, data: Data, images: PngFolder | None, tell: Tell
+) -> dict[str, Any]:
+    """Train as the case says, telling `training` and each `epoch`; returns summary columns."""
+    model.compile(
+        optimizer=optimizers.make(case.optimizer, case.learning_rate),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+        jit_compile=case.jit,
+        steps_per_execution=case.steps_per_execution,
+    )
+    first = _time_first_call(model)
+    kept = Steps() if case.timing == "per step" else None
+    epochs = EpochStamps(case, tell, kept)
+    _fit(case, model, data, images, [epochs, *_stamps(case, kept)], epochs=case.epochs)
+    if not epochs.diverged:
+        tell("timed")
+    seconds = kept.later() if kept else []
+    if not (kept or epochs.diverged):
+        seconds = _probe(case, model, data, images).seconds
+    return {"first_step_s": first[0] if first else None, "step_seconds": seconds,
+            "diverged": epochs.diverged}  # fmt: skip
+
+
+def _stamps(case: Case, kept: Steps | None) -> list[StepStamps]:
+    return [StepStamps(kept, _steps_in(case))] if kept else []
+
+
+def _fit(
+    case: Case,
+    model: keras.Model,
+    data: Data,
+    images: PngFolder | None,
+    callbacks: list[keras.callbacks.Callback],
+    **keywords: Any,  # noqa: ANN401 - arguments of model.fit
+) -> None:
+    fed = for_fit(case, data, images)
+    if case.validation:
+        keywords["validation_data"] = (data.validation_x, data.validation_y)
+        keywords["validation_batch_size"] = case.batch
+    given = {**fed.keywords, **keywords}
+    model.fit(fed.x, fed.y, verbose=0, callbacks=callbacks, **given)
+
+
+def _time_first_call(model: keras.Model) -> list[float]:
+    """Wrap the train function so that its first call is timed to its end, and only that one."""
+    model.make_train_function()
+    original, seconds = model.train_function, []
+
+    def first(*arguments: Any) -> Any:  # noqa: ANN401 - whatever the backend's step takes
+        begin = time.perf_counter()
+        out = backend.wait(original(*arguments))
+        seconds.append(time.perf_counter() - begin)
+        model.train_function = original
+        return out
+
+    model.train_function = first
+    return seconds
+
+
+def _probe(case: Case, model: keras.Model, data: Data, images: PngFolder | None) -> Steps:
+    """Up to 50 steps, each waited for, after the timed epochs: where quantiles come from."""
+    calls = min(50, -(-_steps_in(case) // case.steps_per_execution))
+    probed = Steps()
+    quiet = {"steps_per_epoch": calls * case.steps_per_execution}
+    limited = quiet["steps_per_epoch"] < _steps_in(case)
+    plain = Case(**{**_fields(case), "validation": False})
+    _fit(plain, model, data, images, _stamps(case, probed), epochs=1, **(quiet if limited else {}))
+    return probed
+
+
+def _steps_in(case: Case) -> int:
+    """Steps of an epoch, the smaller last one among them."""
+    full, rest = steps_of(case)
+    return full + bool(rest)
+
+
+def _fields(case: Case) -> dict[str, Any]:
+    return {name: getattr(case, name) for name in case.__dataclass_fields__}
+
+
+class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types
+    """Tells the time of every epoch, validation apart, and stops at a loss that is no number."""
+
+    def __init__(self, case: Case, tell: Tell, kept: Steps | None = None) -> None:
+        super().__init__()
+        self._case, self._tell, self._kept = case, tell, kept
+        self._begin = self._validation = 0.0
+        self._validation_begin = 0.0
+        self.diverged = False
+
+    def on_train_begin(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
+        """Everything is ready; the first epoch follows."""
+        self._tell("training")
+        self._begin = time.perf_counter()
+
+    def on_test_begin(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
+        """Validation begins, once training has ended: a device may still be at work on it."""
+        backend.settle(self.model)
+        self._validation_begin = time.perf_counter()
+
+    def on_test_end(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
+        """Validation has ended."""
+        self._validation = time.perf_counter() - self._validation_begin
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ANN401 - Keras's call
+        """The logs are on the host, so the epoch has ended."""
+        loss = float(logs["loss"])
+        end = time.perf_counter()
+        self._tell(
+            "epoch",
+            epoch=epoch + 1,
+            epoch_s=end - self._begin,
+            validation_s=self._validation if self._case.validation else None,
+            samples=samples_of(self._case),
+            loss=loss,
+            metric=float(logs["val_accuracy"]) if self._case.validation else None,
+            step_seconds=self._kept.untold() if self._kept else None,
+        )
+        self.diverged = not math.isfinite(loss)
+        self.model.stop_training = self.diverged
+        self._begin = time.perf_counter()
+
+
+class StepStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types
+    """Times every call of the train function; having it makes Keras wait for each one."""
+
+    def __init__(self, kept: Steps, steps_of_epoch: int) -> None:
+        super().__init__()
+        self._kept, self._steps_of_epoch = kept, steps_of_epoch
+        self._begin = 0.0
+        self._first = 0
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ANN401, ARG002
+        """A call begins; `batch` is its first step."""
+        self._first = batch
+        self._begin = time.perf_counter()
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ANN401
+        """The call has ended once its loss is a number here."""
+        float(logs["loss"])
+        taken = time.perf_counter() - self._begin
+        # The last call of an epoch may hold fewer steps than Keras says it does.
+        last = min(batch, self._steps_of_epoch - 1)
+        self._kept.add(taken, max(last - self._first + 1, 1))

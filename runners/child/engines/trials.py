@@ -1,0 +1,250 @@
+"""Trials of one network trained side by side: parameters carry a leading trial axis.
+
+Every trial is a training of its own: no number of one reaches another, so a trial that diverges
+harms nobody, and one trained alone gives the same curve to float32 rounding. Networks with a
+state beside their weights (batch normalisation) are trained with an axis of length 1, one trial
+after the other, by the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from runners.child.engines import stacked
+from runners.child.engines.patches import stackable
+from runners.child.samples.datasets import Data
+
+PART: Final = 1024
+"""Validation samples evaluated in one go; more would need more memory, not less time."""
+Weights = list[np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """What can be done with `size` trials. All arrays that come back have shape (size,)."""
+
+    size: int
+    start: Callable[[Sequence[float], Sequence[Weights], Sequence[Weights]], None]
+    """Begin anew with these rates, and the trainable and other weights of each trial."""
+    train: Callable[[tf.Tensor], tf.Tensor]
+    """Steps on samples at places (size, steps, batch); the loss of the last step."""
+    evaluate: Callable[[], tuple[tf.Tensor, tf.Tensor]]
+    """Validation error [share of samples, 0..1] and mean validation loss."""
+    norms: Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
+    """From places (size, parts, samples): mean squared gradient norm of the parts, and that of
+    all parts together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _State:
+    """Variables of all trials; changed by training, made once so that nothing traces twice."""
+
+    weights: Sequence[tf.Variable]
+    others: Sequence[tf.Variable]
+    slots: Sequence[Sequence[tf.Variable]]
+    rates: tf.Variable
+    step: tf.Variable
+
+
+def make(model: keras.Model, data: Data, optimizer: str, size: int) -> Trials:
+    """Trials of `model` (its own weights are not used); `size` above 1 trains them at once.
+
+    ValueError where such a network cannot be trained at once: its weights change outside of
+    gradients (batch normalisation), or TensorFlow says so when it traces.
+    """
+    if size > 1 and model.non_trainable_variables:
+        raise ValueError(f"{model.name} keeps a state: its trials train one after the other")
+    state = _state(model, optimizer, size)
+    network = _together(stackable(model), state) if size > 1 else _alone(model, state)
+    return Trials(
+        size=size,
+        start=_start(state),
+        train=_train(network, state, data, optimizer),
+        evaluate=_evaluate(network, data, size),
+        norms=_norms(network, state, data),
+    )
+
+
+def initial_weights(build: Callable[[], keras.Model], seed: int) -> tuple[Weights, Weights]:
+    """Trainable and other weights of a network built with this seed."""
+    keras.utils.set_random_seed(seed)
+    model = build()
+    return _values(model.trainable_variables), _values(model.non_trainable_variables)
+
+
+def _values(variables: Sequence[Any]) -> Weights:
+    return [np.asarray(keras.ops.convert_to_numpy(v)) for v in variables]
+
+
+def _state(model: keras.Model, optimizer: str, size: int) -> _State:
+    def room(v: Any) -> tf.Variable:  # noqa: ANN401 - a Keras variable
+        return tf.Variable(tf.zeros([size, *v.shape], v.dtype))
+
+    shapes = model.trainable_variables
+    return _State(
+        weights=[room(v) for v in shapes],
+        others=[room(v) for v in model.non_trainable_variables],
+        slots=[[room(v) for _ in range(stacked.SLOTS[optimizer])] for v in shapes],
+        rates=tf.Variable(tf.zeros([size])),
+        step=tf.Variable(0.0),
+    )
+
+
+def _start(state: _State) -> Callable[..., None]:
+    def start(
+        rates: Sequence[float], weights: Sequence[Weights], others: Sequence[Weights]
+    ) -> None:
+        for variables, given in ((state.weights, weights), (state.others, others)):
+            for i, variable in enumerate(variables):
+                variable.assign(np.stack([one[i] for one in given]))
+        for slot in (s for own in state.slots for s in own):
+            slot.assign(tf.zeros_like(slot))
+        state.rates.assign(np.asarray(rates, np.float32))
+        state.step.assign(0.0)
+
+    return start
+
+
+# -- the network over the trial axis ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Network:
+    """The network of all trials; both return logits (size, batch, classes)."""
+
+    trained: Callable[[tf.Tensor], tf.Tensor]
+    """While training, on samples of each trial's own: (size, batch, ...)."""
+    asked: Callable[[tf.Tensor], tf.Tensor]
+    """While evaluating, on samples that all trials share: (batch, ...)."""
+
+
+def _together(model: keras.Model, state: _State) -> _Network:
+    def over_trials(one: Callable[..., tf.Tensor], *more: tf.Tensor) -> tf.Tensor:
+        # A loop instead would be slower than trials one after the other: rather say so.
+        return tf.vectorized_map(one, [*state.weights, *more], fallback_to_while_loop=False)
+
+    def trained(x: tf.Tensor) -> tf.Tensor:
+        def one(given: Sequence[tf.Tensor]) -> tf.Tensor:
+            return model.stateless_call(given[:-1], [], given[-1], training=True)[0]
+
+        return over_trials(one, x)
+
+    def asked(x: tf.Tensor) -> tf.Tensor:
+        def one(given: Sequence[tf.Tensor]) -> tf.Tensor:
+            return model.stateless_call(given, [], x, training=False)[0]
+
+        return over_trials(one)
+
+    return _Network(trained=trained, asked=asked)
+
+
+def _alone(model: keras.Model, state: _State) -> _Network:
+    def call(x: tf.Tensor, *, training: bool) -> tuple[tf.Tensor, Sequence[tf.Tensor]]:
+        weights, others = [w[0] for w in state.weights], [o[0] for o in state.others]
+        logits, after = model.stateless_call(weights, others, x, training=training)
+        return logits[None], after
+
+    def trained(x: tf.Tensor) -> tf.Tensor:
+        logits, after = call(x[0], training=True)
+        for variable, value in zip(state.others, after, strict=True):
+            variable.assign(value[None])
+        return logits
+
+    return _Network(trained=trained, asked=lambda x: call(x, training=False)[0])
+
+
+def _losses(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """Cross entropy, mean over all but the trial axis: (size,)."""
+    each = tf.nn.sparse_softmax_cross_entropy_with_logits(y, tf.cast(logits, tf.float32))
+    return tf.reduce_mean(each, axis=list(range(1, len(each.shape))))
+
+
+# -- training, evaluation, noise -------------------------------------------------------------------
+
+
+def _gradients(
+    network: _Network, state: _State, x: tf.Tensor, y: tf.Tensor
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    """Losses (size,) and each trial's own gradients: their sum has no mixed terms."""
+    with tf.GradientTape() as tape:
+        losses = _losses(network.trained(x), y)
+        total = tf.reduce_sum(losses)
+    return losses, [tf.convert_to_tensor(g) for g in tape.gradient(total, list(state.weights))]
+
+
+def _train(network: _Network, state: _State, data: Data, optimizer: str) -> Callable[..., Any]:
+    x, y = tf.constant(data.train_x), tf.constant(data.train_y)
+
+    # One trace for every batch size and number of steps.
+    places = tf.TensorSpec([state.rates.shape[0], None, None], tf.int32)
+
+    @tf.function(input_signature=[places])  # type: ignore[untyped-decorator]
+    def train(places: tf.Tensor) -> tf.Tensor:
+        losses = tf.zeros_like(state.rates)
+        for step in tf.range(tf.shape(places)[1]):
+            at = places[:, step]
+            losses, gradients = _gradients(network, state, tf.gather(x, at), tf.gather(y, at))
+            state.step.assign_add(1.0)
+            stacked.apply(optimizer, state.weights, state.slots, gradients,
+                          rates=state.rates, step=state.step)  # fmt: skip
+        return losses
+
+    return train  # type: ignore[no-any-return]
+
+
+def _evaluate(network: _Network, data: Data, size: int) -> Callable[..., Any]:
+    x, y = tf.constant(data.validation_x), tf.constant(data.validation_y)
+    begins = range(0, len(data.validation_y), PART)
+    shares = [len(data.validation_y[b : b + PART]) / len(data.validation_y) for b in begins]
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def evaluate() -> tuple[tf.Tensor, tf.Tensor]:
+        parts = [_check(network, x[b : b + PART], y[b : b + PART], size) for b in begins]
+        errors = tf.add_n([e * share for (e, _), share in zip(parts, shares, strict=True)])
+        return errors, tf.add_n([v * share for (_, v), share in zip(parts, shares, strict=True)])
+
+    return evaluate  # type: ignore[no-any-return]
+
+
+def _check(network: _Network, x: tf.Tensor, y: tf.Tensor, size: int) -> tuple[tf.Tensor, tf.Tensor]:
+    y = tf.repeat(y[None], size, axis=0)
+    logits = network.asked(x)
+    wrong = tf.cast(tf.argmax(logits, -1, tf.int32) != y, tf.float32)
+    return tf.reduce_mean(wrong, axis=list(range(1, len(wrong.shape)))), _losses(logits, y)
+
+
+def _norms(network: _Network, state: _State, data: Data) -> Callable[..., Any]:
+    x, y = tf.constant(data.train_x), tf.constant(data.train_y)
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def norms(places: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        count = places.shape[1]
+        before = [tf.identity(o) for o in state.others]
+        mean = [tf.zeros_like(w) for w in state.weights]
+        small = tf.zeros_like(state.rates)
+        for part in tf.range(count):
+            at = places[:, part]
+            _, gradients = _gradients(network, state, tf.gather(x, at), tf.gather(y, at))
+            mean = [m + g / count for m, g in zip(mean, gradients, strict=True)]
+            small += _squared(gradients) / count
+        for variable, value in zip(state.others, before, strict=True):
+            variable.assign(value)  # looking must not move what batch normalisation remembers
+        return small, _squared(mean)
+
+    return norms  # type: ignore[no-any-return]
+
+
+def _squared(gradients: Sequence[tf.Tensor]) -> tf.Tensor:
+    """Squared length over all parameters of each trial: (size,)."""
+    return tf.add_n([tf.reduce_sum(g * g, axis=list(range(1, len(g.shape)))) for g in gradients])
+
+
+def columns_of(model: keras.Model) -> Mapping[str, Any]:
+    """What the run record holds of the network itself."""
+    return {"params": model.count_params()}

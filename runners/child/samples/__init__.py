@@ -1,0 +1,1 @@
+"""Samples to train on: data sets, synthetic ones, feeds, and their order."""

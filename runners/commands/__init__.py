@@ -1,0 +1,1 @@
+"""The command line: `python -m runners plan|run|resume|status|converge|describe ...`."""

@@ -1,0 +1,1 @@
+"""Facts of this machine: accelerators, limits of containers, energy, environment, identity."""

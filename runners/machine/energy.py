@@ -1,0 +1,184 @@
+"""Energy of a run, read from outside the measured process, from one source that is named.
+
+A GPU's run is told by NVML, a CPU's by RAPL; the two are never added, because a sum of one card
+and one processor is neither the machine's energy nor the run's. What is read belongs to whole
+cards and whole processor packages: whoever else uses them meanwhile is counted too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from runners.machine import nvidia
+
+JOULES_PER_KWH: Final = 3.6e6
+GAP_S: Final = 10.0
+"""Longest time between two readings of power that may be bridged by a straight line [s]."""
+
+Reading = tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Energy:
+    """Energy [kWh] and mean power [W] between start and stop, and where they were read."""
+
+    energy_kwh: float | None = None
+    mean_power_watts: float | None = None
+    source: str | None = None
+
+
+UNKNOWN: Final = Energy()
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Energy of counters that only grow [J]; each begins anew after `spans` [J], if that is told.
+
+    A reading that fails is made good by the next, as long as no counter went round twice.
+    """
+
+    source: str
+    read: Callable[[], Reading | None]
+    spans: Sequence[float | None]
+    joules: float | None = 0.0
+    last: Reading | None = None
+
+    def take(self, _now_s: float) -> bool:
+        """Add what was used since the last reading; False where none could be made."""
+        now = self.read()
+        if now is None:
+            return False
+        if self.last is not None and self.joules is not None:
+            steps = [_step(*s) for s in zip(self.last, now, self.spans, strict=True)]
+            known = [s for s in steps if s is not None]
+            self.joules = self.joules + sum(known) if len(known) == len(steps) else None
+        self.last = now
+        return True
+
+
+@dataclass(slots=True)
+class _Integrated:
+    """Energy [J] as the area under readings of power [W], joined by straight lines."""
+
+    source: str
+    read: Callable[[], Reading | None]
+    joules: float | None = 0.0
+    last: tuple[float, float] | None = None
+
+    def take(self, now_s: float) -> bool:
+        """Add the trapezoid since the last reading; False where none could be made."""
+        told = self.read()
+        if told is None:
+            return False
+        watts = sum(told)
+        if self.last is not None and self.joules is not None:
+            gap_s = now_s - self.last[0]
+            area = gap_s * (self.last[1] + watts) / 2
+            self.joules = self.joules + area if gap_s <= GAP_S else None
+        self.last = (now_s, watts)
+        return True
+
+
+_Source = _Counted | _Integrated
+
+
+@dataclass(slots=True)
+class Meter:
+    """Reads one source from `start` to `stop`; `poll` it about once a second in between.
+
+    RAPL counters go round in minutes (262 kJ: 22 min at 200 W), so polls must not be rarer.
+    Nothing raises; what cannot be known is None. A meter may be started again.
+    """
+
+    device: str = "cpu"
+    devices: int | None = None
+    """Cards in use, counted from the first visible one; None is all."""
+    visible: str | None = None
+    """CUDA_VISIBLE_DEVICES as the measured process has it."""
+    sysfs: Path = Path("/sys")
+    clock: Callable[[], float] = time.perf_counter
+    _cards: nvidia.Cards = field(default=nvidia.Cards(None, ()), init=False)
+    _source: _Source | None = field(default=None, init=False)
+    _from_s: float = field(default=0.0, init=False)
+
+    def start(self) -> None:
+        """Choose the source and make the first reading."""
+        self._cards.close()
+        if self.device == "gpu":
+            self._cards = nvidia.open_cards(self.visible, self.devices)
+        self._source = self._choose()
+        self._from_s = self.clock()
+        if self._source is not None and not self._source.take(self._from_s):
+            self._source = None
+
+    def poll(self) -> None:
+        """Read once more."""
+        if self._source is not None:
+            self._source.take(self.clock())
+
+    def stop(self) -> Energy:
+        """Read a last time and tell; unknown where that last reading fails."""
+        source, now_s = self._source, self.clock()
+        complete = source is not None and source.take(now_s)
+        self._cards.close()
+        self._cards, self._source = nvidia.Cards(None, ()), None
+        if source is None or not complete or not source.joules or now_s <= self._from_s:
+            return UNKNOWN
+        return Energy(
+            energy_kwh=source.joules / JOULES_PER_KWH,
+            mean_power_watts=source.joules / (now_s - self._from_s),
+            source=source.source,
+        )
+
+    def _choose(self) -> _Source | None:
+        if self.device == "gpu":
+            return _of_cards(self._cards)
+        return _of_packages(self.sysfs) if self.device == "cpu" else None
+
+
+def _of_cards(cards: nvidia.Cards) -> _Source | None:
+    """NVML's counter (Volta and later), else its power, else nothing."""
+    if cards.energy_joules() is not None:
+        return _Counted("NVML counter", cards.energy_joules, [None] * len(cards.handles))
+    if cards.power_watts() is not None:
+        return _Integrated("NVML power, integrated", cards.power_watts)
+    return None
+
+
+def _of_packages(sysfs: Path) -> _Source | None:
+    """RAPL's package domains, on Intel and (since Linux 5.8) AMD; often readable by root only."""
+    top = sorted(sysfs.glob("class/powercap/intel-rapl:*"))
+    packages = [p for p in top if (_text(p / "name") or "").startswith("package")]
+    spans = [_joules(p / "max_energy_range_uj") for p in packages]
+
+    def read() -> Reading | None:
+        told = [_joules(p / "energy_uj") for p in packages]
+        known = [t for t in told if t is not None]
+        return tuple(known) if known and len(known) == len(told) else None
+
+    return _Counted("RAPL package", read, spans) if packages else None
+
+
+def _step(before: float, now: float, span: float | None) -> float | None:
+    """What a counter counted between two readings; None where it fell without going round."""
+    if now >= before:
+        return now - before
+    return now - before + span if span is not None and before <= span else None
+
+
+def _text(path: Path) -> str | None:
+    """A small file's text; None where it is missing, unreadable or vanished."""
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def _joules(path: Path) -> float | None:
+    """A file of whole microjoules, in J."""
+    text = _text(path)
+    return int(text) * 1e-6 if text is not None and text.isdecimal() else None

@@ -1,0 +1,232 @@
+"""Facts of the machine at hand, under the names of the run record, without any framework.
+
+An allow-list (docs/facts.md): nothing of the environment, no user, home, host name, address,
+serial number or UUID. Whatever cannot be known is None; nothing here raises or takes over 2 s.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from importlib import metadata
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import psutil
+
+from runners.machine import cgroups, nvidia
+
+REPOSITORY: Final = Path(__file__).parents[2]
+ROOT: Final = Path("/")
+_SAME: Final = MappingProxyType(
+    {"tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tf-nightly")}
+)
+"""Distributions under which one package is shipped, where it is more than one."""
+_NOISE: Final = re.compile(
+    r"\((?:R|TM)\)| CPU\b| @ .*$|\b\d+-Core\b|\bProcessor\b| with Radeon .*$", re.IGNORECASE
+)
+"""What vendors write beside a processor's name."""
+
+
+def facts(
+    device: str = "cpu",
+    *,
+    devices: int | None = None,
+    folder: Path | None = None,
+    visible: str | None = None,
+) -> dict[str, Any]:
+    """The system columns, `python_version` and `git_describe`; None stands for unknown.
+
+    `devices` accelerators are used, counted from the first one that CUDA_VISIBLE_DEVICES=`visible`
+    shows (None: all of them); the data lies in `folder`. Of GPUs only NVIDIA's are known here,
+    others and TPUs are told by the framework in the measured process.
+    """
+    accelerator = _cpu() if device == "cpu" else _accelerator(device, devices, visible)
+    return {
+        "device_kind": device,
+        "number_of_nodes": 1,
+        **accelerator,
+        "host_processor_model_name": processor(),
+        "host_processors_per_node": sockets(),
+        "host_processor_core_count": usable_cores(),
+        "host_memory_bytes": psutil.virtual_memory().total,
+        "host_storage_type": storage_type(folder) if folder is not None else None,
+        "operating_system": operating_system(),
+        "python_version": platform.python_version(),
+        "git_describe": git_describe(),
+    }
+
+
+def _cpu() -> dict[str, Any]:
+    return {
+        "system_name": _host_name(),
+        "accelerator_model_name": None,
+        "accelerators_per_node": 1,
+        "accelerator_memory_bytes": None,
+        "accelerator_interconnect": None,
+        "peer_to_peer": None,
+        "accelerator_host_interconnect": None,
+        "accelerator_driver_version": None,
+        "accelerator_clocks": None,
+    }
+
+
+def _accelerator(device: str, devices: int | None, visible: str | None) -> dict[str, Any]:
+    """The columns of `_cpu` for NVIDIA cards; a device nobody can name is named by its host."""
+    unnamed = f"{device.upper()} of a {_host_name()}"
+    if device != "gpu":
+        return {**_cpu(), "system_name": unnamed, "accelerators_per_node": devices}
+    with closing(nvidia.open_cards(visible, devices)) as cards:
+        name = cards.name()
+        return {
+            "system_name": name or unnamed,
+            "accelerator_model_name": name,
+            "accelerators_per_node": len(cards.handles) or devices,
+            "accelerator_memory_bytes": cards.memory_bytes(),
+            **_links(visible),
+            "accelerator_host_interconnect": cards.host_link(),
+            "accelerator_driver_version": cards.driver(),
+            "accelerator_clocks": cards.clocks(),
+        }
+
+
+def _links(visible: str | None) -> dict[str, Any]:
+    """How the cards of this machine reach each other, whether or not a run uses several."""
+    with closing(nvidia.open_cards(visible)) as every:
+        return {
+            "accelerator_interconnect": every.interconnect(),
+            "peer_to_peer": every.peer_to_peer(),
+        }
+
+
+def clocks(device: str, *, visible: str | None = None) -> str | None:
+    """`accelerator_clocks` at this moment: ask while a run is on, an idle card says little."""
+    if device != "gpu":
+        return None
+    with closing(nvidia.open_cards(visible, 1)) as cards:
+        return cards.clocks()
+
+
+def load_average() -> float | None:
+    """1-minute load average."""
+    try:
+        return os.getloadavg()[0]
+    except (OSError, AttributeError):
+        return None
+
+
+def versions(names: Iterable[str]) -> dict[str, str]:
+    """Versions of installed packages, without importing any; what is missing is left out."""
+    found = {name: _version(name) for name in names}
+    return {name: version for name, version in found.items() if version is not None}
+
+
+def _version(name: str) -> str | None:
+    for shipped in _SAME.get(name, (name,)):
+        try:
+            return metadata.version(shipped)
+        except metadata.PackageNotFoundError:
+            continue
+    return None
+
+
+def git_describe(repository: Path = REPOSITORY) -> str | None:
+    """Version of the measuring code; None without git or outside its own repository."""
+    if not (repository / ".git").exists():  # else a repository around it would answer
+        return None
+    command = ["git", "-C", str(repository), "--no-optional-locks", "describe"]
+    return _output([*command, "--always", "--dirty"])
+
+
+def _output(command: list[str]) -> str | None:
+    """First line a program prints within 2 s; None where it fails."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=2, env=clean)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+    lines = done.stdout.splitlines()
+    return lines[0].strip() if done.returncode == 0 and lines else None
+
+
+# -- the host --------------------------------------------------------------------------------------
+
+
+def _host_name() -> str:
+    """What a person would call the machine, never what its network calls it."""
+    model = processor() or platform.machine() or "unknown processor"
+    short = " ".join(_NOISE.sub(" ", model).split())
+    return f"{usable_cores()}-core {short}"
+
+
+def processor(root: Path = ROOT) -> str | None:
+    """Model name; None where the kernel does not tell it (many ARM machines)."""
+    if platform.system() == "Darwin":
+        return _output(["sysctl", "-n", "machdep.cpu.brand_string"])
+    return next(_cpuinfo(root, "model name"), None)
+
+
+def sockets(root: Path = ROOT) -> int | None:
+    """Processor packages."""
+    if platform.system() == "Darwin":
+        told = _output(["sysctl", "-n", "hw.packages"])
+        return int(told) if told and told.isdecimal() else None
+    return len(set(_cpuinfo(root, "physical id"))) or None
+
+
+def _cpuinfo(root: Path, wanted: str) -> Iterator[str]:
+    """Values of one key of /proc/cpuinfo, once for each logical processor."""
+    for line in cgroups.read(root / "proc" / "cpuinfo").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == wanted and value.strip():
+            yield value.strip()
+
+
+def operating_system() -> str:
+    """Distribution and kernel, as "Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64"."""
+    kernel = f"{platform.system()} {platform.release()}"
+    if platform.system() == "Darwin":
+        return f"macOS {platform.mac_ver()[0]}, {kernel}"
+    try:
+        return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {kernel}"
+    except (OSError, KeyError):
+        return kernel
+
+
+def storage_type(folder: Path) -> str | None:
+    """Type of the file system a folder lies on (ext4, overlay, nfs4 ...)."""
+    there = folder.resolve()
+    try:
+        mounts = psutil.disk_partitions(all=True)
+    except OSError:
+        return None
+    around = [m for m in mounts if there.is_relative_to(m.mountpoint)]
+    around.sort(key=lambda m: len(Path(m.mountpoint).parts))  # the last of equals hides the others
+    return str(around[-1].fstype) or None if around else None
+
+
+# -- what a process may use ------------------------------------------------------------------------
+
+
+def usable_cores(root: Path = ROOT) -> int:
+    """Logical processors this process may run on, and no more than its cgroups pay for."""
+    try:
+        allowed = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS has none
+        allowed = os.cpu_count() or 1
+    return max(1, min([allowed, *(math.ceil(q) for q in cgroups.processors(root))]))
+
+
+def memory_limit_bytes(root: Path = ROOT) -> int:
+    """What a new process may still fill [bytes]: free memory, or what its cgroups leave of theirs.
+
+    Cached file pages count as free, as the kernel drops them first.
+    """
+    free = int(psutil.virtual_memory().available)
+    return max(0, min([free, *cgroups.memory_left_bytes(root)]))

@@ -1,0 +1,1 @@
+"""One child process, supervised: its events, its limits, and an end with a reason."""

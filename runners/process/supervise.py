@@ -1,0 +1,272 @@
+"""One run in one fresh child process: watched, limited, and ended with a reason whatever happens.
+
+The child gets its request as JSON on standard input and tells events on a pipe of its own
+(`runners.process.events`). This side, a single loop without threads, reads them, watches resident
+memory and the clock; `runners.process.outcome` classifies the end. RLIMIT_AS is not used: it counts
+virtual
+memory, and TensorFlow reserves far more than it touches (a cap of 8 GB failed a run that used 4
+GB).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+import psutil
+
+from runners.process import events
+from runners.process.events import Event
+from runners.process.outcome import Status, classify, kernel_kills
+from runners.process.process_group import gone, kill_group
+
+__all__ = [
+    "FAMILY_S", "GUARD", "POLL_S", "ROOT", "Ended", "Limits", "Status", "Stopped", "classify",
+    "kernel_kills", "supervise",
+]  # fmt: skip
+
+ROOT: Final = Path(__file__).parents[2]
+GUARD: Final = Path(__file__).parent / "guard.py"
+POLL_S: Final = 0.05
+"""How often memory is read while a child runs [s]; reading costs about 0.1 ms."""
+FAMILY_S: Final = 1.0
+"""How often new grandchildren are looked for [s]: that lists all processes of the machine."""
+_TAIL_BYTES: Final = 65_536
+_LINE_BYTES: Final = 1 << 26
+"""Longest event that is waited for; what is longer comes from a child gone mad."""
+_DRAIN_S: Final = 5.0
+"""How long what is left in the pipes is read at most, should somebody go on writing [s]."""
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
+    """The supervisor was asked to stop; the child and its group are gone, no row is owed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one run may use: wall time [s] and resident memory of all its processes [bytes]."""
+
+    timeout_s: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a child ended, everything it told before, and what was seen from outside."""
+
+    status: Status
+    reason: str | None
+    events: tuple[Event, ...]
+    wall_s: float
+    peak_rss_bytes: int
+
+    @property
+    def told_why(self) -> bool:
+        """Whether the program itself gave the reason: it would give it again."""
+        return self.status != "ok" and any(e["event"] == "failed" for e in self.events)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What is known of a running child; changes while it runs, unlike all else here."""
+
+    child: subprocess.Popen[bytes]
+    limits: Limits
+    started_s: float
+    told: list[Event] = field(default_factory=list)
+    rest: bytearray = field(default_factory=bytearray)
+    tail: bytes = b""
+    peak_rss_bytes: int = 0
+    family: list[psutil.Process] = field(default_factory=list)
+    family_at_s: float = float("-inf")
+    verdict: tuple[Status, str] | None = None
+    kernel_kills: int = 0
+
+
+def supervise(
+    command: Sequence[str],
+    request: Mapping[str, Any],
+    environment: Mapping[str, str],
+    limits: Limits,
+    *,
+    on_event: Callable[[Event], None] = lambda _: None,
+    beat: Callable[[], None] = lambda: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Ended:
+    """Run `command` on `request` to its end; raises Stopped where `stop()` says so.
+
+    `on_event` sees every event as it arrives, `beat` is called about every 50 ms. Whatever
+    raises in here, the child's whole process group is dead before it leaves.
+    """
+    lifeline, hold = os.pipe()
+    reading, writing = os.pipe()
+    started_s = time.perf_counter()
+    try:
+        child = _start(command, environment, lifeline, writing)
+    except BaseException:
+        os.close(hold)
+        os.close(reading)
+        raise
+    finally:
+        os.close(lifeline)
+        os.close(writing)
+    watch = _Watch(child=child, limits=limits, started_s=started_s, kernel_kills=kernel_kills())
+    try:
+        _hand_over(child, {**request, "spawned_at_s": started_s})
+        _follow(watch, reading, on_event, beat, stop)
+    finally:
+        os.close(hold)
+        kill_group(child)
+        os.close(reading)
+        if child.stdout:
+            child.stdout.close()
+    return _ended(watch)
+
+
+def _start(
+    command: Sequence[str], environment: Mapping[str, str], lifeline: int, writing: int
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(GUARD), str(lifeline), *command],
+        env={**environment, events.FD: str(writing)},
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=(lifeline, writing),
+        start_new_session=True,
+    )
+
+
+def _hand_over(child: subprocess.Popen[bytes], request: Mapping[str, Any]) -> None:
+    """Give the child its request; one that is already dead is noticed later."""
+    pipe: IO[bytes] | None = child.stdin
+    with contextlib.suppress(BrokenPipeError):
+        if pipe:
+            pipe.write(json.dumps(request).encode())
+            pipe.close()
+
+
+def _follow(
+    watch: _Watch,
+    reading: int,
+    on_event: Callable[[Event], None],
+    beat: Callable[[], None],
+    stop: Callable[[], bool],
+) -> None:
+    """Read, watch and wait until the child has ended and both its pipes are empty."""
+    output = watch.child.stdout
+    assert output is not None  # noqa: S101 - it was asked for
+    with selectors.DefaultSelector() as selector:
+        for pipe in (reading, output.fileno()):
+            os.set_blocking(pipe, False)
+            selector.register(pipe, selectors.EVENT_READ)
+        while True:
+            ended = gone(watch.child)
+            for key, _ in selector.select(0 if ended else POLL_S):
+                _read(watch, key.fd, reading, on_event)
+            if ended:
+                kill_group(watch.child)  # else a worker left behind could write for ever
+                _drain(watch, reading, output.fileno(), on_event)
+                return
+            beat()
+            if stop():
+                raise Stopped
+            _check_limits(watch)
+
+
+def _read(watch: _Watch, fd: int, reading: int, on_event: Callable[[Event], None]) -> bool:
+    """Take what one pipe holds now; False where it holds nothing."""
+    try:
+        data = os.read(fd, 1 << 20)
+    except BlockingIOError:
+        return False
+    if fd != reading:
+        watch.tail = (watch.tail + data)[-_TAIL_BYTES:]
+        return bool(data)
+    for line in _lines(watch, data):
+        if event := events.parse(line):
+            watch.told.append(event)
+            on_event(event)
+    return bool(data)
+
+
+def _lines(watch: _Watch, data: bytes) -> Iterator[bytes]:
+    """Lines that `data` ends; the beginning of the next one is kept."""
+    *ended, rest = data.split(b"\n")
+    for line in ended:
+        yield bytes(watch.rest + line)
+        watch.rest.clear()
+    watch.rest += rest
+    if len(watch.rest) > _LINE_BYTES:
+        watch.rest.clear()
+
+
+def _drain(watch: _Watch, reading: int, output: int, on_event: Callable[[Event], None]) -> None:
+    end_s = time.perf_counter() + _DRAIN_S
+    for fd in (reading, output):
+        while _read(watch, fd, reading, on_event) and time.perf_counter() < end_s:
+            pass
+
+
+def _check_limits(watch: _Watch) -> None:
+    """End a child that has used up its memory or its time."""
+    rss = _resident(watch)
+    watch.peak_rss_bytes = max(watch.peak_rss_bytes, rss)
+    limit, age_s = watch.limits, time.perf_counter() - watch.started_s
+    if rss > limit.memory_bytes:
+        text = f"watchdog: {_gb(rss)} resident, the limit is {_gb(limit.memory_bytes)}"
+        watch.verdict = ("oom", text)
+    elif age_s > limit.timeout_s:
+        watch.verdict = ("timeout", f"not finished after {limit.timeout_s:g} s")
+    if watch.verdict:
+        kill_group(watch.child)
+
+
+def _resident(watch: _Watch) -> int:
+    """Resident memory of the child and all its descendants [bytes]."""
+    now_s = time.perf_counter()
+    if now_s - watch.family_at_s > FAMILY_S:
+        with contextlib.suppress(psutil.Error):
+            watch.family = psutil.Process(watch.child.pid).children(recursive=True)
+        # A child that has just been forked shows up late; look again soon in its first second.
+        young = now_s - watch.started_s < FAMILY_S
+        watch.family_at_s = now_s - (FAMILY_S * 0.9 if young else 0)
+    return sum(_rss(process) for process in watch.family)
+
+
+def _rss(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _ended(watch: _Watch) -> Ended:
+    status, reason = classify(
+        watch.told,
+        watch.child.returncode,
+        watch.verdict,
+        watch.tail.decode(errors="replace"),
+        short_of_memory=kernel_kills() > watch.kernel_kills,
+    )
+    return Ended(
+        status=status,
+        reason=reason,
+        events=tuple(watch.told),
+        wall_s=time.perf_counter() - watch.started_s,
+        peak_rss_bytes=watch.peak_rss_bytes,
+    )
+
+
+def _gb(size: float) -> str:
+    return f"{size / 1e9:.2f} GB"

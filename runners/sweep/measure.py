@@ -1,0 +1,168 @@
+"""Measure one case: a fresh child, energy and load beside it, and the row that comes of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from planner.runs import Row
+from runners.machine import environment
+from runners.machine import facts as machine
+from runners.machine.energy import Meter
+from runners.plan import cases
+from runners.plan.cases import Case
+from runners.plan.host import Python
+from runners.process.events import Event
+from runners.process.supervise import Ended, supervise
+from runners.process.supervise import Limits as RunLimits
+from runners.sweep import rows
+
+CHILD: Final = ("-m", "runners.child")
+_METER_S: Final = 1.0
+"""How often the energy meter is read [s]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Where and under which limits cases are measured."""
+
+    pythons: Mapping[str, Python]
+    environ: Mapping[str, str]
+    """This process's environment; children get an allow-listed part of it."""
+    cache: Path
+    """Folder for samples written as files."""
+    timeout_s: float
+    memory_share: float
+    memory_bytes: int | None = None
+    """Most memory a run may use; None is its share of what is free when it starts."""
+    child: tuple[str, ...] = CHILD
+    """Arguments that make an interpreter the measuring child."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """Who else wants to know: of each event, about every 50 ms, and whether to stop."""
+
+    on_event: Callable[[Event], None] = lambda _: None
+    beat: Callable[[], None] = lambda: None
+    stop: Callable[[], bool] = lambda: False
+
+
+def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = None) -> Row:
+    """The row of a case, however its run ends; `Stopped` where the hooks say stop."""
+    hooks = hooks or Hooks()
+    python = bench.pythons[case.backend]
+    environ = environment.for_child(
+        bench.environ, backend=case.backend, threads=case.threads, device=case.device
+    )
+    visible = environ.get("CUDA_VISIBLE_DEVICES")
+    meter = Meter(device=case.device, devices=case.devices, visible=visible)
+    around = _Around(meter=meter)
+    around.before()
+
+    def on_event(event: Event) -> None:
+        around.seen(event)
+        hooks.on_event(event)
+
+    def beat() -> None:
+        around.beat()
+        hooks.beat()
+
+    limits = _limits(bench)
+    ended = supervise(
+        [python.path, *bench.child],
+        {"case": cases.to_json(case), "cache": str(bench.cache)},
+        environ,
+        limits,
+        on_event=on_event,
+        beat=beat,
+        stop=hooks.stop,
+    )
+    row = rows.row_of(
+        case,
+        _cleaned(ended, bench.environ),
+        result_set=result_set,
+        recorded_at=datetime.now(UTC),
+        facts=_facts(case, bench, python),
+        around=around.columns(),
+    )
+    return _with_limit(row, limits) if ended.status == "oom" else row
+
+
+def _with_limit(row: Row, limits: RunLimits) -> Row:
+    """A run without memory says under which limit: under a larger one it is worth another try."""
+    extra = {**rows.extra_of(row), "memory_limit_bytes": limits.memory_bytes}
+    return {**row, "extra": json.dumps(extra, sort_keys=True)}
+
+
+def _limits(bench: Bench) -> RunLimits:
+    """Memory is what is free now: other programs of the machine keep theirs."""
+    share = int(bench.memory_share * machine.memory_limit_bytes())
+    return RunLimits(timeout_s=bench.timeout_s, memory_bytes=bench.memory_bytes or share)
+
+
+def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
+    """Columns of the machine and of the software that was to run, should the child not tell."""
+    told = machine.facts(
+        case.device,
+        devices=case.devices,
+        folder=bench.cache if case.storage == "storage" else None,
+        visible=bench.environ.get("CUDA_VISIBLE_DEVICES"),
+    )
+    version = next((v for k, v in python.versions.items() if k.startswith(case.backend)), None)
+    software = {"python_version": python.python_version, "framework_version": version,
+                "keras_version": python.versions.get("keras")}  # fmt: skip
+    return {**told, **software}
+
+
+def _cleaned(ended: Ended, environ: Mapping[str, str]) -> Ended:
+    """Reasons are texts of strangers: nothing of this machine or its secrets stays in them."""
+    if ended.reason is None:
+        return ended
+    return replace(ended, reason=environment.clean(ended.reason, environ) or ended.status)
+
+
+@dataclass(slots=True)
+class _Around:
+    """What is read around a run: load before and after, energy while it trains, clocks."""
+
+    meter: Meter
+    known: dict[str, Any] = field(default_factory=dict)
+    training: bool = False
+    read_at_s: float = 0.0
+
+    def before(self) -> None:
+        self.known["load_average_before"] = machine.load_average()
+
+    def seen(self, event: Event) -> None:
+        if event["event"] == "training":
+            self.meter.start()
+            self.training, self.read_at_s = True, time.perf_counter()
+        if event["event"] in {"timed", "trained", "failed", "result"} and self.training:
+            self._stop()
+
+    def beat(self) -> None:
+        now_s = time.perf_counter()
+        if self.training and now_s - self.read_at_s >= _METER_S:
+            self.meter.poll()
+            self.read_at_s = now_s
+            if clocks := machine.clocks(self.meter.device, visible=self.meter.visible):
+                self.known["accelerator_clocks"] = clocks
+
+    def columns(self) -> dict[str, Any]:
+        if self.training:
+            self._stop()
+        self.known["load_average_after"] = machine.load_average()
+        return self.known
+
+    def _stop(self) -> None:
+        energy = self.meter.stop()
+        self.training = False
+        self.known["energy_kwh"] = energy.energy_kwh
+        self.known["energy_source"] = energy.source
+        self.known["mean_power_watts"] = energy.mean_power_watts

@@ -1,0 +1,185 @@
+"""Reported and observed values of a run, as one row of the run table. Pure: no clock, no disk."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from planner.runs import COLUMNS, Row
+from runners.plan.cases import KEPT_STEPS, Case
+from runners.plan.expand import steps_in
+from runners.process.events import Event
+from runners.process.supervise import Ended
+from runners.sweep.result_set import OWNERS
+from runners.workloads import DATASETS, OPTIMIZERS, model_title
+
+FRAMEWORKS: Final = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
+_NOT_TOLD: Final = frozenset(
+    c.name for c in COLUMNS if (c.group == "identity" and c.name != "note") or c.required
+)
+"""What a run is and how it ended: the supervisor says it, no child."""
+
+
+def row_of(
+    case: Case,
+    ended: Ended,
+    *,
+    result_set: str,
+    recorded_at: datetime,
+    facts: Mapping[str, Any],
+    around: Mapping[str, Any],
+) -> Row:
+    """The row of a run, failed ones too: whatever was measured before the end is kept.
+
+    `facts` are columns about the machine and its software, `around` what was read around the run
+    (load averages, energy). What the child told of itself wins.
+    """
+    told = _columns(ended.events)
+    epochs = [_epoch(e) for e in ended.events if e["event"] == "epoch"]
+    row = {
+        **planned(case),
+        **facts,
+        "result_set": result_set,
+        "recorded_at": recorded_at,
+        "status": ended.status,
+        "status_reason": ended.reason,
+        **around,
+        **told,
+        **summary(case, epochs, told),
+        **_memory(case, ended, told),
+        "epochs": epochs or None,
+        "steps": _steps(case, ended.events),
+        "extra": json.dumps(_extra(case, ended), sort_keys=True),
+    }
+    return {k: v for k, v in row.items() if v is not None}
+
+
+def planned(case: Case) -> dict[str, Any]:
+    """Columns that are known before anything runs.
+
+    Both splits are those of the data set, however little of it an epoch passes over: what was
+    timed is `samples_per_epoch` (`planner.epochs.epoch_size`).
+    """
+    data = DATASETS[case.dataset]
+    training = case.mode == "training"
+    return {
+        "sweep": case.sweep, "repeat": case.repeat, "attempt": case.attempt, "basis": "measured",
+        "licence": OWNERS,
+        "model": model_title(case.workload, dict(case.options)), "variant": case.variant,
+        "dataset": data.title, "synthetic_data": data.synthetic, "input_shape": _shape(case),
+        "optimizer": OPTIMIZERS[case.optimizer] if training else None,
+        "learning_rate": float(case.learning_rate) if training else None,
+        "precision": case.precision, "train_samples": data.train_samples,
+        "validation_samples": data.validation_samples if case.validation_samples else None,
+        "framework": FRAMEWORKS[case.backend], "backend": case.backend, "engine": case.engine,
+        "jit": case.jit, "strategy": case.strategy, "parallelism": "none",
+        "launch": "single process", "sync": "none", "mode": case.mode,
+        "global_batch_size": case.batch, "per_device_batch_size": case.batch // case.devices,
+        "validation": case.validation if training else None,
+        "augmentation": case.augmentation if training else None,
+        "storage": case.storage if training else None, "workers": case.workers,
+        "multiprocessing": case.multiprocessing, "feed": case.feed if training else None,
+        "drop_remainder": case.drop_remainder, "steps_per_execution": case.steps_per_execution,
+        "threads": case.threads, "seed": case.seed, "timing": case.timing,
+        "epochs_planned": case.epochs, "position_in_session": 1,
+    }  # fmt: skip
+
+
+def _shape(case: Case) -> str:
+    data = DATASETS[case.dataset]
+    text = "x".join(map(str, data.shape))
+    return text if data.task == "images" else f"{text} tokens"
+
+
+def summary(case: Case, epochs: Sequence[Row], told: Mapping[str, Any]) -> dict[str, Any]:
+    """Summary columns of timed epochs [s]; validation is inside epochs and outside steps."""
+    if not epochs:
+        return {}
+    later = [e["epoch_s"] for e in epochs[1:]]
+    checks = _validations(epochs[1:]) or _validations(epochs)  # the first one traces, too
+    steps, samples = steps_in(case), epochs[0]["samples"]
+    training = statistics.fmean(_without_validation(epochs[1:])) if later else None
+    pre = told.get("pre_train_s")
+    return {
+        "first_epoch_s": epochs[0]["epoch_s"],
+        "later_epoch_mean_s": statistics.fmean(later) if later else None,
+        "later_epoch_sd_s": statistics.pstdev(later) if later else None,
+        "epochs_measured": len(epochs),
+        "total_s": None if pre is None else pre + sum(e["epoch_s"] for e in epochs),
+        "steps_per_epoch": steps,
+        "samples_per_epoch": samples,
+        "validation_samples_per_epoch": case.validation_samples if checks else None,
+        "validation_s": statistics.fmean(checks) if checks else None,
+        "step_s": training / steps if training else None,
+        "throughput": samples / training if training else None,
+    }
+
+
+def _validations(epochs: Iterable[Row]) -> list[float]:
+    return [e["validation_s"] for e in epochs if e.get("validation_s") is not None]
+
+
+def _without_validation(epochs: Iterable[Row]) -> list[float]:
+    return [e["epoch_s"] - (e.get("validation_s") or 0.0) for e in epochs]
+
+
+def _columns(told: Iterable[Event]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for event in told:
+        merged |= {k: v for k, v in event.get("columns", {}).items() if v is not None}
+    return {k: v for k, v in merged.items() if k not in _NOT_TOLD}
+
+
+def _epoch(event: Event) -> dict[str, Any]:
+    names = ("epoch", "epoch_s", "validation_s", "samples", "loss", "metric")
+    return {n: event.get(n) for n in names}
+
+
+def _steps(case: Case, events: Iterable[Event]) -> list[dict[str, Any]] | None:
+    """Every step of the epochs that were timed step by step, up to the most a row keeps."""
+    if case.timing != "per step":
+        return None
+    told = [e.get("step_seconds") for e in events if e["event"] == "epoch"]
+    seconds = itertools.chain.from_iterable(t for t in told if isinstance(t, list))
+    kept = enumerate(itertools.islice(seconds, KEPT_STEPS), 1)
+    return [{"step": number, "step_s": taken} for number, taken in kept] or None
+
+
+def _memory(case: Case, ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]:
+    """On a host the larger of what the child and the watchdog saw; on a card what it told.
+
+    What the host held says nothing of a card's memory, so a run that died before it told has none.
+    """
+    if case.device != "cpu":
+        return {}
+    inside = told.get("peak_memory_bytes") or 0
+    device = str(told.get("peak_memory_method", "")).startswith("device")
+    if device or not (inside or ended.peak_rss_bytes):
+        return {}
+    return {
+        "peak_memory_bytes": max(inside, ended.peak_rss_bytes),
+        "peak_memory_method": "resident memory of the run's processes",
+    }
+
+
+def _extra(case: Case, ended: Ended) -> dict[str, Any]:
+    """What has no column: the case's id (how a resume knows it) and what the child added."""
+    merged: dict[str, Any] = {}
+    for event in ended.events:
+        merged |= event.get("extra", {})
+    if ended.told_why:
+        merged["told_why"] = True
+    return merged | {"case_id": case.case_id, "wall_s": round(ended.wall_s, 3)}
+
+
+def extra_of(row: Row) -> Mapping[str, Any]:
+    """The JSON object in `extra`; empty where there is none (files may come from anywhere)."""
+    try:
+        told = json.loads(row.get("extra") or "{}")
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -1,0 +1,266 @@
+"""Run the cases of a sweep in order until each has a row, and report progress.
+
+What is done is what the result set holds: rows are found again by their `case_id`. So a sweep
+that was stopped, killed or cut off by a power failure goes on where it was, from the rows alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import psutil
+
+from planner.runs import COLUMNS, RecordError, Row
+from planner.store.disk.queue import Turn
+from planner.store.disk.sweeps import HEARTBEAT_S, SweepStatus, write_status
+from planner.store.sealed.commit import CommitError, commit_runs, try_folder
+from runners.plan.cases import Case
+from runners.process.events import Event
+from runners.process.supervise import Stopped
+from runners.sweep.done import (
+    INFRASTRUCTURE,
+    Done,
+    attempt_of,
+    case_id_of,
+    done_in,
+    outgrown,
+    worth_another_try,
+)
+from runners.sweep.measure import Hooks
+
+__all__ = [
+    "EPOCH_S", "INFRASTRUCTURE", "Done", "Journal", "Measure", "case_id_of", "done_in", "journal",
+    "outgrown", "probe", "run", "slug", "wait_for_turn", "worth_another_try",
+]  # fmt: skip
+
+EPOCH_S: Final = 0.2
+"""How often an epoch that ended is told of at most [s]: telling costs the disk a write."""
+_UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
+
+
+class Measure(Protocol):
+    """Measures one case and returns its row."""
+
+    def __call__(self, case: Case, hooks: Hooks) -> Row:
+        """Run it to its end, however it ends; `Stopped` where the hooks say stop."""
+
+
+@dataclass(slots=True)
+class Journal:
+    """Keeps the status file fresh; changes while the sweep runs."""
+
+    state: Path
+    status: SweepStatus
+    told: Callable[[SweepStatus], None] = lambda _: None
+    taken_s: list[float] = field(default_factory=list)
+    """Wall time of each run measured in this process [s]."""
+    _written_s: float = float("-inf")
+
+    def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of SweepStatus
+        """Change the status and write it at once; no result depends on it, so a full disk may."""
+        self.status = replace(self.status, **changes, heartbeat_at=time.time())
+        with contextlib.suppress(OSError):
+            write_status(self.state, self.status)
+        self._written_s = time.perf_counter()
+        self.told(self.status)
+
+    def epoch(self, number: int) -> None:
+        """Change the epoch, and write it unless the last time was a moment ago."""
+        self.status = replace(self.status, current_epoch=number)
+        if time.perf_counter() - self._written_s >= EPOCH_S:
+            self.update()
+
+    def beat(self) -> None:
+        """Write again if the last time was two seconds ago."""
+        if time.perf_counter() - self._written_s >= HEARTBEAT_S:
+            self.update()
+
+    def left_s(self, waiting: int) -> float | None:
+        """Time left [s], from run times measured here; None until one is known."""
+        if not self.taken_s:
+            return None
+        return waiting * sum(self.taken_s) / len(self.taken_s)
+
+
+def journal(
+    state: Path,
+    ticket: str,
+    *,
+    asked_at: float | None = None,
+    **known: Any,  # noqa: ANN401
+) -> Journal:
+    """A journal of a sweep that has just been asked for, by this process."""
+    me = psutil.Process()
+    now = time.time()
+    status = SweepStatus(
+        ticket=ticket, phase="waiting", finished=0, pid=me.pid, pid_started=me.create_time(),
+        asked_at=now if asked_at is None else asked_at, heartbeat_at=now, **known,
+    )  # fmt: skip
+    return Journal(state=state, status=status)
+
+
+def wait_for_turn(turn: Turn, book: Journal, stop: Callable[[], bool]) -> None:
+    """Wait until no other sweep measures on this machine; `Stopped` where asked to."""
+    book.update(phase="waiting")
+    while not turn.take(book.status.ticket):
+        text = _waits_for(turn.ahead(book.status.ticket))
+        if text != book.status.message:
+            book.update(message=text)
+        book.beat()
+        if stop():
+            raise Stopped
+        time.sleep(0.2)
+    book.update(phase="running", message=None, started_at=time.time())
+
+
+def _waits_for(ahead: SweepStatus | None) -> str:
+    if ahead is None:
+        return "waits for a sweep that does not tell of itself"
+    return f"waits for '{ahead.sweep}' ({ahead.finished} of {ahead.planned} runs done)"
+
+
+def run(
+    cases: Sequence[Case],
+    folder: Path,
+    measure: Measure,
+    book: Journal,
+    *,
+    attempts: int = 3,
+    memory_bytes: float | None = None,
+    retry_failed: bool = False,
+    stop: Callable[[], bool] = lambda: False,
+    on_row: Callable[[Row], None] = lambda _: None,
+) -> list[Row]:
+    """Measure every case that has no settled row yet; returns the rows made now, in order.
+
+    CommitError where the disk refuses: what was measured before is safe, and a resume goes on.
+    """
+    made: list[Row] = []
+    done = done_in(folder, memory_bytes=memory_bytes, retry_failed=retry_failed)
+    waiting = [c for c in cases if not done.settled(c, attempts)]
+    _count(book, cases, done, attempts, len(waiting))
+    if waiting:  # before hours are measured for a disk that takes nothing
+        try_folder(folder, len(waiting))
+    for i, case in enumerate(waiting):
+        for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
+            made.append(_saved(folder, row, book.status))
+            on_row(made[-1])
+            if not worth_another_try(made[-1]):
+                break
+        failed = book.status.failed + (made[-1]["status"] != "ok")
+        book.update(finished=book.status.finished + 1, failed=failed, current=None,
+                    current_epoch=None, left_s=book.left_s(len(waiting) - i - 1))  # fmt: skip
+    return made
+
+
+def probe(
+    case: Case,
+    folder: Path,
+    measure: Measure,
+    book: Journal,
+    *,
+    attempts: int,
+    stop: Callable[[], bool],
+    memory_bytes: float | None = None,
+) -> Row:
+    """The last row of a case beside the plan: it counts neither as planned nor for the time left.
+
+    A row that is there already is taken; else the case is measured and its rows are kept.
+    """
+    done = done_in(folder, memory_bytes=memory_bytes)
+    rows = list(done.rows.get(case.case_id, ()))
+    taken = list(book.taken_s)
+    if not done.settled(case, attempts):
+        try_folder(folder, 1)
+        for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
+            rows.append(_saved(folder, row, book.status))
+            if not worth_another_try(rows[-1]):
+                break
+    book.taken_s[:] = taken
+    return rows[-1]
+
+
+def _saved(folder: Path, row: Row, status: SweepStatus) -> Row:
+    """Keep a row; where the disk refuses, say how much of the sweep is safe."""
+    try:
+        return _kept(folder, row)
+    except CommitError as error:
+        of_sweep = f"{status.finished} of {status.planned} runs"
+        text = str(error.strerror).replace("0 of 1 runs", of_sweep)
+        raise CommitError(error.errno, text) from error
+
+
+def _kept(folder: Path, row: Row) -> Row:
+    """Commit a row; numbers that no row may hold become a crash with that as its reason."""
+    try:
+        return _placed(folder, row)
+    except RecordError as error:
+        reason = f"its numbers make no row: {'; '.join(map(str, error.problems))}"[:500]
+        wrong = {p.column for p in error.problems} - {"extra"}
+        names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() - wrong
+        extra = json.dumps({"case_id": case_id_of(row)})
+        kept = {n: row[n] for n in names}
+        return _placed(
+            folder, kept | {"status": "crashed", "status_reason": reason, "extra": extra}
+        )
+
+
+def _placed(folder: Path, row: Row) -> Row:
+    """Commit a row under the first number of an attempt that is free.
+
+    Its own may be taken: by a damaged file, which nobody rewrites, or by a case that differs only
+    in what is no part of a run's identity (samples of an epoch).
+    """
+    for attempt in itertools.count(attempt_of(row)):
+        tried = {**row, "attempt": attempt}
+        try:
+            [done] = commit_runs(folder, [tried])
+        except CommitError as error:
+            if error.errno != errno.EEXIST or not folder.is_dir():
+                raise
+            continue
+        if done.new:
+            return tried
+    raise AssertionError("attempts have no last number")
+
+
+def _count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, waiting: int) -> None:
+    settled = [c for c in cases if done.settled(c, attempts)]
+    last = [done.rows[c.case_id][-1]["status"] for c in settled]
+    book.update(
+        planned=len(cases), finished=len(cases) - waiting, failed=sum(s != "ok" for s in last)
+    )
+
+
+def _tries(
+    case: Case, tries: range, measure: Measure, book: Journal, stop: Callable[[], bool]
+) -> Iterable[Row]:
+    """The rows of one case, for as long as they are asked for."""
+    for attempt in tries:
+        began = time.perf_counter()
+        book.update(current=case.words, current_epoch=None, current_epochs=case.epochs)
+        row = measure(replace(case, attempt=attempt), _hooks(book, stop))
+        book.taken_s.append(time.perf_counter() - began)
+        yield row
+
+
+def _hooks(book: Journal, stop: Callable[[], bool]) -> Hooks:
+    def on_event(event: Event) -> None:
+        if event["event"] == "epoch":
+            book.epoch(event["epoch"])
+
+    return Hooks(on_event=on_event, beat=book.beat, stop=stop)
+
+
+def slug(text: str) -> str:
+    """A folder name made of a text: small letters, digits and dashes."""
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
+    return "-".join(part for part in kept.split("-") if part)[:80] or "results"

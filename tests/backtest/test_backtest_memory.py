@@ -1,0 +1,76 @@
+"""Memory of published rows against our estimate, on the library where it is here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from backtest.published.answers import scored
+from backtest.published.memory import (
+    fit_answers,
+    memory_answers,
+    memory_cases,
+    memory_lines,
+    memory_scores,
+    refused_of,
+)
+from planner.published import configurations, read_rows, rows_of
+from planner.store.catalog import read_catalog
+
+ROOT: Final = Path(__file__).parent.parent.parent
+LIBRARY: Final = ROOT.parent / "shared" / "library"
+HEADER: Final = (
+    "source_id\tmodel\tfamily\tparams\tseq_len\timage_px\tprecision\taccelerator\t"
+    "n_accelerators\tmicro_batch\tparallelism\tactivation_recompute\tmemory_gb"
+)
+
+
+def cases(*lines: str) -> list[float]:
+    rows, _ = rows_of("\n".join([HEADER, *lines]), "made.tsv")
+    assert len(rows) == len(lines)
+    return [c.estimated_bytes / 1e9 for c in memory_cases(rows)]
+
+
+def test_a_sharded_model_takes_its_share_of_the_state_and_its_activations() -> None:
+    (plain,) = cases("x\tLlama 3 8B\tdecoder\t8030000000\t8192\t\tbf16\tH100\t8\t1\tzero3\ty\t30")
+    assert plain == pytest.approx(1.5 + 128.5 / 8 + 3 * 131072 * 8192 / 1e9 + 2.5, rel=0.05)
+    (kept,) = cases("x\tLlama 3 8B\tdecoder\t8030000000\t8192\t\tbf16\tH100\t8\t1\tzero3\tn\t60")
+    assert kept == pytest.approx(plain + 31 * 131072 * 8192 / 1e9, rel=0.08)
+
+
+def test_an_image_network_grows_with_its_batch() -> None:
+    small, large = cases(
+        "x\tresnet50\tcnn\t\t\t224\tamp\tA100\t1\t64\t\t\t8",
+        "x\tresnet50\tcnn\t\t\t224\tamp\tA100\t1\t128\t\t\t14",
+    )
+    assert large - small == pytest.approx(64 * 0.07, rel=0.1)
+
+
+def test_rows_without_memory_or_batch_ask_nothing() -> None:
+    assert cases("x\tresnet50\tcnn\t\t\t224\tamp\tA100\t1\t64\t\t\t") == []
+    assert cases("x\tresnet50\tcnn\t\t\t224\tamp\tA100\t1\t\t\t\t8") == []
+    assert memory_scores([]) == []
+    assert len(memory_lines([], [])) == 4
+
+
+def test_memory_is_estimated_within_a_third_and_hardly_anything_that_ran_is_refused() -> None:
+    if not LIBRARY.is_dir():
+        pytest.skip("the shared library is not here")
+    rows, _ = read_rows(LIBRARY)
+    found = memory_cases(rows)
+    every, *families = memory_scores(found)
+    assert every.asked > 250
+    assert every.median < 0.36
+    assert {f.family for f in families} >= {"cnn", "dense", "detection"}
+    assert next(f for f in families if f.family == "dense").median < 0.25
+    ran, _ = configurations(rows, read_catalog(ROOT / "data" / "catalog", []).catalog)
+    refused = refused_of(ran)
+    score, fits = scored(memory_answers(rows)), scored(fit_answers(ran))
+    assert score.held is not None
+    assert 85.0 <= score.held <= 95.0
+    assert (fits.asked, fits.answered) == (len(ran), len(ran) - len(refused))
+    assert len(refused) < 0.01 * len(ran)
+    assert not [c for c in refused if "MPT" in c.model or "Llama 3" in c.model]
+    assert "would be refused" in memory_lines(found, ran)[-1]

@@ -1,0 +1,423 @@
+"""Compare hardware: what the page says is what the planner answers to the same question."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.common import kept as asked
+from pages.common import store as state
+from pages.compare import next_run
+from pages.compare import state as compare_state
+from pages.compare.names import short_names
+from planner.answers.comparison import option_rows
+from planner.catalog._records import Terms
+from planner.compare import buying, keeping_sentence, sentence
+from planner.compare.rent_or_buy import rent_or_buy
+from planner.compare.undecided import undecided
+from planner.core import Estimate, interval, rounded_ends
+from planner.core.slugs import slugs
+from planner.epochs import INFERENCE
+from planner.job import Candidate, Hardware
+from planner.store import Store
+from tests import shipped
+from tests.faults.outcomes import FULL
+from tests.pages.comparing import LINK, OPTIONS, address_of, comparison, table
+from tests.pages.conftest import figure, show, sound, texts, unfold
+
+pytestmark = pytest.mark.usefixtures("folders")
+
+# -- the answer --------------------------------------------------------------------------------
+
+
+def test_the_page_opens_on_fine_tuning_a_language_model_and_offers_whole_servers() -> None:
+    shown = show("compare")
+    assert "100 million tokens of Llama 3 8B" in texts(shown)
+    options = [str(row["option"]) for row in table(shown)]
+    assert any(o.startswith("Rent 8 x H100") for o in options)
+    assert any(o.startswith("Rent 8 x MI300X") for o in options)
+    assert any(o.startswith("Buy 8 x H100") and o.endswith("(server)") for o in options)
+    prices = " ".join(str(row["price"]) for row in table(shown))
+    assert "317,000 USD (39,625 USD each)" in prices
+    assert address_of(shown)["network"] == ["llama-3-8b"]
+
+
+def test_the_measured_workload_chosen_first_has_an_address_of_its_own() -> None:
+    shown = show("compare", goal="epochs")
+    address = address_of(shown)
+    assert list(address) == ["workload"]
+    again = show("compare", workload=address["workload"][0])
+    assert "Llama" not in texts(again)
+
+
+def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) -> None:
+    told = comparison(store, goal="epochs")
+    shown = show("compare", goal="epochs")
+    said = texts(shown)
+    assert f"#### {sentence(told)}" in said
+    pair = rent_or_buy(told)
+    assert pair is not None
+    assert buying(pair) in said
+    for text in undecided(told):
+        assert text in said
+    assert "measure next" in said
+    assert list(address_of(shown)) == ["workload"]
+    assert not shown.warning
+
+
+def test_a_link_asks_the_page_what_it_asks_a_program(store: Store) -> None:
+    told, shown = comparison(store, **LINK), show("compare", **LINK)
+    assert sentence(told) in texts(shown)
+    records = option_rows(told)
+    for row, record in zip(table(shown), records, strict=True):
+        assert row["option"] == record["option"]
+        ends = [float(str(record[f"cost_per_run{end}"])) for end in ("", "_low", "_high")]
+        assert row["cost"] == rounded_ends(ends[0], ends[1], ends[2], 3)[0]
+        assert row["price"].endswith(str(record["price"]))
+        assert row["price"].startswith("stale") == record["price_is_stale"]
+        assert row["rank"] == f"{record['rank']}{'=' if record['tied'] else ''}"
+    assert set(address_of(shown)) == set(LINK)
+
+
+def test_deadline_and_budget_name_the_options_that_keep_to_them(store: Store) -> None:
+    told = comparison(store, **LINK)
+    rest = keeping_sentence(told, "x").split("x for", 1)[1]
+    shown = show("compare", **LINK)
+    assert f" for{rest}" in texts(shown)
+    assert "Finish by" in texts(shown)
+    assert any(r["in_time"] is not None for r in table(shown))
+
+
+def test_the_first_row_is_the_baseline_until_another_is_chosen() -> None:
+    shown = show("compare", **LINK)
+    rows = table(shown)
+    assert (rows[0]["cheaper"], rows[0]["faster"]) == ("equally expensive", "equally fast")
+    last = rows[-1]
+    shown.selectbox(key="compare.baseline").set_value(_id(shown, str(last["option"])))
+    rows = table(sound(shown.run()))
+    assert rows[-1]["cheaper"] == "equally expensive"
+    assert str(rows[0]["cheaper"]).endswith("x cheaper")
+    assert "baseline" in address_of(shown)
+
+
+def _id(shown: AppTest, label: str) -> str:
+    box = shown.selectbox(key="compare.baseline")
+    return str({"Own TPU v2-8": "own-tpu-v2-8"}.get(label) or next(
+        o for o in OPTIONS if label in box.options and _match(o, label)
+    ))  # fmt: skip
+
+
+def _match(option: str, label: str) -> bool:
+    return option.startswith("buy") == label.startswith("Buy")
+
+
+def test_numbers_for_a_month_are_the_runs_numbers_times_the_runs() -> None:
+    run = table(show("compare", **LINK))
+    month = table(show("compare", **LINK, view="month"))
+    epoch = table(show("compare", **LINK, view="epoch"))
+    for a, b, c in zip(run, month, epoch, strict=True):
+        assert b["cost"] == pytest.approx(6 * a["cost"], rel=0.06)  # two digits are shown
+        assert c["cost"] == pytest.approx(a["cost"] / 2000, rel=0.06)
+
+
+def test_a_time_and_its_interval_stand_in_one_cell_in_one_unit(store: Store) -> None:
+    told = comparison(store, **LINK)
+    units, hours = table(show("compare", **LINK)), table(show("compare", **LINK, show="hours"))
+    for row, other, known in zip(units, hours, told.rows, strict=True):
+        if isinstance(known.time, Estimate):
+            ends = [float(end) for end in (known.time.value, known.time.low, known.time.high)]
+            assert row["time"] == interval(ends[0], ends[1], ends[2])
+            assert ":" not in row["time"]
+            shown_h = float(other["time"].split(" h")[0].replace(",", ""))
+            assert shown_h == pytest.approx(ends[0] / 3600, rel=0.06)
+
+
+def test_what_decides_is_in_the_first_columns_and_the_rest_follows() -> None:
+    shown = show("compare", **{k: v for k, v in LINK.items() if k not in {"deadline", "budget"}})
+    order = list(shown.dataframe[0].proto.column_order)
+    assert order[:4] == ["rank", "short", "cost", "time"]
+    for name in ("cost_range", "finishes", "basis", "price"):
+        assert order.index(name) < order.index("cheaper")
+    odds = order[: order.index("cheapest") + 1]
+    columns = json.loads(shown.dataframe[0].proto.columns)
+    assert sum(columns[n]["width"] for n in odds) <= 700  # of 1,000 at 1,440 px
+    assert sum(columns[n]["width"] for n in ("rank", "short", "cost")) <= 240  # of 335 at 400 px
+
+
+def _offered(accelerator: str, provider: str, terms: Terms = "on demand") -> Candidate:
+    every = compare_state.catalog().catalog
+    card = next(a for a in every.accelerators if a.id == accelerator)
+    offer = replace(every.offers[0], accelerator=accelerator, provider=provider, terms=terms)
+    return Candidate(id=f"{accelerator}-{provider}-{terms}", label=f"Rent {provider} {terms}",
+                     way="rent", hardware=Hardware(label=card.name, accelerator=card, count=1),
+                     offer=offer)  # fmt: skip
+
+
+def test_two_offers_of_one_card_differ_within_the_room_of_their_column() -> None:
+    every = [_offered("h100-sxm", p) for p in ("Lambda Labs", "CoreWeave", "RunPod")]
+    names = list(short_names(every).values())
+    assert names == ["1 x H100, Lambda", "1 x H100, CoreWe.", "1 x H100, RunPod"]
+    assert max(map(len, names)) <= 17
+    forms = short_names([*every, _offered("h100-pcie", "RunPod")])
+    assert list(forms.values())[2:] == ["1 x H100 SXM5, RunPod", "1 x H100 PCIe, RunPod"]
+    spot = short_names([every[2], _offered("h100-sxm", "RunPod", "spot")])
+    assert list(spot.values())[1] == "1 x H100 SXM5, RunPod spot"
+
+
+def test_what_grey_means_stands_below_the_chart_where_it_has_room() -> None:
+    assert "grey: too late." in texts(show("compare", **LINK))  # one is bought: it is paid whole
+    shown = show("compare", **LINK, cost_limit="20")
+    assert "grey: too late or too dear" in texts(shown)
+    assert not [n for n in figure(shown)["layout"]["annotations"] if "grey" in n["text"]]
+
+
+def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) -> None:
+    told = comparison(store, **LINK)
+    row = next(r for r in told.rows if isinstance(r.time, Estimate) and r.timed.measure_next)
+    assert isinstance(row.time, Estimate)
+    either_way = math.sqrt(float(row.time.high) / float(row.time.low))
+    (line,) = next_run._lines([row, row], "Measure nothing on ")
+    assert line.replace("\\", "").endswith(
+        f"(known within a factor of {either_way:.2g} either way)"
+    )
+    assert next_run._known(1.01) == ""
+
+
+def test_times_are_called_measured_only_where_every_one_was(store: Store) -> None:
+    told = comparison(store, options="own-tpu-v2-8")
+    (row,) = told.rows
+    assert isinstance(row.time, Estimate)
+    assert row.time.basis == "extrapolated"
+    said = texts(show("compare", options="own-tpu-v2-8"))
+    assert "Every time here was measured." not in said
+    assert (
+        "Every time is based on runs on that machine, some extrapolated to your settings." in said
+    )
+    measured = replace(told, rows=(replace(row, time=replace(row.time, basis="measured")),))
+    assert next_run._nothing_to_run(measured) == "Every time here was measured."
+    published = replace(told, rows=(replace(row, time=replace(row.time, basis="published")),))
+    assert next_run._nothing_to_run(published).startswith("There is no run to propose")
+
+
+def test_table_and_charts_call_an_option_the_same() -> None:
+    link = {**LINK, "options": ["own-tpu-v2-8", "buy-1x-rtx-5090"]}
+    shown = show("compare", **link)
+    short = {r["short"] for r in table(shown) if r["cost"] == r["cost"]}
+    assert "Own TPU v2-8" in {r["short"] for r in table(shown)}
+    notes = {n["text"] for n in figure(shown)["layout"]["annotations"]}
+    assert short <= notes
+
+
+EURO: dict[str, str | list[str]] = {
+    "currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20",
+}  # fmt: skip
+
+
+def test_a_budget_is_asked_kept_and_echoed_as_it_was_typed() -> None:
+    shown = show("compare", **LINK, **EURO)
+    field = shown.number_input(key="compare.budget")
+    assert (field.value, field.label) == (500.0, "Budget (EUR, 20 % tax)")
+    assert "for at most 500 EUR with tax" in texts(shown)
+    field.set_value(1234.56)
+    sound(shown.run())
+    assert address_of(shown)["budget"] == ["1234.56"]
+    assert "for at most 1,234.56 EUR with tax" in texts(shown)
+    shown.number_input(key="compare.budget").set_value(None)
+    assert "budget" not in address_of(sound(shown.run()))
+
+
+def test_a_purchase_meets_a_budget_only_where_it_pays_the_whole_machine() -> None:
+    """A card for 1,599 USD met a budget of 500 USD, since a run costs only a part of its price."""
+    buy = {"options": "buy-1x-rtx-4090", "own": "rent|h100-sxm|1|1.99"}
+    few, much = (texts(show("compare", **{**buy, "budget": b})) for b in ("500", "5000"))
+    assert "only one does" in few
+    assert "both do" in much
+    shown = show("compare", **{**buy, "budget": "500", "cost_limit": "400"})
+    assert shown.number_input(key="compare.cost_limit").label == (
+        "Cost per run at most (USD, no tax)"
+    )
+
+
+def test_each_probability_names_what_it_is_compared_with() -> None:
+    shown = show("compare", **LINK)
+    columns = json.loads(shown.dataframe[0].proto.columns)
+    assert columns["cheapest"]["label"] == "Cheapest of 3"
+    assert columns["fastest"]["label"] == "Fastest of 3"
+    assert "The answer compares two options" in columns["cheapest"]["help"]
+    assert columns["in_time"]["label"] == "Meets limits"
+
+
+def test_another_currency_or_tax_keeps_what_the_budget_is_worth(store: Store) -> None:
+    shown = unfold(show("compare", **LINK, **EURO), "compare.box")
+    shown.number_input(key="compare.tax").set_value(0.0)
+    sound(shown.run())
+    assert float(address_of(shown)["budget"][0]) == pytest.approx(500.0 / 1.2)
+    shown.selectbox(key="compare.currency").set_value("USD")
+    shown.number_input(key="compare.rate").set_value(None)
+    sound(shown.run())
+    assert float(address_of(shown)["budget"][0]) == pytest.approx(500.0 / 1.2 / 0.5)
+    assert shown.number_input(key="compare.budget").label == "Budget (USD, no tax)"
+    usd = comparison(store, **LINK, **EURO)
+    assert usd.question.wanted.budget_usd == pytest.approx(500.0 / 1.2 / 0.5)
+
+
+def test_what_to_measure_next_is_said_with_the_right_article() -> None:
+    for name, article in (
+        ("EPYC 7742", "an"), ("H100 SXM", "an"), ("L4", "an"), ("RTX 6000 Ada", "an"),
+        ("MI300X", "an"), ("A100", "an"), ("TPU v3", "a"), ("GeForce RTX 5090", "a"),
+        ("V100", "a"), ("Xeon 8280", "a"), ("B200", "a"), ("Radeon PRO", "a"),
+    ):  # fmt: skip
+        assert next_run._with_article(f"a {name}") == f"{article} {name}"
+    assert next_run._with_article("one EPYC 7742") == "one EPYC 7742"
+
+
+def test_no_workload_that_is_offered_breaks_the_page(store: Store) -> None:
+    names = slugs(asked.workloads(store))
+    kept = set(shipped.every(names.values()))
+    offered = [slug for slug, name in names.items() if name in kept]
+    for slug in offered[:: 1 if FULL else 3]:  # `make faults` opens each
+        show("compare", workload=slug)
+
+
+def test_a_workload_with_inference_runs_only_is_refused_alike_on_both_pages() -> None:
+    shown = show("compare", workload="mlp-512-512-digits-float32")
+    assert shown.selectbox(key="compare.workload").value == "mlp-512-512-digits-float32"
+    assert not shown.warning
+    for page in (shown, show("how-long", workload="mlp-512-512-digits-float32")):
+        assert INFERENCE.reason in texts(page)
+        assert INFERENCE.measure_next in texts(page)
+    shown.button(key="compare.trained").click().run()
+    assert shown.selectbox(key="compare.workload").value in slugs(asked.workloads(state.store()))
+    assert INFERENCE.reason not in texts(shown)
+
+
+def test_a_link_to_a_workload_that_is_gone_says_so() -> None:
+    shown = show("compare", workload="no-such-workload")
+    assert "not among the options" in shown.warning[0].value
+
+
+def test_another_currency_changes_amounts_and_no_order(store: Store) -> None:
+    euro = {**LINK, "currency": "EUR", "rate": "0.5", "rate_as_of": "2026-11-20", "tax": "20"}
+    dollars, euros = table(show("compare", **LINK)), table(show("compare", **euro))
+    assert [r["option"] for r in dollars] == [r["option"] for r in euros]
+    assert euros[0]["cost"] == pytest.approx(0.6 * dollars[0]["cost"], rel=0.06)
+    said = texts(show("compare", **euro))
+    assert "1 USD = 0.5 EUR as of 2026-11-20, 20 % tax included" in said
+
+
+def test_the_charts_hold_the_options_and_the_question() -> None:
+    shown = show("compare", **LINK)
+    names = {t["name"] for t in figure(shown)["data"] if t.get("mode") == "markers"}
+    assert names == {r["option"] for r in table(shown) if r["cost"] == r["cost"]}
+    notes = [n["text"] for n in figure(shown, 1)["layout"]["annotations"]]
+    assert "6 asked" in notes
+    by_use = show("compare", **LINK, chart="use")
+    assert "share of the time" in figure(by_use, 1)["layout"]["xaxis"]["title"]["text"]
+
+
+def test_a_target_is_asked_where_trials_are_known(store: Store) -> None:
+    link: dict[str, str | list[str]] = {
+        "workload": "mlp-64-64-digits-sgd-nesterov-0.9-float32", "goal": "target"
+    }  # fmt: skip
+    shown = show("compare", **link)
+    assert sentence(comparison(store, **link)) in texts(shown)
+    assert "% validation error" in texts(shown)
+    assert not shown.warning
+    assert [c.value for c in shown.segmented_control if c.key == "compare.goal"] == ["target"]
+
+
+def test_the_country_sets_the_electricity_and_says_so() -> None:
+    shown = unfold(show("compare", **LINK), "compare.box")
+    field = shown.number_input(key="compare.tariff_usd_per_kwh")
+    assert field.value is None
+    assert field.placeholder.endswith(", Germany")
+    assert "Used here: the price of Germany; type your own to use that" in texts(shown)
+
+
+def test_ones_own_tariff_wins_over_the_country_be_it_the_usual_one(store: Store) -> None:
+    shown = unfold(show("compare", **LINK), "compare.box")
+    shown.number_input(key="compare.tariff_usd_per_kwh").set_value(0.15)
+    sound(shown.run())
+    assert address_of(shown)["tariff_usd_per_kwh"] == ["0.15"]
+    said = texts(shown)
+    assert "Used here: your own price, as typed; carbon is that of Germany." in said
+    assert "is the one that was typed, 0.15 USD/kWh, not that of Germany" in said
+    assumed = comparison(store, **LINK, tariff_usd_per_kwh="0.15").question.assumed
+    assert assumed.tariff_usd_per_kwh == 0.15
+    assert assumed.kg_co2_per_kwh == comparison(store, **LINK).question.assumed.kg_co2_per_kwh
+    assert sentence(comparison(store, **LINK, tariff_usd_per_kwh="0.15")) in said
+
+
+def test_every_assumption_has_a_field_and_travels_in_the_link() -> None:
+    shown = unfold(show("compare", goal="epochs"), "compare.box")
+    shown.number_input(key="compare.life_years").set_value(6.0)
+    sound(shown.run())
+    assert address_of(shown) == {"life_years": ["6"]}
+    shown.number_input(key="compare.pue").set_value(None)
+    sound(shown.run())
+    assert shown.number_input(key="compare.pue").value == 1.3
+    shown.button(key="compare.defaults").click()
+    assert list(address_of(sound(shown.run()))) == ["workload"]
+
+
+def test_how_sure_each_time_is_and_where_it_is_from_are_told_in_full() -> None:
+    shown = unfold(unfold(show("compare", **LINK), "compare.sure"), "compare.origin")
+    said = texts(shown)
+    assert "Nobody measured it on" in said
+    assert "CC BY 4.0" in said
+
+
+# -- coming back -------------------------------------------------------------------------------
+
+
+def test_the_page_is_as_it_was_left_when_one_comes_back() -> None:
+    shown = show("compare", **LINK)
+    before, address = table(shown), address_of(shown)
+    shown.query_params.clear()
+    sound(shown.switch_page("throughput/page.py").run())
+    shown.query_params.clear()
+    sound(shown.switch_page("compare/page.py").run())
+    assert address_of(shown) == address
+    assert [r["cost"] for r in table(shown)] == [r["cost"] for r in before]
+
+
+def test_the_report_is_the_planners_and_holds_the_link() -> None:
+    shown = show("compare", **LINK)
+    button = next(b for b in shown.get("download_button") if "compare.report" in b.proto.id)
+    assert button.proto.label == "Report"
+
+
+def test_an_answer_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = show("compare", **LINK)
+
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(compare_state, "answered_whole", never)
+    shown.segmented_control(key="compare.view").set_value("month")
+    sound(shown.run())
+
+
+def test_no_markup_comes_in_by_a_description() -> None:
+    evil = "<img src=x onerror=alert(1)> **b** [l](http://evil.example)"
+    shown = show("compare", workload="described", name=evil, samples="1e5", flops="1e13")
+    body = json.dumps([str(m.value) for m in shown.markdown])
+    assert "<img src=x" not in body
+    assert "**b**" not in body
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "sgd-momentum-0.9"])
+def test_the_usual_optimiser_is_the_workloads_own_as_for_a_program(
+    optimizer: str, store: Store
+) -> None:
+    link: dict[str, str | list[str]] = {
+        "workload": f"mlp-64-64-digits-{optimizer}-float32", "goal": "target"
+    }  # fmt: skip
+    shown = show("compare", **link)
+    assert shown.selectbox(key="compare.optimizer").value == optimizer
+    assert sentence(comparison(store, **link)) in texts(shown)
+    assert "optimizer" not in address_of(shown)

@@ -1,0 +1,34 @@
+"""The section "Would we have known?" of the page Method: whole jobs beside our answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pages.method import known
+from tests.pages.conftest import show, texts
+
+
+def test_published_whole_jobs_stand_beside_our_estimate() -> None:
+    shown = show("method", section="known")
+    jobs, tasks, worst = (frame.value for frame in shown.dataframe[:3])
+    assert "Llama 3.1 405B" in set(jobs["Job"])
+    assert (jobs["Low"] <= jobs["Our estimate"]).all()
+    assert (jobs["Our estimate"] <= jobs["High"]).all()
+    inside = (jobs["Low"] <= jobs["Published (device-hours)"]) & (
+        jobs["Published (device-hours)"] <= jobs["High"]
+    )
+    assert list(jobs["Inside"]) == ["yes" if one else "no" for one in inside]
+    assert "language models, described" in set(tasks["Asked about"])
+    assert len(worst) > 20
+
+
+def test_without_figures_the_section_says_how_to_make_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(known, "PLACE", tmp_path / "accuracy-published.json")
+    shown = show("method", section="known")
+    said = "\n".join(info.value for info in shown.info)
+    assert "python -m planner backtest data/tables/published" in said
+    assert "Would we have known" not in texts(shown)

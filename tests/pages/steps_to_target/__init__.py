@@ -1,0 +1,1 @@
+"""Tests of pages/steps_to_target/."""

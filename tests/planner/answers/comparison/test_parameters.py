@@ -1,0 +1,266 @@
+"""The parameters of a comparison: a page's link, a command and a query say the same."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from datetime import UTC, date, datetime
+from urllib.parse import parse_qs
+
+import pytest
+
+from planner.answers.comparison import COMPARE, TARIFF, compare_parameters, moment_of, moment_text
+from planner.answers.comparison._parameters import VIEW_ONLY
+from planner.compare import Assumptions
+from planner.compare.reckon import Wanted
+from planner.job import Described, job_described
+
+
+def test_nothing_given_asks_the_usual_question() -> None:
+    asking, problems = compare_parameters({"goal": ["epochs"]})
+    assert problems == ()
+    assert asking.asked.epochs == 2000
+    assert asking.asked.assumed == Assumptions()
+    assert asking.display.currency == "USD"
+    assert asking.query == ""
+
+
+def test_nothing_given_asks_to_fine_tune_a_language_model() -> None:
+    asking, problems = compare_parameters({})
+    assert problems == ()
+    assert asking.described is not None
+    assert asking.described.network == "llama-3-8b"
+    assert asking.described.total_tokens == 100e6
+    assert parse_qs(asking.query)["workload"] == ["described"]
+    assert compare_parameters({"deadline": ["72"]})[0].described is None
+
+
+def test_every_field_of_the_assumptions_is_a_parameter_of_its_own_name() -> None:
+    names = {p.name for p in COMPARE}
+    assert {f.name for f in fields(Assumptions)} <= names
+    assert len(names) == len(COMPARE)
+    assert not names & VIEW_ONLY
+
+
+def test_a_whole_question_is_read() -> None:
+    given = {
+        "workload": ["w"], "pattern": ["p"], "epochs": ["30"], "options": ["a", "b"],
+        "own": ["rent|t4|1|0.5"], "order": ["time"], "deadline": ["72"], "budget": ["500"],
+        "country": ["DE"], "currency": ["EUR"], "rate": ["0.9"], "rate_as_of": ["2026-11-01"],
+        "tax": ["19"], "pue": ["1.1"], "runs_per_month": ["2.5"],
+    }  # fmt: skip
+    asking, problems = compare_parameters(given)
+    assert problems == ()
+    budget_usd = 500.0 / 0.9 / (1.0 + 19.0 / 100.0)
+    assert asking.asked.wanted == Wanted(
+        order="time", deadline_s=72 * 3600.0, budget_usd=budget_usd
+    )
+    assert asking.asked.options == ("a", "b")
+    assert asking.asked.assumed.pue == 1.1
+    assert asking.display.as_of == date(2026, 11, 1)
+    assert asking.display.tax_share == pytest.approx(0.19)
+    again, _ = compare_parameters(parse_qs(asking.query))
+    assert again.asked == asking.asked
+    assert again.query == asking.query
+
+
+def test_a_target_asks_for_no_epochs() -> None:
+    asking, problems = compare_parameters({"goal": ["target"], "target": ["0.025"]})
+    assert problems == ()
+    assert asking.asked.epochs is None
+    assert asking.target == 0.025
+
+
+def test_another_currency_needs_its_rate_and_the_day_of_it() -> None:
+    _, without = compare_parameters({"currency": ["VND"]})
+    assert "How much VND is one USD?" in str(without[0])
+    _, dateless = compare_parameters({"currency": ["EUR"], "rate": ["0.9"]})
+    assert "no date" in str(dateless[0])
+    _, wrong = compare_parameters({"currency": ["EURO"], "rate": ["0.9"]})
+    assert wrong
+
+
+def test_a_rate_of_a_day_that_has_not_come_is_refused() -> None:
+    begins = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+    given = {"currency": ["EUR"], "rate": ["0.9"], "rate_as_of": ["2026-11-24"]}
+    asking, (problem,) = compare_parameters(given, begins=begins)
+    assert str(problem) == (
+        "rate_as_of: 2026-11-24 is after today, 2026-11-22. Give the day on which the rate was "
+        "read."
+    )
+    assert asking.display.currency == "USD"
+    tomorrow, problems = compare_parameters(given | {"rate_as_of": ["2026-11-23"]}, begins=begins)
+    assert problems == ()  # it may be tomorrow where the rate was read
+    assert tomorrow.display.currency == "EUR"
+
+
+def test_a_tariff_that_is_typed_is_known_as_typed_be_it_the_usual_one() -> None:
+    plain, _ = compare_parameters({"country": ["DE"]})
+    typed, _ = compare_parameters({"country": ["DE"], TARIFF: ["0.15"]})
+    assert plain.asked.assumed == typed.asked.assumed == Assumptions()
+    assert not plain.asked.tariff_typed
+    assert typed.asked.tariff_typed
+    assert parse_qs(typed.query) == {"country": ["DE"], TARIFF: ["0.15"]}
+
+
+def test_a_workload_nobody_measured_is_described() -> None:
+    given = {"workload": ["described"], "samples": ["1e6"], "params": ["7e9"], "tokens": ["2048"],
+             "precision": ["bfloat16"], "name": ["my 7B"]}  # fmt: skip
+    asking, problems = compare_parameters(given)
+    assert problems == ()
+    assert asking.described is not None
+    assert asking.described.params == 7e9
+    assert asking.described.name == "my 7B"
+
+
+def test_a_description_that_is_not_complete_says_all_that_is_missing() -> None:
+    asking, problems = compare_parameters({"workload": ["described"], "goal": ["target"]})
+    assert asking.described is None
+    assert [p.parameter for p in problems] == ["samples", "flops", "goal"]
+
+
+def test_parameters_without_tokens_or_flops_are_a_question_and_no_answer() -> None:
+    given = {"workload": ["described"], "samples": ["1.28e6"], "params": ["25.6e6"]}
+    asking, (problem,) = compare_parameters(given)
+    assert asking.described is None
+    assert str(problem).startswith("tokens: How many tokens has a sample? 1 for a fully connected")
+    assert "ResNet-50 at 224 px takes about 25e9" in str(problem)
+    for told in ({"tokens": ["1"]}, {"flops": ["25e9"]}):
+        asking, problems = compare_parameters(given | told)
+        assert problems == ()
+        assert asking.described is not None
+
+
+def test_six_operations_a_parameter_and_the_attention_unless_flops_are_stated() -> None:
+    language = Described(name="LM", samples_per_epoch=10, params=7e9, tokens_per_sample=2048)
+    image = Described(name="R", samples_per_epoch=10, params=25.6e6, flops_per_sample=25e9)
+    attention = 12 * 1.31e5 * 2048 * 2048
+    flops = job_described(language).train_flops_per_sample
+    assert flops == pytest.approx(6 * 7e9 * 2048 + attention)
+    connected = Described(name="MLP", samples_per_epoch=10, params=7e9, tokens_per_sample=1.0)
+    assert job_described(connected).train_flops_per_sample == 6 * 7e9
+    assert job_described(image).train_flops_per_sample == 25e9
+    with pytest.raises(ValueError, match="without the tokens of a sample"):
+        job_described(Described(name="R", samples_per_epoch=10, params=25.6e6))
+
+
+def test_a_batch_larger_than_an_epoch_is_told() -> None:
+    given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"], "batch": ["1000"]}
+    asking, (problem,) = compare_parameters(given)
+    assert str(problem).startswith("batch: A batch of 1,000 is more than the 100 samples")
+    assert asking.described is not None
+    assert asking.described.batch is None
+    asking, problems = compare_parameters(given | {"batch": ["100"]})
+    assert problems == ()
+    assert asking.described is not None
+    assert asking.described.batch == 100.0
+
+
+def test_training_in_int8_is_refused_with_the_reason() -> None:
+    given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
+    asking, (problem,) = compare_parameters(given | {"precision": ["int8"]})
+    assert str(problem) == (
+        "precision: Training in int8 is not estimated: it is for inference. Choose float32, "
+        "tensorfloat32, bfloat16, float16 or float8."
+    )
+    assert asking.described is not None
+    assert asking.described.precision == "float32"
+    _, (problem,) = compare_parameters(given | {"precision": ["int9"]})
+    assert "'int9' is not among" in str(problem)
+
+
+def test_an_optimiser_nobody_knows_is_asked_for_again_with_what_is_near() -> None:
+    given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
+    asking, (problem,) = compare_parameters(given | {"network_optimizer": ["Lionn"]})
+    assert str(problem) == (
+        "network_optimizer: How much memory 'Lionn' takes is not known. Write Lion, or nothing: "
+        "Adam's two moments are assumed then."
+    )
+    assert asking.described is not None
+    assert asking.described.optimizer == ""
+    assert compare_parameters(given | {"network_optimizer": ["SGD momentum 0.9"]})[1] == ()
+
+
+def test_help_tells_ids_of_options_and_what_a_price_is_for() -> None:
+    words = {p.name: p.words for p in COMPARE}
+    assert "mine-..." in words["options"]
+    assert "an hour for all of them together" in words["own"]
+    assert "EACH" in words["own"]
+    assert "1 for a fully connected network" in words["tokens"]
+
+
+def test_what_is_only_for_the_eye_is_no_problem_and_a_typing_error_is() -> None:
+    _, eye = compare_parameters({name: ["x"] for name in VIEW_ONLY})
+    assert eye == ()
+    _, typed = compare_parameters({"epoch": ["3"], "pue": ["99"], "tax": ["nan"]})
+    assert [p.parameter for p in typed] == ["epoch", "pue", "tax"]
+
+
+# -- a deadline that is a date ---------------------------------------------------------------------
+
+_BY = "2026-11-27T09:00+09:00"
+
+
+def _asked_at(day: int, **given: list[str]) -> tuple[float | None, str]:
+    begins = datetime(2026, 11, day, 0, 0, tzinfo=UTC)
+    asking, problems = compare_parameters({"by": [_BY], **given}, begins=begins)
+    return asking.asked.wanted.deadline_s, " ".join(map(str, problems))
+
+
+def test_a_date_stays_the_same_date_whenever_the_link_is_opened() -> None:
+    assert _asked_at(22) == (5 * 86400.0, "")
+    assert _asked_at(23) == (4 * 86400.0, "")
+    asking, _ = compare_parameters({"by": [_BY]}, begins=datetime(2026, 11, 22, tzinfo=UTC))
+    assert parse_qs(asking.query) == {"by": [_BY]}
+    assert asking.by is not None
+    assert moment_text(asking.by) == _BY
+
+
+def test_a_date_that_has_passed_says_so_and_is_not_asked_for() -> None:
+    deadline_s, told = _asked_at(28)
+    assert deadline_s is None
+    assert told.startswith("by: Fri 27 Nov 2026, 09:00 UTC+09:00 has passed")
+    assert _asked_at(28, deadline=["5"])[0] is None
+
+
+def test_of_a_date_and_hours_the_date_counts_and_it_is_told() -> None:
+    deadline_s, told = _asked_at(22, deadline=["5"])
+    assert deadline_s == 5 * 86400.0
+    assert "the date counts" in told
+
+
+@pytest.mark.parametrize("text", ["2026-11-27", "2026-11-27T09:00", "2026-13-01T09:00Z", "Friday"])
+def test_a_date_without_time_or_zone_is_told_what_to_write(text: str) -> None:
+    asking, problems = compare_parameters({"by": [text]})
+    assert asking.asked.wanted.deadline_s is None
+    assert "Write 2026-11-27T09:00+09:00" in str(problems[0])
+
+
+def test_a_plus_that_arrived_as_a_space_and_a_z_are_zones() -> None:
+    assert moment_of("2026-11-27T09:00 09:00") == moment_of("2026-11-27T00:00Z") == moment_of(_BY)
+
+
+@pytest.mark.parametrize(
+    "text", ["9999-12-31T23:59-23:59", "9999-12-31T23:59Z", "0001-01-01T00:00+23:59"]
+)
+def test_a_moment_at_an_end_of_the_calendar_is_none(text: str) -> None:
+    """In another zone it would lie outside, and the page shows it in the reader's zone."""
+    assert moment_of(text) is None
+
+
+def test_a_date_beyond_all_deadlines_is_told() -> None:
+    _, problems = compare_parameters({"by": ["9999-11-27T09:00Z"]})
+    assert "hours ahead" in str(problems[0])
+
+
+@pytest.mark.parametrize("name", ["rate_of_capital", "tariff_usd_per_kwh", "budget"])
+def test_a_number_next_to_0_is_refused_with_what_to_write(name: str) -> None:
+    """5e-324 made payback exceed the life of the machine."""
+    _, problems = compare_parameters({name: ["5e-324"]})
+    told = {p.parameter: p.message for p in problems}
+    assert told[name] == "'5e-324' is next to 0. Write 0, or 1e-15 and more."
+
+
+@pytest.mark.parametrize("more", [{}, {"deadline": ["72"]}])
+def test_an_empty_date_is_a_problem_as_an_empty_deadline_is(more: dict[str, list[str]]) -> None:
+    assert "by" in [p.parameter for p in compare_parameters({"by": [""], **more})[1]]
+    assert [p.parameter for p in compare_parameters({"deadline": [""]})[1]] == ["deadline"]

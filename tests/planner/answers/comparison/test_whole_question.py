@@ -1,0 +1,77 @@
+"""What is chosen by name is compared, and problems stand under the name they are about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from planner.answers.comparison import Asked, Facts, answered_whole, problems_of, with_own
+from planner.answers.comparison.question import answered
+from tests.planner.compare.made import CATALOG, TODAY, job
+
+FACTS = Facts(job=job(), catalog=CATALOG)
+NAMED = answered(Asked(), FACTS, TODAY).chosen[0]
+OWN = "rent|Plain|8|19.9"
+DONG = replace(CATALOG, offers=(*CATALOG.offers, replace(CATALOG.offers[0], currency="VND")))
+
+
+MINE = "mine-rent-plain-8-19.9"
+
+
+def test_own_options_join_those_that_are_named() -> None:
+    asked = Asked(options=(NAMED,), entries=(OWN,))
+    told = answered_whole(asked, FACTS, TODAY)
+    assert told.chosen == (MINE, NAMED)
+    assert told.problems == ()
+    named_twice = replace(asked, options=(NAMED, MINE))
+    again = answered_whole(named_twice, FACTS, TODAY)
+    assert again.chosen == (NAMED, MINE)
+    assert set(again.chosen) == set(told.chosen)
+
+
+def test_own_options_come_first_and_none_is_left_out_before_one_that_is_named() -> None:
+    assert with_own(["a", "b"], ["m"], 3) == (("m", "a", "b"), ())
+    assert with_own(["a", "b", "c"], ["m"], 3) == (("m", "a", "b"), ("c",))
+    assert with_own(["a", "b", "m", "c"], ["n", "m"], 3) == (("n", "a", "m"), ("b", "c"))
+    assert with_own([], ["m", "n", "o"], 2) == (("m", "n"), ("o",))
+
+
+def test_the_last_named_that_find_no_room_beside_ones_own_are_told_by_name() -> None:
+    asked = Asked(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 13)))
+    found = answered_whole(asked, FACTS, TODAY)
+    assert NAMED not in found.chosen
+    (told,) = found.problems
+    assert told == (
+        "13 options, your own among them; at most 12 are compared; the last named one is left out: "
+        f"{NAMED}."
+    )
+    (problem,) = problems_of([told], asked, CATALOG)
+    assert problem.parameter == "options"
+
+
+def test_options_that_are_gone_take_no_room() -> None:
+    ids = [c.id for c in answered(Asked(), FACTS, TODAY).candidates]
+    asked = Asked(options=("gone", *ids[:5]), entries=(OWN,))
+    assert len(answered_whole(asked, FACTS, TODAY).chosen) == 6
+
+
+def test_offers_without_a_rate_are_told_only_to_who_named_no_option() -> None:
+    facts = replace(FACTS, catalog=DONG)
+    usual = answered_whole(Asked(), facts, TODAY).comparison
+    named = answered_whole(Asked(options=(NAMED,)), facts, TODAY).comparison
+    assert usual is not None
+    assert named is not None
+    assert any("hidden" in note for note in usual.question.notes)
+    assert named.question.notes == ()
+
+
+def test_every_problem_names_its_parameter() -> None:
+    asked = Asked(options=("nope", NAMED), entries=("rent|unheard|1|2", "what"), country="Atlantis")
+    told = answered_whole(asked, FACTS, TODAY).problems
+    found = [p.parameter for p in problems_of(told, asked, CATALOG)]
+    assert sorted(found) == ["country", "options", "own", "own"]
+
+
+def test_every_count_that_is_too_large_names_its_parameter() -> None:
+    asked = Asked(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 15)))
+    told = answered_whole(asked, FACTS, TODAY).problems
+    assert [p.parameter for p in problems_of(told, asked, CATALOG)] == ["own", "options"]

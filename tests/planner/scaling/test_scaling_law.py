@@ -1,0 +1,121 @@
+"""Promises of the published scaling law, which continues from the largest measured count."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from planner.core import Estimate, Refusal, t_quantile
+from planner.fits import SD0
+from planner.scaling import DOF, ScalingCurve, fit_scaling
+from planner.scaling._law import PUBLISHED, SHORT_S
+
+STRONG = ([64.0, 32.0, 16.0], [8, 16, 32], [1, 2, 4], [0.40, 0.24, 0.15])
+"""One global batch of 512 on 8 to 32 devices: a published series has one batch per count."""
+
+
+def curve() -> ScalingCurve:
+    found = fit_scaling(*STRONG)
+    assert isinstance(found, ScalingCurve)
+    return found
+
+
+def answer(found: object) -> Estimate:
+    assert isinstance(found, Estimate)
+    return found
+
+
+def factor(doublings: float, halvings: float, step_s: float = 0.15) -> float:
+    """A device's speed over that of the largest measured count."""
+    arrays = (np.array([value]) for value in (step_s, doublings, halvings))
+    return float(np.exp(PUBLISHED.log_factor(*arrays))[0])
+
+
+@pytest.mark.parametrize(("batch", "devices"), [(8.0, 64), (4.0, 128), (16.0, 256), (64.0, 64)])
+def test_a_series_of_one_batch_per_count_continues_from_its_largest_count(
+    batch: float, devices: int
+) -> None:
+    found = answer(curve().step_time(batch, devices, devices // 8))
+    reached = factor(math.log2(devices / 32), math.log2(16.0 / batch))
+    assert_allclose(float(found.value), 0.15 * batch / 16.0 / reached)
+    assert found.basis == "similar workload"
+    assert found.reasons[0].startswith("Published scaling law, starting from the run on 32 devices")
+
+
+def test_what_the_runs_determine_is_still_answered_by_them() -> None:
+    found = answer(curve().step_time(16.0, 32, 4))
+    assert_allclose(found.value, 0.15, rtol=1e-6)
+    assert found.basis == "measured"
+    assert not any("Published" in reason for reason in found.reasons)
+
+
+def test_a_larger_batch_per_device_is_credited_as_a_smaller_one_is_charged() -> None:
+    assert factor(0.0, -1.0) > 1.0 > factor(0.0, 1.0)
+    there_and_back = factor(0.0, 1.0) * factor(0.0, -1.0, 0.075)
+    assert_allclose(there_and_back, 1.0, rtol=1e-9)
+
+
+def test_a_halving_costs_more_the_shorter_the_step_is() -> None:
+    shares = [factor(0.0, 1.0, step_s) for step_s in (10.0, 1.0, 0.1, 0.01)]
+    assert shares == sorted(shares, reverse=True)
+
+
+def test_two_halvings_at_once_are_one_after_the_other() -> None:
+    one_by_one = factor(0.0, 1.0) * factor(0.0, 1.0, 0.075)
+    assert_allclose(factor(0.0, 2.0), one_by_one, rtol=1e-9)
+
+
+def test_the_interval_grows_with_doublings_and_halvings() -> None:
+    def half(batch: float, devices: int) -> float:
+        found = answer(curve().step_time(batch, devices, devices // 8))
+        q = math.log(float(found.high) / float(found.value))
+        assert_allclose(math.log(float(found.value) / float(found.low)), q)
+        return q / float(t_quantile(0.9, DOF))
+
+    assert_allclose(half(8.0, 64), PUBLISHED.spread * 0.15**-0.25 * math.sqrt(2.0))
+    assert half(8.0, 64) < half(4.0, 128) < half(1.0, 512)
+    near = PUBLISHED.sd(np.array([5.0]), np.array([0.01]), np.array([0.0]))
+    assert near[0] == SD0
+    sds = [PUBLISHED.sd(np.array([s]), np.ones(1), np.ones(1))[0] for s in (0.001, SHORT_S)]
+    assert sds[0] == sds[1]
+
+
+def test_speed_ups_are_answered_by_it_too_and_shares_are_not() -> None:
+    strong = curve().strong_scaling(512.0, 64, 8)
+    assert not isinstance(strong, Refusal)
+    assert strong.speed_up.basis == "similar workload"
+    assert isinstance(curve().shares(8.0, 64, 8), Refusal)
+
+
+def test_a_search_over_a_grid_does_not_rest_on_it() -> None:
+    assert np.isnan(curve().step_time_s([512.0], [64], 8)).all()
+
+
+def test_a_sweep_with_several_batches_per_count_is_still_refused_on_a_link_it_never_crossed() -> (
+    None
+):
+    batch, devices = np.tile([8.0, 32.0, 128.0], 3), np.repeat([1.0, 2.0, 4.0], 3)
+    found = fit_scaling(batch, devices, np.ones(9), 0.05 + batch / 258 + 0.02 * (devices > 1))
+    assert isinstance(found, ScalingCurve)
+    assert isinstance(found.step_time(32.0, 8, 2), Refusal)
+
+
+def test_a_scattered_series_of_one_batch_per_count_is_answered_by_the_law_alone() -> None:
+    found = fit_scaling(
+        [64.0, 32, 16, 8, 4, 2], [8, 16, 32, 64, 128, 256], [1, 2, 4, 8, 16, 32],
+        [0.9, 0.1, 0.8, 0.1, 0.7, 0.15],
+    )  # fmt: skip
+    assert isinstance(found, ScalingCurve)
+    far = answer(found.step_time(1.0, 512, 64))
+    assert far.basis == "similar workload"
+    there = factor(1.0, 1.0)
+    assert_allclose(far.value, 0.15 / 2.0 / there)
+
+
+def test_of_several_launch_modes_it_says_nothing() -> None:
+    found = fit_scaling([64.0, 32, 16], [8, 16, 32], [1, 2, 4], [0.4, 0.24, 0.15], ["a", "b", "b"])
+    assert isinstance(found, ScalingCurve)
+    assert found.published is None
