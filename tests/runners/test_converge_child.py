@@ -20,6 +20,7 @@ from runners.process import events
 from runners.process.events import Event
 from runners.process.supervise import ROOT
 from tests.runners import converge_stand_in as stand_in
+from tests.runners.networks import answer, python
 
 REQUEST: Final[dict[str, Any]] = {
     "workload": "mlp",
@@ -139,11 +140,11 @@ def _environment() -> dict[str, str]:
 
 
 def _child() -> RunChild:
-    return supervised(dict(os.environ), timeout_s=300)
+    return supervised(dict(os.environ), timeout_s=300, python=str(python("tensorflow")))
 
 
 def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries of a request
-    command = [sys.executable, "-m", "runners.child.converge"]
+    command = [python("tensorflow"), "-m", "runners.child.converge"]
     request = json.dumps({"groups": [{**REQUEST, **changes}]})
     done = subprocess.run(
         command, input=request, cwd=ROOT, env=_environment(), capture_output=True, text=True
@@ -200,12 +201,7 @@ def test_trials_side_by_side_have_the_curves_of_trials_alone(
 
 
 def test_updates_and_gradient_norms_are_those_of_keras() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", AGAINST_KERAS], cwd=ROOT, env=_environment(), capture_output=True,
-        text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
+    told = answer(AGAINST_KERAS, "tensorflow")
     assert set(told) == {"sgd", "momentum", "nesterov", "adam", "norms"}
     for name, (ours, by_keras) in told.items():
         for a, b in zip(ours, by_keras, strict=True):
@@ -230,7 +226,7 @@ def test_a_network_that_cannot_be_stacked_trains_one_trial_after_the_other() -> 
 def test_steps_fall_with_the_batch_and_a_cut_grid_is_widened(tmp_path: Path) -> None:
     spec = tmp_path / "small.toml"
     spec.write_text(SPEC)
-    child, said = _child(), list[str]()
+    child, said = supervised(dict(os.environ), timeout_s=300), list[str]()
     assert converge(spec, tmp_path, stand_in.FACTS, child, said.append, name="set") == 0
     rows = [r for p in (tmp_path / "set").glob("*.parquet") for r in pq.ParquetFile(p).read()
             .to_pylist()]  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +12,7 @@ import pytest
 
 from planner.answers.comparison import compare_parameters
 from planner.core import given_of_link
-from tests.runners.networks import JAX
+from tests.runners.fork_server import JAX, executable
 
 ROOT: Final = Path(__file__).parents[2]
 MINE: Final = """
@@ -51,22 +50,22 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mine")
     (folder / "mymodels.py").write_text(MINE)
     told = {**os.environ, "KERAS_BACKEND": "tensorflow", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    subprocess.run([sys.executable, "-c", "import mymodels; mymodels.save()"], cwd=folder,
-                   env=told, check=True, capture_output=True)  # fmt: skip
+    command = [executable("tensorflow"), "-c", "import mymodels; mymodels.save()"]
+    subprocess.run(command, cwd=folder, env=told, check=True, capture_output=True)  # fmt: skip
     return folder
 
 
 def described(
-    place: Path, *words: str, python: str = sys.executable, backend: str = ""
+    place: Path, *words: str, python: Path | None = None, backend: str = ""
 ) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment.pop("KERAS_BACKEND", None)
     if backend:
         environment["KERAS_BACKEND"] = backend
+    command = [python or executable("tensorflow"), "-m", "runners", "describe", *words]
     return subprocess.run(
-        [python, "-m", "runners", "describe", *words], cwd=place, env=environment,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        command, cwd=place, env=environment, capture_output=True, text=True, check=False
+    )
 
 
 def as_json(place: Path, *words: str) -> dict[str, Any]:
@@ -112,7 +111,7 @@ def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:
 @pytest.mark.skipif(not JAX.exists(), reason="no .venv-jax here; make jax makes it")
 @pytest.mark.parametrize("backend", ["", "jax"])
 def test_with_jax_alone_a_file_is_described_by_jax(place: Path, backend: str) -> None:
-    done = described(place, "mine.keras", "--json", python=str(JAX), backend=backend)
+    done = described(place, "mine.keras", "--json", python=JAX, backend=backend)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["forward_flops"] == FORWARD
 
