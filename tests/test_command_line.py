@@ -17,6 +17,7 @@ from planner.__main__ import main
 from planner.commands import report, words
 from planner.store import commit_runs, queries
 from planner.store.pdf import PdfError
+from tests.fork_server import executable
 from tests.shipped import ROOT, store
 
 Out = pytest.CaptureFixture[str]
@@ -249,7 +250,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_in_words(
 ) -> None:
     place = os.fsencode(tmp_path) + b"/\xff\xfe"
     os.makedirs(place + b"/mine")  # noqa: PTH103 - bytes
-    asked: list[str | bytes] = [sys.executable, "-m", "planner", *command.split()]
+    asked: list[str | bytes] = [str(executable("planner")), "-m", "planner", *command.split()]
     asked += [f"--{option}", place]
     done = subprocess.run(asked, capture_output=True, cwd=ROOT, check=False)
     told = done.stderr.decode()
@@ -266,7 +267,7 @@ def test_folders_of_the_environment_whose_names_are_not_utf_8_hide_no_others(
     place = os.fsencode(tmp_path) + b"/\xff"
     os.makedirs(place + b"/mine")  # noqa: PTH103 - bytes
     environment = os.environb | {b"EPOCHWISE_RESULTS": place, b"EPOCHWISE_FURTHER_RESULTS": place}
-    asked = [sys.executable, "-m", "planner", "how-long", "--json"]
+    asked = [executable("planner"), "-m", "planner", "how-long", "--json"]
     done = subprocess.run(asked, capture_output=True, cwd=ROOT, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["rows"]

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ import pytest
 from planner.answers import curve_answered, how_long_answered
 from planner.store import Store
 from planner.store.disk.folders import Folder
+from tests.fork_server import executable
 from tests.shipped import ROOT
 from tests.store.build import opened
 
@@ -32,9 +32,8 @@ COMMANDS: Final = [
 def _run(words: list[str], place: Path) -> subprocess.CompletedProcess[str]:
     """A Python of the environment in a folder of one's own, with the repository's packages."""
     told = {**os.environ, "PYTHONPATH": str(ROOT), "EPOCHWISE_RESULTS": str(place / "results")}
-    return subprocess.run(
-        [sys.executable, *words], cwd=place, env=told, capture_output=True, text=True, check=False
-    )
+    command = [executable("planner"), *words]
+    return subprocess.run(command, cwd=place, env=told, capture_output=True, text=True, check=False)
 
 
 def test_there_is_something_to_run() -> None:

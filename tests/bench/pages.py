@@ -45,7 +45,7 @@ def browser_s() -> tuple[float, list[float]]:
     """First chart on a warm server, and reruns from click to changed sentence [s]."""
     with (
         TemporaryDirectory() as box,
-        served(Path(box) / "results") as url,
+        served(Path(box) / "results", fresh=True) as url,
         sync_playwright() as play,
     ):
         browser = play.chromium.launch(executable_path=chromium.executable(), args=["--no-sandbox"])

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.store.disk.folders import SHIPPED
+from tests.fork_server import executable
 
 ROOT: Final = Path(__file__).parent.parent.parent
 _PATIENCE_S: Final = 60.0
@@ -43,17 +44,19 @@ def served(
     *,
     further: Path | None = None,
     settings: Mapping[str, str] | None = None,
+    fresh: bool = False,
 ) -> Iterator[str]:
     """The app's address, with `results` as the person's own folder instead of theirs.
 
     What its sweeps do is told in the folder `state` beside it. `settings` are further variables
-    of the server's environment.
+    of the server's environment. `fresh` starts a Python that has imported nothing, as `make app`
+    does: for figures.
     """
     port = _free_port()
     log = results.parent / f"{results.name}-server-{port}.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", *(serve or streamlit())(port)],
+            [sys.executable if fresh else executable("app"), "-m", *(serve or streamlit())(port)],
             cwd=ROOT,
             env=_environment(results, further) | dict(settings or {}),
             stdin=subprocess.DEVNULL,

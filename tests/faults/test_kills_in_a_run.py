@@ -32,9 +32,9 @@ from tests.store.build import a_set, folder, ids, opened
 pytestmark = pytest.mark.faults
 VICTIMS: Final = ("supervisor", "guard", "child", "supervisor right after")
 CASES: Final = 4
-STUB_KILLS: Final = 31 if FULL else 4
+STUB_KILLS: Final = 31 if FULL else 2
 REAL_KILLS: Final = 16 if FULL else 1
-ANY_TIME: Final = 34 if FULL else 2
+ANY_TIME: Final = 34 if FULL else 1
 IN_A_RUN: Final = "supervisor in a run"
 BETWEEN_RUNS: Final = "supervisor before or between runs"
 START: Final = Callable[[str], "subprocess.Popen[bytes]"]

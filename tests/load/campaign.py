@@ -73,7 +73,7 @@ def run(place: Path, campaign: Campaign) -> Outcome:
     further = place / "further"
     writer.begin(further)
     outcome = Outcome()
-    with served(place / "results", further=further) as url:
+    with served(place / "results", further=further, fresh=True) as url:
         _run(_crowd(url, further, outcome, campaign))
     return outcome
 
@@ -83,7 +83,7 @@ def wrong(place: Path, outcome: Outcome) -> list[Answered]:
     further, stash = place / "further", place / "written"
     further.rename(stash)
     writer.begin(further)
-    with served(place / "results", further=further) as url:
+    with served(place / "results", further=further, fresh=True) as url:
         return _run(_one_by_one(url, stash, further, outcome))
 
 

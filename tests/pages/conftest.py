@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -18,6 +19,10 @@ from pages.compare import state as compare_state
 from planner.store import Folder, Store, folders_from_environment
 from planner.store.disk.folders import OWN
 
+# Every AppTest looks through all installed packages, which takes longer than most pages.
+manifest_scanner.scan_component_manifests = functools.cache(
+    manifest_scanner.scan_component_manifests
+)
 SHELL = state.ROOT / "pages" / "shell.py"
 PAGES = {
     "": "How long?",

@@ -92,7 +92,7 @@ def _answers(name: str, **question: str) -> None:
 
 @pytest.mark.usefixtures("folders")
 @settings(
-    max_examples=4, deadline=None, derandomize=True, phases=[Phase.generate],
+    max_examples=2, deadline=None, derandomize=True, phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(rows=tables())

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.runners.fork_server import JAX, ROOT, executable
+from tests.fork_server import JAX, ROOT, executable
 
 
 def answer(program: str, backend: str) -> Any:  # noqa: ANN401 - any JSON

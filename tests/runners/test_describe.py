@@ -12,7 +12,7 @@ import pytest
 
 from planner.answers.comparison import compare_parameters
 from planner.core import given_of_link
-from tests.runners.fork_server import JAX, executable
+from tests.fork_server import JAX, executable
 
 ROOT: Final = Path(__file__).parents[2]
 MINE: Final = """

@@ -12,7 +12,8 @@ import pytest
 from runners.plan import spec, variants
 from runners.plan.cases import Case, to_json
 from runners.plan.expand import Host, expand
-from tests.runners.networks import JAX, ROOT, answer
+from tests.fork_server import JAX, ROOT, executable
+from tests.runners.networks import answer
 
 HOST = Host(device="cpu", backends=("tensorflow", "jax"))
 
@@ -293,11 +294,11 @@ def test_a_synthetic_set_gets_its_variant_but_no_accuracy(
 # -- real children -------------------------------------------------------------------------------
 
 
-def child(case: Case) -> dict[str, dict[str, Any]]:
+def child(case: Case, *, fresh: bool = False) -> dict[str, dict[str, Any]]:
     """The last event of each kind of a measured child, started as the supervisor starts it."""
     if case.backend == "jax" and not JAX.exists():
         pytest.skip("there is no .venv-jax; `make jax` makes it")
-    python = Path(sys.executable) if case.backend == "tensorflow" else JAX
+    python = Path(sys.executable) if fresh else executable(case.backend)
     request = json.dumps({"case": to_json(case), "spawned_at_s": 0, "cache": ""})
     quiet = {"KERAS_BACKEND": case.backend, "TF_CPP_MIN_LOG_LEVEL": "3",
              "CUDA_VISIBLE_DEVICES": "-1"}  # fmt: skip
@@ -315,7 +316,7 @@ def children() -> dict[str, dict[str, dict[str, Any]]]:
     """Two forms that nobody prepared: each trained, changed and timed by a child of its own."""
     structured = {"engine": "predict", "timing": "per step"}
     return {
-        "mlp": child(a_case("mlp", "int8")),
+        "mlp": child(a_case("mlp", "int8"), fresh=True),
         "simple-cnn": child(a_case("simple-cnn", "structured 50 %", **structured)),
     }
 

@@ -113,8 +113,9 @@ BY_HAND: list[tuple[str, str, dict[str, Any], int]] = [
      8_192 * 128 + 128 * 128 + 2 * BLOCK + 2 * 128 + (128 * 8_192 + 8_192)),
 ]  # fmt: skip
 
-SMALL_BY_HAND = [row for row in BY_HAND if row[-1] < 3_000_000]
-"""For JAX, which compiles each shape of each initialiser: the others take it half a minute."""
+ON_JAX = ("mlp", "simple-cnn", "lstm", "transformer") if FULL else ("mlp", "lstm")
+SMALL_BY_HAND = [row for row in BY_HAND if row[0] in ON_JAX and row[-1] < 3_000_000]
+"""JAX compiles each shape of each initialiser: the others take it half a minute."""
 
 BUILT = """
 keras.config.set_dtype_policy("mixed_bfloat16")
@@ -159,9 +160,10 @@ EVERY: dict[str, dict[str, int]] = {
     "resnet8": {"width": 8}, "wide-resnet": {"k": 1, "n": 1, "kernel": 3},
     "lstm": {"units": 32}, "transformer": {"layers": 1, "width": 32},
 }  # fmt: skip
-SMALL = EVERY if FULL else {n: o for n, o in EVERY.items() if n not in {"vgg11", "wide-resnet"}}
-"""Two more networks of convolutions take as long to trace as all others: `make faults` has them."""
-SMALL_JAX: dict[str, dict[str, int]] = {"mlp": {}, "simple-cnn": {}, "lstm": {}, "transformer": {}}
+DEEP = {"vgg11", "resnet8", "wide-resnet"}
+SMALL = EVERY if FULL else {n: o for n, o in EVERY.items() if n not in DEEP}
+"""Deep networks of convolutions take longest to trace: `make faults` has them."""
+SMALL_JAX: dict[str, dict[str, int]] = {name: {} for name in ON_JAX}
 """Of the sizes that were built before: initialisers of other shapes would be compiled anew."""
 
 TRAINED = """

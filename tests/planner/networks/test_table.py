@@ -122,8 +122,9 @@ def test_forward_passes_agree_with_a_published_benchmark_of_the_same_networks() 
     with path.open(encoding="utf-8", newline="") as file:
         rows = [r for r in csv.DictReader(file, delimiter="\t") if r["flops_per_sample_stated"]]
     compared = set()
+    named = {name: network_named(name) for name in {row["model"] for row in rows}}
     for row in rows:
-        one = network_named(row["model"])
+        one = named[row["model"]]
         if isinstance(one, Refusal) or one.image_px != float(row["image_px"] or 0):
             continue
         if one.id == "inception-v3":  # with and without its second classifier
@@ -143,8 +144,9 @@ def test_parameters_agree_with_every_published_row_of_the_same_name() -> None:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     compared = set()
+    named = {name: network_named(name) for name in {row["model"] for row in rows}}
     for row in rows:
-        one = network_named(row["model"])
+        one = named[row["model"]]
         if isinstance(one, Network) and row["params"]:
             # Learned positions grow with the length of the sequence, up to 40 % of the smallest.
             positions = float(row["seq_len"] or 0) * (one.width or 0)

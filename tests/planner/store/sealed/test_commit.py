@@ -17,6 +17,7 @@ from planner.store import CommitError, commit_runs
 from planner.store.sealed.commit import STALE_S, compact_name, sweep_temporaries
 from planner.store.sealed.compact import compact_set
 from planner.store.sealed.seal import Seal, check_seal
+from tests.fork_server import executable
 from tests.store.build import EPOCHS, NOON, a_set, ids, listed, opened, reasons, row, rows, together
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -171,7 +172,8 @@ def test_committing_again_after_a_compaction_changes_nothing(tmp_path: Path) -> 
 def test_eight_writers_of_the_same_hundred_runs_leave_exactly_a_hundred_files(
     tmp_path: Path,
 ) -> None:
-    command = [sys.executable, "-m", "tests.faults.writer", str(tmp_path), "same", "0", "100"]
+    python = str(executable("planner"))
+    command = [python, "-m", "tests.faults.writer", str(tmp_path), "same", "0", "100"]
     writers = [
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(8)
     ]

@@ -280,7 +280,7 @@ def test_a_merged_file_that_does_not_hold_all_runs_removes_no_original(tmp_path:
 
 
 def test_while_a_reader_polls_the_count_neither_falls_nor_rises(tmp_path: Path) -> None:
-    places = [a_set(tmp_path, rows(15, seed=n), slug=f"set{n}") for n in range(20)]
+    places = [a_set(tmp_path, rows(15, seed=n), slug=f"set{n}") for n in range(8)]
     store, over, seen = opened(tmp_path), threading.Event(), set()
 
     def poll() -> None:
@@ -295,7 +295,7 @@ def test_while_a_reader_polls_the_count_neither_falls_nor_rises(tmp_path: Path) 
         compact_set(place)
     over.set()
     reader.join()
-    assert seen == {(300, 300, ())}
+    assert seen == {(120, 120, ())}
 
 
 def test_while_runs_come_and_are_merged_over_and_over_the_count_never_falls(
@@ -312,7 +312,7 @@ def test_while_runs_come_and_are_merged_over_and_over_the_count_never_falls(
 
     reader = threading.Thread(target=poll)
     reader.start()
-    for n in range(40):
+    for n in range(15):
         commit_runs(place, [row(repeat=2 + n)])
         compact_set(place)
     over.set()

@@ -14,6 +14,7 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,9 +26,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-ROOT: Final = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[1]
 JAX: Final = ROOT / ".venv-jax" / "bin" / "python"
 """An environment with JAX and without TensorFlow, as machines with only JAX have it."""
+MODULES: Final = {
+    "planner": ("planner.__main__", "planner.commands", "planner.store", "runners.__main__"),
+    "app": ("streamlit.web.cli", "streamlit.web.server.starlette", "uvicorn", "api.guard",
+            "api.routes", "pages.common.kept", "planner.figures", "plotly.graph_objects"),
+}  # fmt: skip
+"""What is imported before programs start."""
 EVENTS: Final = "EPOCHWISE_EVENTS_FD"
 """Names one more open file of a program: a child writes its events to it."""
 LAUNCHER: Final = """#!{python} -IS
@@ -47,7 +54,8 @@ def executable(imports: str) -> Path:
     """Return a path to use in place of `python`; the server ends with the tests.
 
     Args:
-        imports: `tensorflow` or `jax` for Keras with that backend, `planner` for the commands.
+        imports: `tensorflow` or `jax` for Keras with that backend, `planner` for the commands,
+            `app` for the pages.
     """
     folder = Path(tempfile.mkdtemp(prefix="epochwise-fork-"))
     launcher, address = folder / "python", folder / "socket"
@@ -56,20 +64,28 @@ def executable(imports: str) -> Path:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "KERAS_BACKEND": imports}
     environment |= {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     server = subprocess.Popen(
-        [str(JAX) if imports == "jax" else sys.executable, __file__, imports, str(address)],
+        [str(JAX) if imports == "jax" else sys.executable, "-m", "tests.fork_server", imports,
+         str(address)],
         cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert server.stdout is not None
     assert server.stdout.readline() == b"ready\n"
-    atexit.register(server.kill)
+    server.stdout.close()
+    atexit.register(_end, server, folder)
     return launcher
+
+
+def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
+    """Stop the server."""
+    server.communicate()  # closes its input
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _serve(imports: str, address: str) -> None:
     """Fork for each program until the tests close this process's input."""
-    if imports == "planner":
-        import_module("planner.__main__")
+    if imports in MODULES:
+        for name in MODULES[imports]:
+            import_module(name)
     else:
         import_module("runners.child.engines.lean").import_keras()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
@@ -77,7 +93,7 @@ def _serve(imports: str, address: str) -> None:
     listener.bind(address)
     listener.listen()
     print("ready", flush=True)
-    while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
+    while 0 not in select.select([listener.fileno(), 0], [], [])[0]:
         connection, _ = listener.accept()
         if os.fork() == 0:
             listener.close()
@@ -100,7 +116,7 @@ def _follow(connection: socket.socket) -> None:
         connection.close()
         _run(received, *json.loads(text))
     ended = os.pidfd_open(program)
-    if ended not in select.select([connection, ended], [], [])[0]:
+    if ended not in select.select([connection.fileno(), ended], [], [])[0]:
         os.kill(program, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(os.waitpid(program, 0)[1])
     with suppress(BrokenPipeError):
