@@ -50,7 +50,7 @@ sys.exit(server.recv(1)[0])
 
 
 @functools.cache
-def executable(imports: str) -> Path:
+def executable(imports: str) -> str:
     """Return a path to use in place of `python`; the server ends with the tests.
 
     Args:
@@ -72,7 +72,7 @@ def executable(imports: str) -> Path:
     assert server.stdout.readline() == b"ready\n"
     server.stdout.close()
     atexit.register(_end, server, folder)
-    return launcher
+    return str(launcher)
 
 
 def _end(server: subprocess.Popen[bytes], folder: Path) -> None:
@@ -147,6 +147,7 @@ def _run(
     except BaseException:  # noqa: BLE001 - as Python itself does
         traceback.print_exc()
         code = 1
+    atexit._run_exitfuncs()  # temporary files of the program
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

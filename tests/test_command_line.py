@@ -250,7 +250,7 @@ def test_a_folder_whose_name_is_not_utf_8_is_refused_in_words(
 ) -> None:
     place = os.fsencode(tmp_path) + b"/\xff\xfe"
     os.makedirs(place + b"/mine")  # noqa: PTH103 - bytes
-    asked: list[str | bytes] = [str(executable("planner")), "-m", "planner", *command.split()]
+    asked: list[str | bytes] = [executable("planner"), "-m", "planner", *command.split()]
     asked += [f"--{option}", place]
     done = subprocess.run(asked, capture_output=True, cwd=ROOT, check=False)
     told = done.stderr.decode()

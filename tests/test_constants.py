@@ -106,7 +106,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         published._rows:MOST_DEVICES published._rows:SMALLEST
         published._rows:_SHOWN published._accelerators:CLOSE core.slugs:_NAMES
-        runs._workload_kinds:_NAMES compare._assumptions:_KEPT""",
+        networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
         core.slugs:DIGITS core.slugs:LONGEST_FILE core.slugs:MOST_NAMED core.points:SHOWN

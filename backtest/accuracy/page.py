@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from backtest.accuracy.origin import Origin
-from backtest.accuracy.source_table import PUBLIC_DATA
 from backtest.accuracy.targets import TARGETS, Target
-from backtest.published.page import published_lines
 from backtest.questions import (
     batch,
     convergence,
@@ -22,6 +19,8 @@ from backtest.questions import (
     unmeasured,
 )
 from backtest.questions.figure import REFUSED, UNREFUSED, Row
+from backtest.questions.origin import Origin
+from backtest.questions.source_table import PUBLIC_DATA
 
 INTRODUCTION: Final = (
     "{data}, half of them hidden, asked of what ships and of what others use. Made by `python -m "
@@ -121,15 +120,13 @@ ABOUT: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def accuracy_page(
-    rows: Sequence[Row], origin: Origin, published: Mapping[str, Any] | None = None
-) -> str:
+def accuracy_page(rows: Sequence[Row], origin: Origin, published: Sequence[str] = ()) -> str:
     """The whole page; texts that tell figures of the public data only where all of it was there.
 
     Args:
         rows: the figures.
         origin: the data that they are of.
-        published: the file of figures on published tables (`published_page.figures_text`).
+        published: the section about published measurements, where it was asked for.
     """
     parts = ["# How wrong are we?\n", *(_paragraph(text) for text in _introduction(origin))]
     if any(target.measured(rows) is not None for target in TARGETS):
@@ -140,7 +137,7 @@ def accuracy_page(
         parts += [f"## {title}\n", *_about(text, question, mine, origin)]
         for task in dict.fromkeys(r.task for r in mine):
             parts += _task(task, [r for r in mine if r.task == task])
-    parts += published_lines(published) if published else []
+    parts += published
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from backtest.accuracy.origin import Origin
 from backtest.questions.figure import Row
+from backtest.questions.origin import Origin
 
 PER: Final = 1000.0
 """Answers that the pages tell seconds of: one takes microseconds to milliseconds."""

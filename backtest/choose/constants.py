@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from backtest.accuracy.origin import Origin
 from backtest.choose.choice import Choice
 from backtest.choose.constants_table import CONSTANTS, Constant
+from backtest.questions.origin import Origin
 
 INTRODUCTION: Final = (
     "Numbers that were chosen by looking at data, in one place; the values are those of the code. "

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from backtest import QUESTIONS
-from backtest.accuracy.origin import Origin, origin_of
 from backtest.accuracy.page import accuracy_page
 from backtest.accuracy.public_data import (
     PublicTables,
@@ -38,7 +37,9 @@ from backtest.commands.published import (
     write_page,
 )
 from backtest.data.columns import WITHOUT, Skipped
+from backtest.published.page import published_lines
 from backtest.questions.figure import Row
+from backtest.questions.origin import Origin, origin_of
 from backtest.questions.own import own_rows
 from backtest.questions.result_data import has_result_sets, result_sets
 from backtest.questions.watch import Watch
@@ -181,9 +182,9 @@ def _tried(what: str, answer: Callable[[], Sequence[T]]) -> tuple[list[T], list[
 
 def _write(into: Path, found: _Found, watch: Stopwatch) -> None:
     """All is computed before anything is written."""
-    page = accuracy_page(
-        found.rows, found.origin, shipped_figures() if found.origin.whole else None
-    )
+    figures = shipped_figures() if found.origin.whole else None
+    published = published_lines(figures) if figures else []
+    page = accuracy_page(found.rows, found.origin, published)
     constants = constants_page(found.choices, found.origin)
     write_accuracy(into / "data" / "accuracy.parquet", found.rows)
     write_whole(into / "docs" / "accuracy.md", page)

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import kept
 from pages.common.link import Link
-from planner.runs import KINDS, kind_of
+from planner.networks import KINDS, kind_of
 from planner.store import Store
 
 FEW: Final = 20

@@ -8,10 +8,9 @@ from typing import Final, cast
 
 import streamlit as st
 
-from pages.common import kept, workload_choice
+from pages.common import kept, targets, workload_choice
 from pages.common.link import Link, slugs
 from pages.compare import deadline, described, state
-from pages.steps_to_target import targets
 from planner.answers.comparison import (
     BY_NAME,
     DESCRIBED,

@@ -8,8 +8,8 @@ from typing import Final
 import streamlit as st
 
 from backtest.accuracy import verdicts as figures_of
-from backtest.accuracy.source_table import PUBLIC_DATA
 from backtest.accuracy.verdicts import Accuracy
+from backtest.questions.source_table import PUBLIC_DATA
 from pages.common import widgets
 from pages.common.link import Link
 from pages.common.store import store

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from backtest.accuracy.source_table import PUBLIC_DATA, PublicData
 from backtest.choose.constants_table import CONSTANTS
+from backtest.questions.source_table import PUBLIC_DATA, PublicData
 from pages.common import widgets
-from pages.steps_to_target.reference_choice import known
 from planner.answers import RULES
 from planner.report import CREDITS
 from planner.store import Store
-from planner.time_to_target import PACKAGE, ReferencePoints
+from planner.time_to_target import PACKAGE, ReferencePoints, read_points
 
 
 def refusals() -> None:
@@ -79,7 +78,7 @@ def sources(shared: Store) -> None:
         st.markdown("\n".join(_public_line(p) for p in PUBLIC_DATA))
     with st.container(border=True):
         st.markdown("**Read from an installed package**")
-        st.markdown(_package_line(known().read))
+        st.markdown(_package_line(read_points()))
     with st.container(border=True):
         st.markdown("**Hardware, prices and electricity**")
         st.caption(

@@ -10,14 +10,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import kept, widgets, workload_choice
+from pages.common import targets as target_choice
 from pages.common.link import Link, as_text, slugs
 from pages.steps_to_target import (
     reference_choice,
     rows,
     step_times,
-)
-from pages.steps_to_target import (
-    targets as target_choice,
 )
 from pages.steps_to_target.lines import View
 from pages.steps_to_target.step_times import StepTimes, Subject

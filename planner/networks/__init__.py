@@ -7,6 +7,7 @@ backward, with and without recomputation, fully trained or through adapters (LoR
 docs/decisions/0034-named-networks.md says why it is so.
 """
 
+from planner.networks._kinds import KINDS, Kind, kind_of
 from planner.networks._memory import (
     STAGES,
     Activations,
@@ -34,10 +35,12 @@ from planner.networks._table import network_known, network_named, networks
 
 __all__ = [
     "FAMILIES",
+    "KINDS",
     "STAGES",
     "TRAININGS",
     "Activations",
     "Family",
+    "Kind",
     "Network",
     "Operations",
     "Stage",
@@ -46,6 +49,7 @@ __all__ = [
     "activations_of",
     "attention_flops",
     "image_operations",
+    "kind_of",
     "layers_width_of",
     "network_known",
     "network_named",

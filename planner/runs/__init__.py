@@ -50,7 +50,6 @@ from planner.runs._trials import (
     no_trials,
     trials_of,
 )
-from planner.runs._workload_kinds import KINDS, Kind, kind_of
 from planner.runs.later_epochs import (
     DRIFT,
     EPOCHS,
@@ -72,7 +71,6 @@ __all__ = [
     "EPOCHS",
     "EVALUATION",
     "IDENTITY",
-    "KINDS",
     "NESTED",
     "NO_OPTIMIZER",
     "NU0",
@@ -90,7 +88,6 @@ __all__ = [
     "Column",
     "EpochPrior",
     "FormRun",
-    "Kind",
     "LaterEpochs",
     "Placement",
     "RecordError",
@@ -109,7 +106,6 @@ __all__ = [
     "has_kinds",
     "is_known",
     "is_stand_in",
-    "kind_of",
     "list_problem",
     "no_trials",
     "numbered",

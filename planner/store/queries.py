@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from planner.core import UNITS, Floats
+from planner.networks import Kind, kind_of
 from planner.runs import (
     CheckedRun,
     FormRun,
-    Kind,
     Placement,
     Run,
     Trials,
@@ -27,7 +27,6 @@ from planner.runs import (
     as_current,
     check_rows,
     checked_run,
-    kind_of,
     list_problem,
     no_trials,
     trials_of,

@@ -24,7 +24,8 @@ import duckdb
 import pyarrow as pa
 
 from planner.core import MAX_REASON, MAX_TEXT
-from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY, kind_of
+from planner.networks import kind_of
+from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
 from planner.store import sql
 from planner.store.disk.folders import Folder, as_utf8
 from planner.store.kept import Kept

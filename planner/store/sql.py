@@ -106,7 +106,7 @@ SET_TASK: Final = """
     WHERE incoming.workload = tasks.workload
         AND incoming.family IS NOT DISTINCT FROM tasks.family"""
 """The table `tasks` (workload, family, task) is registered beside
-(`planner.runs._workload_kinds`)."""
+(`planner.networks.kind_of`)."""
 # A run that is there already (an original beside its compacted copy) waits in `spare`. The folder
 # that is named first wins, the shipped one before all. Of two in one folder and refresh the merged
 # one is shown: it is the older, and the first commit wins. Windows over whole rows are slow, so the

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +26,7 @@ _MOST_BYTES: Final = 1_000_000
 """A file of points has 2 to 10 kB; what is larger is something else."""
 
 
+@cache
 def read_points(package: str = PACKAGE) -> ReferencePoints:
     """All points of the installed package; none, and why, where there is no such package."""
     try:

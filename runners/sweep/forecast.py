@@ -14,9 +14,9 @@ from typing import Final
 
 import numpy as np
 
-from planner import fit_throughput
 from planner.core import Refusal
 from planner.runs import Row
+from planner.throughput import fit_throughput
 from runners.plan.cases import Case
 from runners.plan.expand import steps_in
 from runners.sweep.rows import extra_of, planned

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 import backtest
 from backtest.accuracy import page as tables
-from backtest.accuracy.origin import Origin
 from backtest.accuracy.page import accuracy_page
 from backtest.accuracy.public_data import parquet_bytes, public_tables
 from backtest.accuracy.seconds_file import Stopwatch
@@ -68,6 +67,7 @@ from backtest.questions.methods import (
     PLAIN,
     textbook,
 )
+from backtest.questions.origin import Origin
 from planner.__main__ import main
 from planner.convergence import fit_convergence
 from planner.core import Estimate, Floats, Refusal

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from backtest import QUESTIONS
-from backtest.accuracy.origin import Origin
 from backtest.accuracy.page import accuracy_page
 from backtest.accuracy.public_data import parquet_bytes, public_tables
 from backtest.accuracy.targets import TARGETS
@@ -31,6 +30,7 @@ from backtest.questions.figure import (
     columns_of,
 )
 from backtest.questions.methods import OURS, PLAIN
+from backtest.questions.origin import Origin
 from backtest.questions.unmeasured import NUMBERS as NUMBERS_OF_SHEETS
 from planner.convergence import PRIOR
 from planner.fits.lines import STEP_TIMES

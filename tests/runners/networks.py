@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ def answer(program: str, backend: str) -> Any:  # noqa: ANN401 - any JSON
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def python(backend: str) -> Path:
+def python(backend: str) -> str:
     """Return a Python that has imported Keras; skips where the environment is missing."""
     if backend == "jax" and not JAX.exists():
         pytest.skip("there is no .venv-jax; `make jax` makes it")

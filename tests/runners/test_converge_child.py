@@ -140,7 +140,7 @@ def _environment() -> dict[str, str]:
 
 
 def _child() -> RunChild:
-    return supervised(dict(os.environ), timeout_s=300, python=str(python("tensorflow")))
+    return supervised(dict(os.environ), timeout_s=300, python=python("tensorflow"))
 
 
 def _trials(**changes: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - entries of a request

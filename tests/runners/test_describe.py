@@ -56,7 +56,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def described(
-    place: Path, *words: str, python: Path | None = None, backend: str = ""
+    place: Path, *words: str, python: str | None = None, backend: str = ""
 ) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment.pop("KERAS_BACKEND", None)
@@ -111,7 +111,7 @@ def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:
 @pytest.mark.skipif(not JAX.exists(), reason="no .venv-jax here; make jax makes it")
 @pytest.mark.parametrize("backend", ["", "jax"])
 def test_with_jax_alone_a_file_is_described_by_jax(place: Path, backend: str) -> None:
-    done = described(place, "mine.keras", "--json", python=JAX, backend=backend)
+    done = described(place, "mine.keras", "--json", python=str(JAX), backend=backend)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["forward_flops"] == FORWARD
 

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -298,7 +297,7 @@ def child(case: Case, *, fresh: bool = False) -> dict[str, dict[str, Any]]:
     """The last event of each kind of a measured child, started as the supervisor starts it."""
     if case.backend == "jax" and not JAX.exists():
         pytest.skip("there is no .venv-jax; `make jax` makes it")
-    python = Path(sys.executable) if fresh else executable(case.backend)
+    python = sys.executable if fresh else executable(case.backend)
     request = json.dumps({"case": to_json(case), "spawned_at_s": 0, "cache": ""})
     quiet = {"KERAS_BACKEND": case.backend, "TF_CPP_MIN_LOG_LEVEL": "3",
              "CUDA_VISIBLE_DEVICES": "-1"}  # fmt: skip

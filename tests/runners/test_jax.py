@@ -15,7 +15,7 @@ from planner.store import Store
 from planner.store.summaries import summaries
 from planner.store.verify import verify_folder
 from runners.process.supervise import ROOT
-from tests.runners.networks import JAX
+from tests.fork_server import JAX
 from tests.runners.stubs import HANG_S
 from tests.store.build import folder, ids
 

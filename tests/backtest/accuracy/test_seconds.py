@@ -8,7 +8,6 @@ from typing import Final
 
 import pytest
 
-from backtest.accuracy.origin import Origin
 from backtest.accuracy.seconds_file import Stopwatch, read_seconds, write_seconds
 from backtest.accuracy.seconds_page import (
     Timing,
@@ -17,6 +16,7 @@ from backtest.accuracy.seconds_page import (
     seconds_page,
 )
 from backtest.questions.figure import MEAN
+from backtest.questions.origin import Origin
 from tests.backtest.accuracy.test_accuracy import ROW
 
 A: Final = Timing(question=ROW.question, task=ROW.task, method=ROW.method, data_set="A", asked=100,

@@ -14,11 +14,11 @@ from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.file import read_accuracy
 from backtest.accuracy.seconds_file import write_seconds
 from backtest.accuracy.seconds_page import Timing
-from backtest.accuracy.source_table import PUBLIC_DATA
 from backtest.accuracy.verdicts import Accuracy, accuracy_of
 from backtest.choose.constants_table import CONSTANTS
 from backtest.questions import regret
 from backtest.questions.figure import MEAN, Row
+from backtest.questions.source_table import PUBLIC_DATA
 from pages.common.link import slug
 from pages.method import state
 from pages.method.formulas import FORMULAS, SLIDERS

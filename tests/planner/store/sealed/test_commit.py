@@ -172,7 +172,7 @@ def test_committing_again_after_a_compaction_changes_nothing(tmp_path: Path) -> 
 def test_eight_writers_of_the_same_hundred_runs_leave_exactly_a_hundred_files(
     tmp_path: Path,
 ) -> None:
-    python = str(executable("planner"))
+    python = executable("planner")
     command = [python, "-m", "tests.faults.writer", str(tmp_path), "same", "0", "100"]
     writers = [
         subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(8)

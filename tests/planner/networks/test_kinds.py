@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.networks import networks
-from planner.runs import KINDS, kind_of
-from planner.runs._workload_kinds import BY_FAMILY
+from planner.networks import KINDS, kind_of, networks
+from planner.networks._kinds import BY_FAMILY
 
 
 def test_every_named_network_is_of_the_kind_of_its_family() -> None:

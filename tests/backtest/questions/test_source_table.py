@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.source_table import PUBLIC_DATA, PublicData
 from backtest.questions import regret
 from backtest.questions.figure import MEAN
+from backtest.questions.source_table import PUBLIC_DATA, PublicData
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "datasets"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from backtest.accuracy.source_table import PUBLIC_DATA
 from backtest.questions.figure import Row
+from backtest.questions.source_table import PUBLIC_DATA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
