@@ -35,12 +35,13 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Tests outside tests/faults/ that `make test` runs on a sample.
+SAMPLED = $(shell grep -rlE "\bFULL\b|EPOCHWISE_FAULTS" tests --include='test_*.py' | grep -v tests/faults/)
 faults: $(DEV)
 	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -m faults -s -p no:randomly tests/faults tests/runners
 	EPOCHWISE_FAULTS=full EPOCHWISE_SHIPPED_RESULTS=$(CURDIR)/data/results $(BIN)/python -m pytest -q \
 	  tests/api/test_same_numbers.py tests/store/test_library_answers.py
-	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -q tests/pages/compare/test_compare.py \
-	  tests/runners/test_workloads.py
+	EPOCHWISE_FAULTS=full $(BIN)/python -m pytest -q $(SAMPLED)
 
 bench: $(DEV)
 	$(BIN)/python -m tests.bench

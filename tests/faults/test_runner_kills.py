@@ -274,6 +274,7 @@ def real(tmp_path: Path) -> Callable[[str], subprocess.Popen[bytes]]:
     return start
 
 
+@pytest.mark.skipif(not FULL, reason="`make faults` kills it")
 def test_a_real_sweep_killed_again_and_again_measures_every_case_once(
     tmp_path: Path, real: Callable[[str], subprocess.Popen[bytes]]
 ) -> None:

@@ -28,7 +28,6 @@ from tests.store.build import a_set, row
 
 SHIPPED: Final = command.ROOT / "data" / "results" if FULL else Path(os.environ[folders.SHIPPED])
 """Published sets hold nothing that is hidden here, and take ten seconds to read."""
-DEVICES: Final = command.ROOT / "data" / "results" / "nvidia-deep-learning-examples"
 BATCHES: Final = (8, 16, 32, 64, 128)
 Out = pytest.CaptureFixture[str]
 
@@ -93,7 +92,7 @@ def test_what_ships_answers_its_questions_and_replaces_nothing(
     monkeypatch.chdir(tmp_path)
     place = tmp_path / "results"
     shutil.copytree(SHIPPED, place)
-    shutil.copytree(DEVICES, place / DEVICES.name, dirs_exist_ok=True)
+    a_set(place, [_several(b, n) for b in (8, 32) for n in (1, 2, 4, 8)], slug="machine")
     assert main(["backtest", str(place)]) == 0
     assert "in build/backtest\n" in capsys.readouterr().out
     rows = read_accuracy(tmp_path / "build" / "backtest" / "data" / "accuracy.parquet")

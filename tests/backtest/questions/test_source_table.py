@@ -12,7 +12,7 @@ from backtest.questions import regret
 from backtest.questions.figure import MEAN
 from backtest.questions.source_table import PUBLIC_DATA, PublicData
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DATA = ROOT.parent / "shared" / "datasets"
 each = pytest.mark.parametrize("one", PUBLIC_DATA, ids=lambda p: p.folder)
 

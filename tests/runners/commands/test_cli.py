@@ -26,6 +26,7 @@ from runners.sweep.context import Context
 from runners.sweep.measure import Bench, Hooks, measure
 from tests.faults.campaign import small_disk
 from tests.faults.outcomes import FULL
+from tests.fork_server import executable
 from tests.runners.stubs import HANG_S, bench, new_mark, orphans, starts
 from tests.store.build import folder
 
@@ -266,7 +267,7 @@ def test_a_probe_of_two_real_steps_tells_the_hours(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert plan(here, capsys)["hours"] is None
-    told = plan(here, capsys, "--probe")
+    told = plan(here, capsys, "--probe", "--python", f"tensorflow={executable('tensorflow')}")
     assert told["hours"] > 0
     assert told["cost"] == pytest.approx(2.0 * told["hours"])
     assert rows(here) == []  # a probe is no result
