@@ -45,7 +45,7 @@ TASKS = Tasks(
 def test_the_page_has_the_jobs_the_figures_and_the_worst_miss_first() -> None:
     text = page(TASKS, [JOB], "tables")
     assert "| Net 7B | 8 x Plain | 120 | 100 (60 to 180) | yes | github.com/a/b README.md |" in text
-    assert "Of 1 pairs of accelerators 1 were decided, 1 of them rightly." in text
+    assert "Of 1 pairs of accelerators 1 were decided, 1 of them correctly." in text
     assert text.index("far \\| off (b)") < text.index("near (a)")
     assert "| language models, described | far \\| off (b) | 4 | no |" in text
 
@@ -66,7 +66,7 @@ def test_what_was_left_out_while_fitting_has_a_table() -> None:
 
 def test_docs_accuracy_ends_with_the_shipped_library_and_its_worst_misses() -> None:
     section = "\n".join(published_lines(shipped_figures()))
-    assert "### Worst misses on published measurements" in section
+    assert "### Largest errors on published measurements" in section
     for name in ("accuracy.md", "accuracy-published.md"):
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert "| language models, described |" in text
