@@ -340,7 +340,7 @@ def test_the_best_other_method_can_be_the_limit() -> None:
     rows = [figure("ours", 0.2), figure("ours too", 0.01), figure("a", 0.3), figure("b", 0.25)]
     target = Target("what", "q", "t", "ours", "s", "mean_error", 0.0, None)
     assert target.reached(rows)
-    assert target.range_text(rows) == "at most 25 %, the best other"
+    assert target.range_text(rows) == "at most 25 %, the best other method"
     assert not target.reached([*rows, figure("c", 0.1)])
 
 
@@ -496,7 +496,7 @@ def test_a_bad_row_is_named_by_file_line_column_and_value_and_the_rest_is_answer
     figures = (whole / "data/accuracy.parquet", into / "data/accuracy.parquet")
     assert figures[0].read_bytes() == figures[1].read_bytes()
     page = " ".join((into / "docs/accuracy.md").read_text(encoding="utf-8").split())
-    assert "could not be used are left out: 1." in page
+    assert "questions are left out: 1." in page
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_the_file_holds_scores_jobs_and_misses() -> None:
 def test_what_was_left_out_while_fitting_has_a_table() -> None:
     text = page(TASKS, [JOB], "tables", {"accelerator": {"language": [HIDDEN], "encoder": []}})
     assert "| accelerator | language models | 1 | 9.52 % | 9.52 % | 100 % | " in text
-    assert "asked of rows that the fit has seen" in text
+    assert "are of rows that the fit has seen" in text
     assert "Left out while fitting" not in page(TASKS, [JOB], "tables")
 
 

@@ -75,7 +75,7 @@ def test_choices_cost_from_the_least_to_the_most_of_all_targets() -> None:
         for task, cost in costs.items()
     ]
     told = " ".join(accuracy_of(rows).sentences)
-    assert "took 0 to 16 % longer, and used 5.6 % more device-hours than the best choice" in told
+    assert "took 0 to 16 % longer, and used 5.6 % more device-hours than the best measured" in told
     assert "means of 4 workloads" in told
 
 
@@ -136,7 +136,7 @@ def test_as_good_as_the_best_other_means_the_best_other_on_the_same_points() -> 
     [verdict] = [v for v in verdicts_of(rows) if v.what == of.what]
     assert not verdict.reached
     assert verdict.short_by == pytest.approx(0.02)
-    assert "the best other" in verdict.target
+    assert "the best other method" in verdict.target
 
 
 def test_verdicts_that_ship_are_counted_as_the_docs_count_them(shipped: list[Row]) -> None:
