@@ -34,7 +34,7 @@ Band = tuple[int, int, int]
 BANDS: Final[tuple[Band, ...]] = ((4, 5, 8), (4, 9, 16), (4, 20, 64))
 """Largest shown device count, and the range of hidden counts."""
 TABLE_BANDS: Final[tuple[Band, ...]] = (*BANDS, (16, 20, 64))
-"""Of published tables: no run on at most 4 devices crosses their nodes."""
+"""Bands of published tables, in which no run on at most 4 devices crosses nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ METHODS: Final[dict[str, Method]] = {
 }
 
 
-# -- what was measured -------------------------------------------------------------------------
+# -- measurements ------------------------------------------------------------------------------
 
 
 def clusters(read: Read) -> dict[str, list[Runs]]:

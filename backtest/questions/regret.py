@@ -157,7 +157,7 @@ def _runs(choices: Choices) -> tuple[Floats, Floats, Floats, Floats]:
     return batch, devices, nodes, step_s
 
 
-# -- what was measured -------------------------------------------------------------------------
+# -- measurements ------------------------------------------------------------------------------
 
 
 def all_choices(read: Read, target: float) -> list[Choices]:

@@ -144,7 +144,7 @@ def _by_sheet(cell: Cell, powers: Floats) -> tuple[float, float]:
     return float(value), np.nan
 
 
-# -- what is hidden ----------------------------------------------------------------------------
+# -- hidden cells ------------------------------------------------------------------------------
 
 
 def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[Cell]]]:
@@ -210,7 +210,7 @@ def _cells(
             yield Cell(library, row, column, float(np.exp(truth)))
 
 
-# -- what was measured -------------------------------------------------------------------------
+# -- measurements ------------------------------------------------------------------------------
 
 
 def _table(read: Read) -> Table:

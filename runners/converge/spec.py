@@ -49,7 +49,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When trials end. `steps` and `epochs` add up, as steps to a target do over the batch."""
+    """Limits of trials. `steps` and `epochs` add up, like steps to a target over the batch."""
 
     steps: int = 300
     epochs: float = 15.0

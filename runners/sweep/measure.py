@@ -29,7 +29,7 @@ _METER_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where and under which limits cases are measured."""
+    """Interpreters, folders and limits for measuring cases."""
 
     pythons: Mapping[str, Python]
     environ: Mapping[str, str]

@@ -171,7 +171,7 @@ def peak_memory() -> tuple[int | None, str]:
     return torch.cuda.max_memory_allocated(), "device memory by PyTorch's allocator"
 
 
-def wait(value: Any) -> Any:  # noqa: ANN401 - whatever a step returned
+def wait(value: Any) -> Any:  # noqa: ANN401 - the return value of a step
     """Return `value` once all its numbers are computed."""
     import keras
 

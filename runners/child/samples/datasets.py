@@ -38,7 +38,7 @@ class Data:
     validation_x: np.ndarray
     validation_y: Integers
     sha256: str
-    """Of the bytes of the four arrays, in this order."""
+    """Hash of the bytes of the four arrays, in this order."""
 
     @property
     def synthetic(self) -> bool:
