@@ -119,9 +119,9 @@ def pattern_3(cells: Cells) -> Iterator[Row]:
 def projection(cells: Cells) -> Iterator[Row]:
     """Yield article 002's projected totals (T, T, T): measurements, solved from T10 and T20 [s].
 
-    The printed T(N) is pre + ep1 + mean (N - 1), so mean = (T20 - T10) / 10 and pre + ep1 = T10 - 9
-    mean = (19 T10 - 9 T20) / 10. Rounding both to 0.5 s leaves an uncertainty of 0.1 s in the mean
-    and about 1.4 s in pre + ep1.
+    The printed T(N) is pre + ep1 + mean (N - 1), so mean = (T20 - T10) / 10 and
+    pre + ep1 = T10 - 9 mean = (19 T10 - 9 T20) / 10. Rounding both to 0.5 s leaves an
+    uncertainty of 0.1 s in the mean and about 1.4 s in pre + ep1.
     """
     t10, t20 = seconds(cells["10"]), seconds(cells["20"])
     yield _on_colab(cells["device"], int(cells["batch"]), whole_batches=True) | {
