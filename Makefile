@@ -1,5 +1,5 @@
-# `make app` and `make test` are all one needs; the rest is for people who change the program.
-# Settings: PORT (8501), ADDRESS (127.0.0.1), PYTHON (the first of 3.11 to 3.13 that is found).
+# Users need `make app` and `make test`; the other targets are for development.
+# Settings: PORT (8501), ADDRESS (127.0.0.1), PYTHON (default: the first of 3.11 to 3.13).
 PORT ?= 8501
 ADDRESS ?= 127.0.0.1
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -9,7 +9,7 @@ APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 JAX := .venv-jax/.installed
 export STREAMLIT_BROWSER_GATHER_USAGE_STATS := false
-# Without byte code every child process and every worker of the tests compiles the program again.
+# Without byte code, every child process and test worker would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: app test check lint types sweep jax bench load faults screenshots data docs browser clean
@@ -18,7 +18,7 @@ app: $(APP)
 	@echo "Epochwise: http://$(ADDRESS):$(PORT)"
 	@$(BIN)/python -m streamlit run app.py --server.port $(PORT) --server.address $(ADDRESS) --server.headless true
 
-# SPEC names a sweep of runners/sweeps/ or a TOML file of yours.
+# SPEC is the name of a sweep in runners/sweeps/ or a TOML file.
 SPEC ?= quick
 sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
@@ -26,7 +26,7 @@ sweep: $(APP)
 test: $(DEV) $(JAX) browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-# What needs no browser, no framework and no campaign.
+# Tests without a browser, a framework or a campaign.
 check: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
@@ -63,7 +63,7 @@ browser: $(DEV)
 	@$(BIN)/python -m tests.browser.chromium
 
 .venv/bin/python:
-	@test -n "$(PYTHON)" || { echo "Epochwise needs Python 3.11, 3.12 or 3.13 (with venv). None was found: install one, or say make PYTHON=/path/to/python."; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Epochwise needs Python 3.11, 3.12 or 3.13 (with venv). None was found: install one, or run make PYTHON=/path/to/python."; exit 1; }
 	$(PYTHON) -m venv .venv || { rm -rf .venv; echo "Making .venv failed: on Debian, apt-get install python3-venv."; exit 1; }
 	$(BIN)/python -m pip install --quiet --upgrade pip
 

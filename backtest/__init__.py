@@ -1,8 +1,8 @@
-"""How wrong are we? Public measurements, half hidden, predicted by the product and its rivals.
+"""Back-test: public measurements, half of them hidden, predicted by the product and its rivals.
 
-`all_rows(read)` answers every question; `backtest.accuracy.page` makes docs/accuracy.md of it and
-`backtest.choose.chosen` chooses the constants again with whole data sets left out. What was
-measured comes through `backtest.accuracy.public_data`, the only part that knows a disk.
+`all_rows(read)` answers every question. `backtest.accuracy.page` makes docs/accuracy.md from it.
+`backtest.choose.chosen` chooses the constants again with whole data sets left out. Only
+`backtest.accuracy.public_data` reads the disk.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     described.QUESTION: described.described_rows,
     regret.QUESTION: regret.regret_rows,
 }
-"""Every question and what answers it, in the order of the page."""
+"""Functions by question, in the order of the page."""
 
 
 def all_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Every figure of the accuracy table; data sets that are missing have none."""
+    """Return every figure of the accuracy table; missing data sets have none."""
     return [row for answer in QUESTIONS.values() for row in answer(read, watch)]

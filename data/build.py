@@ -1,13 +1,13 @@
 """Make the shipped result sets from the printed tables: `python data/build.py [OUT] [--check]`.
 
 Every folder of `data/results` holds its set.toml and one sealed parquet file. That file follows
-from its table and set.toml, byte for byte the same each time with the pinned pyarrow: of the
-article from `data/tables/<slug>.csv`, as printed; of the library of published measurements from
-`data/tables/published/<table>.tsv` and the accelerators of `data/catalog`. `--check` writes
-nothing, says what differs and then exits 1; `--counts` says what became of the library's rows.
+from its table and set.toml, byte for byte with the pinned pyarrow. Tables of the articles are
+`data/tables/<slug>.csv`, as printed. Those of the library of published measurements are
+`data/tables/published/<table>.tsv`, with the accelerators of `data/catalog`. `--check` writes
+nothing, prints differences and then exits 1; `--counts` prints what became of the library's rows.
 
 Units: seconds and samples. A printed h:mm:ss is a whole number of seconds, a printed mean has
-one decimal: no number here is known better than that.
+one decimal: no number here is more precise.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ TABLES: Final = HERE / "tables"
 PUBLISHED: Final = TABLES / "published"
 CATALOG: Final = HERE / "catalog"
 RECORDED_AT: Final = datetime(2026, 11, 21, tzinfo=UTC)
-"""Fixed: the same table must make the same bytes on any day."""
+"""Fixed, so that a table makes the same bytes on any day."""
 PUBLISHED_AT: Final = datetime(2026, 11, 22, tzinfo=UTC)
-"""When the tables of the library were read; fixed too."""
+"""Date when the tables of the library were read; fixed too."""
 
 TRAIN_SAMPLES: Final = 50_000
 """CIFAR-100's training split [samples]."""
@@ -91,13 +91,13 @@ FLOORED: Final = (
 
 
 def seconds(printed: str) -> int:
-    """A printed h:mm:ss in seconds."""
+    """Return a printed h:mm:ss in seconds."""
     hours, minutes, rest = printed.split(":")
     return int(hours) * 3600 + int(minutes) * 60 + int(rest)
 
 
 def pattern_3(cells: Cells) -> Iterator[Row]:
-    """Article 002's summary table (T, T, F): each number as printed [s]."""
+    """Yield article 002's summary table (T, T, F), each number as printed [s]."""
     yield _on_colab(cells["device"], int(cells["batch"]), whole_batches=True) | {
         "sweep": "pattern-3",
         "validation": True,
@@ -117,11 +117,11 @@ def pattern_3(cells: Cells) -> Iterator[Row]:
 
 
 def projection(cells: Cells) -> Iterator[Row]:
-    """Article 002's projected totals (T, T, T): what was measured, solved from T10 and T20 [s].
+    """Yield article 002's projected totals (T, T, T): measurements, solved from T10 and T20 [s].
 
     The printed T(N) is pre + ep1 + mean (N - 1), so mean = (T20 - T10) / 10 and
-    pre + ep1 = T10 - 9 mean = (19 T10 - 9 T20) / 10. Two times rounded to 0.5 s leave 0.1 s of
-    doubt in the mean and about 1.4 s in pre + ep1.
+    pre + ep1 = T10 - 9 mean = (19 T10 - 9 T20) / 10. Rounding both to 0.5 s leaves an
+    uncertainty of 0.1 s in the mean and about 1.4 s in pre + ep1.
     """
     t10, t20 = seconds(cells["10"]), seconds(cells["20"])
     yield _on_colab(cells["device"], int(cells["batch"]), whole_batches=True) | {
@@ -160,7 +160,7 @@ MODES: Final[Mapping[str, Row]] = {
 
 
 def feed(cells: Cells) -> Iterator[Row]:
-    """Article 002's table fit vs fit_generator, TPU: mean of epochs 2 and later [s]."""
+    """Yield article 002's table fit vs fit_generator, TPU: mean of epochs 2 and later [s]."""
     for mode, factors in MODES.items():
         yield (
             _on_colab("tpu", int(cells["batch"]), whole_batches=mode != "mode1")
@@ -185,7 +185,7 @@ def feed(cells: Cells) -> Iterator[Row]:
 
 
 def throughput(cells: Cells) -> Iterator[Row]:
-    """Article 000's fits of v(b) = b / (b / v0 + t): v0 [images/s] and t [s]."""
+    """Yield article 000's fits of v(b) = b / (b / v0 + t): v0 [images/s] and t [s]."""
     yield {
         "sweep": "devices",
         "model": "unnamed model",
@@ -237,7 +237,7 @@ LIBRARY: Final[Mapping[str, str]] = {
 
 
 def _on_colab(device: str, batch: int, *, whole_batches: bool) -> Row:
-    """Workload, system and the steps of an epoch; the last step may be a partial one."""
+    """Return workload, system and steps of an epoch; the last step may be partial."""
     steps = TRAIN_SAMPLES // batch if whole_batches else -(-TRAIN_SAMPLES // batch)
     return {
         **WIDERESNET,
@@ -268,16 +268,16 @@ def _json(facts: Mapping[str, object]) -> str:
 
 @functools.cache
 def published(slug: str) -> RunRecords:
-    """The runs of a set of the library, each with the source and licence of its row."""
+    """Return the runs of a set of the library, each with the source and licence of its row."""
     path = PUBLISHED / f"{LIBRARY[slug]}.tsv"
-    found, skipped = rows_of(path.read_text(encoding="utf-8"), path.name)
+    table_rows, skipped = rows_of(path.read_text(encoding="utf-8"), path.name)
     if skipped:
         raise ValueError("\n".join(skipped))
-    return run_records(found, read_catalog(CATALOG).catalog, slug, PUBLISHED_AT)
+    return run_records(table_rows, read_catalog(CATALOG).catalog, slug, PUBLISHED_AT)
 
 
 def rows(slug: str) -> list[Row]:
-    """All runs of a set: of the library as `published`, else with the set's own source."""
+    """Return all runs of a set; sets outside the library have the set's source."""
     if slug in LIBRARY:
         return published(slug).rows
     about, problem = read_set(RESULTS / slug, "shipped")
@@ -298,14 +298,14 @@ def rows(slug: str) -> list[Row]:
 
 
 def write(slug: str, folder: Path) -> Path:
-    """Keep the set's runs as one sealed file in `folder` (made if absent), by run_id."""
+    """Write the set's runs as one sealed file in `folder` (made if absent); return its path."""
     table = table_from_rows(rows(slug)).sort_by("run_id")
     folder.mkdir(parents=True, exist_ok=True)
     return commit_table(folder, compact_name(table["run_id"].to_pylist()), table)
 
 
 def differing(folder: Path, fresh: Path) -> list[str]:
-    """Names in `folder` and `fresh` that only one of them has, or that differ in their bytes."""
+    """Return names that only one of `folder` and `fresh` has, or whose bytes differ."""
     names = {p.name for place in (folder, fresh) if place.is_dir() for p in place.iterdir()}
     return sorted(n for n in names if _bytes(folder / n) != _bytes(fresh / n))
 
@@ -315,7 +315,7 @@ def _bytes(path: Path) -> bytes | None:
 
 
 def replace(slug: str, folder: Path) -> None:
-    """Make `folder` hold what the table says; runs of an older table go.
+    """Write the set's current runs to `folder`; runs of an older table are removed.
 
     Committed files are never rewritten, so an old one is removed and a new one committed.
     """
@@ -327,32 +327,32 @@ def replace(slug: str, folder: Path) -> None:
 
 
 def main() -> int:
-    """0 where every set is as it should be (or was made so), 1 where `--check` found otherwise."""
-    wanted = _arguments()
-    found = []
-    for slug in wanted.set or (*SETS, *LIBRARY):
-        folder = wanted.out.resolve() / slug
+    """Return 0 if all sets match their tables or were remade, 1 if `--check` finds differences."""
+    args = _arguments()
+    changed = []
+    for slug in args.set or (*SETS, *LIBRARY):
+        folder = args.out.resolve() / slug
         with tempfile.TemporaryDirectory() as fresh:
             write(slug, Path(fresh))
             (Path(fresh) / NAME).write_bytes((RESULTS / slug / NAME).read_bytes())
             names = differing(folder, Path(fresh))
-        found += [f"{slug}/{name}" for name in names]
-        if names and not wanted.check:
+        changed += [f"{slug}/{name}" for name in names]
+        if names and not args.check:
             replace(slug, folder)
-    verb = "differs from what its table makes" if wanted.check else "made anew"
-    sys.stdout.writelines(f"{name}: {verb}\n" for name in found)
-    if wanted.counts:
+    verb = "differs from its table" if args.check else "remade"
+    sys.stdout.writelines(f"{name}: {verb}\n" for name in changed)
+    if args.counts:
         sys.stdout.writelines(f"{line}\n" for slug in LIBRARY for line in counts(slug))
-    return int(wanted.check and bool(found))
+    return int(args.check and bool(changed))
 
 
 def counts(slug: str) -> Iterator[str]:
-    """What became of the rows of a table, one line each."""
-    told = published(slug)
-    yield f"{slug}: {len(told.rows):,} runs, {told.suspect} suspect"
-    if told.earlier:
-        yield f"    {told.earlier} duplicate rows left out (earlier releases or copies)"
-    for reason, count in told.left_out.most_common():
+    """Yield what became of the rows of a table, one line each."""
+    records = published(slug)
+    yield f"{slug}: {len(records.rows):,} runs, {records.suspect} suspect"
+    if records.earlier:
+        yield f"    {records.earlier} duplicate rows left out (earlier releases or copies)"
+    for reason, count in records.left_out.most_common():
         yield f"    {count} rows left out: {reason}"
 
 
@@ -361,8 +361,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("out", nargs="?", type=Path, default=RESULTS, help="folder of result sets")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 on difference")
     parser.add_argument("--set", action="append", choices=[*SETS, *LIBRARY], metavar="SLUG",
-                        help="make this set only; may be given again")  # fmt: skip
-    parser.add_argument("--counts", action="store_true", help="say what became of every table")
+                        help="make only this set; repeatable")  # fmt: skip
+    parser.add_argument("--counts", action="store_true", help="print the row counts of all tables")
     return parser.parse_args()
 
 

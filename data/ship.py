@@ -1,8 +1,7 @@
 """Turn a measured result set into a shipped one: `python data/ship.py results/SET [...]`.
 
-Every seal is checked, the runs are kept in one file by the same commit protocol, and set.toml says
-what a reader must know of the machine while it measured: when, with what, under which load. The
-numbers themselves are not touched: the rows are those that were measured.
+Every seal is checked and the runs are committed as one file. set.toml states when, with what and
+under which load the machine measured. The rows are unchanged.
 """
 
 from __future__ import annotations
@@ -26,25 +25,25 @@ from planner.store.sealed.result_set import NAME, read_set, set_text  # noqa: E4
 from planner.store.sealed.seal import check_seal  # noqa: E402
 
 MOST_BYTES: Final = 5_000_000
-"""A shipped set stays below this."""
+"""Size limit of a shipped set [bytes]."""
 AUTHOR: Final = "The Epochwise authors"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Ship each folder named; says what was made."""
+def main(argv: Sequence[str]) -> int:
+    """Ship each named folder, print the results and return 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, default=HERE / "results")
-    asked = parser.parse_args(arguments)
-    for folder in asked.sets:
-        path = ship(folder, asked.out / folder.name)
+    args = parser.parse_args(argv)
+    for folder in args.sets:
+        path = ship(folder, args.out / folder.name)
         size = f"{path.stat().st_size / 1e6:.2f} MB"
         print(f"{path.parent.name}: {pq.read_metadata(path).num_rows} runs, {size}")  # noqa: T201
     return 0
 
 
 def ship(folder: Path, out: Path) -> Path:
-    """The one file of the shipped set; ValueError for a damaged file or a set that is too large."""
+    """Return the file of the shipped set; ValueError for a damaged file or a too large set."""
     table = together(folder)
     path = commit_table(out, compact_name(table["run_id"].to_pylist()), table)
     if path.stat().st_size > MOST_BYTES:
@@ -56,7 +55,7 @@ def ship(folder: Path, out: Path) -> Path:
 
 
 def together(folder: Path) -> pa.Table:
-    """All runs of a folder in the order of their ids; SealError names a damaged file's trouble."""
+    """Return all runs of a folder by run id; SealError for a damaged file."""
     paths = [p for p in sorted(folder.glob("*.parquet")) if p.name[0] != "."]
     for path in paths:
         check_seal(path)
@@ -64,24 +63,24 @@ def together(folder: Path) -> pa.Table:
 
 
 def about(folder: Path, rows: Sequence[dict[str, Any]]) -> str:
-    """The text of set.toml: what the measuring wrote, and how busy the machine was."""
-    known, problem = read_set(folder, "")
+    """Return the text of set.toml, with the load of the machine."""
+    measured_set, problem = read_set(folder, "")
     if problem:
         raise ValueError(f"{folder / NAME} {problem}")
-    told = {
-        "title": known.title,
-        "about": f"{known.about} {load(rows)}{spread(rows)}",
+    values = {
+        "title": measured_set.title,
+        "about": f"{measured_set.about} {load(rows)}{spread(rows)}",
         "basis": "measured",
-        "licence": known.licence,
-        "source": f"{known.source} (measuring code {', '.join(codes(rows))})",
-        "citation": f"{AUTHOR}: {known.title}",
+        "licence": measured_set.licence,
+        "source": f"{measured_set.source} (measuring code {', '.join(codes(rows))})",
+        "citation": f"{AUTHOR}: {measured_set.title}",
         "author": AUTHOR,
     }
-    return set_text(told)
+    return set_text(values)
 
 
 def load(rows: Sequence[dict[str, Any]]) -> str:
-    """How busy the machine was with other things, as the runs recorded it."""
+    """Return a sentence on the runs and the load average before them."""
     before = [r["load_average_before"] for r in rows if r["load_average_before"] is not None]
     ends = sorted({r["status"] for r in rows})
     software = sorted({f"{r['framework']} {r['framework_version']}" for r in rows})
@@ -93,7 +92,7 @@ def load(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def spread(rows: Sequence[dict[str, Any]]) -> str:
-    """How much the later epochs of one run differ, as a share of their mean."""
+    """Return a sentence on the scatter of later epochs, as a share of their mean."""
     shares = [
         r["later_epoch_sd_s"] / r["later_epoch_mean_s"]
         for r in rows
@@ -104,12 +103,12 @@ def spread(rows: Sequence[dict[str, Any]]) -> str:
     middle, most = statistics.median(shares), max(shares)
     return (
         f" The later epochs of a run scatter by {middle:.0%} (median; up to {most:.0%}): smaller "
-        "differences between runs say nothing."
+        "differences between runs are not significant."
     ).replace("%", " %")
 
 
 def codes(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Versions of the measuring code."""
+    """Return the versions of the measuring code."""
     return sorted({r["git_describe"] for r in rows if r["git_describe"]})
 
 

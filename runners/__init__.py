@@ -1,4 +1,4 @@
-"""Measurement: the only room that may import TensorFlow or Keras, and only in a child process.
+"""Measurement: the only package that may import TensorFlow or Keras, in a child process only.
 
 It writes runs through `planner.runs._records` and `planner.store`; nothing imports it.
 """

@@ -1,4 +1,4 @@
-"""The figures of the back-test, read back from the file that it wrote."""
+"""Read the figures of the back-test from the file that it wrote."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from backtest.accuracy.public_data import TEXT
 from backtest.questions.figure import Row
 
 COUNTS: Final = frozenset({"curves", "asked", "points"})
-"""Columns of the accuracy table that are whole numbers."""
+"""Columns of the accuracy table with whole numbers."""
 MOST_BYTES: Final = 20_000_000
-"""A file larger than this is not one that the back-test wrote."""
+"""Size limit of the file [bytes]."""
 AGAIN: Final = "Write it again: python -m planner backtest DIR."
 
 
 def read_accuracy(path: Path) -> list[Row]:
-    """Every figure of the accuracy table, in the order of the file.
+    """Return every figure of the accuracy table, in the order of the file.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no such table: cut short, of another version, empty, or not a file.
+        ValueError: the table is invalid: cut short, of another version, empty, or not a file.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path.name} is not there. {AGAIN}")
@@ -42,16 +42,16 @@ def read_accuracy(path: Path) -> list[Row]:
 
 
 def _problems(table: pa.Table) -> list[str]:
-    """What keeps a table from being the figures of this version; further columns are welcome."""
-    found = [] if table.num_rows else ["it has no rows"]
+    """Return why a table is not one of this version; extra columns are allowed."""
+    messages = [] if table.num_rows else ["it has no rows"]
     for name in (f.name for f in fields(Row)):
         if name not in table.column_names:
-            found.append(f"the column {name} is missing")
+            messages.append(f"the column {name} is missing")
         elif not _fits(name, table.schema.field(name).type):
-            found.append(f"the column {name} has type {table.schema.field(name).type}")
+            messages.append(f"the column {name} has type {table.schema.field(name).type}")
         elif table[name].null_count:
-            found.append(f"the column {name} has gaps")
-    return found
+            messages.append(f"the column {name} has gaps")
+    return messages
 
 
 def _fits(name: str, kind: pa.DataType) -> bool:

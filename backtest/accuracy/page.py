@@ -1,4 +1,4 @@
-"""docs/accuracy.md: the figures as a page, what was missed as plainly as what was reached."""
+"""docs/accuracy.md: the figures as a page, with missed and reached targets."""
 
 from __future__ import annotations
 
@@ -23,110 +23,109 @@ from backtest.questions.origin import Origin
 from backtest.questions.source_table import PUBLIC_DATA
 
 INTRODUCTION: Final = (
-    "{data}, half of them hidden, asked of what ships and of what others use. Made by `python -m "
-    "planner backtest {folder}`; the same figures are in `data/accuracy.parquet`, and how long "
-    "each method took in [accuracy-seconds.md](accuracy-seconds.md), which is another every time. "
+    "{data}, half of them hidden, predicted by the product and by other methods. Made by `python "
+    "-m planner backtest {folder}`. The same figures are in `data/accuracy.parquet`. The time of "
+    "each method is in [accuracy-seconds.md](accuracy-seconds.md), which changes with every run. "
     "{about}",
     "Error is |predicted/measured - 1|. Every curve (a sweep over the batch, a workload, a run) "
-    "counts the same, however many points it has; a mean over data sets counts every set the same. "
+    "counts the same, with any number of points; a mean over data sets counts every set the same. "
     "All methods are scored on the points that the product answers, and `answered` is their share "
-    "(0 % where it answers none, as on a link that no run crossed): "
-    '"ours, where it refuses" is what our form would have said about the others, "ours, were '
-    'nothing refused" about all. An interval says 90 %; `held` is the share of hidden points '
-    "inside, `wide` the median of (high - low)/value. Methods without an interval were published "
-    "without one. The constants behind all this, and what other data would choose, stand in "
-    "[constants.md](constants.md).",
+    "(0 % if it answers none, as on a link that no run crossed). "
+    '"ours, where it refuses" is our form on the other points, "ours, were nothing refused" on '
+    "all points. Intervals are nominal 90 %; `coverage` is the share of hidden points inside, "
+    "`width` the median of (high - low)/value. Methods without an interval were published "
+    "without one. [constants.md](constants.md) lists the constants and what other data would "
+    "choose.",
 )
-PUBLIC: Final = "The data are not part of this project; where each set comes from is said with it."
-PARTIAL: Final = "Of the public data sets these are missing: {missing}."
-SKIPPED: Final = "Rows, files or questions that could not be used are left out: {count:,}."
+PUBLIC: Final = "The data are not part of this project; each section states its sources."
+PARTIAL: Final = "These public data sets are missing: {missing}."
+SKIPPED: Final = "Unusable rows, files or questions are left out: {count:,}."
 OWN: Final = (
-    "What is hidden was measured on the same systems as what is shown: how the product does on "
-    "these measurements, not how it does elsewhere."
+    "Hidden and shown points are from the same systems: the errors are of these measurements, not "
+    "of others."
 )
-WANTED: Final = (
-    "{count} figures beside what is wanted of them: {reached} are reached, {missed} missed. The "
-    "limits are those of the project's specification, most of them figures of a prototype on "
-    "fuller copies of the same data, and on devices to be no worse than the best other method on "
-    "the same points. Added after the figures were seen, with the limit of the line they belong "
-    'to: "were nothing refused" (both), "changing later on", after 10 and 20 epochs, the check on '
-    "Sia, targets 1 and 0.75; and that a regret wanted to be 0 % is one below 0.5 %."
+TARGETS_TEXT: Final = (
+    "{count} figures with their targets: {reached} are reached, {missed} missed. The targets are "
+    "those of the project's specification. Most are figures of a prototype on fuller copies of "
+    "the same data; for devices the target is the best other method on the same points. Some "
+    "were added after the figures were seen, with the target of a related line: refused points "
+    'included (both), "changing later on", after 10 and 20 epochs, the check on Sia, targets 1 '
+    "and 0.75. A target regret of 0 % means below 0.5 %."
 )
 ABOUT: Final[Mapping[str, tuple[str, str]]] = {
     batch.QUESTION: (
-        "Step time at a batch that was not measured",
+        "Step time at an unmeasured batch",
         "Colab: one network, 2018, on a TPU v2-8 and a GPU (koshian2/TPU-Benchmark). Pollux "
         "(OSDI 2021), Sia (SOSP 2023) and Gavel (OSDI 2020): measured tables of scheduler papers. "
-        "Two checks, on which nothing about the batch was ever chosen, count in no mean: NVIDIA's "
-        "tables of the DeepLearningExamples (at most four batches a sweep, so too short for a "
-        "correction: there ours is the plain line) and Sia's placements on several devices, asked "
-        "once after the rule was fixed. Gavel is noisy and Sia full of odd batches: see what is "
-        "refused there. The constants were chosen before the project on fuller copies of these "
-        "sets, the checks left out. Ours is the line behind v0 and t, bent from four batches on "
-        "by what its own points say. On the quiet sweeps of the Colab TPU that costs something "
-        "inside and gains at twice the largest. Straight pieces between neighbours are as good "
-        "inside the range; they have no interval, no v0 and no t.",
+        "Two checks, on which no constant of the batch was chosen, are in no mean. One is NVIDIA's "
+        "tables of the DeepLearningExamples: at most four batches per sweep, too few for a "
+        "correction, so ours is the plain line. The other is Sia's placements on several devices, "
+        "predicted once after the rule was fixed. Gavel is noisy and Sia has many odd batches, "
+        "hence the refusals there. The constants were chosen before the project on fuller copies "
+        "of these sets, without the checks. Ours is the line with v0 and t, corrected by its own "
+        "points from four batches on. On the quiet sweeps of the Colab TPU the correction costs "
+        "a little inside the range and gains at twice the largest batch. Linear interpolation is "
+        "as good inside the range; it has no interval, no v0 and no t.",
     ),
     devices.QUESTION: (
-        "Step time on more devices than were measured",
+        "Step time on more devices than measured",
         "Clusters of Pollux and Sia, and published tables (TensorFlow 2017, ElasticFlow, OneFlow's "
-        "DLPerf). Of ElasticFlow nothing is answered on 9 to 16 and 20 to 64 devices from at most "
-        "4 (0 %): all those runs crossed from node to node, which no run on 4 devices had, and "
-        "nothing else tells what that link costs; none of TensorFlow's systems was measured on "
-        "both. DLPerf timed one batch per device count: there the law of published series answers "
-        "where the runs do not determine it, with an interval for the link. "
-        "From at most 16, two nodes are known. Ernest (NSDI 2016) and AdaptDL (OSDI 2021) "
-        "are our own code of their published forms and fits. The share by which growth "
-        "fades was chosen on the four clusters; without any one of them the others choose the "
-        "same or 0.9. A fifth cluster (Sia's V100), measured "
-        "before the project and not in the data here, defeated every form beyond 8 devices: 22 to "
-        "41 % off at 9 to 16, and our interval held 48 %.",
+        "DLPerf). ElasticFlow has no answers on 9 to 16 and 20 to 64 devices from at most 4 (0 %): "
+        "those runs crossed nodes, no run on 4 devices did, and the cost of that link is unknown. "
+        "None of TensorFlow's systems was measured on both. DLPerf timed one batch per device "
+        "count; if its runs do not determine the law, the law of published series is used, with "
+        "an interval for the link. From at most 16 devices, runs on two nodes are known. Ernest "
+        "(NSDI 2016) and AdaptDL (OSDI 2021) are our own code of their published forms and fits. "
+        "The share by which growth fades was chosen on the four clusters; without any one of them "
+        "the others choose the same or 0.9. A fifth cluster (Sia's V100), measured before the "
+        "project and not in the data here, defeated every form beyond 8 devices: errors of 22 to "
+        "41 % at 9 to 16, and a coverage of our interval of 48 %.",
     ),
     epochs.QUESTION: (
         "The whole run from its first epochs",
         "Colab: runs of 20 epochs, on which the constants were chosen. DAWNBench: entries of 14 to "
-        "400 epochs, on which nothing was chosen but that a pace wanders on for 200 epochs and how "
-        "much other runs on the same hardware say. Those are known whole; the run that is asked "
-        "about is no part of its own prior. Which entries change later on is known in hindsight "
-        "only, and nobody can see a change that has not happened yet.",
+        "400 epochs; only two constants were chosen on them: the pace wanders for 200 epochs, and "
+        "the weight of other runs on the same hardware. All epochs of those other runs are known; "
+        "a run is not part of its own prior. Later changes of an entry are known in hindsight "
+        "only and cannot be predicted from its first epochs.",
     ),
     convergence.QUESTION: (
-        "Samples to target at a batch that was not tried",
+        "Samples to target at an unmeasured batch",
         "Shallue et al. 2019 (digitised from a figure), language models of Zhang et al. 2024, "
         "MLPerf reference convergence points. The prior's scatter of 8 % was chosen on these "
         "three; without one of them the others choose 6 to 10 %.",
     ),
     unmeasured.QUESTION: (
-        "Throughput on a card nobody measured",
+        "Throughput on an unmeasured card",
         "Lambda's table of twelve single cards, six networks in two precisions; data sheets by "
         "Epoch AI. Whole cards or whole networks are hidden. Ratios need both data sheets, so they "
         "are scored on fewer cells.",
     ),
     described.QUESTION: (
-        "A workload, or a number of devices, that nobody measured",
-        "Networks whose operations are known, on cards whose peak is: samples/s from these two "
-        "alone. And several devices from one, at the same batch on each, whatever joins them. The "
-        "constants were read off these very tables, so this is how well they sum them up, and not "
-        "how they do elsewhere.",
+        "An unmeasured workload or device count",
+        "Networks with known operations, on cards with a known peak: samples/s from these two "
+        "numbers alone. And several devices from one, at the same batch on each, over any link. "
+        "The constants were read off these same tables, so the errors show how well they "
+        "summarise the tables, not how well they transfer.",
     ),
     regret.QUESTION: (
         "The choice of devices and batch",
-        "Four workloads of the Pollux T4 tables: 12 timed runs and 3 batches' steps to target are "
-        "known, then devices (1 to 16) and batch are chosen. Regret is what the choice takes "
-        "beyond the best of all measured ones. Targets lie 0.75, 0.9 or all of the way from the "
+        "Four workloads of the Pollux T4 tables: 12 timed runs and steps to target at 3 batches "
+        "are known, then devices (1 to 16) and batch are chosen. Regret is the excess of the "
+        "choice over the best measured one. Targets are at 0.75, 0.9 or all of the way from the "
         "metric after one epoch to the worst final one; 0.9 comes first, because a prototype's "
-        "figures for CIFAR-10 and NCF are those of this target.",
+        "figures for CIFAR-10 and NCF are for this target.",
     ),
 }
 
 
 def accuracy_page(rows: Sequence[Row], origin: Origin, published: Sequence[str] = ()) -> str:
-    """The whole page; texts that tell figures of the public data only where all of it was there.
+    """Return the page; texts about the public data appear only if all of it was read.
 
     Args:
         rows: the figures.
-        origin: the data that they are of.
-        published: the section about published measurements, where it was asked for.
+        origin: the data of the figures.
+        published: the section about published measurements.
     """
     parts = ["# How wrong are we?\n", *(_paragraph(text) for text in _introduction(origin))]
     if any(target.measured(rows) is not None for target in TARGETS):
@@ -142,15 +141,15 @@ def accuracy_page(rows: Sequence[Row], origin: Origin, published: Sequence[str] 
 
 
 def _about(text: str, question: str, rows: Sequence[Row], origin: Origin) -> list[str]:
-    """What is told of a question's data; of some of the public data only where they are from."""
+    """Return the text on a question's data; for partial public data only the sources."""
     names = {r.data_set for r in rows}
     sources = [
-        f"{one.title}: {one.origin}. Licence: {one.licence}."
-        for one in PUBLIC_DATA
-        if question in one.questions and names & set(one.data_sets)
+        f"{source.title}: {source.origin}. Licence: {source.licence}."
+        for source in PUBLIC_DATA
+        if question in source.questions and names & set(source.data_sets)
     ]
-    told = text if origin.whole else " ".join(sources)
-    return [_paragraph(told)] if told else []
+    about = text if origin.whole else " ".join(sources)
+    return [_paragraph(about)] if about else []
 
 
 def _introduction(origin: Origin) -> tuple[str, ...]:
@@ -162,10 +161,10 @@ def _introduction(origin: Origin) -> tuple[str, ...]:
     kinds = ["Public measurements"] if origin.public else []
     kinds += ["measurements of result sets"] if origin.result_sets else []
     data = " and ".join(kinds)
-    told = first.format(
+    opening = first.format(
         data=f"{data[:1].upper()}{data[1:]}", folder=origin.folder, about=" ".join(about)
     )
-    return told, *others
+    return opening, *others
 
 
 def _partial(origin: Origin) -> bool:
@@ -177,20 +176,25 @@ def _paragraph(text: str) -> str:
 
 
 def _summary(rows: Sequence[Row], origin: Origin) -> list[str]:
-    found = [(t, value) for t in TARGETS if (value := t.measured(rows)) is not None]
-    missed = sum(not target.reached(rows) for target, _ in found)
+    measured = [(t, value) for t in TARGETS if (value := t.measured(rows)) is not None]
+    missed = sum(not target.reached(rows) for target, _ in measured)
     return [
-        _paragraph(WANTED.format(count=len(found), reached=len(found) - missed, missed=missed)),
-        "| what | wanted | measured | |",
+        _paragraph(
+            TARGETS_TEXT.format(count=len(measured), reached=len(measured) - missed, missed=missed)
+        ),
+        "| figure | target | measured | |",
         "|---|---|---|---|",
-        *(_target_line(target, value, rows, told=origin.whole) for target, value in found),
+        *(
+            _target_line(target, value, rows, with_reasons=origin.whole)
+            for target, value in measured
+        ),
     ]
 
 
-def _target_line(target: Target, value: float, rows: Sequence[Row], *, told: bool) -> str:
-    missed = f"**missed**: {target.why}" if target.why and told else "**missed**"
+def _target_line(target: Target, value: float, rows: Sequence[Row], *, with_reasons: bool) -> str:
+    missed = f"**missed**: {target.why}" if target.why and with_reasons else "**missed**"
     verdict = "reached" if target.reached(rows) else missed
-    return f"| {target.what} | {target.wanted(rows)} | {100 * value:.3g} % | {verdict} |"
+    return f"| {target.what} | {target.range_text(rows)} | {100 * value:.3g} % | {verdict} |"
 
 
 def _task(task: str, rows: Sequence[Row]) -> list[str]:
@@ -201,13 +205,13 @@ def _task(task: str, rows: Sequence[Row]) -> list[str]:
     if task.startswith("regret"):
         return [f"### {task.capitalize()}\n", *_table(methods, sets, cells, "%", _regret), ""]
     bounded = [m for m in methods if any(not np.isnan(r.coverage) for r in rows if r.method == m)]
-    held = _table(bounded, sets, cells, "held, % / wide, %", _interval) if bounded else []
+    coverage = _table(bounded, sets, cells, "coverage, % / width, %", _interval) if bounded else []
     return [
         f"### {task.capitalize()}\n",
         *_table(methods, sets, cells, "median / mean / p90 error, %", _errors, sizes=True),
         "",
-        *held,
-        *([""] if held else []),
+        *coverage,
+        *([""] if coverage else []),
     ]
 
 
@@ -239,9 +243,9 @@ def _sizes(row: Row | None) -> str:
 def _errors(row: Row) -> str:
     if not row.points:
         return "no answer"
-    told = " / ".join(_percent(e) for e in (row.median_error, row.mean_error, row.p90_error))
+    errors = " / ".join(_percent(e) for e in (row.median_error, row.mean_error, row.p90_error))
     alone = row.method in {REFUSED, UNREFUSED}
-    return f"{told} ({row.points} points)" if alone else told
+    return f"{errors} ({row.points} points)" if alone else errors
 
 
 def _interval(row: Row) -> str:
@@ -257,6 +261,6 @@ def _regret(row: Row) -> str:
 
 
 def _percent(share: float) -> str:
-    """One decimal below 10 %, none above 100."""
+    """Return a share in per cent: one decimal below 100, two below 1."""
     value = 100.0 * share
     return f"{value:.2f}" if value < 1.0 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"

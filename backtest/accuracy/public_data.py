@@ -1,4 +1,4 @@
-"""Public measurements in, accuracy figures out: all that the back-test does with a disk."""
+"""Disk access of the back-test: read public measurements, write accuracy figures."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from backtest.questions.figure import Row, columns_of
 from planner.store.disk.files import write_whole
 
 TEXT: Final = frozenset({"question", "task", "method", "data_set"})
-"""Columns of the accuracy table that are words; the others are numbers."""
+"""Columns of the accuracy table with text; the others are numbers."""
 
 
 MOST_BYTES: Final = 256 * 2**20
-"""A larger file is left out: the largest public one has 1.7 MB."""
+"""Larger files are left out: the largest public one has 1.7 MB."""
 
 
 def has_public_tables(folder: Path) -> bool:
-    """Return whether any file that the back-test knows is below `folder`."""
+    """Return whether any file of the back-test is below `folder`."""
     return any((folder / path).exists() for path in COLUMNS)
 
 
 @dataclass(slots=True)
 class PublicTables:
-    """The CSV files below a folder, each read once, and what was left out of them.
+    """The CSV files below a folder, each read once, and the rows left out.
 
-    Call it with a file's path in the folder: it returns the sound rows, none where the file is
-    missing or cannot be used. `skipped` grows with every file that is read.
+    Call it with a file's path in the folder: it returns the valid rows, none if the file is missing
+    or unusable. `skipped` grows with every file that is read.
     """
 
     folder: Path
@@ -50,7 +50,7 @@ class PublicTables:
     _rows: dict[str, TextRows] = field(default_factory=dict)
 
     def __call__(self, path: str) -> TextRows:
-        """Return the sound rows of a file."""
+        """Return the valid rows of a file."""
         if path not in self._rows:
             rows, skipped = _read(self.folder / path, path)
             self._rows[path] = rows
@@ -59,25 +59,25 @@ class PublicTables:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Files that the back-test knows and that are not there."""
+        """Files of the back-test that are missing."""
         return tuple(path for path in COLUMNS if not (self.folder / path).exists())
 
 
 def public_tables(folder: Path) -> PublicTables:
-    """Return what reads CSV files below `folder` by their path in it."""
+    """Return a reader of CSV files below `folder`, by their path in it."""
     return PublicTables(folder)
 
 
 def _read(file: Path, path: str) -> tuple[TextRows, list[Skipped]]:
-    """Sound rows and what is left out; a file that cannot be used is left out whole."""
+    """Return valid rows and skipped ones; an unusable file is skipped whole."""
     if not file.exists():
         return (), []
     try:
         if not file.is_file():
             return (), [Skipped(path=path, why="is not a file")]
         if (size := file.stat().st_size) > MOST_BYTES:
-            told = f"has {size:,} bytes; at most {MOST_BYTES:,} are read"
-            return (), [Skipped(path=path, why=told)]
+            reason = f"has {size:,} bytes; at most {MOST_BYTES:,} are read"
+            return (), [Skipped(path=path, why=reason)]
         # Bytes that are not UTF-8 become half characters, which only spoil the cells they are in.
         with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             names, lines = _lines(text)
@@ -91,7 +91,7 @@ def _read(file: Path, path: str) -> tuple[TextRows, list[Skipped]]:
 
 
 def _lines(text: TextIO) -> tuple[list[str], list[Line]]:
-    """The names of the columns, and every row below them that is not empty."""
+    """Return the column names, and all rows that are not empty."""
     reader = csv.reader(text, strict=True)  # a quote that is never closed takes rows along
     names: list[str] | None = None
     lines: list[Line] = []
@@ -120,12 +120,12 @@ def _line(number: int, names: Sequence[str], cells: Sequence[str]) -> Line:
 
 
 def write_accuracy(path: Path, rows: Sequence[Row]) -> None:
-    """Keep the figures as one parquet file; equal rows give equal bytes."""
+    """Write the figures as one parquet file; equal rows give equal bytes."""
     write_whole(path, parquet_bytes(columns_of(rows)))
 
 
 def parquet_bytes(columns: Mapping[str, Sequence[object]]) -> bytes:
-    """The file as it would lie on disk: columns in the order given."""
+    """Return the parquet file as bytes, with columns in the given order."""
     table = pa.table(
         {name: pa.array(values, _type(name, values)) for name, values in columns.items()}
     )

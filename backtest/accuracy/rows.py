@@ -1,6 +1,6 @@
-"""The rows of the back-test's table, picked and ordered: ours and the others, a task, a data set.
+"""Selection and order of rows of the back-test's table.
 
-Ours is the method of a task whose name begins with "ours:", the others stand beside it.
+Our method of a task has a name that begins with "ours:".
 """
 
 from __future__ import annotations
@@ -24,48 +24,48 @@ SIDES: Final[tuple[Side, ...]] = ("all", "ours", "others")
 
 
 def ours(rows: Iterable[Row], question: str, task: str, data_set: str) -> Row | None:
-    """The row of what ships for a task on a data set, None where it was not asked or answered."""
+    """Return the row of our method for a task on a data set; None if missing or unanswered."""
     place = (question, task, data_set)
-    found = (r for r in rows if (r.question, r.task, r.data_set) == place)
-    return next((r for r in found if is_ours(r) and r.points), None)
+    matches = (r for r in rows if (r.question, r.task, r.data_set) == place)
+    return next((r for r in matches if is_ours(r) and r.points), None)
 
 
 def is_ours(row: Row) -> bool:
-    """Whether the row is of what ships, where it answers."""
+    """Return whether the row is of the shipped method, on the points that it answers."""
     return row.method.startswith("ours:")
 
 
 def on_side(row: Row, side: Side) -> bool:
-    """Whether a row is shown; ours are also its variants and what it would say where it refuses."""
+    """Return whether a row is on a side; ours includes variants and refused points."""
     return side == "all" or row.method.startswith("ours") == (side == "ours")
 
 
 def is_regret(row: Row) -> bool:
-    """Whether its errors are regrets: what a choice took beyond the best of all measured ones."""
+    """Return whether errors are regrets: the excess of a choice over the best measured one."""
     return row.task.startswith("regret")
 
 
 def titles(rows: Iterable[Row]) -> dict[str, tuple[str, str]]:
-    """Each question of the rows with its title and where its data are from, in their order."""
-    known = dict.fromkeys(r.question for r in rows)
-    return {q: ABOUT.get(q, (q.capitalize(), "")) for q in known}
+    """Return title and data source of each question, in the order of the rows."""
+    questions = dict.fromkeys(r.question for r in rows)
+    return {q: ABOUT.get(q, (q.capitalize(), "")) for q in questions}
 
 
 def tasks_of(rows: Iterable[Row], question: str) -> list[str]:
-    """The tasks of a question in the order of the back-test."""
+    """Return the tasks of a question in the order of the back-test."""
     return list(dict.fromkeys(r.task for r in rows if r.question == question))
 
 
 def data_sets_of(rows: Iterable[Row], question: str, task: str) -> list[str]:
-    """The data sets of a task, their mean first where there is one."""
-    found = dict.fromkeys(r.data_set for r in rows if (r.question, r.task) == (question, task))
-    return sorted(found, key=lambda name: name != MEAN)
+    """Return the data sets of a task; their mean comes first, if any."""
+    names = dict.fromkeys(r.data_set for r in rows if (r.question, r.task) == (question, task))
+    return sorted(names, key=lambda name: name != MEAN)
 
 
 def shown_rows(
     rows: Iterable[Row], question: str, task: str, data_sets: Sequence[str], side: Side
 ) -> list[Row]:
-    """The rows that these filters leave, by data set in the order given, ours first."""
+    """Return the filtered rows, by data set in the given order, ours first."""
     left = [
         r
         for r in rows
@@ -75,19 +75,19 @@ def shown_rows(
 
 
 def methods_of(rows: Iterable[Row], question: str) -> list[str]:
-    """The methods of a question, ours first; what it says where it refuses is last."""
-    asked = sorted((r for r in rows if r.question == question), key=_rank)
-    return list(dict.fromkeys(r.method for r in asked))
+    """Return the methods of a question, ours first, refused points last."""
+    ranked = sorted((r for r in rows if r.question == question), key=_rank)
+    return list(dict.fromkeys(r.method for r in ranked))
 
 
 def records(rows: Iterable[Row]) -> list[Record]:
-    """The rows as they are in the file, a figure that there is none of as None."""
+    """Return the rows as records; missing figures are None."""
     names = [f.name for f in fields(Row)]
     return [{name: _cell(getattr(row, name)) for name in names} for row in rows]
 
 
 def per_cent(share: float) -> str:
-    """A share with two digits that count: 0 %, 0.54 %, 3.0 %, 12 %, 837 %."""
+    """Return a share in per cent with two significant digits: 0 %, 0.54 %, 3.0 %, 12 %, 837 %."""
     value = 100.0 * share
     return f"{value:.0f} %" if value >= 9.95 or not value else f"{value:#.2g} %"
 

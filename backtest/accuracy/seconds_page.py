@@ -1,7 +1,7 @@
 """docs/accuracy-seconds.md: how long each method took, on one machine, once.
 
-Seconds differ from run to run, so they stand in files of their own, which are not promised to be
-the same twice; `backtest.accuracy.seconds_file` takes and keeps them.
+Seconds differ from run to run, so they are in separate files that change each time.
+`backtest.accuracy.seconds_file` measures and stores them.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from backtest.questions.figure import Row
 from backtest.questions.origin import Origin
 
 PER: Final = 1000.0
-"""Answers that the pages tell seconds of: one takes microseconds to milliseconds."""
+"""Answers per stated time: a single answer takes microseconds to milliseconds."""
 INTRODUCTION: Final = (
-    "How long fit and answers took in the run that made [accuracy.md](accuracy.md), of all points "
-    "that were asked about, refused or not. Made by `python -m planner backtest {folder}`, with a "
-    "monotonic clock. Unlike the other pages this one changes with every run and machine: read it "
-    "for powers of ten. Methods over the batch answer many questions at once, the others one by "
-    "one, which costs more for each."
+    "Time of fits and answers in the run that made [accuracy.md](accuracy.md), for all points, "
+    "refused or not. Made by `python -m planner backtest {folder}`, with a monotonic clock. Unlike "
+    "the other pages this one changes with every run and machine: only the powers of ten matter. "
+    "Methods over the batch answer many questions at once, the others one by one, which takes "
+    "longer per answer."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """The seconds that a method took to fit and to answer `asked` points of a data set."""
+    """Seconds that a method took to fit and predict `asked` points of a data set."""
 
     question: str
     task: str
@@ -38,52 +38,52 @@ class Timing:
 
 
 def per_thousand(timings: Sequence[Timing]) -> float:
-    """Seconds of a thousand answers [s]; timings of no answers are refused.
+    """Return the seconds per thousand answers [s].
 
     Raises:
-        ValueError: nothing was asked.
+        ValueError: the timings have no answers.
     """
-    asked = sum(t.asked for t in timings)
-    if not asked:
-        raise ValueError("Nothing was asked, so there are no seconds of an answer. Give timings.")
-    return PER * sum(t.seconds for t in timings) / asked
+    points = sum(t.asked for t in timings)
+    if not points:
+        raise ValueError("The timings have no answers. Give timings with answers.")
+    return PER * sum(t.seconds for t in timings) / points
 
 
 def seconds_of(timings: Sequence[Timing], row: Row, means: Sequence[str]) -> float | None:
-    """Seconds of a thousand answers of a row's method, None where it was not timed.
+    """Return the seconds per thousand answers of a row's method; None if not timed.
 
-    A row of one of `means` is that of all data sets of its task together.
+    A row of one of `means` covers all data sets of its task.
     """
-    found = [
+    matching = [
         t
         for t in timings
         if (t.question, t.task, t.method) == (row.question, row.task, row.method)
         and (row.data_set in means or t.data_set == row.data_set)
     ]
-    return per_thousand(found) if found else None
+    return per_thousand(matching) if matching else None
 
 
 def by_method(timings: Sequence[Timing]) -> Mapping[tuple[str, str], list[Timing]]:
-    """The timings of every question and method, in their order."""
-    found: dict[tuple[str, str], list[Timing]] = {}
+    """Return the timings by question and method, in their order."""
+    grouped: dict[tuple[str, str], list[Timing]] = {}
     for timing in timings:
-        found.setdefault((timing.question, timing.method), []).append(timing)
-    return found
+        grouped.setdefault((timing.question, timing.method), []).append(timing)
+    return grouped
 
 
 def seconds_page(timings: Sequence[Timing], origin: Origin) -> str:
-    """The whole page: a line for every question and method."""
-    told = textwrap.fill(INTRODUCTION.format(folder=origin.folder), 100)
+    """Return the page: one line per question and method."""
+    introduction = textwrap.fill(INTRODUCTION.format(folder=origin.folder), 100)
     lines = [
         "# How long did it take?\n",
-        told + "\n",
-        "| question | method | answers | seconds | seconds of 1,000 answers |",
+        introduction + "\n",
+        "| question | method | answers | seconds | seconds per 1,000 answers |",
         "|---|---|---|---|---|",
-        *(_line(*name, found) for name, found in by_method(timings).items()),
+        *(_line(*name, group) for name, group in by_method(timings).items()),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _line(question: str, method: str, timings: Sequence[Timing]) -> str:
-    asked, seconds = sum(t.asked for t in timings), sum(t.seconds for t in timings)
-    return f"| {question} | {method} | {asked:,} | {seconds:.2g} | {per_thousand(timings):.2g} |"
+    points, seconds = sum(t.asked for t in timings), sum(t.seconds for t in timings)
+    return f"| {question} | {method} | {points:,} | {seconds:.2g} | {per_thousand(timings):.2g} |"

@@ -1,6 +1,6 @@
-"""What is said first of the figures of the back-test: errors, intervals, what is missed and worst.
+"""Summary of the back-test's figures in sentences: errors, intervals, missed targets, worst task.
 
-Every figure is that of a row; parts whose data set is missing are left out.
+Every figure is from a row; parts whose data set is missing are left out.
 """
 
 from __future__ import annotations
@@ -42,101 +42,99 @@ FIRST: Final = (
     ("transferred from another GPU", unmeasured.QUESTION, SHEET, unmeasured.DATA_SET),
     ("estimated from FLOPs", described.QUESTION, described.DESCRIBED, MEAN),
 )
-"""What is said first: words, question, task and data set."""
+"""Headline figures: words, question, task and data set."""
 THEN: Final = (
-    ("on 9 to 16 devices told from at most 4", devices.QUESTION, AHEAD, MEAN),
-    ("for samples to a target told from 3 batches", convergence.QUESTION, THREE, MEAN),
+    ("on 9 to 16 devices from at most 4", devices.QUESTION, AHEAD, MEAN),
+    ("for samples to target from 3 batches", convergence.QUESTION, THREE, MEAN),
 )
-"""What is said next."""
+"""Further figures."""
 PLAINLY: Final = {
-    (described.QUESTION, described.NODES): "when it told several nodes from a single device",
-    (described.QUESTION, described.SEVERAL): "when it told several devices from a single one",
-    (described.QUESTION, described.DESCRIBED): "on workloads that it knew by description only",
+    (described.QUESTION, described.NODES): "on several nodes estimated from a single device",
+    (described.QUESTION, described.SEVERAL): "on several devices estimated from a single one",
+    (described.QUESTION, described.DESCRIBED): "on workloads known only by description",
 }
-"""Questions as a person would name them, where the worst error may be found."""
+"""Plain phrases for questions where the worst error may be."""
 REGRETS: Final = {"longer": "regret in time", "more device-hours": "regret in device-hours"}
-"""What a choice can cost too much of, with the beginning of its tasks' names."""
+"""Units of a regret, with the start of its tasks' names."""
 
 
 def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Paragraphs: errors, intervals, what is missed and what is worst, and the rest."""
-    told = (
+    """Return paragraphs: errors, intervals, missed targets and worst task, and the rest."""
+    paragraphs = (
         (
-            _errors("On public measurements hidden from it, Epochwise was ", rows, FIRST),
-            _one_in_ten(rows, FIRST[-1]),
+            _errors("On hidden public measurements, Epochwise was ", rows, FIRST),
+            _worst_tenth(rows, FIRST[-1]),
         ),
         (_intervals(rows), _unrefused(rows, FIRST)),
         (_reached(verdicts), _furthest(rows)),
         (_errors("It was ", rows, THEN), _unrefused(rows, THEN), _choices(rows)),
     )
-    joined = (" ".join(text for text in part if text) for part in told)
+    joined = (" ".join(text for text in part if text) for part in paragraphs)
     return tuple(text for text in joined if text)
 
 
-def _found(
-    rows: Sequence[Row], asked: Sequence[tuple[str, str, str, str]]
+def _rows_of(
+    rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]
 ) -> list[tuple[str, Row]]:
-    pairs = ((words, ours(rows, *place)) for words, *place in asked)
+    pairs = ((words, ours(rows, *place)) for words, *place in places)
     return [(words, row) for words, row in pairs if row is not None]
 
 
-def _errors(start: str, rows: Sequence[Row], asked: Sequence[tuple[str, str, str, str]]) -> str:
-    found = [(words, per_cent(row.median_error)) for words, row in _found(rows, asked)]
-    return f"{start}{_off(found)} (medians)." if found else ""
+def _errors(start: str, rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]) -> str:
+    errors = [(words, per_cent(row.median_error)) for words, row in _rows_of(rows, places)]
+    return f"{start}{_off(errors)} (medians)." if errors else ""
 
 
-def _one_in_ten(rows: Sequence[Row], asked: tuple[str, str, str, str]) -> str:
-    """How far off the worst tenth is of the answers that are furthest off."""
-    found = [row for _, row in _found(rows, [asked])]
+def _worst_tenth(rows: Sequence[Row], place: tuple[str, str, str, str]) -> str:
+    """Return a sentence on the 90th percentile of the errors."""
+    matches = [row for _, row in _rows_of(rows, [place])]
     return "".join(
-        f"One in ten {asked[0]} was more than {per_cent(r.p90_error)} off." for r in found
+        f"One in ten {place[0]} was more than {per_cent(r.p90_error)} off." for r in matches
     )
 
 
-def _unrefused(rows: Sequence[Row], asked: Sequence[tuple[str, str, str, str]]) -> str:
-    """What the errors would be, had nothing been refused, where that says another thing."""
+def _unrefused(rows: Sequence[Row], places: Sequence[tuple[str, str, str, str]]) -> str:
+    """Return the errors with refused answers included, if they differ."""
     every = {(r.question, r.task, r.data_set): r for r in rows if r.method == UNREFUSED}
-    found = [
+    errors = [
         (words, per_cent(every[place].median_error))
-        for words, row in _found(rows, asked)
+        for words, row in _rows_of(rows, places)
         if (place := (row.question, row.task, row.data_set)) in every
         and per_cent(every[place].median_error) != per_cent(row.median_error)
     ]
-    return (
-        f"Had it also answered what it refuses, it would have been {_off(found)}." if found else ""
-    )
+    return f"With refused answers included, it would have been {_off(errors)}." if errors else ""
 
 
-def _off(found: Sequence[tuple[str, str]]) -> str:
-    """3.0 % off at a batch between measured ones and 7.4 % at twice the largest."""
-    (words, error), *others = found
+def _off(errors: Sequence[tuple[str, str]]) -> str:
+    """Return a phrase, as "3.0 % off at a batch between measured ones and 7.4 % at twice"."""
+    (words, error), *others = errors
     return _listed([f"{error} off {words}", *(f"{error} {words}" for words, error in others)])
 
 
 def _intervals(rows: Sequence[Row]) -> str:
-    held = [per_cent(row.coverage) for _, row in _found(rows, FIRST)]
+    held = [per_cent(row.coverage) for _, row in _rows_of(rows, FIRST)]
     if not held:
         return ""
     which = ", in this order" if len(held) > 1 else ""
-    return f"Its 90 % intervals held {_listed(held)} of the measurements{which}."
+    return f"Its 90 % intervals contained {_listed(held)} of the measurements{which}."
 
 
 def _choices(rows: Sequence[Row]) -> str:
-    """The least and the most that its choices of devices and batch cost, over all targets."""
+    """Return the range of costs of the chosen devices and batch, over all targets."""
     parts, workloads = [], 0
     for unit, start in REGRETS.items():
         tasks = [t for t in tasks_of(rows, regret.QUESTION) if t.startswith(start)]
-        found = [r for t in tasks if (r := ours(rows, regret.QUESTION, t, MEAN))]
-        if found:
-            costs = sorted(r.mean_error for r in found)
+        matches = [r for t in tasks if (r := ours(rows, regret.QUESTION, t, MEAN))]
+        if matches:
+            costs = sorted(r.mean_error for r in matches)
             parts.append(f"{_range(costs[0], costs[-1])} {unit}")
-            workloads = found[0].curves
+            workloads = matches[0].curves
     if not parts:
         return ""
     took = _listed(parts).replace("longer and", "longer, and used", 1)
     return (
-        f"The devices and batch it chose took {took} than the best choice of all measured ones "
-        f"(means of {workloads} workloads; least and most of three targets)."
+        f"Its choices of devices and batch took {took} than the best measured choice "
+        f"(means of {workloads} workloads; range over three targets)."
     )
 
 
@@ -145,14 +143,14 @@ def _reached(verdicts: Sequence[Verdict]) -> str:
         return ""
     missed = [v for v in verdicts if not v.reached]
     kept = len(verdicts) - len(missed)
-    told = f"Of {len(verdicts)} figures with a wanted limit, {kept} reach it"
+    summary = f"Of {len(verdicts)} figures with a target, {kept} reach it"
     if not missed:
-        return f"{told} and none misses it."
+        return f"{summary} and none misses it."
     worst = max(missed, key=lambda v: v.short_by)
     why = f": {worst.why}" if worst.why else ""
     return (
-        f"{told} and {len(missed)} miss it. The worst miss: “{worst.what}” is "
-        f"{per_cent(worst.measured)}, wanted {worst.wanted}{why}."
+        f"{summary} and {len(missed)} miss it. The worst miss: “{worst.what}” is "
+        f"{per_cent(worst.measured)}, target {worst.target}{why}."
     )
 
 
@@ -163,17 +161,17 @@ def _furthest(rows: Sequence[Row]) -> str:
     if not answers:
         return ""
     worst = max(answers, key=lambda r: r.median_error)
-    asked = f"{_lowered(titles([worst])[worst.question][0])}, {worst.task}"
-    where = PLAINLY.get((worst.question, worst.task), f"on one question (“{asked}”)")
-    held = f"; its 90 % intervals held {per_cent(worst.coverage)} of the measurements there"
+    question = f"{_lowered(titles([worst])[worst.question][0])}, {worst.task}"
+    where = PLAINLY.get((worst.question, worst.task), f"on one question (“{question}”)")
+    coverage = f"; its 90 % intervals contained {per_cent(worst.coverage)} of the measurements"
     return (
-        f"It was furthest off {where}, {per_cent(worst.median_error)} in the median (data: "
-        f"{worst.data_set}){'' if math.isnan(worst.coverage) else held}."
+        f"Its largest median error was {per_cent(worst.median_error)}, {where} (data: "
+        f"{worst.data_set}){'' if math.isnan(worst.coverage) else coverage}."
     )
 
 
 def _range(low: float, high: float) -> str:
-    """0 to 16 %."""
+    """Return a range, as "0 to 16 %"."""
     return per_cent(low) if low == high else f"{per_cent(low)[:-2]} to {per_cent(high)}"
 
 

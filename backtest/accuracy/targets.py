@@ -29,9 +29,9 @@ from backtest.questions.unmeasured import DATA_SET
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A figure of one row and the range it should lie in [shares]; `why` it does not, if so.
+    """A figure of one row and its target range [shares]; `why` explains a miss.
 
-    `high` is None where the figure should be no larger than that of the best other method.
+    `high` is None if the figure should be at most that of the best other method.
     """
 
     what: str
@@ -45,15 +45,15 @@ class Target:
     why: str = ""
 
     def measured(self, rows: Sequence[Row]) -> float | None:
-        """The figure, None where its data are missing."""
-        found = [r for r in self._peers(rows) if r.method == self.method]
-        return float(getattr(found[0], self.field)) if found and found[0].points else None
+        """Return the figure; None if its data are missing."""
+        matches = [r for r in self._peers(rows) if r.method == self.method]
+        return float(getattr(matches[0], self.field)) if matches and matches[0].points else None
 
-    def wanted(self, rows: Sequence[Row]) -> str:
-        """The range in words."""
+    def range_text(self, rows: Sequence[Row]) -> str:
+        """Return the target range in words."""
         high = self._high(rows)
         if self.high is None:
-            return f"at most {100 * high:.3g} %, the best other"
+            return f"at most {100 * high:.3g} %, the best other method"
         if self.low <= 0.0:
             return f"at most {100 * high:g} %"
         if high >= 1.0:
@@ -61,7 +61,7 @@ class Target:
         return f"{100 * self.low:g} to {100 * high:g} %"
 
     def reached(self, rows: Sequence[Row]) -> bool:
-        """Whether it lies in the range; False where its data are missing."""
+        """Return whether the figure is in the range; False if its data are missing."""
         value = self.measured(rows)
         return value is not None and self.low <= value <= self._high(rows)
 
@@ -85,62 +85,62 @@ SCALING: Final = "ours: link classes, fading growth"
 EPOCHS: Final = "ours: prior, neighbours, drift"
 COLAB: Final = "Colab TPU and GPU"
 UNSEEN: Final = (
-    "two networks: NCF, whose steps hardly grow with the batch (36 of 51 missed), and CIFAR-10 on "
-    "RTX 2080 Ti, whose do not until batch 182 and then steeply"
+    "two networks: NCF, whose steps barely grow with the batch (36 of 51 missed), and CIFAR-10 on "
+    "RTX 2080 Ti, whose steps are flat until batch 182 and then grow steeply"
 )
-SICK: Final = "curves that no law of this form fits, which is why they are refused"
-DIGITISED: Final = "these curves scatter 13 to 19 % about the law, the others 3 to 15 %"
+SICK: Final = "no law of this form fits these curves, so they are refused"
+DIGITISED: Final = "these curves scatter 13 to 19 % around the law, the others 3 to 15 %"
 SHARPER: Final = (
-    "the first of the three; of all forms tried the best, a sharper corner, is chosen differently "
-    "without each set and then gives 9.2 %, 9.9 % if chosen on all questions"
+    "the error of the first of the three sets. The best of all tested forms, a sharper corner, is "
+    "chosen differently without each set and then gives 9.2 %, 9.9 % if chosen on all questions"
 )
-STARVED: Final = "hosts that cannot feed 8 cards; no term for a link sees that coming"
-STEEP: Final = "its links grow faster with the devices than ours fade"
-TWO_NODES: Final = "two nodes alone were known, so how the cost grows was a guess"
+STARVED: Final = "the hosts cannot feed 8 cards, which no term for a link predicts"
+STEEP: Final = "the cost of its links grows faster with the devices than in our law"
+TWO_NODES: Final = "only two nodes were measured, so the growth of the cost was a guess"
 UNCROSSED: Final = (
-    "no run had crossed a node, so published series answer, and their nodes are joined by faster "
+    "no run had crossed nodes, so the estimate is from published series, whose nodes have faster "
     "links"
 )
 UNLIKE: Final = (
-    "six unlike networks; the figure wanted is of a table with four close relatives more. Medians, "
-    "one precision only, blends with either ratio of the data sheets: 18.7 to 20.1 %, and the "
-    "one chosen without each network gives 20.6 %"
+    "six different networks; the target is from a table with four similar networks more. Medians, "
+    "a single precision and blends with either data-sheet ratio give 18.7 to 20.1 %; the one "
+    "chosen without each network gives 20.6 %"
 )
 COARSE: Final = (
-    "at the batch chosen, 256, CIFAR-10 needed more steps (3,286) than at 128 (3,124): a metric "
-    "that noisy, so early, no law of this form follows"
+    "at the chosen batch, 256, CIFAR-10 needed more steps (3,286) than at 128 (3,124): the metric "
+    "is too noisy this early for a law of this form"
 )
-FUTURE: Final = "nobody can see a change that has not happened yet"
+FUTURE: Final = "a later change cannot be predicted from the first epochs"
 
 
 def _of_batch() -> tuple[Target, ...]:
     median, held = ("median_error", 0.0, 0.045), ("coverage", 0.85, 0.95)
     twice, beyond = ("median_error", 0.0, 0.075), ("coverage", 0.85, 1.0)
-    wanted = (
+    specs = (
         ("batch left out, median error", INTERIOR, OURS, MEAN, median, ""),
-        ("the same, were nothing refused", INTERIOR, UNREFUSED, MEAN, median, SICK),
-        ("batch left out, interval held", INTERIOR, OURS, MEAN, held, ""),
+        ("batch left out, refused points included", INTERIOR, UNREFUSED, MEAN, median, SICK),
+        ("batch left out, coverage", INTERIOR, OURS, MEAN, held, ""),
         ("twice the largest, median error", TWICE, OURS, MEAN, twice, ""),
-        ("twice the largest, were nothing refused", TWICE, UNREFUSED, MEAN, twice,
+        ("twice the largest, refused points included", TWICE, UNREFUSED, MEAN, twice,
          SICK),
-        ("twice the largest, interval held", TWICE, OURS, MEAN, beyond, ""),
+        ("twice the largest, coverage", TWICE, OURS, MEAN, beyond, ""),
         ("batch left out, Sia, several (check), median error", INTERIOR, OURS, SIA_SEVERAL,
          median, ""),
-        ("batch left out, Sia, several (check), interval held", INTERIOR, OURS, SIA_SEVERAL,
+        ("batch left out, Sia, several (check), coverage", INTERIOR, OURS, SIA_SEVERAL,
          held, ""),
         ("twice the largest, Sia, several (check), median error", TWICE, OURS, SIA_SEVERAL,
          twice, UNSEEN),
-        ("twice the largest, Sia, several (check), interval held", TWICE, OURS, SIA_SEVERAL,
+        ("twice the largest, Sia, several (check), coverage", TWICE, OURS, SIA_SEVERAL,
          beyond, UNSEEN),
     )  # fmt: skip
     return tuple(
         Target(what, batch.QUESTION, task, method, name, *limits, why)
-        for what, task, method, name, limits, why in wanted
+        for what, task, method, name, limits, why in specs
     )
 
 
 def _of_devices() -> tuple[Target, ...]:
-    told = {
+    reasons = {
         ("DLPerf V100", 5): STARVED,
         ("ElasticFlow A100", 5): STEEP,
         ("ElasticFlow A100", 20): STEEP,
@@ -157,7 +157,7 @@ def _of_devices() -> tuple[Target, ...]:
                0.0, 0.097),
         *(
             Target(f"{task}, {name}, mean error", devices.QUESTION, task, SCALING, name,
-                   "mean_error", 0.0, None, told.get((name, band[1]), ""))
+                   "mean_error", 0.0, None, reasons.get((name, band[1]), ""))
             for name, band in cut
             for task in (f"{band[1]} to {band[2]} devices from at most {band[0]}",)
         ),
@@ -166,21 +166,21 @@ def _of_devices() -> tuple[Target, ...]:
 
 def _of_epochs() -> tuple[Target, ...]:
     few, many = epochs.KNOWN[:3], epochs.KNOWN[3:]
-    wanted = [(k, COLAB, "interval held", "coverage", 0.88, 0.98, "") for k in few]
-    wanted += [
-        (k, COLAB, "its width", "median_width", 0.0, width, "")
+    specs = [(k, COLAB, "coverage", "coverage", 0.88, 0.98, "") for k in few]
+    specs += [
+        (k, COLAB, "interval width", "median_width", 0.0, width, "")
         for k, width in zip(few, (0.045, 0.025, 0.016), strict=True)
     ]
-    wanted += [
+    specs += [
         (3, epochs.STEADY, "median error", "median_error", 0.0, 0.007, ""),
-        (3, epochs.STEADY, "interval held", "coverage", 0.85, 1.0, ""),
-        *((k, epochs.STEADY, "interval held", "coverage", 0.85, 1.0, "") for k in many),
-        (3, epochs.CHANGING, "interval held", "coverage", 0.85, 1.0, FUTURE),
+        (3, epochs.STEADY, "coverage", "coverage", 0.85, 1.0, ""),
+        *((k, epochs.STEADY, "coverage", "coverage", 0.85, 1.0, "") for k in many),
+        (3, epochs.CHANGING, "coverage", "coverage", 0.85, 1.0, FUTURE),
     ]
     return tuple(
         Target(f"after {k} epochs, {name}, {what}", epochs.QUESTION, f"after {k} epochs", EPOCHS,
                name, field, low, high, why)
-        for k, name, what, field, low, high, why in wanted
+        for k, name, what, field, low, high, why in specs
     )  # fmt: skip
 
 
@@ -195,28 +195,28 @@ def _of_convergence() -> tuple[Target, ...]:
 
 
 def _of_cards() -> tuple[Target, ...]:
-    wanted = (("its data sheet alone", 0.164, ""),
+    specs = (("its data sheet alone", 0.164, ""),
               ("its data sheet and two public benchmarks", 0.12, ""),
               ("own workload on one other card", 0.159, UNLIKE))  # fmt: skip
     return tuple(
         Target(f"card known by {task}, {what}", unmeasured.QUESTION, task, LADDER, DATA_SET, field,
                low, high, why)
-        for task, error, why in wanted
+        for task, error, why in specs
         for what, field, low, high in (("mean error", "mean_error", 0.0, error),
-                                       ("interval held", "coverage", 0.85, 0.95))
+                                       ("coverage", "coverage", 0.85, 0.95))
     )  # fmt: skip
 
 
 def _of_choices() -> tuple[Target, ...]:
     return tuple(
         Target(f"choice of devices and batch, {unit}, target {target:g}", regret.QUESTION,
-               f"{unit}, target {target:g}", regret.OURS, MEAN, "mean_error", 0.0, wanted, COARSE)
+               f"{unit}, target {target:g}", regret.OURS, MEAN, "mean_error", 0.0, limit, COARSE)
         for target in regret.TARGETS
-        for unit, wanted in (("regret in time", 0.005), ("regret in device-hours", 0.12))
+        for unit, limit in (("regret in time", 0.005), ("regret in device-hours", 0.12))
     )  # fmt: skip
 
 
 TARGETS: Final = (
     *_of_batch(), *_of_devices(), *_of_epochs(), *_of_convergence(), *_of_cards(), *_of_choices(),
 )  # fmt: skip
-"""What the page compares first; `tables.WANTED` says where the limits come from."""
+"""Figures that the page compares first."""

@@ -1,8 +1,7 @@
-"""The table of the back-test: its headline figures and comparisons.
+"""Verdicts of the back-test: headline figures compared with their targets.
 
-The figures are those of `python -m planner backtest`; nothing is measured or chosen here. Which
-rows there are to compare is told in `backtest.accuracy.rows`, what to say in
-`backtest.accuracy.sentences`; here each figure meets what is wanted of it.
+The figures are those of `python -m planner backtest`; nothing is measured or chosen here.
+`backtest.accuracy.rows` selects rows, `backtest.accuracy.sentences` words them.
 """
 
 from __future__ import annotations
@@ -48,13 +47,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One figure beside what is wanted of it, both as texts of the back-test; `why` it is missed.
+    """One figure and its target, as texts of the back-test; `why` explains a miss.
 
-    `measured` and `short_by`, how far it lies outside (0 where reached), are shares.
+    `measured` and `short_by` (distance outside the target, 0 if reached) are shares.
     """
 
     what: str
-    wanted: str
+    target: str
     measured: float
     reached: bool
     short_by: float
@@ -63,10 +62,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
-    """All figures, the verdicts in the order of the back-test's targets, and what to say of them.
+    """All figures, their verdicts in the order of the targets, and summary sentences.
 
-    `timings` are the seconds of the methods, where they were kept. `sentences` are paragraphs:
-    errors, intervals, what is missed and what is worst, and the rest.
+    `timings` are the seconds of the methods, if recorded. `sentences` are paragraphs: errors,
+    intervals, missed targets and worst task, and the rest.
     """
 
     rows: tuple[Row, ...]
@@ -76,12 +75,12 @@ class Accuracy:
 
     @property
     def missed(self) -> tuple[Verdict, ...]:
-        """The figures that are not what is wanted of them."""
+        """Verdicts that miss their target."""
         return tuple(v for v in self.verdicts if not v.reached)
 
 
 def accuracy_of(rows: Sequence[Row], timings: Sequence[Timing] = ()) -> Accuracy:
-    """Everything that is said of the figures; parts whose data set is missing are left out."""
+    """Return figures, verdicts and sentences; parts with missing data sets are left out."""
     verdicts = verdicts_of(rows)
     return Accuracy(
         rows=tuple(rows),
@@ -92,9 +91,9 @@ def accuracy_of(rows: Sequence[Row], timings: Sequence[Timing] = ()) -> Accuracy
 
 
 def verdicts_of(rows: Sequence[Row]) -> tuple[Verdict, ...]:
-    """Every target of the back-test whose data are there."""
-    found = ((t, t.measured(rows)) for t in TARGETS)
-    return tuple(_verdict(t, value, rows) for t, value in found if value is not None)
+    """Return the verdict of every target whose data are present."""
+    measured = ((t, t.measured(rows)) for t in TARGETS)
+    return tuple(_verdict(t, value, rows) for t, value in measured if value is not None)
 
 
 def _verdict(target: Target, value: float, rows: Sequence[Row]) -> Verdict:
@@ -102,7 +101,7 @@ def _verdict(target: Target, value: float, rows: Sequence[Row]) -> Verdict:
     high = target.high if target.high is not None else _best_other(target, rows)
     return Verdict(
         what=target.what,
-        wanted=target.wanted(rows),
+        target=target.range_text(rows),
         measured=value,
         reached=reached,
         short_by=0.0 if reached else max(target.low - value, value - high),
@@ -122,11 +121,11 @@ def _best_other(target: Target, rows: Sequence[Row]) -> float:
     return min(others, default=math.inf)
 
 
-def verdict_record(one: Verdict) -> dict[str, str]:
-    """A verdict as the back-test prints it."""
+def verdict_record(verdict: Verdict) -> dict[str, str]:
+    """Return a verdict as the back-test prints it."""
     return {
-        "Figure": one.what,
-        "Target": one.wanted,
-        "Measured": f"{100 * one.measured:.3g} %",
-        "Verdict": "reached" if one.reached else "missed",
+        "Figure": verdict.what,
+        "Target": verdict.target,
+        "Measured": f"{100 * verdict.measured:.3g} %",
+        "Verdict": "reached" if verdict.reached else "missed",
     }

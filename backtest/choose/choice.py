@@ -1,10 +1,10 @@
-"""Which constants would we choose, had we not seen one of the data sets?
+"""Constants chosen again with one data set left out.
 
-What is minimised is the interval score of Gneiting & Raftery 2007 on the logarithm: the width of
-the nominal interval plus 2/(1 - level) times how far the truth lies outside. It rewards narrow
-intervals that hold and cannot be fooled by wide ones. A choice that moves the answer itself (a
-rule, a share) minimises the mean error. Every curve counts the same within a task and a data set,
-every task and data set the same.
+The interval score of Gneiting & Raftery 2007 on the logarithm is minimised: the width of the
+nominal interval plus 2/(1 - level) times the distance of the truth outside. It rewards narrow
+intervals with good coverage and cannot be fooled by wide ones. A choice that moves the estimate
+itself (a rule, a share) minimises the mean error. Every curve counts the same within a task and
+data set, every task and data set the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOTHING: Final = "none of them"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One candidate: what it says in words, and the constants it sets, by their name in the code.
+    """One candidate: its words, and the constants it sets, by their name in the code.
 
     Names are those of `backtest.choose.constants_table`.
     """
@@ -33,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What the other data sets choose where one is left out."""
+    """The setting that the other data sets choose if one is left out."""
 
     use: str
     left_out: str
@@ -45,10 +45,10 @@ class Choice:
 def chosen(
     use: str, settings: Sequence[Setting], scores: Floats, names: Sequence[str], ships: str
 ) -> list[Choice]:
-    """What all data sets choose, and what they choose without each.
+    """Return the choice of all data sets, and the choice without each.
 
     Args:
-        use: what it is for.
+        use: purpose of the constants.
         settings: the candidates.
         scores: the smaller the better, shape (candidates, questions).
         names: the data set of each question.
@@ -63,21 +63,21 @@ def chosen(
 
 
 def interval_score(low: Floats, high: Floats, truth: Floats, level: float = LEVEL) -> Floats:
-    """Width plus the punished misses, on the logarithm; the smaller the better."""
+    """Return the width plus penalised misses, on the logarithm; smaller is better."""
     log_low, log_high, log_truth = np.log(low), np.log(high), np.log(truth)
     missed = np.maximum(log_low - log_truth, 0.0) + np.maximum(log_truth - log_high, 0.0)
     return np.asarray(log_high - log_low + 2.0 / (1.0 - level) * missed)
 
 
 def mean_over(values: Floats, weight: Floats) -> float:
-    """The weighted mean."""
+    """Return the weighted mean."""
     return float(values @ weight / weight.sum())
 
 
 def _left_out(scores: Floats, names: Sequence[str]) -> dict[str, int]:
-    """The candidate with the least mean score over the other data sets; scores (candidates, q).
+    """Return the best candidate over the other data sets; scores (candidates, questions).
 
-    Nothing is chosen from no data set, and nothing left out of a single one.
+    Empty without data sets; a single data set is not left out.
     """
     sets = list(dict.fromkeys(names))
     if not sets:

@@ -1,4 +1,4 @@
-"""All constants that can be chosen by leaving whole data sets out, chosen again."""
+"""All constants that can be chosen with whole data sets left out, chosen again."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from backtest.data.source import Read
 
 
 def choices(read: Read) -> list[Choice]:
-    """In the order of the page; of data sets that are missing there are none."""
+    """Return all choices in the order of the page; missing data sets have none."""
     parts = (prior_choices, form_choices, correction_choices, device_choices, epoch_choices)
     return [choice for part in parts for choice in part(read)]

@@ -1,6 +1,6 @@
-"""When a line is corrected by its own points, how far beyond them, and by how much: chosen again.
+"""Correction of a line by its points: when, how far and by how much, chosen again.
 
-Whether and how far is chosen by the mean error, for these move the answer; the sizes of the process
+When and how far are chosen by the mean error, as they move the estimate; the sizes of the process
 by the interval score.
 """
 
@@ -53,7 +53,7 @@ OWN: Final = "where its own points, left out in turn, are missed by less"
 ALWAYS: Final = "always"
 SCATTERED: Final[Mapping[str, float]] = {"above 5 % scatter": 0.05, "above 3 % scatter": 0.03}
 RULES: Final = (NEVER, *SCATTERED, OWN, ALWAYS)
-"""When a line through four or more batch sizes is corrected."""
+"""Rules for correcting a line through four or more batch sizes."""
 REACHES: Final[Mapping[float, str]] = {
     GONE: "in full up to twice the largest, nothing from four times on",
     np.inf: "in full everywhere",
@@ -74,22 +74,22 @@ class _Question:
     cases: Cases
 
     def error(self, value: Floats) -> float:
-        """Mean error over the points that the product answers."""
-        told, weight = self._told()
-        return mean_over(np.abs(value / self.cases.asked_value - 1.0)[told], weight)
+        """Return the mean error over the points that the product answers."""
+        answered, weight = self._answered()
+        return mean_over(np.abs(value / self.cases.hidden_value - 1.0)[answered], weight)
 
     def score(self, low: Floats, high: Floats) -> float:
-        """Mean interval score over the same points."""
-        told, weight = self._told()
-        return mean_over(interval_score(low, high, self.cases.asked_value)[told], weight)
+        """Return the mean interval score over the same points."""
+        answered, weight = self._answered()
+        return mean_over(interval_score(low, high, self.cases.hidden_value)[answered], weight)
 
-    def _told(self) -> tuple[Ints, Floats]:
-        told = np.flatnonzero(may_answer(self.cases))
-        return told, curve_weights(self.cases.asked_curve[told])
+    def _answered(self) -> tuple[Ints, Floats]:
+        answered = np.flatnonzero(may_answer(self.cases))
+        return answered, curve_weights(self.cases.hidden_curve[answered])
 
 
 def correction_choices(read: Read) -> list[Choice]:
-    """The rule, its reach and the sizes of the process, without each data set."""
+    """Return rule, reach and sizes of the correction, without each data set."""
     sets = {n: c for n, c in step_time_curves(read).items() if n not in CHECKS}
     near, all_of = _questions(sets, (INSIDE, TWICE)), _questions(sets, (INSIDE, TWICE, FAR))
     return _rules(near) + _reaches(all_of) + _sizes(near) + _above(_questions(sets, (TWICE, FAR)))
@@ -100,7 +100,7 @@ def _questions(sets: CurveSets, tasks: Sequence[str]) -> list[_Question]:
     return [
         _Question(data_set=name, cases=cases)
         for name, cases in cut
-        if cases.asked_batch.size and may_answer(cases).any()
+        if cases.hidden_batch.size and may_answer(cases).any()
     ]
 
 
@@ -114,35 +114,35 @@ def _rules(questions: Sequence[_Question]) -> list[Choice]:
 def _rule_errors(question: _Question) -> list[float]:
     cases = question.cases
     fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value)
-    lines = fit.lines.of(cases.asked_case)
-    plain = predict_lines(lines, cases.asked_batch)[0]
-    bent = predict_corrected(fit, cases.asked_case, cases.asked_batch)[0]
+    lines = fit.lines.of(cases.hidden_case)
+    plain = predict_lines(lines, cases.hidden_batch)[0]
+    bent = predict_corrected(fit, cases.hidden_case, cases.hidden_batch)[0]
     spread = scatter(lines)
     use = {NEVER: np.zeros(plain.shape, dtype=bool), ALWAYS: np.ones(plain.shape, dtype=bool)}
     use |= {words: np.asarray(spread > most) for words, most in SCATTERED.items()}
-    use[OWN] = _better_left_out(cases)[cases.asked_case]
+    use[OWN] = _better_left_out(cases)[cases.hidden_case]
     return [question.error(np.where(use[rule], bent, plain)) for rule in RULES]
 
 
 def _better_left_out(cases: Cases) -> NDArray[np.bool_]:
-    """Cases whose shown points, each left out in turn, the corrected line misses by no more.
+    """Return the cases whose left-out points the corrected line misses by no more.
 
-    Four points leave three, of which no line is corrected: both miss by the same.
+    Four points leave three, whose line is not corrected: both miss by the same.
     """
     case, batch, value = cases.shown_case, cases.shown_batch, cases.shown_value
     left, shown = _others(case)
     lines = fit_lines(left, batch[shown], value[shown])
     fit = corrected(lines, left, batch[shown], value[shown])
-    told = (
+    predictions = (
         predict_lines(lines, batch)[0],
         predict_corrected(fit, np.arange(case.size), batch)[0],
     )
-    plain, bent = (np.bincount(case, np.log(t / value) ** 2) for t in told)
+    plain, bent = (np.bincount(case, np.log(t / value) ** 2) for t in predictions)
     return np.asarray(bent <= plain)
 
 
 def _others(case: Ints) -> tuple[Ints, Ints]:
-    """Every point with each other of its case, as places; cases come in order."""
+    """Return all pairs of different points of each case, as indices; cases are in order."""
     count = np.bincount(case)
     start = (np.cumsum(count) - count)[case]
     point = np.repeat(np.arange(case.size), count[case])
@@ -158,7 +158,7 @@ def _reaches(questions: Sequence[_Question]) -> list[Choice]:
     ]
     errors = [
         [
-            q.error(predict_corrected(f, q.cases.asked_case, q.cases.asked_batch, gone=gone)[0])
+            q.error(predict_corrected(f, q.cases.hidden_case, q.cases.hidden_batch, gone=gone)[0])
             for q, f in zip(questions, fits, strict=True)
         ]
         for gone in REACHES
@@ -178,7 +178,7 @@ def _sizes(questions: Sequence[_Question]) -> list[Choice]:
 
 
 def _above(questions: Sequence[_Question]) -> list[Choice]:
-    """How far answers above the range bend by the mean error, and their width by the score."""
+    """Return choices of bend (mean error) and width (interval score) above the range."""
     names = [q.data_set for q in questions]
     errors = np.array([[_bend_error(q, bend) for q in questions] for bend in BENDS])
     settings = [Setting(words=f"{b:g}", values={"fits.corrected:BEND": b}) for b in BENDS]
@@ -191,13 +191,13 @@ def _above(questions: Sequence[_Question]) -> list[Choice]:
 def _bend_error(question: _Question, bend: float) -> float:
     cases, process = question.cases, Process(bend=bend)
     fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value, process)
-    return question.error(predict_corrected(fit, cases.asked_case, cases.asked_batch)[0])
+    return question.error(predict_corrected(fit, cases.hidden_case, cases.hidden_batch)[0])
 
 
 def _size_score(question: _Question, process: Process) -> float:
     cases = question.cases
     fit = fit_corrected(cases.shown_case, cases.shown_batch, cases.shown_value, process)
-    _, low, high = predict_corrected(fit, cases.asked_case, cases.asked_batch)
+    _, low, high = predict_corrected(fit, cases.hidden_case, cases.hidden_batch)
     return question.score(low, high)
 
 

@@ -31,30 +31,30 @@ KAPPAS: Final = (0.02, 0.04, KAPPA, 0.12, 0.16, 0.2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """A workload of one cluster: what is known, and what is asked."""
+    """A workload of one cluster: shown and hidden runs."""
 
     data_set: str
-    known: Runs
-    asked: Runs
+    shown: Runs
+    hidden: Runs
 
-    def told(self, fading: float) -> tuple[ScalingCurve, Estimate] | None:
-        """The curve and its answers; None where it refuses."""
-        known, far = self.known, self.asked
-        curve = fit_scaling(known.batch, known.devices, known.nodes, known.step_s, fading=fading)
+    def predict(self, fading: float) -> tuple[ScalingCurve, Estimate] | None:
+        """Return the curve and its estimates; None if it refuses."""
+        shown, far = self.shown, self.hidden
+        curve = fit_scaling(shown.batch, shown.devices, shown.nodes, shown.step_s, fading=fading)
         if not isinstance(curve, ScalingCurve):
             return None
-        told = curve.step_time(far.batch, far.devices, far.nodes)
-        return (curve, told) if isinstance(told, Estimate) else None
+        estimate = curve.step_time(far.batch, far.devices, far.nodes)
+        return (curve, estimate) if isinstance(estimate, Estimate) else None
 
 
 def device_choices(read: Read) -> list[Choice]:
-    """FADING by the mean error, KAPPA by the interval score at the fading that ships."""
+    """Return choices of FADING (mean error) and KAPPA (interval score at that fading)."""
     questions = [
-        _Question(data_set=name, known=known, asked=more)
+        _Question(data_set=name, shown=shown, hidden=more)
         for (name, workloads), (most, first, last) in itertools.product(
             clusters(read).items(), BANDS
         )
-        for known, more in splits(workloads, most, (first, last))
+        for shown, more in splits(workloads, most, (first, last))
     ]
     return _fadings(questions) + _kappas(questions)
 
@@ -67,38 +67,38 @@ def _fadings(questions: Sequence[_Question]) -> list[Choice]:
 
 
 def _error(question: _Question, fading: float) -> float:
-    told = question.told(fading)
-    if told is None:
+    prediction = question.predict(fading)
+    if prediction is None:
         return np.nan
-    return float(np.nanmean(np.abs(np.asarray(told[1].value) / question.asked.step_s - 1.0)))
+    return float(np.nanmean(np.abs(np.asarray(prediction[1].value) / question.hidden.step_s - 1.0)))
 
 
 def _kappas(questions: Sequence[_Question]) -> list[Choice]:
     scores = np.array([_kappa_scores(q) for q in questions]).T
     settings = [Setting(words=f"{k:g}", values={"scaling.answers:KAPPA": k}) for k in KAPPAS]
     names = [q.data_set for q in questions]
-    return chosen("doubt per doubling of devices", settings, scores, names, f"{KAPPA:g}")
+    return chosen("uncertainty per doubling of devices", settings, scores, names, f"{KAPPA:g}")
 
 
 def _kappa_scores(question: _Question) -> list[float]:
-    """The same answers with the part of the interval that belongs to the devices exchanged."""
-    told = question.told(FADING)
-    if told is None:
+    """Return interval scores with the device part of the interval replaced."""
+    prediction = question.predict(FADING)
+    if prediction is None:
         return [np.nan] * len(KAPPAS)
-    curve, estimate = told
+    curve, estimate = prediction
     value, high = np.asarray(estimate.value), np.asarray(estimate.high)
     quantile = float(t_quantile(LEVEL, DOF))
-    ships, octaves = (np.log(high / value) / quantile) ** 2, _octaves(curve, question.asked)
+    ships, octaves = (np.log(high / value) / quantile) ** 2, _octaves(curve, question.hidden)
     scores = []
     for kappa in KAPPAS:
         q = quantile * np.sqrt(ships + (kappa**2 - KAPPA**2) * octaves**2)
-        score = interval_score(value * np.exp(-q), value * np.exp(q), question.asked.step_s)
+        score = interval_score(value * np.exp(-q), value * np.exp(q), question.hidden.step_s)
         scores.append(float(np.nanmean(score)))
     return scores
 
 
 def _octaves(curve: ScalingCurve, far: Runs) -> Floats:
-    """Doublings of the devices beyond the largest number measured on their link."""
+    """Return the doublings of devices beyond the largest measured count on their link."""
     at = asked(curve, far.batch, far.devices, far.nodes, None)
     if not isinstance(at, Places):
         return np.full(far.devices.shape, np.nan)

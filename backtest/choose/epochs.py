@@ -1,9 +1,9 @@
-"""The prior of epochs and how a pace wanders, chosen again.
+"""The prior of epochs and of the wandering pace, chosen again.
 
 The score is that of the whole run after some of its first epochs. Data sets are the two systems of
 Colab and three groups of DAWNBench: one team's runs of 181 epochs, the rest of CIFAR-10, ImageNet.
-The prior of all runs is chosen as if each stood alone; then how far other runs of the same data set
-on the same system move it, and whether its drift with it.
+The prior of all runs is chosen without other runs. Then the weight of other runs of the same data
+set on the same system is chosen, and whether they move the drift too.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SETTLING: Final = (SEEN, 50.0, 100.0, SETTLED, 400.0)
 SETS_SDS: Final = (0.0, 0.5, SETS_SD, 2.0)
 
 PriorOf = Callable[[Scatter], EpochPrior]
-"""The prior of a run, of what other runs say."""
+"""Returns the prior of a run from the scatter of other runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """The epochs known of runs of one data set, how many are ahead and what these took [s]."""
+    """Known epochs of runs of one data set, the number of later ones and their time [s]."""
 
     data_set: str
     later: tuple[LaterEpochs, ...]
@@ -52,7 +52,7 @@ class _Question:
     total_s: Floats
 
     def score(self, prior_of: PriorOf) -> float:
-        """Mean interval score, as a share of the total."""
+        """Return the mean interval score, as a share of the total."""
         cases = zip(self.later, self.beside, self.ahead, strict=True)
         half = np.array(
             [
@@ -66,29 +66,29 @@ class _Question:
 
 
 def epoch_choices(read: Read) -> list[Choice]:
-    """The prior of epochs, and until when a pace wanders."""
+    """Return the chosen prior of epochs, and how long a pace wanders."""
     cut = itertools.product(groups_of_runs(read).items(), KNOWN)
-    found = (_question(name, runs, k) for (name, runs), k in cut)
-    questions = [q for q in found if q is not None]
+    candidates = (_question(name, runs, k) for (name, runs), k in cut)
+    questions = [q for q in candidates if q is not None]
     return _priors(questions) + _wandering(questions) + _pooling(questions)
 
 
 def _question(data_set: str, runs: Sequence[Run], k: int) -> _Question | None:
-    """None where no run is long and steady enough."""
+    """Return the question of one data set; None if no run is long and steady enough."""
     both = zip(runs, beside(runs), strict=True)
-    told = [(r, s) for r, s in both if r.epoch_s.size > k and steadiness(r.epoch_s[:k]).steady]
-    asked = [run for run, _ in told]
-    later = [_later(run.epoch_s[1:k]) for run in asked]
-    kept = [i for i, one in enumerate(later) if one.variation <= MAX_CV]
+    pairs = [(r, s) for r, s in both if r.epoch_s.size > k and steadiness(r.epoch_s[:k]).steady]
+    longer = [run for run, _ in pairs]
+    later = [_later(run.epoch_s[1:k]) for run in longer]
+    kept = [i for i, epochs in enumerate(later) if epochs.variation <= MAX_CV]
     if not kept:
         return None
     return _Question(
         data_set=data_set,
         later=tuple(later[i] for i in kept),
-        beside=tuple(told[i][1] for i in kept),
-        ahead=tuple(asked[i].epoch_s.size - k for i in kept),
-        ahead_s=np.array([float(asked[i].epoch_s[k:].sum()) for i in kept]),
-        total_s=np.array([asked[i].total_s for i in kept]),
+        beside=tuple(pairs[i][1] for i in kept),
+        ahead=tuple(longer[i].epoch_s.size - k for i in kept),
+        ahead_s=np.array([float(longer[i].epoch_s[k:].sum()) for i in kept]),
+        total_s=np.array([longer[i].total_s for i in kept]),
     )
 
 
@@ -109,8 +109,8 @@ def _wandering(questions: Sequence[_Question]) -> list[Choice]:
         Setting(words=_until(p.settled), values={"runs.later_epochs:SETTLED": p.settled})
         for p in priors
     ]
-    found = list(map(_always, priors))
-    return _choices("drift of epochs", questions, found, settings, _until(SETTLED))
+    prior_functions = list(map(_always, priors))
+    return _choices("drift of epochs", questions, prior_functions, settings, _until(SETTLED))
 
 
 def _pooling(questions: Sequence[_Question]) -> list[Choice]:

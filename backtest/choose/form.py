@@ -1,10 +1,10 @@
-"""How sharp the corner of steps to target is: chosen again, on three batches.
+"""The corner's sharpness in the law of steps to target, chosen again on three batches.
 
     E(B)^a = Emin^a + (Smin*B)^a
 
-is the law of `planner.convergence.fit` for a = 1 and, because powers of E lie on a straight line
-over powers of B, the same fit for every other a; Emin, Smin and Bcrit keep their meaning. The mean
-error at the batches not shown is minimised.
+is the law of `planner.convergence.fit` for a = 1. Powers of E lie on a straight line over powers of
+B, so the same fit works for every other a; Emin, Smin and Bcrit keep their meaning. The mean error
+at the hidden batches is minimised.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KNOWN: Final = "3 batches (ends, middle), the rest"
 
 
 def form_choices(read: Read) -> list[Choice]:
-    """The sharpness of the corner, for three batches and over all tasks."""
+    """Return the chosen sharpness of the corner, for three batches and over all tasks."""
     sets = convergence_curves(read)
     return [
         choice
@@ -39,18 +39,18 @@ def form_choices(read: Read) -> list[Choice]:
 
 
 def _choices(use: str, sets: dict[str, list[Curve]], tasks: tuple[str, ...]) -> list[Choice]:
-    asked = [(name, task) for name in sets for task in tasks if _asked(sets[name], task)]
-    errors = [[_error(sets[name], task, a) for name, task in asked] for a in SHARPNESS]
+    pairs = [(name, task) for name in sets for task in tasks if _has_hidden(sets[name], task)]
+    errors = [[_error(sets[name], task, a) for name, task in pairs] for a in SHARPNESS]
     settings = [Setting(words=f"a = {a:g}") for a in SHARPNESS]
-    return chosen(use, settings, np.array(errors), [name for name, _ in asked], "a = 1")
+    return chosen(use, settings, np.array(errors), [name for name, _ in pairs], "a = 1")
 
 
-def _asked(curves: list[Curve], task: str) -> bool:
-    return bool(cases_of(curves, TASKS[task]).asked_batch.size)
+def _has_hidden(curves: list[Curve], task: str) -> bool:
+    return bool(cases_of(curves, TASKS[task]).hidden_batch.size)
 
 
 def _error(curves: list[Curve], task: str, sharpness: float) -> float:
     cases = cases_of(curves, TASKS[task])
-    told = may_answer(cases)
-    error = np.abs(powers(sharpness)(cases).value / cases.asked_value - 1.0)[told]
-    return mean_over(error, curve_weights(cases.asked_curve[told]))
+    answered = may_answer(cases)
+    error = np.abs(powers(sharpness)(cases).value / cases.hidden_value - 1.0)[answered]
+    return mean_over(error, curve_weights(cases.hidden_curve[answered]))

@@ -1,4 +1,4 @@
-"""The priors of the straight line, chosen again: for step times and for samples to target."""
+"""The priors of the straight line, chosen again for step times and samples to target."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ SDS: Final = (0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2)
 DOFS: Final = (1.0, 2.0, 4.0, 8.0)
 SDS_PER_OCTAVE: Final = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3)
 Names = tuple[str, str, str]
-"""Of sd, dof and sd per octave, in the code."""
+"""Names of sd, dof and sd per octave in the code."""
 May = Callable[[Cases], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """Points the product answers in one task of one data set, with the line of each."""
+    """Points that the product answers in one task of one data set, with their lines."""
 
     data_set: str
     lines: Lines
@@ -49,17 +49,17 @@ class _Question:
 
 
 def prior_choices(read: Read) -> list[Choice]:
-    """Priors of step times and of samples to target."""
+    """Return the chosen priors of step times and of samples to target."""
     batch = {n: c for n, c in step_time_curves(read).items() if n not in CHECKS}
     names = ("fits.lines:SD0", "fits.lines:NU0", "fits.lines:KAPPA")
-    told = _choices("step times", _questions(batch, may_answer), STEP_TIMES, names)
+    of_times = _choices("step times", _questions(batch, may_answer), STEP_TIMES, names)
     names = (
         "convergence.fit:PRIOR.sd",
         "convergence.fit:PRIOR.dof",
         "convergence.fit:PRIOR.sd_per_octave",
     )
-    asked = _questions(convergence_curves(read), may_answer_convergence)
-    return told + _choices("samples to target", asked, PRIOR, names)
+    questions = _questions(convergence_curves(read), may_answer_convergence)
+    return of_times + _choices("samples to target", questions, PRIOR, names)
 
 
 def _choices(use: str, questions: list[_Question], ships: Prior, names: Names) -> list[Choice]:
@@ -71,20 +71,20 @@ def _choices(use: str, questions: list[_Question], ships: Prior, names: Names) -
 
 
 def _questions(sets: CurveSets, may: May) -> list[_Question]:
-    found = []
+    questions = []
     for (name, curves), splits in itertools.product(sets.items(), TASKS.values()):
         cases = cases_of(curves, splits)
-        if cases.asked_batch.size and (told := may(cases)).any():
-            found.append(
+        if cases.hidden_batch.size and (answered := may(cases)).any():
+            questions.append(
                 _Question(
                     data_set=name,
-                    lines=lines_of(cases).of(cases.asked_case[told]),
-                    batch=cases.asked_batch[told],
-                    truth=cases.asked_value[told],
-                    weight=curve_weights(cases.asked_curve[told]),
+                    lines=lines_of(cases).of(cases.hidden_case[answered]),
+                    batch=cases.hidden_batch[answered],
+                    truth=cases.hidden_value[answered],
+                    weight=curve_weights(cases.hidden_curve[answered]),
                 )
             )
-    return found
+    return questions
 
 
 def _score(question: _Question, prior: Prior) -> float:

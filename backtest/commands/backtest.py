@@ -1,7 +1,7 @@
 """`python -m planner backtest [DIR]`: read, compute, and write the pages of accuracy.
 
-The pages that ship are made of all public data. Whatever answers some questions only is written
-beside them, and whatever answers none is not written at all.
+The shipped pages are made from all public data. Partial results are written elsewhere, and without
+any result nothing is written.
 """
 
 from __future__ import annotations
@@ -49,32 +49,32 @@ T = TypeVar("T")
 ROOT: Final = Path(__file__).resolve().parents[2]
 DATA_SETS: Final = ROOT.parent / "shared" / "datasets"
 ELSEWHERE: Final = Path("build/backtest")
-"""Where figures go that are not those of all public data; git ignores it."""
+"""Folder of figures that are not from all public data; git ignores it."""
 NAME_ONE: Final = (
     "Name a folder of public data sets (one "
-    "folder a set, as docs/accuracy.md names them) or of result sets (folders with set.toml and "
+    "folder per set, named as in docs/accuracy.md) or of result sets (folders with set.toml and "
     "parquet files, such as data/results)."
 )
 NO_ANSWER: Final = (
-    "{folder} was read, and nothing in it can be hidden and asked about. That takes three batch "
-    "sizes of one system, a run of three epochs, four batch sizes that reached a target, or runs "
-    "on three numbers of devices. Nothing was written."
+    "{folder} has nothing that can be hidden and predicted. This needs three batch sizes of one "
+    "system, a run of three epochs, four batch sizes that reached a target, or runs on three "
+    "device counts. Nothing was written."
 )
 
 
 PARTIAL: Final = 3
-"""Exit code where figures were written and something had to be left out of them."""
+"""Exit code if figures were written and something was left out."""
 MOST_NAMED: Final = 200
-"""Rows that are named one by one; more are counted, file by file."""
+"""Number of rows that are listed singly; more are counted per file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """What a folder gave: the rows, what they were made of, and what was left out of them.
+class _Results:
+    """Results of a folder: the rows, their origin, and what was left out.
 
-    `choices` are the constants that its data sets would choose, `skipped` rows and files of public
-    data, `refused` result files, `failed` questions that could not be answered, and `missing`
-    files of public data that are not there, which is no fault.
+    `choices` are the constants that its data sets would choose. `skipped` are rows and files of
+    public data, `refused` result files, `failed` questions without an answer. `missing` are absent
+    files of public data, which is not an error.
     """
 
     rows: list[Row]
@@ -92,28 +92,25 @@ class _Found:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The folder to read, and the folder to write to."""
+    """Add the folder to read and the folder to write to."""
     parser.add_argument("folder", nargs="?", type=Path, default=DATA_SETS, metavar="DIR",
-                        help="public data sets or result sets, one folder a set "
+                        help="public data sets or result sets, one folder per set "
                         "(default: ../shared/datasets)")  # fmt: skip
     parser.add_argument("--constants", action="store_true",
-                        help="print what other data sets would choose, and stop")  # fmt: skip
+                        help="print constants chosen by other data sets, and exit")  # fmt: skip
     parser.add_argument(
         "--json",
         action="store_true",
         dest="as_json",
-        help="print the figures of published tables as one JSON object, and stop",
+        help="print the figures of published tables as one JSON object, and exit",
     )
     parser.add_argument("--into", type=Path, default=None, metavar="DIR",
-                        help="where docs/ and data/ are written (default: the program's own for "
-                        f"all public data, else ./{ELSEWHERE})")  # fmt: skip
+                        help="folder for docs/ and data/ (default: the repository for all public "
+                        f"data, else ./{ELSEWHERE})")  # fmt: skip
 
 
 def run_backtest(options: argparse.Namespace) -> int:
-    """Return 0 where all is well, `PARTIAL` where something was left out, 1 where nothing is left.
-
-    In the last case nothing is written.
-    """
+    """Return 0 on success, `PARTIAL` if something was left out, 1 if nothing was written."""
     folder: Path = options.folder
     if options.as_json:
         return print_json(folder)
@@ -123,7 +120,9 @@ def run_backtest(options: argparse.Namespace) -> int:
         return _refuse(f"{folder} is not a folder. {NAME_ONE}")
     if has_published(folder):
         own = folder.resolve() == TABLES
-        return write_page(folder, _as_told(folder), options.into or (ROOT if own else ELSEWHERE))
+        return write_page(
+            folder, _display_path(folder), options.into or (ROOT if own else ELSEWHERE)
+        )
     return _run(folder, options.into)
 
 
@@ -131,18 +130,18 @@ def _run(folder: Path, into: Path | None) -> int:
     if not has_public_tables(folder) and not has_result_sets(folder):
         return _refuse(f"{folder} has nothing that the back-test can read. {NAME_ONE}")
     watch = Stopwatch()
-    found = _answer(folder, watch)
-    if not found.rows:
-        _tell_left_out(found)
+    results = _answer(folder, watch)
+    if not results.rows:
+        _print_left_out(results)
         return _refuse(NO_ANSWER.format(folder=folder))
-    place = into or (ROOT if found.origin.whole else ELSEWHERE)
-    _write(place, found, watch)
-    _tell(place, found, watch)
-    _tell_left_out(found)
-    return PARTIAL if found.partial else 0
+    place = into or (ROOT if results.origin.whole else ELSEWHERE)
+    _write(place, results, watch)
+    _print_summary(place, results, watch)
+    _print_left_out(results)
+    return PARTIAL if results.partial else 0
 
 
-def _answer(folder: Path, watch: Stopwatch) -> _Found:
+def _answer(folder: Path, watch: Stopwatch) -> _Results:
     read = public_tables(folder)
     rows, failed = _rows(read, watch)
     sets, refused = result_sets(folder) if has_result_sets(folder) else ([], [])
@@ -150,106 +149,107 @@ def _answer(folder: Path, watch: Stopwatch) -> _Found:
     chosen, failed_choice = _tried("the choice of constants", lambda: list(choices(read)))
     failed += [*failed_own, *failed_choice]
     origin = origin_of(
-        _as_told(folder),
+        _display_path(folder),
         rows,
-        {one.title for one in sets} if own else set(),
+        {result_set.title for result_set in sets} if own else set(),
         skipped=len(read.skipped) + len(failed),
     )
-    return _Found(
+    return _Results(
         rows=[*rows, *own], choices=chosen, origin=origin, skipped=read.skipped, refused=refused,
         failed=failed, missing=read.missing if has_public_tables(folder) else (),
     )  # fmt: skip
 
 
 def _rows(read: PublicTables, watch: Watch) -> tuple[list[Row], list[str]]:
-    """The rows of every question, and the questions that numbers in the data make impossible."""
+    """Return the rows of every question, and the questions that failed."""
     rows: list[Row] = []
     failed: list[str] = []
     for question, answer in QUESTIONS.items():
-        found, problem = _tried(question, partial(answer, read, watch))
-        rows += found
+        question_rows, problem = _tried(question, partial(answer, read, watch))
+        rows += question_rows
         failed += problem
     return rows, failed
 
 
 def _tried(what: str, answer: Callable[[], Sequence[T]]) -> tuple[list[T], list[str]]:
-    """An answer and no problem, or none and why: one question never takes the others along."""
+    """Return an answer and no problem, or none and its problem: other questions go on."""
     try:
         return list(answer()), []
-    except Exception as error:  # noqa: BLE001 - whatever strange numbers do, the rest is answered
+    except Exception as error:  # noqa: BLE001 - one failed question must not stop the others
         return [], [f"{what}: {type(error).__name__}: {error}"]
 
 
-def _write(into: Path, found: _Found, watch: Stopwatch) -> None:
-    """All is computed before anything is written."""
-    figures = shipped_figures() if found.origin.whole else None
+def _write(into: Path, results: _Results, watch: Stopwatch) -> None:
+    """Write all files; everything is computed first."""
+    figures = shipped_figures() if results.origin.whole else None
     published = published_lines(figures) if figures else []
-    page = accuracy_page(found.rows, found.origin, published)
-    constants = constants_page(found.choices, found.origin)
-    write_accuracy(into / "data" / "accuracy.parquet", found.rows)
+    page = accuracy_page(results.rows, results.origin, published)
+    constants = constants_page(results.choices, results.origin)
+    write_accuracy(into / "data" / "accuracy.parquet", results.rows)
     write_whole(into / "docs" / "accuracy.md", page)
     write_whole(into / "docs" / "constants.md", constants)
     write_seconds(into / "data" / "accuracy-seconds.parquet", watch.timings)
-    write_whole(into / "docs" / "accuracy-seconds.md", seconds_page(watch.timings, found.origin))
+    write_whole(into / "docs" / "accuracy-seconds.md", seconds_page(watch.timings, results.origin))
 
 
-def _tell_left_out(found: _Found) -> None:
-    """What was left out: counts first, then every row, file and question by name."""
-    if not found.partial:
+def _print_left_out(results: _Results) -> None:
+    """Print what was left out: counts first, then every row, file and question."""
+    if not results.partial:
         return
-    rows = [one for one in found.skipped if one.line is not None]
-    files = len(found.skipped) - len(rows) + len(found.refused)
+    rows = [skip for skip in results.skipped if skip.line is not None]
+    files = len(results.skipped) - len(rows) + len(results.refused)
     counts = [
         f"{count:,} {what if count == 1 else f'{what}s'}"
-        for count, what in ((len(rows), "row"), (files, "file"), (len(found.failed), "question"))
+        for count, what in ((len(rows), "row"), (files, "file"), (len(results.failed), "question"))
         if count
     ]
     sys.stderr.write(f"Left out: {', '.join(counts)}.\n")
-    bad = [one for one in found.skipped if one.why != WITHOUT]
-    for one in bad[:MOST_NAMED]:
-        sys.stderr.write(f"  {one}\n")
-    if more := Counter(one.path for one in bad[MOST_NAMED:]):
-        told = ", ".join(f"{count:,} of {path}" for path, count in more.items())
-        sys.stderr.write(f"  and {told}\n")
-    for path, count in Counter(x.path for x in found.skipped if x.why == WITHOUT).items():
-        sys.stderr.write(f"  {path}: with them {count:,} sound rows of the same runs\n")
-    for text in (*found.refused, *found.failed):
+    bad = [skip for skip in results.skipped if skip.why != WITHOUT]
+    for skip in bad[:MOST_NAMED]:
+        sys.stderr.write(f"  {skip}\n")
+    if more := Counter(skip.path for skip in bad[MOST_NAMED:]):
+        others = ", ".join(f"{count:,} of {path}" for path, count in more.items())
+        sys.stderr.write(f"  and {others}\n")
+    for path, count in Counter(x.path for x in results.skipped if x.why == WITHOUT).items():
+        sys.stderr.write(f"  {path}: also {count:,} valid rows of the same runs\n")
+    for text in (*results.refused, *results.failed):
         sys.stderr.write(f"  {text}\n")
-    sys.stderr.write("Correct these in the data, or fetch the files again, and run it again.\n")
+    sys.stderr.write("Correct the data or fetch the files again, then run this again.\n")
 
 
-def _tell(into: Path, found: _Found, watch: Stopwatch) -> None:
+def _print_summary(into: Path, results: _Results, watch: Stopwatch) -> None:
     for (question, method), timings in by_method(watch.timings).items():
-        sys.stdout.write(f"{per_thousand(timings):8.2g} s of 1,000 answers: {question}, {method}\n")
-    sys.stdout.write(f"{len(found.rows)} figures: docs/accuracy.md and others in {into}\n")
-    if found.missing:
-        names = ", ".join(found.missing)
-        sys.stdout.write(f"Not there, so without figures: {names}\n")
-    if not found.origin.whole and into != ROOT:
-        sys.stdout.write("They are not of all public data, so the shipped figures stay.\n")
+        seconds = per_thousand(timings)
+        sys.stdout.write(f"{seconds:8.2g} s per 1,000 answers: {question}, {method}\n")
+    sys.stdout.write(f"{len(results.rows)} figures: docs/accuracy.md and others in {into}\n")
+    if results.missing:
+        names = ", ".join(results.missing)
+        sys.stdout.write(f"Missing, so without figures: {names}\n")
+    if not results.origin.whole and into != ROOT:
+        sys.stdout.write("The public data are incomplete, so the shipped figures are unchanged.\n")
 
 
 def _print_choices(folder: Path) -> int:
     read = public_tables(folder)
-    found, failed = _tried("the choice of constants", lambda: list(choices(read)))
-    for choice in found:
+    chosen, failed = _tried("the choice of constants", lambda: list(choices(read)))
+    for choice in chosen:
         sys.stdout.write(
             f"{choice.use}; left out: {choice.left_out}\n"
             f"    the others choose {choice.chosen}\n    ships             {choice.ships}\n"
         )
-    told = f"{folder} has no public data set that a constant is chosen by."
+    message = f"{folder} has no public data set that a constant is chosen by."
     for problem in (*read.skipped[:MOST_NAMED], *failed):
         sys.stderr.write(f"Left out: {problem}\n")
-    if not found:
-        return _refuse(told)
+    if not chosen:
+        return _refuse(message)
     return PARTIAL if read.skipped else 0
 
 
-def _as_told(folder: Path) -> str:
-    """The folder as one types it in the program's own: no path of this machine stands on a page."""
+def _display_path(folder: Path) -> str:
+    """Return the folder as typed in the repository, so that no page has a path of this machine."""
     if not folder.is_absolute():
         return folder.as_posix()
-    typed = Path(os.path.normpath(folder))  # a link beside the program is told by its own name
+    typed = Path(os.path.normpath(folder))  # a link in the repository keeps its own name
     for path in (typed, folder.resolve()):
         for root, before in ((ROOT, ""), (ROOT.parent, "../")):
             if path.is_relative_to(root):
@@ -257,6 +257,6 @@ def _as_told(folder: Path) -> str:
     return folder.name
 
 
-def _refuse(told: str) -> int:
-    sys.stderr.write(f"{told}\n")
+def _refuse(message: str) -> int:
+    sys.stderr.write(f"{message}\n")
     return 1

@@ -1,7 +1,7 @@
 """`python -m planner mfu [DIR]`: fit the efficiency of described workloads on published tables.
 
-Writes `planner/mfu/constants.json` and docs/efficiency.md: what ships, and how far off fits are on
-the sources and the rows that were hidden from them.
+Writes `planner/mfu/constants.json` and docs/efficiency.md: the shipped fits, and their errors on
+hidden sources and rows.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ PAGE: Final = "efficiency.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The folder of tables, and the folder that is written to."""
+    """Add the folder of tables and the output folder."""
     parser.add_argument("folder", nargs="?", type=Path, default=LIBRARY, metavar="DIR",
                         help="published tables (*.tsv) (default: ../shared/library)")  # fmt: skip
     parser.add_argument("--into", type=Path, default=None, metavar="DIR",
-                        help="where constants.json and efficiency.md are written (default: the "
-                        "program's own planner/mfu and docs)")  # fmt: skip
+                        help="folder for constants.json and efficiency.md (default: planner/mfu "
+                        "and docs of the repository)")  # fmt: skip
 
 
 def run_mfu(options: argparse.Namespace) -> int:
-    """Return 0 where constants and page are written, 1 where the folder has too few rows."""
+    """Return 0 if constants and page are written, 1 if the folder has too few rows."""
     folder: Path = options.folder
     rows, skipped = read_rows(folder)
-    found, _ = configurations(rows, read_catalog(CATALOG).catalog)
+    usable, _ = configurations(rows, read_catalog(CATALOG).catalog)
     for line in skipped:
         sys.stderr.write(f"Skipped: {line}\n")
-    if len(found) < LEAST_ROWS:
+    if len(usable) < LEAST_ROWS:
         sys.stderr.write(
-            f"{folder} has {len(found)} usable rows; a fit needs {LEAST_ROWS}. Name a folder with "
+            f"{folder} has {len(usable)} usable rows; a fit needs {LEAST_ROWS}. Name a folder with "
             "published tables (*.tsv).\n"
         )
         return 1
-    study = study_of(found)
+    study = study_of(usable)
     written = {"fits": {domain: written_fit(fit) for domain, fit in study.fits.items()}}
     constants = CONSTANTS if options.into is None else options.into / CONSTANTS.name
     page = (ROOT / "docs" if options.into is None else options.into) / PAGE

@@ -1,8 +1,8 @@
 """`python -m planner backtest DIR --json`: the figures of published tables as one JSON object.
 
-A folder of tables in the library's format is asked every task of
-`backtest.published.tasks`; of the public data sets only their batch curves and device
-series answer. Only the object is written to the standard output; what was left out goes beside it.
+A folder of tables in the library's format gives every task of `backtest.published.tasks`. The
+public data sets give only batch curves and device series. Standard output has only the object;
+standard error lists what was left out.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ CATALOG: Final = ROOT / "data" / "catalog"
 TABLES: Final = ROOT / "data" / "tables" / "published"
 """The project's own tables of published measurements."""
 NAME: Final = "accuracy-published"
-"""The page of figures in docs/, and their file in data/."""
+"""Name of the page of figures in docs/ and of their file in data/."""
 MOST_NAMED: Final = 500
-"""Skipped rows that are named one by one."""
+"""Number of skipped rows that are listed singly."""
 
 
 def has_published(folder: Path) -> bool:
@@ -51,18 +51,18 @@ def published_tasks(folder: Path) -> tuple[Tasks, list[str]]:
 
 
 def print_json(folder: Path) -> int:
-    """Print the figures of every task; 0 whatever rows had to be skipped, 1 without a folder."""
+    """Print the figures of every task; return 0, or 1 without a folder."""
     if not folder.is_dir():
         sys.stderr.write(f"{folder} is not a folder. Name one with tables (*.tsv).\n")
         return 1
     tasks, skipped = published_tasks(folder)
-    tell_skipped(skipped, tasks.failed)
+    print_skipped(skipped, tasks.failed)
     sys.stdout.write(f"{json.dumps(tasks.as_json(), indent=1, allow_nan=False)}\n")
     return 0
 
 
 def write_page(folder: Path, origin: str, into: Path) -> int:
-    """Write the figures of a folder's tables as a page and a file; 1 where nothing was asked.
+    """Write the figures of a folder's tables as page and file; return 1 without any answer.
 
     Args:
         folder: the tables.
@@ -74,9 +74,9 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
     tasks = tasks_of(rows, catalog)
     jobs = known_jobs(whole_jobs(rows, catalog))
     hidden = _left_out(rows, catalog)
-    tell_skipped([*skipped, *_strange(rows, catalog)], tasks.failed)
+    print_skipped([*skipped, *_strange(rows, catalog)], tasks.failed)
     if not any(tasks.answers.values()):
-        sys.stderr.write(f"{origin} has no row that can be asked about. Nothing was written.\n")
+        sys.stderr.write(f"{origin} has no usable row. Nothing was written.\n")
         return 1
     write_whole(into / "docs" / f"{NAME}.md", page(tasks, jobs, origin, hidden))
     write_whole(into / "data" / f"{NAME}.json", figures_text(tasks, jobs))
@@ -85,40 +85,40 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
 
 
 def _strange(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
-    """A line for each name of an unknown accelerator and each cell that a task stumbles over."""
+    """Return a line for each unknown accelerator and each invalid cell."""
     lines = unknown_accelerators(rows, catalog)
     try:
         return lines + faults(rows, catalog)
-    except Exception as error:  # noqa: BLE001 - whatever strange rows do, the tasks are asked
-        return [*lines, f"odd cells are not named: {type(error).__name__}: {error}"]
+    except Exception as error:  # noqa: BLE001 - the tasks must run with any rows
+        return [*lines, f"invalid cells are not listed: {type(error).__name__}: {error}"]
 
 
 def _left_out(
     rows: Sequence[PublishedRow], catalog: Catalog
 ) -> dict[Way, dict[Domain, list[Hidden]]]:
-    """Predictions of what fits had not seen; none where there are too few rows for a fit."""
-    found, _ = configurations(rows, catalog)
-    if len(found) < LEAST_ROWS:
+    """Return predictions of fits for unseen rows; none if there are too few rows for a fit."""
+    usable, _ = configurations(rows, catalog)
+    if len(usable) < LEAST_ROWS:
         return {}
     sys.stderr.write("Fitting again without each source, accelerator and family: some minutes.\n")
     try:
-        return left_out(found)
-    except Exception as error:  # noqa: BLE001 - whatever strange rows do, the rest is written
+        return left_out(usable)
+    except Exception as error:  # noqa: BLE001 - the rest is written with any rows
         sys.stderr.write(f"Not fitted again: {type(error).__name__}: {error}\n")
         return {}
 
 
 def shipped_figures() -> dict[str, Any]:
     """Return the shipped figures on published tables."""
-    found = json.loads((ROOT / "data" / f"{NAME}.json").read_text(encoding="utf-8"))
-    return dict(found)
+    figures = json.loads((ROOT / "data" / f"{NAME}.json").read_text(encoding="utf-8"))
+    return dict(figures)
 
 
-def tell_skipped(skipped: Sequence[str], failed: Sequence[str]) -> None:
-    """Name the rows that were skipped and the tasks that failed, on the standard error."""
+def print_skipped(skipped: Sequence[str], failed: Sequence[str]) -> None:
+    """Print the skipped rows and failed tasks on standard error."""
     lines = [f"Skipped: {line}" for line in skipped[:MOST_NAMED]]
     if more := len(skipped) - MOST_NAMED:
         lines += [f"Skipped: {more:,} further rows."] if more > 0 else []
-    lines += [f"Not asked: {line}" for line in failed]
+    lines += [f"Failed: {line}" for line in failed]
     for line in lines:
         sys.stderr.write(f"{line}\n")

@@ -1,4 +1,4 @@
-"""Cases: curves split into known and hidden points, in flat arrays."""
+"""Cases: curves split into shown and hidden points, in flat arrays."""
 
 from __future__ import annotations
 
@@ -14,43 +14,44 @@ from planner.core import Floats
 
 Ints = NDArray[np.int64]
 Split = tuple[Ints, Ints]
-"""Places of the batches that are shown, and of those that are asked about."""
+"""Indices of the batches that are shown, and of those that are hidden."""
 Splits = Callable[[Floats], Iterator[Split]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cases:
-    """Points shown to fits, and points they are asked about; a case is one fit.
+    """Points shown to fits, and hidden points to predict; a case is one fit.
 
-    `shown_case`, `shown_batch` and `shown_value` have shape (shown,); `asked_case`, `asked_batch`,
-    `asked_value` (the truth) and `asked_curve` (which curve it belongs to) have shape (asked,).
+    `shown_case`, `shown_batch` and `shown_value` have shape (shown,). `hidden_case`,
+    `hidden_batch`, `hidden_value` (the truth) and `hidden_curve` (the index of the curve) have
+    shape (hidden,).
     """
 
     shown_case: Ints
     shown_batch: Floats
     shown_value: Floats
-    asked_case: Ints
-    asked_batch: Floats
-    asked_value: Floats
-    asked_curve: Ints
+    hidden_case: Ints
+    hidden_batch: Floats
+    hidden_value: Floats
+    hidden_curve: Ints
 
 
 def one_left_out(batch: Floats) -> Iterator[Split]:
-    """Every batch but the first and the last in turn, from all others; 4 or more."""
+    """Yield every batch but the first and the last in turn, from all others; 4 or more."""
     places = np.arange(batch.size)
     for i in range(1, batch.size - 1 if batch.size >= 4 else 0):
         yield np.delete(places, i), places[[i]]
 
 
 def both_ends(batch: Floats) -> Iterator[Split]:
-    """All between from the smallest and the largest."""
+    """Yield all batches between, from the smallest and the largest."""
     places = np.arange(batch.size)
     if batch.size >= 3:
         yield places[[0, -1]], places[1:-1]
 
 
 def ends_and_middle(batch: Floats) -> Iterator[Split]:
-    """The rest from the smallest, the largest and the one nearest to their geometric mean."""
+    """Yield the rest, from the smallest, the largest and the geometric middle."""
     if batch.size < 4:
         return
     places = np.arange(batch.size)
@@ -62,7 +63,7 @@ def ends_and_middle(batch: Floats) -> Iterator[Split]:
 
 
 def largest_from(factor: float) -> Splits:
-    """The largest batch from those at most a `factor`-th of it, three or more."""
+    """Return a split: the largest batch from three or more at most a `factor`-th of it."""
 
     def splits(batch: Floats) -> Iterator[Split]:
         places = np.arange(batch.size)
@@ -83,19 +84,19 @@ TASKS: Final[Mapping[str, Splits]] = {
 
 
 def cases_of(curves: Sequence[Curve], splits: Splits) -> Cases:
-    """All cases of all curves; curves with too few batches give none."""
+    """Return all cases of all curves; curves with too few batches give none."""
     cut = [(c, curve, *split) for c, curve in enumerate(curves) for split in splits(curve.batch)]
-    sizes = [(shown.size, asked.size) for _, _, shown, asked in cut]
-    shown_n, asked_n = np.array(sizes, dtype=np.int64).reshape(-1, 2).T
+    sizes = [(shown.size, hidden.size) for _, _, shown, hidden in cut]
+    shown_n, hidden_n = np.array(sizes, dtype=np.int64).reshape(-1, 2).T
     number = np.arange(len(cut))
     return Cases(
         shown_case=np.repeat(number, shown_n),
         shown_batch=_joined([curve.batch[shown] for _, curve, shown, _ in cut]),
         shown_value=_joined([curve.value[shown] for _, curve, shown, _ in cut]),
-        asked_case=np.repeat(number, asked_n),
-        asked_batch=_joined([curve.batch[asked] for _, curve, _, asked in cut]),
-        asked_value=_joined([curve.value[asked] for _, curve, _, asked in cut]),
-        asked_curve=np.repeat(np.array([c for c, *_ in cut], dtype=np.int64), asked_n),
+        hidden_case=np.repeat(number, hidden_n),
+        hidden_batch=_joined([curve.batch[hidden] for _, curve, _, hidden in cut]),
+        hidden_value=_joined([curve.value[hidden] for _, curve, _, hidden in cut]),
+        hidden_curve=np.repeat(np.array([c for c, *_ in cut], dtype=np.int64), hidden_n),
     )
 
 

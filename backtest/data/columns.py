@@ -1,8 +1,8 @@
-"""The columns that the back-test needs of each public file, and what is wrong with a row.
+"""Columns that the back-test needs of each public file, and checks of their rows.
 
 A public file may be edited, cut short or saved by a spreadsheet. A row with a bad cell is left out
-and named by its file, line, column and value; so are the rows that mean nothing without it, which
-are those of one run in a file of epochs. A file without a column that is needed is left out whole.
+and reported by file, line, column and value. In a file of epochs the other rows of its run are left
+out too. A file without a required column is left out whole.
 """
 
 from __future__ import annotations
@@ -46,35 +46,35 @@ COLUMNS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     for line in _TABLE.strip().replace("\n    ", " ").splitlines()
     for cells in (line.split("|"),)
 }
-"""For each file its columns, by what they have to hold."""
+"""Columns of each file, by the kind of their values."""
 _NOTHING: Final[tuple[tuple[str, ...], ...]] = ((), (), (), ())
 LISTS: Final = frozenset({"conv_values"})
-"""Texts that hold numbers above 0 with semicolons between them."""
+"""Texts of numbers above 0, separated by semicolons."""
 COUNTS: Final = frozenset(
     {"num_gpus", "num_nodes", "n_gpus", "n_gpus_total", "n_nodes", "nodes", "num_gpu", "gpus"}
 )
-"""Numbers that count devices or machines: whole, and at most `MOST_DEVICES`."""
+"""Numbers of devices or machines: whole, and at most `MOST_DEVICES`."""
 RUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "koshian2_tpu_benchmark/epochs_main.csv": ("device", "batch_size", "pattern"),
     "koshian2_tpu_benchmark/epochs_appendix.csv": ("device", "batch_size", "pattern", "mode"),
     "dawnbench_train/epochs.csv": ("task", "entry"),
 }
-"""Files of epochs, and the columns that say which run a row is of."""
+"""Files of epochs, and the columns that identify a run."""
 WORDS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("dawnbench_train/epochs.csv", "task"): ("CIFAR10", "ImageNet"),
 }
-"""Texts that may hold these words only, by file and column."""
+"""Allowed texts, by file and column."""
 LEAST, MOST, MOST_DEVICES = 1e-12, 1e24, 1e6
-"""What a number in a public file can be; beyond it a slip of the keyboard stands there."""
+"""Range of plausible numbers in a public file; others are typing errors."""
 _NUMBER: Final = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?[ \t]*", re.ASCII)
 _SHOWN: Final = 40
-"""Letters of a bad cell that are shown."""
+"""Characters of a bad cell that are shown."""
 CellsOf = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """What was left out: a row, or a whole file where `line` is None, and why."""
+    """A row that was left out and why; a whole file if `line` is None."""
 
     path: str
     why: str
@@ -82,7 +82,7 @@ class Skipped:
     column: str = ""
 
     def __str__(self) -> str:
-        """As a sentence begins: file, line, column, value and what is wrong with it."""
+        """Return file, line, column, value and problem, as the start of a sentence."""
         place = "" if self.line is None else f", line {self.line}"
         column = f", column {self.column}" if self.column else ""
         return f"{self.path}{place}{column}: {self.why}"
@@ -90,7 +90,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A row with the line that it begins in; `broken` says why it could not be read as a row."""
+    """A row with its line number; `broken` says why it could not be read."""
 
     number: int
     cells: CellsOf = field(default_factory=dict)
@@ -98,44 +98,44 @@ class Line:
 
 
 def header_problem(path: str, names: Sequence[str]) -> str:
-    """Return why a file cannot be used at all by the names in its first line; "" where it can."""
+    """Return why a file's header makes it unusable; "" if it is usable."""
     needed = dict.fromkeys(n for kind in COLUMNS.get(path, ()) for n in kind)
     if not names:
         return "the file is empty"
     lacking = [n for n in needed if n not in names]
     if lacking:
         several = "columns" if len(lacking) > 1 else "column"
-        told = f"the {several} {', '.join(lacking)} {'are' if len(lacking) > 1 else 'is'} missing"
+        reason = f"the {several} {', '.join(lacking)} {'are' if len(lacking) > 1 else 'is'} missing"
         if len(names) == 1 and len(needed) > 1:
-            return f"{told}: its first line is one column. Separate columns by commas"
-        return told
+            return f"{reason}: its first line is one column. Separate columns by commas"
+        return reason
     twice = [n for n, count in Counter(names).items() if count > 1 and n in needed]
-    return f"the column {twice[0]} is there twice" if twice else ""
+    return f"the column {twice[0]} appears twice" if twice else ""
 
 
 def sound_rows(path: str, lines: Sequence[Line]) -> tuple[list[CellsOf], list[Skipped]]:
-    """Return the rows that can be used, and what is left out with its reason."""
-    bad = {at: told for at, line in enumerate(lines) if (told := _problem(path, line))}
+    """Return the valid rows, and the rows left out with their reasons."""
+    bad = {at: problem for at, line in enumerate(lines) if (problem := _problem(path, line))}
     with_them = _of_the_same_run(path, lines, bad)
     kept = [x.cells for at, x in enumerate(lines) if at not in bad and at not in with_them]
     skipped = {at: Skipped(path=path, line=lines[at].number, why=WITHOUT) for at in with_them}
-    return kept, [told for _, told in sorted((skipped | bad).items())]
+    return kept, [problem for _, problem in sorted((skipped | bad).items())]
 
 
-WITHOUT: Final = "another row of its run cannot be used, so the run is left out"
+WITHOUT: Final = "another row of its run is unusable, so the run is left out"
 
 
 def _of_the_same_run(path: str, lines: Sequence[Line], bad: Mapping[int, Skipped]) -> set[int]:
-    """Places of sound rows whose run lacks a row.
+    """Return the indices of valid rows whose run lacks a row.
 
-    Where the bad row does not say which run it is of, the runs beside it lack it.
+    If the bad row does not identify its run, the runs next to it count as incomplete.
     """
     names = RUNS.get(path, ())
     if not names or not bad:
         return set()
     broken = set()
-    for at, told in bad.items():
-        unknown = told.column in ("", *names)
+    for at, problem in bad.items():
+        unknown = problem.column in ("", *names)
         places = (at - 1, at + 1) if unknown else (at,)
         broken |= {_key(lines[p], names) for p in places if 0 <= p < len(lines)}
     return {at for at, x in enumerate(lines) if at not in bad and _key(x, names) in broken}
@@ -146,22 +146,22 @@ def _key(line: Line, names: Sequence[str]) -> tuple[str | None, ...]:
 
 
 def _problem(path: str, line: Line) -> Skipped | None:
-    """The first thing that is wrong with a row."""
+    """Return the first problem of a row; None if it is valid."""
     if line.broken:
         return Skipped(path=path, line=line.number, why=line.broken)
     texts, above, at_least, optional = COLUMNS.get(path, _NOTHING)
     for name in (*texts, *above, *at_least, *optional):
         if line.cells.get(name) is None:
-            return Skipped(path=path, line=line.number, column=name, why="nothing is there")
+            return Skipped(path=path, line=line.number, column=name, why="the cell is missing")
     for name in (*texts, *above, *at_least, *optional):
         cell, gap = line.cells[name] or "", name in optional
         if name in texts:
-            told = _bad_text(cell) or _bad_list(cell if name in LISTS else "")
-            told = told or _bad_word(cell, WORDS.get((path, name), ()))
+            reason = _bad_text(cell) or _bad_list(cell if name in LISTS else "")
+            reason = reason or _bad_word(cell, WORDS.get((path, name), ()))
         else:
-            told = _wrong(cell, name, zero=name in at_least, gap=gap)
-        if told:
-            return Skipped(path=path, line=line.number, column=name, why=told)
+            reason = _wrong(cell, name, zero=name in at_least, gap=gap)
+        if reason:
+            return Skipped(path=path, line=line.number, column=name, why=reason)
     return None
 
 
@@ -172,22 +172,24 @@ def _bad_text(cell: str) -> str:
 
 
 def _bad_word(cell: str, allowed: tuple[str, ...]) -> str:
-    """Why a cell is none of the allowed words; nothing where it is one, or any word may stand."""
+    """Return why a cell is not an allowed word; "" if it is, or if any word is allowed."""
     if not allowed or cell in allowed:
         return ""
     return f"{_shown(cell)} is not {' or '.join(allowed)}"
 
 
 def _bad_list(cell: str) -> str:
-    """Why a cell is no list of numbers above 0; nothing where it is one, or empty."""
+    """Return why a cell is not a list of numbers above 0; "" if it is, or empty."""
     parts = cell.split(";") if cell else []
-    return next((told for part in parts if (told := _wrong(part, "", zero=False, gap=False))), "")
+    return next(
+        (reason for part in parts if (reason := _wrong(part, "", zero=False, gap=False))), ""
+    )
 
 
 def _wrong(cell: str, name: str, *, zero: bool, gap: bool) -> str:
-    """Why a cell is no such number; nothing where it is one."""
+    """Return why a cell is not a valid number; "" if it is."""
     if not cell:
-        return "" if gap else "nothing is there"
+        return "" if gap else "the cell is empty"
     if not _NUMBER.fullmatch(cell):
         return f"{_shown(cell)} is not a number"
     value = float(cell)
@@ -199,7 +201,7 @@ def _wrong(cell: str, name: str, *, zero: bool, gap: bool) -> str:
 
 
 def _beyond(cell: str, value: float, name: str) -> str:
-    """Why a number above 0 cannot be meant; nothing where it can."""
+    """Return why a number above 0 is implausible; "" if it is plausible."""
     if name in COUNTS and not (value <= MOST_DEVICES and value.is_integer()):
         return f"{_shown(cell)} is not a whole number up to {MOST_DEVICES:,.0f}"
     if not LEAST <= value <= MOST:
@@ -208,7 +210,7 @@ def _beyond(cell: str, value: float, name: str) -> str:
 
 
 def _shown(cell: str) -> str:
-    """A cell as a message quotes it: cut, and with what cannot be printed written out."""
+    """Return a cell for a message: shortened, with unprintable characters escaped."""
     cut = cell if len(cell) <= _SHOWN else f"{cell[:_SHOWN]}… ({len(cell):,} letters)"
     plain = "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in cut)
     return f"“{plain}”"

@@ -1,4 +1,4 @@
-"""Where measured points come from: rows of text by path, and curves made of them."""
+"""Measured points: rows of text by path, and curves made from them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from planner.core import Floats
 
 TextRows = Sequence[Mapping[str, str]]
 Read = Callable[[str], TextRows]
-"""The rows of a CSV file by its path below the folder of data sets; none where it is missing."""
+"""Returns the rows of a CSV file by its path in the folder of data sets; none if missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """What was measured over the batch: `batch` in rising order and `value`, shape (n,).
+    """Measurements over the batch: ascending `batch` and `value`, shape (n,).
 
-    `value` is the seconds of a step, or the samples to a target.
+    `value` is seconds per step, or samples to a target.
     """
 
     name: str
@@ -31,12 +31,12 @@ CurveSets = Mapping[str, Sequence[Curve]]
 
 
 def curves_of(points: Mapping[str, Sequence[tuple[float, float]]], least: int) -> list[Curve]:
-    """One curve a name; repeats of a batch are averaged, and curves of fewer batches left out."""
-    found = []
+    """Return one curve per name with `least` batches; repeats of a batch are averaged."""
+    curves = []
     for name, pairs in points.items():
         batch, value = np.array(pairs).T
         distinct, where, count = np.unique(batch, return_inverse=True, return_counts=True)
         if distinct.size >= least:
             mean = np.bincount(where, value) / count
-            found.append(Curve(name=name, batch=distinct, value=mean))
-    return found
+            curves.append(Curve(name=name, batch=distinct, value=mean))
+    return curves

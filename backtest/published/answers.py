@@ -1,4 +1,4 @@
-"""One question of the back-test on published tables, what the product says, and the figures.
+"""One question of the back-test on published tables, the product's answer, and the figures.
 
 `Answer` is a number with its truth, `Pair` a choice between two accelerators. Errors are
 |predicted/measured - 1| and every question counts the same.
@@ -17,7 +17,7 @@ from planner.core import Estimate, Refusal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A question with its truth and the product's interval; NaN where it refuses.
+    """A question with its truth and the product's interval; NaN for a refusal.
 
     `source` is the table, `name` the row or series in words, `why` the reason of a refusal.
     """
@@ -37,7 +37,7 @@ class Answer:
 
     @property
     def error(self) -> float:
-        """|predicted/measured - 1|."""
+        """Relative error, |predicted/measured - 1|."""
         return abs(self.value / self.truth - 1.0)
 
     @property
@@ -47,7 +47,7 @@ class Answer:
 
     @property
     def width(self) -> float:
-        """(high - low)/value."""
+        """Relative width, (high - low)/value."""
         return (self.high - self.low) / self.value
 
 
@@ -64,7 +64,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """Figures of one task in per cent; None where nothing was answered."""
+    """Figures of one task in per cent; None if nothing was answered."""
 
     asked: int
     answered: int
@@ -76,7 +76,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairScore:
-    """Pairs that were asked about, answered, decided, and decided rightly."""
+    """Number of pairs, and how many were answered, decided, and decided correctly."""
 
     asked: int
     answered: int
@@ -85,41 +85,41 @@ class PairScore:
 
 
 def answer_of(
-    of: tuple[str, str], truth: float, found: Estimate | Refusal, *, inverse: bool = False
+    of: tuple[str, str], truth: float, estimate: Estimate | Refusal, *, inverse: bool = False
 ) -> Answer:
-    """Return an answer of source and name; `inverse` turns a speed into the time of one unit."""
+    """Return the answer for a source and name; `inverse` turns a speed into a time."""
     source, name = of
-    if isinstance(found, Refusal):
-        return Answer(source=source, name=name, truth=truth, why=found.reason)
-    value, low, high = (float(part) for part in (found.value, found.low, found.high))
+    if isinstance(estimate, Refusal):
+        return Answer(source=source, name=name, truth=truth, why=estimate.reason)
+    value, low, high = (float(part) for part in (estimate.value, estimate.low, estimate.high))
     if inverse:
         value, low, high = 1.0 / value, 1.0 / high, 1.0 / low
     return Answer(source=source, name=name, truth=truth, value=value, low=low, high=high)
 
 
 def scored(answers: Sequence[Answer]) -> Score:
-    """Return the figures of a task, every question counting the same."""
-    found = [one for one in answers if one.answered]
-    if not found:
+    """Return the figures of a task; every question counts the same."""
+    answered = [answer for answer in answers if answer.answered]
+    if not answered:
         return Score(asked=len(answers), answered=0)
-    errors = np.array([one.error for one in found])
+    errors = np.array([answer.error for answer in answered])
     return Score(
         asked=len(answers),
-        answered=len(found),
+        answered=len(answered),
         median=_per_cent(float(np.median(errors))),
         mean=_per_cent(float(errors.mean())),
-        held=_per_cent(sum(one.held for one in found) / len(found)),
-        width=_per_cent(float(np.median([one.width for one in found]))),
+        held=_per_cent(sum(answer.held for answer in answered) / len(answered)),
+        width=_per_cent(float(np.median([answer.width for answer in answered]))),
     )
 
 
 def pairs_scored(pairs: Sequence[Pair]) -> PairScore:
-    """Return how many pairs were decided, and how many of them rightly."""
+    """Return how many pairs were decided, and how many correctly."""
     return PairScore(
         asked=len(pairs),
-        answered=sum(one.answered for one in pairs),
-        decided=sum(one.decided for one in pairs),
-        right=sum(one.right for one in pairs),
+        answered=sum(pair.answered for pair in pairs),
+        decided=sum(pair.decided for pair in pairs),
+        right=sum(pair.right for pair in pairs),
     )
 
 

@@ -1,6 +1,6 @@
-"""Questions on published rows that a buyer asks first: described workloads, whole jobs, pairs.
+"""Questions of a buyer on published rows: described workloads, whole jobs, pairs.
 
-A question has what a person types into Compare: parameters, length or image size, precision, batch,
+A question has the inputs of Compare: parameters, length or image size, precision, batch,
 accelerator and count; never a speed or a utilisation of the row. The answer is that of Compare
 itself (`planner.job._times`, and its joint draws for pairs). Errors are of the time.
 """
@@ -23,23 +23,23 @@ from planner.job import Candidate, Described, Goal, Hardware, Job, Known, job_de
 from planner.published import Configuration, PublishedRow, configurations
 
 LANGUAGE: Final = frozenset({"dense", "lora", "moe"})
-"""Families whose operations Compare counts from parameters and tokens."""
+"""Families whose operations Compare computes from parameters and tokens."""
 MANY_NODES: Final = 8
 EPOCH: Final = 1e9
-"""Samples of the epoch that is asked about: start-up and rounding vanish beside it."""
+"""Samples of the epoch: so many that start-up and rounding are negligible."""
 ONE_EPOCH: Final = Goal(words="1 epoch", epochs=1)
 FASTEST: Final = Wanted(order="time")
 Kept = Callable[[Configuration], bool]
 
 
 def of_family(*families: str) -> Kept:
-    """Return what keeps the configurations of some families."""
-    return lambda one: one.family in families
+    """Return a filter for configurations of some families."""
+    return lambda run: run.family in families
 
 
-def over_many_nodes(one: Configuration) -> bool:
-    """Whether a dense language model ran on more than 8 nodes."""
-    return one.family == "dense" and one.nodes > MANY_NODES
+def over_many_nodes(run: Configuration) -> bool:
+    """Return whether a dense language model ran on more than 8 nodes."""
+    return run.family == "dense" and run.nodes > MANY_NODES
 
 
 def questions(rows: Sequence[PublishedRow], catalog: Catalog) -> list[Configuration]:
@@ -47,91 +47,91 @@ def questions(rows: Sequence[PublishedRow], catalog: Catalog) -> list[Configurat
     return configurations(rows, catalog)[0]
 
 
-def described(found: Sequence[Configuration], kept: Kept) -> list[Answer]:
-    """Return the seconds of one sample on all devices, each asked of Compare."""
-    return [_described(one) for one in found if kept(one)]
+def described(runs: Sequence[Configuration], kept: Kept) -> list[Answer]:
+    """Return the seconds per sample on all devices, each predicted by Compare."""
+    return [_described(run) for run in runs if kept(run)]
 
 
-def _described(one: Configuration) -> Answer:
-    job = job_of(one)
+def _described(run: Configuration) -> Answer:
+    job = job_of(run)
     if isinstance(job, Refusal):
-        return answer_of((one.source, _name(one)), 1.0 / one.samples_per_s, job)
-    rate = _rate(job, one)
-    return answer_of((one.source, _name(one)), 1.0 / one.samples_per_s, rate, inverse=True)
+        return answer_of((run.source, _name(run)), 1.0 / run.samples_per_s, job)
+    rate = _rate(job, run)
+    return answer_of((run.source, _name(run)), 1.0 / run.samples_per_s, rate, inverse=True)
 
 
-def _rate(job: Job, one: Configuration) -> Estimate | Refusal:
-    """Samples/s of the whole hardware as Compare estimates them; a refusal is its answer too."""
-    found = timed(job, ONE_EPOCH, _candidate(one), Known())
-    if isinstance(found.total, Refusal):
-        return found.total
-    return found.rate or Refusal(reason="No speed is estimated.", measure_next="")
+def _rate(job: Job, run: Configuration) -> Estimate | Refusal:
+    """Return samples/s of the whole hardware as estimated by Compare, or its refusal."""
+    times = timed(job, ONE_EPOCH, _candidate(run), Known())
+    if isinstance(times.total, Refusal):
+        return times.total
+    return times.rate or Refusal(reason="No speed is estimated.", measure_next="")
 
 
-def job_of(one: Configuration) -> Job | Refusal:
-    """Return the job as a person describes it in Compare."""
-    family = "dense" if one.family == "lora" else one.family
+def job_of(run: Configuration) -> Job | Refusal:
+    """Return the job as a user describes it in Compare."""
+    family = "dense" if run.family == "lora" else run.family
     try:
         return job_described(
             Described(
-                name=one.model or one.network,
+                name=run.model or run.network,
                 samples_per_epoch=EPOCH,
-                precision=one.precision if one.precision in PRECISIONS else "float8",
-                params=one.params,
-                active_params=one.active_params,
-                tokens_per_sample=one.sequence,
-                flops_per_sample=None if _counted(one) else one.train_flops_per_sample,
-                network=one.network,
-                image_px=one.image_px,
+                precision=run.precision if run.precision in PRECISIONS else "float8",
+                params=run.params,
+                active_params=run.active_params,
+                tokens_per_sample=run.sequence,
+                flops_per_sample=None if _counted(run) else run.train_flops_per_sample,
+                network=run.network,
+                image_px=run.image_px,
                 family=family,
-                training="lora" if one.family == "lora" else "full",
-                recompute=bool(one.recomputes),
-                batch=one.global_batch,
+                training="lora" if run.family == "lora" else "full",
+                recompute=bool(run.recomputes),
+                batch=run.global_batch,
             )
         )
     except ValueError as problem:
         return Refusal(reason=str(problem), measure_next="")
 
 
-def _counted(one: Configuration) -> bool:
-    return one.family in LANGUAGE and None not in (one.params, one.sequence)
+def _counted(run: Configuration) -> bool:
+    return run.family in LANGUAGE and None not in (run.params, run.sequence)
 
 
-def _candidate(one: Configuration) -> Candidate:
+def _candidate(run: Configuration) -> Candidate:
     hardware = Hardware(
-        label=f"{one.devices} x {one.accelerator.name}",
-        accelerator=one.accelerator,
-        count=one.devices,
-        nodes=one.nodes,
+        label=f"{run.devices} x {run.accelerator.name}",
+        accelerator=run.accelerator,
+        count=run.devices,
+        nodes=run.nodes,
     )
     return Candidate(
-        id=f"{one.accelerator.id}-{one.devices}", label=hardware.label, way="own", hardware=hardware
+        id=f"{run.accelerator.id}-{run.devices}", label=hardware.label, way="own", hardware=hardware
     )
 
 
-def _name(one: Configuration) -> str:
-    length = f", {one.sequence:g} tokens" if one.sequence else ""
-    return f"{one.model or one.network}{length}, {one.precision}, {one.devices} x " + (
-        one.accelerator.name
+def _name(run: Configuration) -> str:
+    length = f", {run.sequence:g} tokens" if run.sequence else ""
+    return f"{run.model or run.network}{length}, {run.precision}, {run.devices} x " + (
+        run.accelerator.name
     )
 
 
 # -- pairs -------------------------------------------------------------------------------------
 
 
-def pairs(found: Sequence[Configuration]) -> list[Pair]:
-    """Return every pair of accelerators that one source timed with one workload on one count.
+def pairs(runs: Sequence[Configuration]) -> list[Pair]:
+    """Return every pair of accelerators that one source timed with one workload and count.
 
-    Batch and precision may differ, as they do between two accelerators in practice; of several
-    runs on an accelerator the fastest counts.
+    Batch and precision may differ, as they do in practice. Of several runs on an accelerator the
+    fastest counts.
     """
     groups: dict[tuple[object, ...], dict[str, Configuration]] = defaultdict(dict)
-    for one in found:
-        size = round(math.log(one.active_params or one.train_flops_per_sample), 1)
-        key = one.source, one.family, one.network, size, one.sequence, one.image_px, one.devices
-        known = groups[key].get(one.accelerator.id)
-        if known is None or one.samples_per_s > known.samples_per_s:
-            groups[key][one.accelerator.id] = one
+    for run in runs:
+        size = round(math.log(run.active_params or run.train_flops_per_sample), 1)
+        key = run.source, run.family, run.network, size, run.sequence, run.image_px, run.devices
+        fastest = groups[key].get(run.accelerator.id)
+        if fastest is None or run.samples_per_s > fastest.samples_per_s:
+            groups[key][run.accelerator.id] = run
     return [pair for alike in groups.values() for pair in _of_group(list(alike.values()))]
 
 
@@ -142,15 +142,15 @@ def _of_group(alike: Sequence[Configuration]) -> Iterator[Pair]:
 
 
 def _pair(first: Configuration, second: Configuration) -> Pair:
-    """Whether Compare ranks one before the other, and whether it was the faster one."""
+    """Return whether Compare ranks one before the other, and whether that is correct."""
     name = f"{_name(first)} or {second.precision}, {second.accelerator.name}"
     job = job_of(first)
     other = job_of(second)
     if isinstance(job, Refusal) or isinstance(other, Refusal):
         return Pair(source=first.source, name=name, answered=False)
     rows = [
-        compare(Question(job=of, goal=ONE_EPOCH, wanted=FASTEST), [_candidate(one)]).rows[0]
-        for of, one in ((job, first), (other, second))
+        compare(Question(job=of, goal=ONE_EPOCH, wanted=FASTEST), [_candidate(run)]).rows[0]
+        for of, run in ((job, first), (other, second))
     ]
     if any(isinstance(row.time, Refusal) for row in rows):
         return Pair(source=first.source, name=name, answered=False)

@@ -1,9 +1,9 @@
-"""Whole published jobs beside our estimates.
+"""Whole published jobs with our estimates.
 
 Model cards state device-hours of a whole training run. The question has the network, the tokens (or
-epochs of ImageNet), the accelerator and the count; the answer is the total of Compare with all that
-it adds to a long job. Scored are device-hours, so that a count that the card does not state hardly
-matters: then as many whole servers are asked about as finish within `DAYS` at 40 % of the peak.
+epochs of ImageNet), the accelerator and the count; the answer is Compare's total, including its
+additions for long jobs. Device-hours are scored, so a count that the card does not state matters
+little. Then the count is the number of whole servers that finish within `DAYS` at 40 % of the peak.
 """
 
 from __future__ import annotations
@@ -45,14 +45,15 @@ IMAGENET: Final = 1_281_167.0
 DAYS: Final = 45.0
 USUAL_SHARE: Final = 0.4
 USUAL_LENGTHS: Final = (("2023-07", 4096), ("", 2048))
-"""Tokens of a sequence where a card states none, by the month from which they are usual."""
+"""Tokens of a sequence if a card states none, by the month from which they are usual."""
 TOKENS_SEEN: Final = {
     "bloom 176b": 366e9,
     "deepseek-v3": 14.8e12,
     "gpt-2 124m on openwebtext": 295e9,
 }
 """Tokens of jobs whose card states them elsewhere: Le Scao et al. 2022 (arXiv 2211.05100),
-DeepSeek-AI 2024 (arXiv 2412.19437), nanoGPT's train_gpt2 (600,000 steps of 491,520 tokens)."""
+DeepSeek-AI 2024 (arXiv 2412.19437), nanoGPT's train_gpt2 (600,000 steps of 491,520 tokens).
+"""
 _SIZES: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 _TOKENS: Final = (
     re.compile(r"(\d+(?:\.\d+)?)\s?([kmbt])\+? tokens", re.IGNORECASE),
@@ -63,12 +64,12 @@ _PART: Final = re.compile(
     r"\[(?:stage|rlhf|sft)|stage hours|all \d+ models|progressive|distill|vision \d+b",
     re.IGNORECASE,
 )
-"""Words of rows that are a part of a job, several jobs, or change their samples on the way."""
+"""Words of rows that are part of a job, several jobs, or change their samples during the job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeJob:
-    """A published job as a question: `samples` in all, its hardware, and its `device_hours`."""
+    """A published job as a question: all its `samples`, its hardware, and its `device_hours`."""
 
     source: str
     name: str
@@ -84,24 +85,24 @@ class WholeJob:
 
 
 def whole_jobs(rows: Sequence[PublishedRow], catalog: Catalog) -> list[WholeJob]:
-    """Return the jobs whose tokens or epochs, accelerator and device-hours are stated."""
+    """Return the jobs that state tokens or epochs, accelerator and device-hours."""
     pairs = zip(rows, accelerators_of(rows, catalog), strict=True)
-    found = [_job(row, accelerator) for row, accelerator in pairs]
-    return [job for job in found if job is not None]
+    jobs = [_job(row, accelerator) for row, accelerator in pairs]
+    return [job for job in jobs if job is not None]
 
 
 def device_hours(jobs: Sequence[WholeJob]) -> list[Answer]:
-    """Return the device-hours of each job, asked of Compare."""
-    return [answer_of((job.source, job.name), job.device_hours, _asked(job)) for job in jobs]
+    """Return the device-hours of each job, predicted by Compare."""
+    return [answer_of((job.source, job.name), job.device_hours, _estimate(job)) for job in jobs]
 
 
 def known_jobs(jobs: Sequence[WholeJob]) -> list[KnownJob]:
-    """Return each job beside our estimate, language models first, by device-hours."""
+    """Return each job with our estimate, language models first, by device-hours."""
     ordered = sorted(jobs, key=lambda job: (not job.language, -job.device_hours))
-    return [_known(job, _asked(job)) for job in ordered]
+    return [_with_estimate(job, _estimate(job)) for job in ordered]
 
 
-def _known(job: WholeJob, answer: Estimate | Refusal) -> KnownJob:
+def _with_estimate(job: WholeJob, answer: Estimate | Refusal) -> KnownJob:
     value, low, high = None, None, None
     if isinstance(answer, Estimate):
         value, low, high = float(answer.value), float(answer.low), float(answer.high)
@@ -156,7 +157,7 @@ def _device_hours(row: PublishedRow) -> float | None:
 
 
 def _samples(words: str, workload: NamedWorkload) -> float | None:
-    """Sequences or images of the whole run."""
+    """Return the sequences or images of the whole run; None if not stated."""
     if workload.family in LANGUAGE:
         tokens = _tokens(words)
         return tokens / workload.sequence if tokens and workload.sequence else None
@@ -165,28 +166,28 @@ def _samples(words: str, workload: NamedWorkload) -> float | None:
 
 
 def _tokens(words: str) -> float | None:
-    """Tokens that a row states, else those of a known job."""
-    found = next((m for p in _TOKENS if (m := p.search(words))), None)
-    if found:
-        return float(found[1]) * _SIZES[found[2].lower()]
+    """Return the tokens that a row states, or those of a listed job."""
+    match = next((m for p in _TOKENS if (m := p.search(words))), None)
+    if match:
+        return float(match[1]) * _SIZES[match[2].lower()]
     plain = words.casefold()
     return next((tokens for name, tokens in TOKENS_SEEN.items() if plain.startswith(name)), None)
 
 
 def _usual_count(workload: NamedWorkload, samples: float, accelerator: Accelerator) -> int:
-    """Whole servers, a power of two, that finish within `DAYS` at 40 % of the peak."""
+    """Return whole servers, a power of two, that finish within `DAYS` at 40 % of the peak."""
     peak = half_peak(accelerator) or math.inf
     seconds = samples * workload.train_flops_per_sample / (USUAL_SHARE * peak)
     servers = seconds / (DAYS * 24.0 * HOUR_S * PER_NODE)
     return int(PER_NODE * 2 ** math.ceil(math.log2(max(servers, 1.0))))
 
 
-def _asked(job: WholeJob) -> Estimate | Refusal:
-    """Device-hours as Compare estimates them."""
+def _estimate(job: WholeJob) -> Estimate | Refusal:
+    """Return the device-hours as estimated by Compare."""
     of, lora = job.workload, job.workload.family == "lora"
     counted = job.language and None not in (of.params, of.sequence)
     try:
-        asked = job_described(
+        question = job_described(
             Described(
                 name=job.name,
                 samples_per_epoch=job.samples,
@@ -211,7 +212,7 @@ def _asked(job: WholeJob) -> Estimate | Refusal:
         nodes=machines_for(job.accelerator, job.devices),
     )
     candidate = Candidate(id="job", label=hardware.label, way="own", hardware=hardware)
-    total = timed(asked, ONE_EPOCH, candidate, Known()).total
+    total = timed(question, ONE_EPOCH, candidate, Known()).total
     if isinstance(total, Refusal):
         return total
     value = float(total.value) * job.devices / HOUR_S

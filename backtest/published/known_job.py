@@ -1,4 +1,4 @@
-"""A published whole job beside our estimate: the record of "Would we have known?"."""
+"""A published whole job and our estimate of it, as in "Would we have known?"."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownJob:
-    """A published whole job beside our estimate, both in device-hours.
+    """A published whole job and our estimate, both in device-hours.
 
-    `low` and `high` bound the 90 % interval; `value` is None where `why` says why there is none.
-    `place` is the repository and file that state it.
+    `low` and `high` bound the 90 % interval; without an estimate `value` is None and `why` is the
+    reason. `place` is the repository and file of the published figure.
     """
 
     name: str

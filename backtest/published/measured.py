@@ -1,7 +1,7 @@
-"""Questions on published series: another device count, a batch left out, twice the largest batch.
+"""Questions on published series: more devices, a batch left out, twice the largest batch.
 
-What is hidden was measured in the same series as what is shown. Device counts are asked as times
-of a step, fitted on the smaller half of the counts; batches are asked as speeds.
+Hidden points are of the same series as shown ones. Device counts are predicted as step times, from
+fits on the smaller half of the counts; batches are predicted as speeds.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ TWICE: Final = "twice the largest"
 
 
 def device_scaling(rows: Sequence[PublishedRow]) -> list[Answer]:
-    """Return step times on the larger half of each series' counts, from the smaller half [s]."""
-    return [answer for one in series_of(rows) for answer in _of_series(one)]
+    """Return step times [s] on the larger half of each series' counts, from the smaller half."""
+    return [answer for series in series_of(rows) for answer in _of_series(series)]
 
 
 def _of_series(series: Series) -> Iterator[Answer]:
-    """The middle count of an odd number of counts is shown."""
+    """Yield the answers of one series; the middle of an odd number of counts is shown."""
     runs = series.runs
     counts = np.unique(runs.devices)
-    shown = runs.devices <= counts[-(-counts.size // 2) - 1]
-    known, hidden = runs.only(shown), runs.only(~shown)
+    is_shown = runs.devices <= counts[-(-counts.size // 2) - 1]
+    shown, hidden = runs.only(is_shown), runs.only(~is_shown)
     try:
-        curve = fit_scaling(known.batch, known.devices, known.nodes, known.step_s)
+        curve = fit_scaling(shown.batch, shown.devices, shown.nodes, shown.step_s)
     except ValueError as problem:  # a table may hold any number
         curve = Refusal(reason=str(problem), measure_next="")
     for batch, devices, nodes, step_s in zip(
         hidden.batch, hidden.devices, hidden.nodes, hidden.step_s, strict=True
     ):
-        found = curve if isinstance(curve, Refusal) else curve.step_time(batch, devices, nodes)
+        estimate = curve if isinstance(curve, Refusal) else curve.step_time(batch, devices, nodes)
         name = f"{series.name}, {devices:g} devices"
-        yield answer_of((series.source, name), float(step_s), found)
+        yield answer_of((series.source, name), float(step_s), estimate)
 
 
 def batch_left_out(rows: Sequence[PublishedRow]) -> list[Answer]:
-    """Return speeds at each batch between others, from all others of its curve [samples/s]."""
+    """Return the speeds at each batch between others, from all others of its curve [samples/s]."""
     return _of_curves(rows, LEFT_OUT)
 
 
 def batch_twice(rows: Sequence[PublishedRow]) -> list[Answer]:
-    """Return speeds at the largest batch from those at most half of it [samples/s]."""
+    """Return the speeds at the largest batch from those at most half of it [samples/s]."""
     return _of_curves(rows, TWICE)
 
 
@@ -61,17 +61,18 @@ def _of_curves(rows: Sequence[PublishedRow], task: str) -> list[Answer]:
     answers = []
     for source, curves in batch_curves(rows).items():
         cases = cases_of(curves, TASKS[task])
-        if not cases.asked_batch.size:
+        if not cases.hidden_batch.size:
             continue
-        told, answered = corrected_line(cases), may_answer(cases)
-        for i, batch in enumerate(cases.asked_batch.tolist()):
-            name = f"{curves[int(cases.asked_curve[i])].name}, batch {batch:g}"
-            truth = batch / float(cases.asked_value[i])
+        prediction, answered = corrected_line(cases), may_answer(cases)
+        for i, batch in enumerate(cases.hidden_batch.tolist()):
+            name = f"{curves[int(cases.hidden_curve[i])].name}, batch {batch:g}"
+            truth = batch / float(cases.hidden_value[i])
             if not answered[i]:
                 answers.append(Answer(source=source, name=name, truth=truth, why="refused"))
                 continue
             value, low, high = (
-                batch / float(part[i]) for part in (told.value, told.high, told.low)
+                batch / float(part[i])
+                for part in (prediction.value, prediction.high, prediction.low)
             )
             answers.append(
                 Answer(source=source, name=name, truth=truth, value=value, low=low, high=high)

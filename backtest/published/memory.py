@@ -1,11 +1,11 @@
-"""Memory of published rows against our estimate, and the share of false refusals.
+"""Memory of published rows compared with our estimate, and the share of false refusals.
 
-    asked      rows that state memory, and state or imply what our estimate needs
+    rows       rows that state memory, and state or imply the inputs of our estimate
     error      |estimate / stated - 1|, median and mean
-    refused    configurations that ran, of which we would say that they do not fit
+    refused    configurations that ran although our estimate says that they do not fit
 
-The estimate is that of `planner.networks`: state on each device under the row's sharding, and the
-activations of the samples that each device works on at once, beside what a framework itself takes.
+The estimate is that of `planner.networks`: state on each device under the row's sharding, the
+activations of the samples that each device processes at once, and the framework's own memory.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ FRAMEWORK_BYTES: Final = 1.5e9
 """Context, libraries and workspaces of a framework on one device [bytes]."""
 NODE: Final = 8
 FACTOR: Final = 2.4
-"""The estimate lies within this factor of the truth in 90 of 100 published rows."""
+"""The estimate is within this factor of the truth in 90 of 100 published rows."""
 _HALF: Final = re.compile(r"amp|bf16|bfloat|fp16|float16|fp8|mixed", re.IGNORECASE)
 _BEFORE_AMPERE: Final = re.compile(r"[vp]100|1080|20[678]0|k80|rx ", re.IGNORECASE)
-"""Where a row states no precision, mixed precision is usual, but on older cards."""
+"""Older cards; on newer ones mixed precision is usual if a row states no precision."""
 _STAGE: Final = re.compile(r"zero[ -]?([123])", re.IGNORECASE)
 _WHOLE: Final = re.compile(r"fsdp|full[_ ]shard|shard_grad", re.IGNORECASE)
 _CUT: Final = re.compile(r"(?:tp|pp)[ =]?(\d+)", re.IGNORECASE)
@@ -40,7 +40,7 @@ _LANGUAGE: Final = frozenset({"dense", "moe", "lora", "encoder", "encoder-decode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCase:
-    """One published memory [bytes a device] with our estimate of it."""
+    """One published memory [bytes per device] with our estimate of it."""
 
     place: str
     source: str
@@ -57,17 +57,17 @@ class MemoryCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryScore:
-    """Errors of the estimates of one family [share], and refusals of what ran."""
+    """Errors of the estimates of one family [share]."""
 
     family: str
-    asked: int
+    rows: int
     median: float
     mean: float
 
 
 def memory_cases(rows: Iterable[PublishedRow]) -> list[MemoryCase]:
-    """Return the rows that state memory and what an estimate needs, each with its estimate."""
-    found = []
+    """Return the rows that state memory and the inputs of an estimate, each with its estimate."""
+    cases = []
     for row in rows:
         work = workload_of(row) if row.memory_gb and row.n_accelerators else None
         samples = _samples(row)
@@ -76,7 +76,7 @@ def memory_cases(rows: Iterable[PublishedRow]) -> list[MemoryCase]:
         estimate = _estimate(row, work, samples)
         if estimate is None:
             continue
-        found.append(
+        cases.append(
             MemoryCase(
                 place=row.place,
                 source=row.source_id or row.file,
@@ -86,11 +86,11 @@ def memory_cases(rows: Iterable[PublishedRow]) -> list[MemoryCase]:
                 estimated_bytes=estimate,
             )
         )
-    return found
+    return cases
 
 
 def memory_scores(cases: Sequence[MemoryCase]) -> list[MemoryScore]:
-    """Return the errors by family, all together first."""
+    """Return the errors by family; all families first."""
     families = ["", *sorted({c.family for c in cases})]
     scores = []
     for family in families:
@@ -99,7 +99,7 @@ def memory_scores(cases: Sequence[MemoryCase]) -> list[MemoryScore]:
             scores.append(
                 MemoryScore(
                     family=family or "all",
-                    asked=len(errors),
+                    rows=len(errors),
                     median=float(np.median(errors)),
                     mean=float(np.mean(errors)),
                 )
@@ -108,7 +108,7 @@ def memory_scores(cases: Sequence[MemoryCase]) -> list[MemoryScore]:
 
 
 def memory_answers(rows: Iterable[PublishedRow]) -> list[Answer]:
-    """Return the published memories as questions of the back-test, with their interval."""
+    """Return the published memories as questions of the back-test, with intervals."""
     return [
         Answer(
             source=c.source,
@@ -123,21 +123,21 @@ def memory_answers(rows: Iterable[PublishedRow]) -> list[Answer]:
 
 
 def fit_answers(configurations: Iterable[Configuration]) -> list[Answer]:
-    """Return whether each configuration that ran is said to fit: a refusal is a false one."""
-    found = []
-    for one in configurations:
-        fit = fit_of(_job(one), _hardware(one), None)
+    """Return whether each configuration that ran is estimated to fit; a refusal is false."""
+    answers = []
+    for run in configurations:
+        fit = fit_of(_job(run), _hardware(run), None)
         value = math.nan if fit.fits is False else 1.0
-        name = f"{one.model}, {one.devices} x {one.accelerator.name}"
-        found.append(
-            Answer(source=one.source, name=name, truth=1.0, value=value, low=1.0, high=1.0,
+        name = f"{run.model}, {run.devices} x {run.accelerator.name}"
+        answers.append(
+            Answer(source=run.source, name=name, truth=1.0, value=value, low=1.0, high=1.0,
                    why=fit.sentence)
         )  # fmt: skip
-    return found
+    return answers
 
 
 def refused_of(configurations: Iterable[Configuration]) -> list[Configuration]:
-    """Return the configurations that ran although we would say that they do not fit."""
+    """Return the configurations that ran although we estimate that they do not fit."""
     return [c for c in configurations if fit_of(_job(c), _hardware(c), None).fits is False]
 
 
@@ -147,7 +147,7 @@ def memory_lines(cases: Sequence[MemoryCase], ran: Sequence[Configuration]) -> l
         "| family | rows | median error | mean error |",
         "|---|---|---|---|",
         *(
-            f"| {s.family} | {s.asked} | {s.median:.0%} | {s.mean:.0%} |".replace("%", " %")
+            f"| {s.family} | {s.rows} | {s.median:.0%} | {s.mean:.0%} |".replace("%", " %")
             for s in memory_scores(cases)
         ),
     ]
@@ -162,32 +162,32 @@ def memory_lines(cases: Sequence[MemoryCase], ran: Sequence[Configuration]) -> l
     return lines
 
 
-def _job(one: Configuration) -> Job:
+def _job(run: Configuration) -> Job:
     return Job(
-        workload=one.model,
-        precision=one.precision,
+        workload=run.model,
+        precision=run.precision,
         samples_per_epoch=None,
-        params=one.params,
-        train_flops_per_sample=one.train_flops_per_sample,
-        tokens_per_sample=one.sequence,
-        family="dense" if one.family == "lora" else one.family,
-        active_params=one.active_params or one.params,
-        training="lora" if one.family == "lora" else "full",
-        optimizer="AdamW" if one.family in _LANGUAGE else "SGD momentum",
+        params=run.params,
+        train_flops_per_sample=run.train_flops_per_sample,
+        tokens_per_sample=run.sequence,
+        family="dense" if run.family == "lora" else run.family,
+        active_params=run.active_params or run.params,
+        training="lora" if run.family == "lora" else "full",
+        optimizer="AdamW" if run.family in _LANGUAGE else "SGD momentum",
     )
 
 
-def _hardware(one: Configuration) -> Hardware:
+def _hardware(run: Configuration) -> Hardware:
     return Hardware(
-        label=f"{one.devices} x {one.accelerator.name}",
-        accelerator=one.accelerator,
-        count=one.devices,
-        nodes=max(one.devices // NODE, 1),
+        label=f"{run.devices} x {run.accelerator.name}",
+        accelerator=run.accelerator,
+        count=run.devices,
+        nodes=max(run.devices // NODE, 1),
     )
 
 
 def _samples(row: PublishedRow) -> float | None:
-    """Samples on one device at once; None where the row does not state it."""
+    """Return the samples on one device at once; None if not stated."""
     if row.micro_batch:
         return float(row.micro_batch)
     if row.global_batch and row.n_accelerators:
@@ -196,33 +196,33 @@ def _samples(row: PublishedRow) -> float | None:
 
 
 def _estimate(row: PublishedRow, work: NamedWorkload, samples: float) -> float | None:
-    """Bytes on one device; None where activations are not known."""
+    """Return the bytes on one device; None if activations are unknown."""
     language = work.family in _LANGUAGE
     half = bool(_HALF.search(row.precision or ""))
     if not row.precision:
         half = language or not _BEFORE_AMPERE.search(row.accelerator or "")
-    one = activations_of(
+    activations = activations_of(
         "dense" if work.family == "lora" else work.family,
         train_flops_per_sample=work.train_flops_per_sample,
         tokens=work.sequence,
         active_params=work.active_params or work.params,
         half=half,
     )
-    if one is None:
+    if activations is None:
         return None
     adapters: Training = "qlora" if _QLORA.search(row.model or "") else "lora"
     training: Training = adapters if work.family == "lora" else "full"
     state = state_of(work.params or 0.0, 2 if language else 1, half=half, training=training)
     layout = row.parallelism or ""
     cut = int(np.prod([int(n) for n in _CUT.findall(layout)] or [1]))
-    kept = one.recomputed if row.recomputes else one.kept
+    kept = activations.recomputed if row.recomputes else activations.kept
     shards = max((row.n_accelerators or 1) // cut, 1)
     return FRAMEWORK_BYTES + state.on_each(shards, _stage(layout)) / cut + samples * kept / cut
 
 
 def _stage(layout: str) -> Stage:
-    """The stage of ZeRO that a row's layout names; 0 where it names none."""
+    """Return the stage of ZeRO in a row's layout; 0 if none."""
     if _WHOLE.search(layout):
         return 3
-    found = _STAGE.search(layout)
-    return 0 if found is None else STAGES[int(found[1])]
+    match = _STAGE.search(layout)
+    return 0 if match is None else STAGES[int(match[1])]

@@ -1,4 +1,4 @@
-"""docs/efficiency.md: the fitted efficiency of described workloads, and how far off it is."""
+"""docs/efficiency.md: the fitted efficiency of described workloads, and its errors."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from planner.published import half_peak
 INTRODUCTION: Final = """# Efficiency of described workloads
 
 Made by `python -m planner mfu ../shared/library`. Efficiency is model operations per second and
-device over the dense half-precision peak of the data sheet, whatever the precision of the run.
-Errors are of the time, |predicted/measured - 1|; *held* is the share of truths inside the 90 %
-interval, *width* the median of (high - low)/value. docs/decisions/0033 says why it is so.
+device over the dense half-precision peak of the data sheet, at any precision of the run. Errors
+are of the time, |predicted/measured - 1|; *coverage* is the share of true values inside the 90 %
+interval, *width* the median of (high - low)/value. docs/decisions/0033 gives the reasons.
 
     ln e = coefficients x terms + effects of maker, generation, accelerator, number format, kind
            (and network) + shift of the family
 
-A source (who wrote and tuned the software) has an effect of its own in the fit. A prediction leaves
+A source (who wrote and tuned the software) has a separate effect in the fit. A prediction leaves
 it out, and its sd is part of the interval. The shift is the mean effect of the published sources.
 
 ## Hidden rows
 
 *Source out*: the fit has seen no row of the source. *Accelerator out*, *family out*: no row of the
-accelerator or the family. *Row out*: a fourth of the rows is hidden, in turn. What the shipped
-constants reach on the rows they were fitted on is no evidence. Encoders have a fit of their own:
-without that family no row is left to fit.
+accelerator or the family. *Row out*: a fourth of the rows is hidden, in turn. Errors of the shipped
+constants on the rows of their fit are no evidence. Encoders have a separate fit: without that
+family no row is left to fit.
 """
 BETWEEN: Final = ("one generation", "one maker", "different makers")
 MANY_NODES: Final = 8
@@ -56,24 +56,26 @@ def efficiency_page(study: Study) -> str:
 
 
 def _figures(study: Study) -> list[str]:
-    lines = ["| family | rows | hidden | median | mean | held | width |", "|---" * 7 + "|"]
+    lines = ["| family | rows | hidden | median | mean | coverage | width |", "|---" * 7 + "|"]
     return lines + [line for way, name in WAYS.items() for line in _of_way(study, way, name)]
 
 
 def _of_way(study: Study, way: Way, name: str) -> list[str]:
-    every = [one for found in study.hidden[way].values() for one in found]
+    every = [prediction for predictions in study.hidden[way].values() for prediction in predictions]
     groups = {family: [o for o in every if o.row.family == family] for family in DOMAIN_OF}
     groups["dense, more than 8 nodes"] = [
-        one for one in groups["dense"] if one.row.nodes > MANY_NODES
+        prediction for prediction in groups["dense"] if prediction.row.nodes > MANY_NODES
     ]
     groups[f"contexts above {VERY_LONG:,.0f} tokens"] = [
-        one for one in every if (one.row.sequence or 0.0) > VERY_LONG
+        prediction for prediction in every if (prediction.row.sequence or 0.0) > VERY_LONG
     ]
-    return [_line(family, name, found) for family, found in groups.items() if found]
+    return [
+        _line(family, name, predictions) for family, predictions in groups.items() if predictions
+    ]
 
 
-def _line(family: str, name: str, found: Sequence[Hidden]) -> str:
-    score = scored([one.answer for one in found])
+def _line(family: str, name: str, predictions: Sequence[Hidden]) -> str:
+    score = scored([prediction.answer for prediction in predictions])
     figures = (score.median, score.mean, score.held, score.width)
     cells = " | ".join("" if x is None else f"{x:.3g} %" for x in figures)
     return f"| {family} | {score.asked} | {name} | {cells} |"
@@ -81,9 +83,9 @@ def _line(family: str, name: str, found: Sequence[Hidden]) -> str:
 
 def _between(study: Study) -> list[str]:
     lines = [
-        "The sd of ln(ratio of two accelerators over its prediction) that decides between options:",
+        "The sd of ln(ratio of two accelerators over its prediction), used to rank options:",
         "",
-        f"| fit | {' | '.join(BETWEEN)} | pairs, source out | decided | rightly |",
+        f"| fit | {' | '.join(BETWEEN)} | pairs, source out | decided | correctly |",
         "|---" * 7 + "|",
     ]
     for domain, fit in study.fits.items():
@@ -95,10 +97,10 @@ def _between(study: Study) -> list[str]:
 
 def _steps(study: Study) -> list[str]:
     lines = [
-        "A step of the same workload is known from the same source, on other hardware; the fit has "
+        "A step of the same workload was timed by the same source on other hardware; the fit has "
         "seen no row of the source. Each cell is before and after that step.",
         "",
-        "| fit | step timed on | rows | median | held | width |",
+        "| fit | step timed on | rows | median | coverage | width |",
         "|---" * 6 + "|",
     ]
     for domain, fit in study.fits.items():
@@ -115,10 +117,10 @@ def _steps(study: Study) -> list[str]:
     return lines
 
 
-def decided_pairs(found: Sequence[Hidden], fit: Fit) -> tuple[int, int, int]:
-    """Return pairs of accelerators that one source timed, how many are decided, and rightly."""
+def decided_pairs(predictions: Sequence[Hidden], fit: Fit) -> tuple[int, int, int]:
+    """Return pairs of accelerators in one source, how many are decided, how many correctly."""
     pairs = decided = right = 0
-    for a, b, kind in pairs_of(found):
+    for a, b, kind in pairs_of(predictions):
         predicted, true = _log_speed(a) - _log_speed(b), _true(a) - _true(b)
         if true == 0.0:
             continue
@@ -129,13 +131,13 @@ def decided_pairs(found: Sequence[Hidden], fit: Fit) -> tuple[int, int, int]:
     return pairs, decided, right
 
 
-def _log_speed(one: Hidden) -> float:
-    peak = half_peak(one.row.accelerator) or math.nan
-    return one.value + math.log(peak / one.row.train_flops_per_sample)
+def _log_speed(prediction: Hidden) -> float:
+    peak = half_peak(prediction.row.accelerator) or math.nan
+    return prediction.value + math.log(peak / prediction.row.train_flops_per_sample)
 
 
-def _true(one: Hidden) -> float:
-    return math.log(one.row.samples_per_s)
+def _true(prediction: Hidden) -> float:
+    return math.log(prediction.row.samples_per_s)
 
 
 def _fit(fit: Fit) -> list[str]:

@@ -1,7 +1,7 @@
 """Figures of the back-test on published tables, as a page and as the file that the app reads.
 
-Every task of `backtest.published.tasks` with its score and its worst misses by name, and
-each published whole job beside our answer: would we have known?
+It has every task of `backtest.published.tasks` with its score and largest errors, and each
+published whole job with our estimate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from backtest.published.tasks import Tasks
 from planner.mfu import Domain
 
 WORST: Final = 3
-"""Misses that are named for each task."""
+"""Number of largest errors listed per task."""
 TITLES: Final[Mapping[str, str]] = {
     "described_dense": "language models, described",
     "described_dense_over_8_nodes": "the same on more than 8 nodes",
@@ -38,19 +38,19 @@ TITLES: Final[Mapping[str, str]] = {
     "device_scaling": "step at a larger device count",
     "batch_left_out": "throughput at a hidden batch size",
     "batch_twice": "throughput at twice the largest batch",
-    "memory": "memory, as stated",
-    "memory_fits": "jobs that ran: said to fit",
+    "memory": "stated memory",
+    "memory_fits": "jobs that ran: estimated to fit",
     "pairs": "which of two accelerators is faster",
 }
 """Tasks in words, in the order of the page."""
 DOMAIN_TITLES: Final[Mapping[Domain, str]] = {
     "language": "language models", "encoder": "encoders", "vision": "image networks",
 }  # fmt: skip
-"""What each fit of the efficiency is about, in words."""
+"""Workloads of each efficiency fit, in words."""
 
 
 def figures_text(tasks: Tasks, jobs: Sequence[KnownJob]) -> str:
-    """Return the file of figures: scores by task, worst misses by task, and the whole jobs."""
+    """Return the file of figures: scores and largest errors by task, and the whole jobs."""
     whole: dict[str, Any] = {
         "tasks": tasks.as_json(),
         "worst": {task: _worst(tasks, task) for task in TITLES if _worst(tasks, task)},
@@ -65,34 +65,34 @@ def page(
     origin: str,
     left_out: Mapping[Way, Mapping[Domain, Sequence[Hidden]]] | None = None,
 ) -> str:
-    """Return the page: every task, what was left out while fitting, whole jobs, worst misses.
+    """Return the page: every task, left-out fits, whole jobs, largest errors.
 
     Args:
         tasks: answers and scores.
-        jobs: published whole jobs, each beside our estimate.
-        origin: the folder that was asked, as a person types it.
+        jobs: published whole jobs, each with our estimate.
+        origin: the folder, as a user types it.
         left_out: predictions by fits that had not seen a row; None leaves their table out.
     """
     return "\n".join(
         [
             "# Published measurements: how wrong are we?",
             "",
-            f"Made by `python -m planner backtest {origin}`. Each row is asked as a person would",
-            "ask it; its speed stays hidden. Error is |estimated/published - 1| of the time,",
-            "*coverage* the share of published figures inside the 90 % interval, *width* the",
-            "median of (high - low)/value. The efficiency model was fitted on the shipped tables.",
+            f"Made by `python -m planner backtest {origin}`. Each row is a question with its",
+            "speed hidden. Error is |estimated/published - 1| of the time, *coverage* the share of",
+            "published figures inside the 90 % interval, *width* the median of (high - low)/value.",
+            "The efficiency model was fitted on the shipped tables.",
             "",
             *_tasks_table(tasks.scores()),
             "",
             *_left_out_section(left_out or {}),
             "## Would we have known?",
             "",
-            "Device-hours of whole jobs as their model cards state them, and our estimate from",
-            "network, tokens, accelerator and count.",
+            "Device-hours of whole jobs from their model cards, and our estimate from network,",
+            "tokens, accelerator and count.",
             "",
             *_jobs_table(jobs),
             "",
-            "## Worst misses",
+            "## Largest errors",
             "",
             *_misses({task: _worst(tasks, task) for task in TITLES}),
             "",
@@ -104,7 +104,7 @@ def published_lines(figures: Mapping[str, Any]) -> list[str]:
     """Return the section of docs/accuracy.md about published measurements.
 
     Args:
-        figures: what `figures_text` writes, read again.
+        figures: the file of `figures_text`, read back.
     """
     pairs = figures["tasks"].get("pairs")
     scores: dict[str, Score | PairScore] = {
@@ -114,14 +114,14 @@ def published_lines(figures: Mapping[str, Any]) -> list[str]:
     return [
         "## Published measurements",
         "",
-        "The shipped library of published runs, asked by `python -m planner backtest",
+        "Errors on the shipped library of published runs, from `python -m planner backtest",
         "data/tables/published`. The fit has seen these rows. Figures of hidden sources,",
         "accelerators and families are in [accuracy-published.md](accuracy-published.md) and",
-        "[efficiency.md](efficiency.md); each whole job is in the former.",
+        "[efficiency.md](efficiency.md); the former also lists the whole jobs.",
         "",
         *_tasks_table(scores | ({"pairs": PairScore(**pairs)} if pairs else {})),
         "",
-        "### Worst misses on published measurements",
+        "### Largest errors on published measurements",
         "",
         *_misses(figures["worst"]),
     ]
@@ -129,7 +129,7 @@ def published_lines(figures: Mapping[str, Any]) -> list[str]:
 
 def _misses(worst: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
     return [
-        "| task | what | estimated over published | inside the interval |",
+        "| task | question | estimated / published | inside the interval |",
         "|---|---|---|---|",
         *(
             f"| {TITLES[task]} | {_cell(miss['name'])} ({miss['source']}) | "
@@ -142,7 +142,7 @@ def _misses(worst: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
 
 def _tasks_table(scores: Mapping[str, Score | PairScore]) -> list[str]:
     lines = [
-        "| task | asked | answered | median error | mean error | coverage | width |",
+        "| task | questions | answered | median error | mean error | coverage | width |",
         "|---|---|---|---|---|---|---|",
     ]
     for task, title in TITLES.items():
@@ -155,7 +155,7 @@ def _tasks_table(scores: Mapping[str, Score | PairScore]) -> list[str]:
         lines += [
             "",
             f"Of {pairs.asked:,} pairs of accelerators {pairs.decided:,} were decided, "
-            f"{pairs.right:,} of them rightly.",
+            f"{pairs.right:,} of them correctly.",
         ]
     return lines
 
@@ -163,23 +163,23 @@ def _tasks_table(scores: Mapping[str, Score | PairScore]) -> list[str]:
 def _left_out_section(
     left_out: Mapping[Way, Mapping[Domain, Sequence[Hidden]]],
 ) -> list[str]:
-    """Described workloads as fits predict them that had not seen a source, accelerator, family."""
+    """Return errors of fits that had not seen a source, accelerator or family."""
     if not left_out:
         return []
     lines = [
         "## Left out while fitting",
         "",
-        "The efficiency is fitted again without one source, accelerator or family, then asked",
-        "about it. The other figures of this page are asked of rows that the fit has seen. Errors",
-        "by family are in [efficiency.md](efficiency.md). Encoders have one family and a fit of",
-        "their own: without it no row is left to fit.",
+        "The efficiency is fitted again without one source, accelerator or family, which is then",
+        "predicted. The other figures of this page are of rows that the fit has seen. Errors by",
+        "family are in [efficiency.md](efficiency.md). Encoders have one family and a separate",
+        "fit: without that family no row is left to fit.",
         "",
         "| left out | workloads | rows | median error | mean error | coverage | width |",
         "|---|---|---|---|---|---|---|",
     ]
     for way, by_domain in left_out.items():
-        for domain, found in by_domain.items():
-            score = scored([one.answer for one in found])
+        for domain, hidden in by_domain.items():
+            score = scored([row.answer for row in hidden])
             if score.answered:
                 cells = _figures(score)
                 lines.append(f"| {way} | {DOMAIN_TITLES[domain]} | {score.asked:,} | {cells} |")
@@ -209,23 +209,25 @@ def _jobs_table(jobs: Sequence[KnownJob]) -> list[str]:
 
 
 def _worst(tasks: Tasks, task: str) -> list[dict[str, Any]]:
-    """The answers furthest off by factor: name, source, estimate over truth, and whether inside."""
-    answered = [one for one in tasks.answers.get(task, ()) if one.answered and one.value > 0.0]
+    """Return the largest errors by factor: name, source, ratio to the truth, inside or not."""
+    answered = [
+        answer for answer in tasks.answers.get(task, ()) if answer.answered and answer.value > 0.0
+    ]
     ranked = sorted(answered, key=_factor, reverse=True)[:WORST]
     return [
         {
-            "name": one.name,
-            "source": one.source,
-            "ratio": float(f"{one.value / one.truth:.4g}"),
-            "inside": one.held,
+            "name": answer.name,
+            "source": answer.source,
+            "ratio": float(f"{answer.value / answer.truth:.4g}"),
+            "inside": answer.held,
         }
-        for one in ranked
-        if _factor(one) > 1.0
+        for answer in ranked
+        if _factor(answer) > 1.0
     ]
 
 
-def _factor(one: Answer) -> float:
-    return max(one.value / one.truth, one.truth / one.value)
+def _factor(answer: Answer) -> float:
+    return max(answer.value / answer.truth, answer.truth / answer.value)
 
 
 def _cell(text: str) -> str:

@@ -1,9 +1,9 @@
 """Series over device counts in published tables: one workload on one kind of accelerator.
 
-A series has the rows that state the same source, page, model, length, image size, precision,
-software, accelerator and memory. Speeds are samples/s of all devices together; those of MLPerf are
-the samples to the target over the time to the target, evaluations included. The batch per device
-is the micro-batch where the row states it, else the global batch over the devices.
+The rows of a series state the same source, page, model, length, image size, precision, software,
+accelerator and memory. Speeds are samples/s of all devices together. For MLPerf they are samples to
+target over time to target, including evaluations. The batch per device is the micro-batch if
+stated, else the global batch over the devices.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from planner.published import PublishedRow
 from planner.time_to_target import benchmark_of
 
 NODE: Final = 8
-"""Devices of a node where a row states none."""
+"""Devices of a node if a row states none."""
 TOKENS: Final = 2048
-"""Tokens of a sample where a row states none."""
+"""Tokens of a sample if a row states none."""
 SAMPLES: Final = "samples/s"
 _AT_STOP: Final = re.compile(r"epoch_num at stop ([\d.]+(?:e[+-]?\d+)?)")
 _MLPERF: Final = re.compile(r"training_results_v(\d+)\.(\d+)")
 _KEY: Final = re.compile(r"\(MLPerf (\w+)\)")
 _SETTING: Final = re.compile(r"\w+=\S+")
-"""A setting of the host, such as cpu=8, that is no part of what was trained."""
+"""A setting of the host, such as cpu=8, that does not affect the workload."""
 _A_SECOND: Final = re.compile(r"/ ?s\b|/ ?sec|per s|a second|\brate\b")
 _LANGUAGE: Final = frozenset({"decoder", "moe"})
 _SECONDS: Final = 3600.0
@@ -40,7 +40,7 @@ _PER_PARAMETER: Final = 6.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Runs of one workload over device counts; `benchmark` names what is left out together."""
+    """Runs of one workload over device counts; rows of one `benchmark` are left out together."""
 
     name: str
     source: str
@@ -50,26 +50,26 @@ class Series:
 
 
 def series_of(rows: Sequence[PublishedRow], counts: int = 3) -> list[Series]:
-    """Return the series with at least so many different device counts, in the order of the rows.
+    """Return the series with at least `counts` different device counts, in the order of the rows.
 
-    Rows without a speed or a device count make no series, nor do MLPerf's open division, whose
-    rules differ from row to row, and its Minigo, whose speed is not that of training steps.
+    Rows without a speed or a device count are skipped. So are MLPerf's open division, whose rules
+    differ from row to row, and its Minigo, whose speed is not that of training steps.
     """
     units = _logged_units(rows)
     grouped: dict[tuple[str, ...], list[tuple[PublishedRow, float]]] = defaultdict(list)
     for row in rows:
-        if (found := _speed(row, units)) is not None:
-            grouped[_key(row, found[1])].append((row, found[0]))
+        if (speed := _speed(row, units)) is not None:
+            grouped[_key(row, speed[1])].append((row, speed[0]))
     made = [_series(key, members) for key, members in grouped.items()]
-    return [one for one in made if np.unique(one.runs.devices).size >= counts]
+    return [series for series in made if np.unique(series.runs.devices).size >= counts]
 
 
 def _series(key: tuple[str, ...], members: Sequence[tuple[PublishedRow, float]]) -> Series:
-    """Repeats at one place are their median; rows without a batch count where none has one."""
+    """Return one series of median repeats; rows without a batch count only if none has one."""
     batched = [(row, speed, b) for row, speed in members if (b := _batch(row))]
-    known = batched or [(row, speed, 1.0) for row, speed in members]
+    usable = batched or [(row, speed, 1.0) for row, speed in members]
     places: dict[tuple[float, float, float], list[float]] = defaultdict(list)
-    for row, speed, batch in known:
+    for row, speed, batch in usable:
         devices = float(row.n_accelerators or 1)
         nodes = min(float(row.nodes or -(-devices // NODE)), devices)
         places[devices, nodes, batch].append(batch * devices / speed)
@@ -89,39 +89,39 @@ def _series(key: tuple[str, ...], members: Sequence[tuple[PublishedRow, float]])
 
 
 def batch_curves(rows: Sequence[PublishedRow], least: int = 3) -> dict[str, list[Curve]]:
-    """Return step times [s] over the global batch of one workload on so many devices, by source.
+    """Return step times [s] over the global batch of one workload and device count, by source.
 
-    Of rows that state a batch and a speed, in any unit that a curve keeps; MLPerf's times to the
-    target are left out, whose recipes change with the batch.
+    Rows need a batch and a speed in a unit shared by the curve. MLPerf's times to target are left
+    out, as their recipes change with the batch.
     """
     points: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         batch = _global_batch(row)
-        found = None if _round(row) is not None or not batch else _stated(row)
-        if batch and found is not None:
-            key = (*_key(row, found[1]), f"x{row.n_accelerators}")
-            points[source_of(row)][_words(key)].append((batch, batch / found[0]))
+        speed = None if _round(row) is not None or not batch else _stated(row)
+        if batch and speed is not None:
+            key = (*_key(row, speed[1]), f"x{row.n_accelerators}")
+            points[source_of(row)][_words(key)].append((batch, batch / speed[0]))
     curves = {source: curves_of(of, least) for source, of in points.items()}
-    return {source: found for source, found in curves.items() if found}
+    return {source: kept for source, kept in curves.items() if kept}
 
 
 def source_of(row: PublishedRow) -> str:
-    """Return the table a row is from."""
+    """Return the table of a row."""
     return row.source_id or row.file
 
 
 def _global_batch(row: PublishedRow) -> float | None:
-    """Samples of a step over all devices."""
+    """Return the samples per step over all devices."""
     if row.global_batch:
         return float(row.global_batch)
     return float(row.micro_batch * (row.n_accelerators or 1)) if row.micro_batch else None
 
 
 def _stated(row: PublishedRow) -> tuple[float, str] | None:
-    """A speed, and what it counts; of one device where the row states no count."""
-    known = _speed(replace(row, n_accelerators=row.n_accelerators or 1), {})
-    if known is not None:
-        return known
+    """Return a speed and its unit; for one device if the row states no count."""
+    speed = _speed(replace(row, n_accelerators=row.n_accelerators or 1), {})
+    if speed is not None:
+        return speed
     unit = (row.throughput_unit or "").casefold()
     if row.throughput_value and _A_SECOND.search(unit):
         return row.throughput_value, unit
@@ -133,7 +133,7 @@ def _words(key: Sequence[str]) -> str:
 
 
 def _key(row: PublishedRow, measure: str) -> tuple[str, ...]:
-    """What the rows of a series state alike; of MLPerf the submitter, else the page and section."""
+    """Return what the rows of a series share; for MLPerf the submitter, else page and section."""
     path, section = row.path or "", (row.note or "").split(";")[0]
     if _SETTING.fullmatch(section):
         section = ""
@@ -151,7 +151,7 @@ def _benchmark(row: PublishedRow) -> str:
 
 
 def _batch(row: PublishedRow) -> float | None:
-    """Samples that one device takes at a time."""
+    """Return the samples per step of one device."""
     if row.micro_batch:
         return float(row.micro_batch)
     if row.global_batch and row.n_accelerators:
@@ -160,7 +160,7 @@ def _batch(row: PublishedRow) -> float | None:
 
 
 def _speed(row: PublishedRow, units: Mapping[str, float]) -> tuple[float, str] | None:
-    """Samples/s of all devices, and what was measured; None where the row states neither."""
+    """Return samples/s of all devices and the measured quantity; None if the row has neither."""
     devices = row.n_accelerators
     if not devices:
         return None
@@ -171,7 +171,7 @@ def _speed(row: PublishedRow, units: Mapping[str, float]) -> tuple[float, str] |
 
 
 def _speeds(row: PublishedRow, devices: int) -> Iterator[tuple[float, str]]:
-    """The speeds that a row states, the plainest first."""
+    """Yield the speeds that a row states, the most direct first."""
     length = row.seq_len or TOKENS
     if row.samples_per_s_total:
         yield row.samples_per_s_total, SAMPLES
@@ -188,19 +188,19 @@ def _speeds(row: PublishedRow, devices: int) -> Iterator[tuple[float, str]]:
 
 
 def _round(row: PublishedRow) -> tuple[int, int] | None:
-    found = _MLPERF.search(row.repo_or_page or "")
-    return None if found is None else (int(found.group(1)), int(found.group(2)))
+    match = _MLPERF.search(row.repo_or_page or "")
+    return None if match is None else (int(match.group(1)), int(match.group(2)))
 
 
 def _mlperf_key(row: PublishedRow) -> str:
-    found = _KEY.search(row.model or "")
-    return found.group(1) if found else ""
+    match = _KEY.search(row.model or "")
+    return match.group(1) if match else ""
 
 
 def _at_stop(row: PublishedRow) -> float | None:
-    """Epochs, samples or tokens at the target, whatever the benchmark counts."""
-    found = _AT_STOP.search(row.note or "")
-    return float(found.group(1)) if found and float(found.group(1)) > 0.0 else None
+    """Return the epochs, samples or tokens at the target, in the benchmark's unit."""
+    match = _AT_STOP.search(row.note or "")
+    return float(match.group(1)) if match and float(match.group(1)) > 0.0 else None
 
 
 def _mlperf_speed(row: PublishedRow, units: Mapping[str, float]) -> float | None:
@@ -213,20 +213,20 @@ def _mlperf_speed(row: PublishedRow, units: Mapping[str, float]) -> float | None
 
 
 def _unit(row: PublishedRow, units: Mapping[str, float]) -> float | None:
-    """Samples in one unit of what is counted at the target, from the benchmark's rules or logs."""
+    """Return the samples per counted unit, from the benchmark's rules or logs."""
     key, when = _mlperf_key(row), _round(row) or (0, 0)
-    known = benchmark_of("training", key, when)
-    if known is not None and known.per_unit and not known.left_out:
-        return known.per_unit
+    benchmark = benchmark_of("training", key, when)
+    if benchmark is not None and benchmark.per_unit and not benchmark.left_out:
+        return benchmark.per_unit
     return units.get(key)
 
 
 def _logged_units(rows: Sequence[PublishedRow]) -> dict[str, float]:
-    """Samples in one unit by benchmark, where logs state the speed and the count at the target."""
-    found: dict[str, list[float]] = defaultdict(list)
+    """Return samples per counted unit by benchmark, from logs with both speed and count."""
+    units: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         stopped, hours = _at_stop(row), row.time_to_train_h
         if _round(row) is not None and stopped and hours and row.samples_per_s_total:
             logged = row.samples_per_s_total * hours * _SECONDS / stopped
-            found[_mlperf_key(row)].append(logged)
-    return {key: float(np.median(values)) for key, values in found.items()}
+            units[_mlperf_key(row)].append(logged)
+    return {key: float(np.median(values)) for key, values in units.items()}

@@ -1,9 +1,9 @@
 """The back-test on published tables: every task, its answers, and one JSON object of figures.
 
-Described workloads are asked as seconds of a sample, whole language-model jobs as device-hours and
-pairs as which of two accelerators is faster: all by Compare itself. Within published series a step
-is asked on the larger half of the device counts, and samples/s at a batch that is hidden. Stated
-memory is asked of the estimate of memory, and what ran is asked whether it fits.
+Compare predicts described workloads as seconds per sample, whole language-model jobs as
+device-hours, and pairs as the faster of two accelerators. Within published series, steps on the
+larger half of the device counts are predicted, and samples/s at a hidden batch. Stated memory is
+compared with the memory estimate, and jobs that ran with the check whether they fit.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from backtest.published import described as asked
+from backtest.published import described
 from backtest.published.answers import (
     Answer,
     Pair,
@@ -27,17 +27,17 @@ from backtest.published.memory import fit_answers, memory_answers
 from planner.catalog import Catalog
 from planner.published import Configuration, PublishedRow
 
-DESCRIBED: Final[Mapping[str, asked.Kept]] = {
-    "described_dense": asked.of_family("dense"),
-    "described_dense_over_8_nodes": asked.over_many_nodes,
-    "described_moe": asked.of_family("moe"),
-    "described_lora": asked.of_family("lora"),
-    "described_encoder": asked.of_family("encoder"),
-    "described_cnn": asked.of_family("cnn"),
-    "described_vit": asked.of_family("vit"),
-    "described_other_images": asked.of_family("detection", "segmentation", "diffusion"),
+DESCRIBED: Final[Mapping[str, described.Kept]] = {
+    "described_dense": described.of_family("dense"),
+    "described_dense_over_8_nodes": described.over_many_nodes,
+    "described_moe": described.of_family("moe"),
+    "described_lora": described.of_family("lora"),
+    "described_encoder": described.of_family("encoder"),
+    "described_cnn": described.of_family("cnn"),
+    "described_vit": described.of_family("vit"),
+    "described_other_images": described.of_family("detection", "segmentation", "diffusion"),
 }
-"""Tasks of described workloads, and which configurations each asks about."""
+"""Tasks of described workloads, and the configurations of each."""
 MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] = {
     "device_scaling": device_scaling,
     "batch_left_out": batch_left_out,
@@ -49,7 +49,7 @@ MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tasks:
-    """Answers by task, the pairs, and the reasons why a task could not be asked at all."""
+    """Answers by task, the pairs, and the tasks that failed with their reasons."""
 
     answers: Mapping[str, Sequence[Answer]]
     pairs: Sequence[Pair]
@@ -57,8 +57,8 @@ class Tasks:
 
     def scores(self) -> dict[str, Score | PairScore]:
         """Return the figures of every task."""
-        found: dict[str, Score | PairScore] = {k: scored(v) for k, v in self.answers.items()}
-        return {**found, "pairs": pairs_scored(self.pairs)}
+        figures: dict[str, Score | PairScore] = {k: scored(v) for k, v in self.answers.items()}
+        return {**figures, "pairs": pairs_scored(self.pairs)}
 
     def as_json(self) -> dict[str, dict[str, float | int | None]]:
         """Return the figures as plain values: counts, and per cent for the others."""
@@ -66,25 +66,25 @@ class Tasks:
 
 
 def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
-    """Return every task's answers; one that the rows make impossible is empty and named."""
+    """Return the answers of every task; a failed task is empty and listed."""
     failed: list[str] = []
 
     def tried(task: str, answer: Callable[[], list[Answer]]) -> list[Answer]:
         try:
             return answer()
-        except Exception as problem:  # noqa: BLE001 - whatever strange rows do, the rest is answered
+        except Exception as problem:  # noqa: BLE001 - one failed task must not stop the others
             failed.append(f"{task}: {type(problem).__name__}: {problem}")
             return []
 
-    found: list[Configuration] = []
+    runs: list[Configuration] = []
     pairs: list[Pair] = []
     try:
-        found = asked.questions(rows, catalog)
-        pairs = asked.pairs(found)
+        runs = described.questions(rows, catalog)
+        pairs = described.pairs(runs)
     except Exception as problem:  # noqa: BLE001 - as above
         failed.append(f"described workloads: {type(problem).__name__}: {problem}")
     answers = {
-        task: tried(task, lambda kept=kept: asked.described(found, kept))  # type: ignore[misc]
+        task: tried(task, lambda kept=kept: described.described(runs, kept))  # type: ignore[misc]
         for task, kept in DESCRIBED.items()
     }
     for task, language in (("whole_jobs", True), ("whole_jobs_images", False)):
@@ -94,7 +94,7 @@ def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
                 [job for job in whole_jobs(rows, catalog) if job.language is language]
             ),
         )
-    answers["memory_fits"] = tried("memory_fits", lambda: fit_answers(found))
+    answers["memory_fits"] = tried("memory_fits", lambda: fit_answers(runs))
     for task, measured in MEASURED.items():
         answers[task] = tried(task, lambda measured=measured: measured(rows))  # type: ignore[misc]
     return Tasks(answers=answers, pairs=pairs, failed=failed)

@@ -1,4 +1,4 @@
-"""How wrong is the step time at a batch that was not measured?"""
+"""Errors of the step time at a hidden batch."""
 
 from __future__ import annotations
 
@@ -25,49 +25,49 @@ QUESTION: Final = "batch"
 NVIDIA: Final = "NVIDIA tables (check)"
 SIA_SEVERAL: Final = "Sia, several (check)"
 CHECKS: Final = (NVIDIA, SIA_SEVERAL)
-"""Nothing about the batch was ever chosen by these; they count in no mean."""
+"""Data sets that no constant of the batch was chosen on; no mean includes them."""
 Points = Mapping[str, list[tuple[float, float]]]
 
 
 def batch_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Every task of every data set, by every method."""
+    """Return the rows of every task and data set, for every method."""
     sets = step_time_curves(read)
     rows = [r for name, curves in sets.items() for r in rows_of(name, curves, watch)]
     return with_means(rows, [name for name in sets if name not in CHECKS])
 
 
 def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
-    """As `curve_rows`, of this question."""
+    """Return the rows of one data set, as `curve_rows`."""
     return curve_rows((QUESTION, name), curves, OF_STEP_TIMES, may_answer, watch)
 
 
 def may_answer(cases: Cases) -> NDArray[np.bool_]:
-    """Which points `planner.throughput.fit` answers, shape (asked,)."""
+    """Return which points `planner.throughput.fit` answers, shape (hidden,)."""
     return answered(cases, max_scatter=MAX_SCATTER, narrow=NARROW, near=FAR, too_far=TOO_FAR)
 
 
 def step_time_curves(read: Read) -> CurveSets:
-    """Sweeps over the batch with at least 3 sizes [s per step], by data set; those that are there.
+    """Return sweeps over at least 3 batches [s per step], by data set.
 
-    Pollux's T4 cluster gives two sets, one device and every placement of several, and so do Sia's
-    clusters. Their twin DGX measured fewer batches of the same machines and is left out, as are
-    Gavel's "spread" copies of single-device runs.
+    Pollux's T4 cluster gives two sets, one device and all placements of several, and so do Sia's
+    clusters. Left out are their DGX, which has fewer batches of the same machines as its extended
+    twin, and Gavel's "spread" copies of single-device runs.
     """
-    found = {**_koshian(read), **_pollux(read), **_gavel(read), **_nvidia(read)}
-    sets = {name: curves_of(points, 3) for name, points in found.items()}
+    tables = {**_koshian(read), **_pollux(read), **_gavel(read), **_nvidia(read)}
+    sets = {name: curves_of(points, 3) for name, points in tables.items()}
     return {name: curves for name, curves in sets.items() if curves}
 
 
 def _koshian(read: Read) -> dict[str, Points]:
-    """Mean of epochs 2.. over the steps they had, per device and input pattern."""
-    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    """Return the mean step time of epochs 2.. per device and input pattern."""
+    sets: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in read("koshian2_tpu_benchmark/epochs_main.csv"):
         if row["epoch"] != "1":
             batch = float(row["batch_size"])
             step_s = float(row["epoch_seconds"]) * batch / float(row["train_images_per_epoch"])
-            curves = found.setdefault(f"Colab {row['device'].upper()}", {})
+            curves = sets.setdefault(f"Colab {row['device'].upper()}", {})
             curves.setdefault(row["pattern"], []).append((batch, step_s))
-    return {name: found[name] for name in sorted(found, reverse=True)}
+    return {name: sets[name] for name in sorted(sets, reverse=True)}
 
 
 def _pollux(read: Read) -> dict[str, Points]:
@@ -77,15 +77,15 @@ def _pollux(read: Read) -> dict[str, Points]:
         (False, True): "Sia, 1 device",
         (False, False): SIA_SEVERAL,
     }
-    found: dict[str, dict[str, list[tuple[float, float]]]] = {name: {} for name in names.values()}
+    sets: dict[str, dict[str, list[tuple[float, float]]]] = {name: {} for name in names.values()}
     for row in read("pollux_sia_traces/step_time.csv"):
         cluster = row["cluster"]
         if row["kind"] == "placements" and cluster != "dgx":
-            curves = found[names[cluster == "aws", row["num_gpus"] == "1"]]
+            curves = sets[names[cluster == "aws", row["num_gpus"] == "1"]]
             name = " ".join((cluster, row["workload"], row["placement"]))
             point = float(row["local_bsz"]), float(row["step_time_s"])
             curves.setdefault(name, []).append(point)
-    return dict(found)
+    return dict(sets)
 
 
 def _gavel(read: Read) -> dict[str, Points]:
@@ -99,7 +99,7 @@ def _gavel(read: Read) -> dict[str, Points]:
 
 
 def _nvidia(read: Read) -> dict[str, Points]:
-    """Tables that name everything but the batch the same."""
+    """Return curves of table rows that differ only in the batch."""
     points: dict[str, list[tuple[float, float]]] = {}
     for row in read("nvidia_dle_tables/throughput.csv"):
         if row["batch_size"] and row["throughput"]:

@@ -1,4 +1,4 @@
-"""How wrong are the samples to target at a batch that was not tried?"""
+"""Errors of the samples to target at a hidden batch."""
 
 from __future__ import annotations
 
@@ -32,17 +32,19 @@ SHARPER: Final = 1.25
 
 
 def powers(sharpness: float) -> Method:
-    """The line through powers of batch and samples: a corner sharper than the law's above 1."""
+    """Return a line through powers of batch and samples; above 1 its corner is sharper."""
 
     def method(cases: Cases) -> Prediction:
         raised = replace(
             cases,
             shown_batch=cases.shown_batch**sharpness,
             shown_value=cases.shown_value**sharpness,
-            asked_batch=cases.asked_batch**sharpness,
+            hidden_batch=cases.hidden_batch**sharpness,
         )
-        told = straight_line(Prior(sd=sharpness * PRIOR.sd))(raised)
-        value, low, high = (v ** (1.0 / sharpness) for v in (told.value, told.low, told.high))
+        prediction = straight_line(Prior(sd=sharpness * PRIOR.sd))(raised)
+        value, low, high = (
+            v ** (1.0 / sharpness) for v in (prediction.value, prediction.low, prediction.high)
+        )
         return Prediction(value=value, low=low, high=high)
 
     return method
@@ -61,24 +63,24 @@ METHODS: Final[Mapping[str, Method]] = {
 
 
 def convergence_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Every task of every data set, by every method."""
+    """Return the rows of every task and data set, for every method."""
     sets = convergence_curves(read)
     rows = [r for name, curves in sets.items() for r in rows_of(name, curves, watch)]
     return with_means(rows, list(sets))
 
 
 def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
-    """As `curve_rows`, of this question."""
+    """Return the rows of one data set, as `curve_rows`."""
     return curve_rows((QUESTION, name), curves, METHODS, may_answer, watch)
 
 
 def may_answer(cases: Cases) -> NDArray[np.bool_]:
-    """Which points `planner.convergence.fit` answers, shape (asked,)."""
+    """Return which points `planner.convergence.fit` answers, shape (hidden,)."""
     return answered(cases, max_scatter=MAX_SCATTER, narrow=NARROW, near=TWICE, too_far=TOO_FAR)
 
 
 def convergence_curves(read: Read) -> dict[str, list[Curve]]:
-    """Samples to target over the batch, at least 4 sizes; medians over seeds, by data set."""
+    """Return samples to target over at least 4 batches, medians over seeds, by data set."""
     sets = {
         "Shallue (digitised)": _published(
             read, "shallue_digitised/steps_to_target.csv", "steps_to_target_digitised"
@@ -100,7 +102,7 @@ def _published(read: Read, path: str, column: str) -> list[Curve]:
 
 
 def _reference_points(read: Read) -> list[Curve]:
-    """Of several revisions of a list at one batch size the last; rows without samples left out."""
+    """Return the last revision of a list at each batch size; rows without samples are left out."""
     last: dict[str, dict[float, float]] = {}
     usable = [row for row in read("mlperf_rcp/rcp.csv") if row["samples_to_target_mean"]]
     for row in sorted(usable, key=lambda r: (r["rulesets"].split(";")[-1], r["first_ruleset"])):

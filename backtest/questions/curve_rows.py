@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from backtest.data.cases import TASKS, Cases, cases_of
 from backtest.data.source import Curve
-from backtest.questions.figure import Asked, Row, scored
+from backtest.questions.figure import HiddenPoints, Row, scored
 from backtest.questions.methods import Method
-from backtest.questions.watch import Watch, told_by
+from backtest.questions.watch import Watch, predictions_of
 
 Answerable = Callable[[Cases], NDArray[np.bool_]]
-"""Which of the points asked for the planner answers, shape (asked,)."""
+"""Returns which hidden points the product answers, shape (hidden,)."""
 
 
 def curve_rows(
@@ -25,16 +25,18 @@ def curve_rows(
     may_answer: Answerable,
     watch: Watch,
 ) -> list[Row]:
-    """Every task of the question and the data set in `of`; none where its curves are too short."""
+    """Return the rows of all tasks for the question and data set in `of`; none for short curves."""
     question, name = of
     rows = []
     for task, splits in TASKS.items():
         cases = cases_of(curves, splits)
-        if cases.asked_batch.size:
-            asked = Asked(
-                truth=cases.asked_value, curve=cases.asked_curve, answered=may_answer(cases)
+        if cases.hidden_batch.size:
+            hidden = HiddenPoints(
+                truth=cases.hidden_value, curve=cases.hidden_curve, answered=may_answer(cases)
             )
             place = question, task, name
-            asks = {m: partial(ask, cases) for m, ask in methods.items()}
-            rows += scored(place, told_by(asks, place, cases.asked_batch.size, watch), asked)
+            answers = {m: partial(method, cases) for m, method in methods.items()}
+            rows += scored(
+                place, predictions_of(answers, place, cases.hidden_batch.size, watch), hidden
+            )
     return rows

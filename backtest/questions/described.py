@@ -1,10 +1,10 @@
 """Errors on workloads and hardware without any measurement.
 
-Two questions a buyer asks first. A workload that is only described: samples/s of one card from the
-operations of a sample and the card's peak. And several devices where one was measured: samples/s
-at the same batch per device, from one device's, of whatever link. The constants of the answers
-(`planner.job.rates`, `planner.job.efficiency`) were read off these same tables (by
-`constants`), so what is printed is how well they sum them up, not how they do elsewhere.
+Two questions of a buyer. A workload that is only described: samples/s of one card from the
+operations of a sample and the card's peak. And several devices from one measured: samples/s at the
+same batch per device as one device, over any link. The constants of the answers
+(`planner.job.rates`, `planner.job.efficiency`) were read off these same tables (by `constants`).
+So the errors show how well they summarise the tables, not how well they transfer.
 
 Operations of a sample, forward and backward (a fused multiply-add is two), from the networks'
 papers: ResNet-50 3 x 8.2 GFLOP (its form v1.5, as torchvision counts it; 7.6 in the paper),
@@ -23,14 +23,14 @@ import numpy as np
 
 from backtest.data.source import Read, TextRows
 from backtest.questions.figure import (
-    Asked,
+    HiddenPoints,
     Prediction,
     Row,
     scored,
     with_means,
 )
 from backtest.questions.unmeasured import TABLE, sheets_of
-from backtest.questions.watch import Watch, told_by, unwatched
+from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.core import LEVEL, Floats, t_quantile
 from planner.job import efficiency as spread
 from planner.job import rates
@@ -57,7 +57,7 @@ NODE_MOST: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Samples/s of one run, what the peak would give, and what it is a run of."""
+    """Measured samples/s of one run of a workload, and samples/s at the peak."""
 
     workload: str
     measured: float
@@ -66,7 +66,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Samples/s of `devices` on `nodes`, and of one device at the same batch on it."""
+    """Samples/s of `devices` on `nodes`, and of one device at the same batch per device."""
 
     workload: str
     devices: int
@@ -76,23 +76,23 @@ class Together:
 
 
 def described_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Both questions on every data set that has an answer to hide."""
+    """Return the rows of both questions on every data set with hidden points."""
     sets = {name: speeds for name, speeds in speed_sets(read).items() if speeds}
     rows = [row for name, speeds in sets.items() for row in _of_speeds(name, speeds, watch)]
     rows = with_means(rows, list(sets))
     groups = {name: runs for name, runs in together_sets(read).items() if runs}
     for task, where in ((SEVERAL, False), (NODES, True)):
-        found = [
+        task_rows = [
             row
             for name, runs in groups.items()
             for row in _of_groups((task, name), [r for r in runs if (r.nodes > 1) is where], watch)
         ]
-        rows += with_means(found, list(groups))
+        rows += with_means(task_rows, list(groups))
     return rows
 
 
 def speed_sets(read: Read) -> dict[str, list[Speed]]:
-    """Runs of one device of networks whose operations are known, by data set."""
+    """Return runs of one device of networks with known operations, by data set."""
     return {
         "Lambda v1": list(_lambda(read)),
         "TensorFlow 2017": list(_tensorflow(read("tensorflow_benchmarks_2017/throughput.csv"))),
@@ -101,17 +101,17 @@ def speed_sets(read: Read) -> dict[str, list[Speed]]:
 
 
 def together_sets(read: Read) -> dict[str, list[Together]]:
-    """Runs of several devices with the one-device run at the same batch on each, by data set."""
-    found: dict[str, list[Together]] = defaultdict(list)
-    _pair(found, _sia(read("pollux_sia_traces/step_time.csv")))
-    _pair(found, _elasticflow(read("elasticflow_a100/strong_scaling.csv")))
-    _pair(found, _tensorflow_several(read("tensorflow_benchmarks_2017/throughput.csv")))
-    _pair(found, _dlperf_several(read("dlperf_v100/throughput.csv")))
-    return dict(found)
+    """Return runs of several devices with the run of one device, by data set."""
+    sets: dict[str, list[Together]] = defaultdict(list)
+    _pair(sets, _sia(read("pollux_sia_traces/step_time.csv")))
+    _pair(sets, _elasticflow(read("elasticflow_a100/strong_scaling.csv")))
+    _pair(sets, _tensorflow_several(read("tensorflow_benchmarks_2017/throughput.csv")))
+    _pair(sets, _dlperf_several(read("dlperf_v100/throughput.csv")))
+    return dict(sets)
 
 
 def utilisation_of(sets: Mapping[str, Sequence[Speed]]) -> tuple[float, float]:
-    """Geometric mean of the MFU and its sd in the logarithm, every run counting the same."""
+    """Return the geometric mean of the MFU over all runs and its sd in the logarithm."""
     logs = np.log([s.measured / s.at_peak for speeds in sets.values() for s in speeds])
     return float(np.exp(logs.mean())), float(logs.std())
 
@@ -124,8 +124,8 @@ def _of_speeds(name: str, speeds: Sequence[Speed], watch: Watch) -> list[Row]:
         "half of the peak": lambda: _alone(0.5 * peak),
         "peak": lambda: _alone(peak),
     }
-    asked = _asked([s.measured for s in speeds], [s.workload for s in speeds])
-    return scored(place, told_by(methods, place, len(speeds), watch), asked)
+    hidden = _hidden([s.measured for s in speeds], [s.workload for s in speeds])
+    return scored(place, predictions_of(methods, place, len(speeds), watch), hidden)
 
 
 def _share_of(peak: Floats) -> Prediction:
@@ -150,8 +150,8 @@ def _of_groups(where: tuple[str, str], runs: Sequence[Together], watch: Watch) -
         "perfect speed-up": lambda: _alone(alone),
         "no speed-up": lambda: _alone(np.array([r.alone for r in kept])),
     }
-    asked = _asked([r.measured for r in kept], [r.workload for r in kept])
-    return scored(place, told_by(methods, place, len(kept), watch), asked)
+    hidden = _hidden([r.measured for r in kept], [r.workload for r in kept])
+    return scored(place, predictions_of(methods, place, len(kept), watch), hidden)
 
 
 def _efficient(runs: Sequence[Together], perfect: Floats) -> Prediction:
@@ -163,19 +163,19 @@ def _efficient(runs: Sequence[Together], perfect: Floats) -> Prediction:
     return Prediction(value=value, low=low, high=high)
 
 
-def _asked(truth: Sequence[float], workload: Sequence[str]) -> Asked:
-    """Every workload counts the same; nothing is refused."""
+def _hidden(truth: Sequence[float], workload: Sequence[str]) -> HiddenPoints:
+    """Return the hidden points; every workload counts the same and nothing is refused."""
     _, curve = np.unique(np.array(workload), return_inverse=True)
     values: Floats = np.array(truth)
-    return Asked(truth=values, curve=curve, answered=np.ones(values.shape, dtype=np.bool_))
+    return HiddenPoints(truth=values, curve=curve, answered=np.ones(values.shape, dtype=np.bool_))
 
 
 def _lambda(read: Read) -> Iterator[Speed]:
     peaks = {s.card: s.peak_flops_per_s for s in sheets_of(read)}
     for row in read(TABLE):
         peak = peaks.get(row["gpu"], {}).get(row["precision"])
-        known = row["model"] in FLOPS and float(row["num_gpu"]) == 1
-        if peak and known and row.get("suspect", "0") == "0":
+        counted = row["model"] in FLOPS and float(row["num_gpu"]) == 1
+        if peak and counted and row.get("suspect", "0") == "0":
             yield _speed(row["model"], float(row["throughput"]), peak)
 
 
@@ -198,21 +198,21 @@ def _speed(model: str, measured: float, peak: float) -> Speed:
 
 Key = tuple[str, ...]
 Run = tuple[str, Key, str, int, int, float]
-"""Data set, what else is the same, workload, devices, nodes, samples/s."""
+"""Data set, other equal factors, workload, devices, nodes, samples/s."""
 
 
-def _pair(found: dict[str, list[Together]], runs: Iterator[Run]) -> None:
-    """Runs of several devices beside that of one; without it they tell nothing."""
-    known: dict[tuple[str, Key, int, int], list[float]] = defaultdict(list)
+def _pair(sets: dict[str, list[Together]], runs: Iterator[Run]) -> None:
+    """Add runs of several devices with that of one device; others are skipped."""
+    by_place: dict[tuple[str, Key, int, int], list[float]] = defaultdict(list)
     names: dict[tuple[str, Key], str] = {}
     for data_set, key, workload, devices, nodes, speed in runs:
-        known[data_set, key, devices, nodes].append(speed)
+        by_place[data_set, key, devices, nodes].append(speed)
         names[data_set, key] = workload
-    for (data_set, key, devices, nodes), speeds in known.items():
-        one = known.get((data_set, key, 1, 1))
-        if devices > 1 and one:
-            found[data_set].append(
-                Together(names[data_set, key], devices, nodes, _middle(speeds), _middle(one))
+    for (data_set, key, devices, nodes), speeds in by_place.items():
+        alone = by_place.get((data_set, key, 1, 1))
+        if devices > 1 and alone:
+            sets[data_set].append(
+                Together(names[data_set, key], devices, nodes, _middle(speeds), _middle(alone))
             )
 
 
@@ -222,7 +222,7 @@ CLUSTERS: Final[Mapping[str, str]] = {
     "dgx-ext": "Sia A100 extended, 8 a node",
     "quad": "Sia Quadro, one node",
 }
-"""The plain `dgx` is a part of the extended one."""
+"""The plain `dgx` is part of the extended one."""
 
 
 def _sia(rows: TextRows) -> Iterator[Run]:
@@ -269,29 +269,29 @@ def _whole(text: str) -> int:
 
 
 def constants(read: Read) -> Mapping[str, float]:
-    """What the tables say of the constants, every data set and number of devices the same."""
+    """Return the constants from the tables; every data set and device count weighs the same."""
     mean, sd = utilisation_of(speed_sets(read))
-    one, several = _logs(read, nodes=False), _logs(read, nodes=True)
+    single, several = _logs(read, nodes=False), _logs(read, nodes=True)
     return {
         "MFU": mean,
         "MFU_SD": sd,
-        "NODE_LOSS": -float(np.mean([m / d for d, m, _ in one])),
-        "NODE_SD": float(np.sqrt(np.mean([v / d**2 for d, _, v in one]))),
+        "NODE_LOSS": -float(np.mean([m / d for d, m, _ in single])),
+        "NODE_SD": float(np.sqrt(np.mean([v / d**2 for d, _, v in single]))),
         "NODES_LOSS": -float(np.mean([m / (1.0 + d) for d, m, _ in several])),
         "NODES_SD": float(np.sqrt(np.mean([v for _, _, v in several]))),
     }
 
 
 def _logs(read: Read, *, nodes: bool) -> list[tuple[float, float, float]]:
-    """Doublings, mean of ln e, and mean square about our line, for each set and device count."""
+    """Return doublings, mean ln e and mean square about our line, by set and device count."""
     grouped: dict[tuple[str, int], list[float]] = defaultdict(list)
     for name, runs in together_sets(read).items():
         for r in runs:
             if (r.nodes > 1) is nodes and (nodes or r.devices <= NODE_MOST):
                 grouped[name, r.devices].append(np.log(r.measured / (r.alone * r.devices)))
-    found = []
+    rows = []
     for (_, devices), logs in grouped.items():
         octaves = float(np.log2(devices))
         line = -spread.NODES_LOSS * (1.0 + octaves) if nodes else -spread.NODE_LOSS * octaves
-        found.append((octaves, float(np.mean(logs)), float(np.mean((np.array(logs) - line) ** 2))))
-    return found
+        rows.append((octaves, float(np.mean(logs)), float(np.mean((np.array(logs) - line) ** 2))))
+    return rows

@@ -1,4 +1,4 @@
-"""How wrong is the step time on more devices than were measured?"""
+"""Errors of the step time on more devices than were measured."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from backtest.data.source import Read
 from backtest.questions.figure import (
-    Asked,
+    HiddenPoints,
     Prediction,
     Row,
     scored,
     with_means,
 )
 from backtest.questions.rivals import fit_adaptdl, fit_ernest, fit_perfect_speed_up
-from backtest.questions.watch import Watch, told_by, unwatched
+from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.core import Estimate, Floats
 from planner.scaling import ScalingCurve, fit_scaling
 
@@ -32,9 +32,9 @@ CLUSTERS: Final[Mapping[str, str]] = {
 }
 Band = tuple[int, int, int]
 BANDS: Final[tuple[Band, ...]] = ((4, 5, 8), (4, 9, 16), (4, 20, 64))
-"""At most so many devices are shown; from and up to so many are asked about."""
+"""Largest shown device count, and the range of hidden counts."""
 TABLE_BANDS: Final[tuple[Band, ...]] = (*BANDS, (16, 20, 64))
-"""Of published tables, whose links between nodes no run on at most 4 devices has crossed, too."""
+"""Bands of published tables, in which no run on at most 4 devices crosses nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Runs:
     compute_s: Floats
 
     def only(self, where: NDArray[np.bool_]) -> Runs:
-        """Some of them."""
+        """Return some of the runs."""
         return Runs(
             batch=self.batch[where],
             devices=self.devices[where],
@@ -59,11 +59,11 @@ class Runs:
 
 
 Method = Callable[[Runs, Runs], Prediction]
-"""What was measured and what is asked give an answer."""
+"""Predicts hidden runs from shown ones."""
 
 
 def devices_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Clusters of Pollux and Sia, workload by workload, and published tables."""
+    """Return the rows of the clusters of Pollux and Sia, and of published tables."""
     rows = [
         row
         for name, workloads in clusters(read).items()
@@ -78,7 +78,7 @@ def devices_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 def rows_of(
     name: str, workloads: Sequence[Runs], bands: Sequence[Band] = BANDS, watch: Watch = unwatched
 ) -> list[Row]:
-    """Every band of counts of one data set; none where nothing was measured there."""
+    """Return the rows of every band of device counts of one data set; none without runs."""
     return [row for band in bands for row in _of_band(name, workloads, band, watch)]
 
 
@@ -87,32 +87,32 @@ def _of_band(name: str, workloads: Sequence[Runs], band: Band, watch: Watch) -> 
     place = QUESTION, f"{first} to {last} devices from at most {most}", name
     parts: dict[str, list[Prediction]] = {}
     truth, curve = [], []
-    for number, (known, asked) in enumerate(splits(workloads, most, (first, last))):
-        methods = {m: partial(ask, known, asked) for m, ask in _methods(known).items()}
-        for method, answer in told_by(methods, place, asked.step_s.size, watch).items():
+    for number, (shown, hidden) in enumerate(splits(workloads, most, (first, last))):
+        methods = {m: partial(method, shown, hidden) for m, method in _methods(shown).items()}
+        for method, answer in predictions_of(methods, place, hidden.step_s.size, watch).items():
             parts.setdefault(method, []).append(answer)
-        truth.append(asked.step_s)
-        curve.append(np.full(asked.step_s.size, number))
+        truth.append(hidden.step_s)
+        curve.append(np.full(hidden.step_s.size, number))
     if not truth:
         return []
-    told = {method: _joined(answers) for method, answers in parts.items()
+    predictions = {method: _joined(answers) for method, answers in parts.items()
             if len(answers) == len(truth)}  # fmt: skip
-    ours = next(iter(told.values()))
-    asked_all = Asked(
+    ours = next(iter(predictions.values()))
+    hidden_points = HiddenPoints(
         truth=np.concatenate(truth), curve=np.concatenate(curve), answered=np.isfinite(ours.value)
     )
-    return scored(place, told, asked_all)
+    return scored(place, predictions, hidden_points)
 
 
 def splits(
-    workloads: Sequence[Runs], most: int, asked: tuple[int, int]
+    workloads: Sequence[Runs], most: int, hidden: tuple[int, int]
 ) -> Iterator[tuple[Runs, Runs]]:
-    """What is known and asked of every workload with two device counts known and one asked."""
+    """Yield shown and hidden runs of workloads with two shown and one hidden device count."""
     for runs in workloads:
-        known = runs.only(runs.devices <= most)
-        more = runs.only((runs.devices >= asked[0]) & (runs.devices <= asked[1]))
-        if np.unique(known.devices).size > 1 and more.step_s.size:
-            yield known, more
+        shown = runs.only(runs.devices <= most)
+        more = runs.only((runs.devices >= hidden[0]) & (runs.devices <= hidden[1]))
+        if np.unique(shown.devices).size > 1 and more.step_s.size:
+            yield shown, more
 
 
 def _joined(parts: Sequence[Prediction]) -> Prediction:
@@ -123,19 +123,21 @@ def _joined(parts: Sequence[Prediction]) -> Prediction:
     )
 
 
-def _methods(known: Runs) -> Mapping[str, Method]:
-    timed = np.isfinite(known.compute_s).all()
+def _methods(shown: Runs) -> Mapping[str, Method]:
+    timed = np.isfinite(shown.compute_s).all()
     return METHODS | ({"AdaptDL's form, compute known": _adaptdl_timed} if timed else {})
 
 
-def _ours(known: Runs, asked: Runs) -> Prediction:
-    curve = fit_scaling(known.batch, known.devices, known.nodes, known.step_s)
+def _ours(shown: Runs, hidden: Runs) -> Prediction:
+    curve = fit_scaling(shown.batch, shown.devices, shown.nodes, shown.step_s)
     if isinstance(curve, ScalingCurve):
-        told = curve.step_time(asked.batch, asked.devices, asked.nodes)
-        if isinstance(told, Estimate):
-            value, low, high = (np.asarray(v) for v in (told.value, told.low, told.high))
+        estimate = curve.step_time(hidden.batch, hidden.devices, hidden.nodes)
+        if isinstance(estimate, Estimate):
+            value, low, high = (
+                np.asarray(v) for v in (estimate.value, estimate.low, estimate.high)
+            )
             return Prediction(value=value, low=low, high=high)
-    return _alone(np.full(asked.step_s.shape, np.nan))
+    return _alone(np.full(hidden.step_s.shape, np.nan))
 
 
 def _alone(value: Floats) -> Prediction:
@@ -143,24 +145,24 @@ def _alone(value: Floats) -> Prediction:
     return Prediction(value=value, low=nothing, high=nothing)
 
 
-def _ernest(known: Runs, asked: Runs) -> Prediction:
-    fit = fit_ernest(known.batch, known.devices, known.step_s)
-    return _alone(fit.step_s(asked.batch, asked.devices))
+def _ernest(shown: Runs, hidden: Runs) -> Prediction:
+    fit = fit_ernest(shown.batch, shown.devices, shown.step_s)
+    return _alone(fit.step_s(hidden.batch, hidden.devices))
 
 
-def _adaptdl(known: Runs, asked: Runs) -> Prediction:
-    fit = fit_adaptdl(known.batch, known.devices, known.nodes, known.step_s)
-    return _alone(fit.step_s(asked.batch, asked.devices, asked.nodes))
+def _adaptdl(shown: Runs, hidden: Runs) -> Prediction:
+    fit = fit_adaptdl(shown.batch, shown.devices, shown.nodes, shown.step_s)
+    return _alone(fit.step_s(hidden.batch, hidden.devices, hidden.nodes))
 
 
-def _adaptdl_timed(known: Runs, asked: Runs) -> Prediction:
-    fit = fit_adaptdl(known.batch, known.devices, known.nodes, known.step_s, known.compute_s)
-    return _alone(fit.step_s(asked.batch, asked.devices, asked.nodes))
+def _adaptdl_timed(shown: Runs, hidden: Runs) -> Prediction:
+    fit = fit_adaptdl(shown.batch, shown.devices, shown.nodes, shown.step_s, shown.compute_s)
+    return _alone(fit.step_s(hidden.batch, hidden.devices, hidden.nodes))
 
 
-def _perfect(known: Runs, asked: Runs) -> Prediction:
-    fit = fit_perfect_speed_up(known.batch, known.devices, known.step_s)
-    return _alone(fit.step_s(asked.batch, asked.devices))
+def _perfect(shown: Runs, hidden: Runs) -> Prediction:
+    fit = fit_perfect_speed_up(shown.batch, shown.devices, shown.step_s)
+    return _alone(fit.step_s(hidden.batch, hidden.devices))
 
 
 METHODS: Final[dict[str, Method]] = {
@@ -171,25 +173,25 @@ METHODS: Final[dict[str, Method]] = {
 }
 
 
-# -- what was measured -------------------------------------------------------------------------
+# -- measurements ------------------------------------------------------------------------------
 
 
 def clusters(read: Read) -> dict[str, list[Runs]]:
-    """Workloads of every cluster of Pollux and Sia."""
+    """Return the workloads of every cluster of Pollux and Sia."""
     places: dict[tuple[str, str], list[tuple[float, ...]]] = {}
     columns = ("local_bsz", "num_gpus", "num_nodes", "step_time_s", "nonsync_time_s")
     for row in read("pollux_sia_traces/step_time.csv"):
         if row["cluster"] in CLUSTERS:
             key = CLUSTERS[row["cluster"]], row["workload"]
             places.setdefault(key, []).append(tuple(float(row[c]) for c in columns))
-    found: dict[str, list[Runs]] = {name: [] for name in CLUSTERS.values()}
+    sets: dict[str, list[Runs]] = {name: [] for name in CLUSTERS.values()}
     for (name, _), rows in places.items():
-        found[name].append(_runs(rows))
-    return found
+        sets[name].append(_runs(rows))
+    return sets
 
 
 def _elasticflow(read: Read) -> list[Runs]:
-    """A node has 8 devices."""
+    """Return ElasticFlow's workloads; a node has 8 devices."""
     places: dict[str, list[tuple[float, ...]]] = {}
     for row in read("elasticflow_a100/strong_scaling.csv"):
         n = float(row["n_gpus"])
@@ -199,7 +201,7 @@ def _elasticflow(read: Read) -> list[Runs]:
 
 
 def _dlperf(read: Read) -> list[Runs]:
-    """A table starts again at one device: another series. Models in parts are left out."""
+    """Return DLPerf's series; a table restarts at one device. Parallel models are left out."""
     places: dict[int, list[tuple[float, ...]]] = {}
     series, last = 0, np.inf
     for row in read("dlperf_v100/throughput.csv"):
@@ -231,4 +233,4 @@ TABLES: Final[Mapping[str, Callable[[Read], list[Runs]]]] = {
     "ElasticFlow A100": _elasticflow,
     "DLPerf V100": _dlperf,
 }
-"""Published tables and how they are read."""
+"""Published tables and their readers."""

@@ -1,4 +1,4 @@
-"""How wrong is the total of N epochs once k of them are known?"""
+"""Errors of the total of N epochs once k of them are known."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from backtest.data.source import Read
 from backtest.questions.figure import (
-    Asked,
+    HiddenPoints,
     Prediction,
     Row,
     scored,
 )
-from backtest.questions.watch import Watch, told_by, unwatched
+from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.core import LEVEL, Estimate, Floats, t_quantile
 from planner.epochs import Scatter, project, scatters, variation_of
 from planner.epochs.steadiness import steadiness
@@ -26,20 +26,20 @@ from planner.runs import EPOCHS, EpochPrior
 QUESTION: Final = "epochs"
 KNOWN: Final = (2, 3, 5, 10, 20)
 CHANCE: Final = {"CIFAR10": 10.5, "ImageNet": 0.2}
-"""Accuracy [%] of an untrained network: where the first row has no more, no epoch precedes it."""
+"""Accuracy [%] of an untrained network: at or below it, no epoch precedes the first row."""
 STEADY: Final = "DAWNBench, steady in hindsight"
 CHANGING: Final = "DAWNBench, changing later on"
-"""Images or batches of another size, of which the first epochs may show nothing."""
+"""Entries that change image or batch size, which the first epochs may not show."""
 Total = tuple[float, float, float]
-"""Middle, low and high end [s]."""
+"""Value, low and high end [s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run as it was: time before epoch 1 [s], and the epochs [s] from the first on.
+    """One run: time before epoch 1 [s], and all epochs [s].
 
-    `group` says what else it belongs to: a system, or whose entry it was. `prior` is what the other
-    runs of its data set on its `system` say of its epochs; they are known whole.
+    `group` is a system, or the team of an entry. `prior` is from all epochs of the other runs of
+    its data set on its `system`.
     """
 
     group: str
@@ -50,12 +50,12 @@ class Run:
 
     @property
     def total_s(self) -> float:
-        """The whole run [s]."""
+        """Time of the whole run [s]."""
         return self.pre_train_s + float(self.epoch_s.sum())
 
 
 def beside(runs: Sequence[Run]) -> list[Scatter]:
-    """What all other runs on the system of each run say of its scatter."""
+    """Return the scatter of all other runs on the system of each run."""
     later = [run.epoch_s[1:] for run in runs]
     each = scatters([e.size for e in later], [variation_of(e) for e in later])
     every: dict[str, Scatter] = {}
@@ -65,7 +65,7 @@ def beside(runs: Sequence[Run]) -> list[Scatter]:
 
 
 def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Runs of one network on two systems, and training entries of many teams."""
+    """Return the rows of one network on two systems, and of training entries of many teams."""
     entries = _with_priors(_dawnbench(read))
     steady = [run for run in entries if steadiness(run.epoch_s).steady]
     changing = [run for run in entries if not steadiness(run.epoch_s).steady]
@@ -74,12 +74,12 @@ def epochs_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 
 def rows_of(name: str, runs: Sequence[Run], watch: Watch = unwatched) -> list[Row]:
-    """The whole runs of one data set, told from their first 2, 3, 5, 10 and 20 epochs."""
+    """Return the rows of one data set: whole runs from the first 2, 3, 5, 10 and 20 epochs."""
     return [row for k in KNOWN for row in _after(name, runs, k, watch)]
 
 
 def groups_of_runs(read: Read) -> dict[str, list[Run]]:
-    """Runs that belong together: the systems of Colab, and steady entries of DAWNBench by team."""
+    """Return runs by group: the systems of Colab, steady entries of DAWNBench by team."""
     groups: dict[str, list[Run]] = {}
     for run in [*_koshian(read), *_dawnbench(read)]:
         if run.group.startswith("Colab") or steadiness(run.epoch_s).steady:
@@ -96,53 +96,53 @@ def _after(name: str, runs: Sequence[Run], k: int, watch: Watch) -> list[Row]:
     if not longer:
         return []
     refused = [not isinstance(_projected(run, k, run.prior), Estimate) for run in longer]
-    asked = Asked(
+    hidden = HiddenPoints(
         truth=np.array([run.total_s for run in longer]),
         curve=np.arange(len(longer)),
         answered=~np.array(refused),
     )
     place = QUESTION, f"after {k} epochs", name
-    methods = {method: partial(_all, ask, longer, k) for method, ask in METHODS.items()}
-    return scored(place, told_by(methods, place, len(longer), watch), asked)
+    methods = {name: partial(_all, method, longer, k) for name, method in METHODS.items()}
+    return scored(place, predictions_of(methods, place, len(longer), watch), hidden)
 
 
-def _all(ask: Callable[[Run, int], Total], runs: Sequence[Run], k: int) -> Prediction:
-    return _told([ask(run, k) for run in runs])
+def _all(method: Callable[[Run, int], Total], runs: Sequence[Run], k: int) -> Prediction:
+    return _prediction([method(run, k) for run in runs])
 
 
-def _told(totals: Sequence[Total]) -> Prediction:
+def _prediction(totals: Sequence[Total]) -> Prediction:
     value, low, high = np.array(totals, dtype=np.float64).T
     return Prediction(value=value, low=low, high=high)
 
 
 def _projected(run: Run, k: int, prior: EpochPrior) -> object:
-    known = run.epoch_s[:k]
-    return project(run.pre_train_s, known, run.epoch_s.size, continuing=True, prior=prior)
+    shown = run.epoch_s[:k]
+    return project(run.pre_train_s, shown, run.epoch_s.size, continuing=True, prior=prior)
 
 
 def _ours(run: Run, k: int) -> Total:
-    return _told_with(run, k, run.prior)
+    return _total_with(run, k, run.prior)
 
 
 def _alone(run: Run, k: int) -> Total:
-    return _told_with(run, k, EPOCHS)
+    return _total_with(run, k, EPOCHS)
 
 
-def _told_with(run: Run, k: int, prior: EpochPrior) -> Total:
-    """Where it is refused, what the formula alone would have said."""
-    told = _projected(run, k, prior)
-    if isinstance(told, Estimate):
-        return float(told.value), float(told.low), float(told.high)
+def _total_with(run: Run, k: int, prior: EpochPrior) -> Total:
+    """Return the total; the value of the formula alone if the product refuses."""
+    estimate = _projected(run, k, prior)
+    if isinstance(estimate, Estimate):
+        return float(estimate.value), float(estimate.low), float(estimate.high)
     return _formula(run, k), np.nan, np.nan
 
 
 def _formula(run: Run, k: int) -> float:
-    known = run.epoch_s[:k]
-    return run.pre_train_s + float(known.sum() + known[1:].mean() * (run.epoch_s.size - k))
+    shown = run.epoch_s[:k]
+    return run.pre_train_s + float(shown.sum() + shown[1:].mean() * (run.epoch_s.size - k))
 
 
 def _textbook(run: Run, k: int) -> Total:
-    """The same total with the interval of independent, equally distributed epochs."""
+    """Return the same total with the interval of independent epochs of equal distribution."""
     total, later = _formula(run, k), run.epoch_s[1:k]
     if later.size < 2:
         return total, np.nan, np.nan
@@ -189,16 +189,16 @@ def _koshian(read: Read) -> list[Run]:
 
 
 def _dawnbench(read: Read) -> list[Run]:
-    """Cumulative hours to epochs. The first row ends epoch 1, however its epochs are counted."""
+    """Return runs from cumulative hours; the first row ends epoch 1."""
     runs = []
     entries = read("dawnbench_train/entries.csv")
     hardware = {(row["task"], row["entry"]): row["hardware"] for row in entries}
     table = read("dawnbench_train/epochs.csv")
     for (task, entry), rows in itertools.groupby(table, key=lambda r: (r["task"], r["entry"])):
-        found = list(rows)
-        seconds = 3600.0 * np.array([float(row["hours"]) for row in found])
-        paces = np.diff(seconds) / np.diff([float(row["epoch"]) for row in found])
-        untrained = float(found[0]["top1Accuracy"]) <= CHANCE[task]
+        points = list(rows)
+        seconds = 3600.0 * np.array([float(row["hours"]) for row in points])
+        paces = np.diff(seconds) / np.diff([float(row["epoch"]) for row in points])
+        untrained = float(points[0]["top1Accuracy"]) <= CHANCE[task]
         first = [] if untrained else [seconds[0]]
         pre_train_s = float(seconds[0]) if untrained else 0.0
         epoch_s = np.array([*first, *paces])
@@ -210,7 +210,7 @@ def _dawnbench(read: Read) -> list[Run]:
 
 
 def _team(task: str, entry: str) -> str:
-    """Who trained: the baselines of the benchmark are most of the long runs."""
+    """Return the team of an entry: the benchmark's baselines are most of the long runs."""
     if task != "CIFAR10":
         return "DAWNBench ImageNet"
     return f"DAWNBench CIFAR-10, {'baselines' if entry.startswith('dawn_') else 'others'}"

@@ -1,4 +1,4 @@
-"""One figure of the accuracy table, and how errors become it."""
+"""One figure of the accuracy table, and how it follows from errors."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from planner.core import Floats
 
 MEAN: Final = "mean of the data sets"
 REFUSED: Final = "ours, where it refuses"
-"""What our form would have said there, had it not been refused."""
+"""Our form on the points that the product refuses."""
 UNREFUSED: Final = "ours, were nothing refused"
-"""The two together: all that was asked."""
+"""Our form on all points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """How wrong one method was about one task on one data set.
+    """Errors of one method on one task and data set.
 
-    `asked` counts the points that were asked about. `curves` and `points` count what was scored:
-    the points that the product answers, the same for every method, and `answered` is their share
-    of all that was asked [0..1]. Errors are |predicted/measured - 1| over these points, every curve
-    (sweep, workload or run) counting the same however many points it has: `median_error`,
-    `mean_error` and `p90_error`. `coverage` is the share of points inside the nominal 90 %
-    interval, `median_width` that interval's (high - low)/value; NaN where the method has none.
-    Where the product answers nothing it has a row without points, whose figures are NaN.
+    `asked` counts all hidden points. `curves` and `points` count the scored ones: the points that
+    the product answers, the same for every method; `answered` is their share [0..1]. Errors are
+    |predicted/measured - 1| over these points, where every curve (sweep, workload or run) counts
+    the same: `median_error`, `mean_error` and `p90_error`. `coverage` is the share of points inside
+    the nominal 90 % interval, `median_width` that interval's (high - low)/value; NaN without
+    intervals. If the product answers nothing, it has a row without points, with NaN figures.
     """
 
     question: str
@@ -49,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What a method says about points, shape (asked,); NaN where it says nothing."""
+    """Predictions of a method, shape (hidden,); NaN where it has none."""
 
     value: Floats
     low: Floats
@@ -57,8 +56,8 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """The truth, the curve each point belongs to, and what the product answers; (asked,)."""
+class HiddenPoints:
+    """The truth, the curve of each point, and which ones the product answers; (hidden,)."""
 
     truth: Floats
     curve: Ints
@@ -71,30 +70,34 @@ NUMBERS: Final = (
 """Fields that are shares, averaged over data sets."""
 
 
-def scored(name: tuple[str, str, str], told: Mapping[str, Prediction], asked: Asked) -> list[Row]:
-    """A row per method; `name` is question, task and data set, `told` has ours first.
+def scored(
+    name: tuple[str, str, str], predictions: Mapping[str, Prediction], hidden: HiddenPoints
+) -> list[Row]:
+    """Return a row per method; `name` is question, task and data set, ours comes first.
 
-    Points that the product refuses make a row of their own, about ours, and so do all together.
-    Ours is there where it answers nothing too: that it does not is a figure.
+    Two further rows are about ours: on the points that the product refuses, and on all points. Ours
+    has a row even without answers, as that is a result.
     """
-    ours, everywhere = next(iter(told.values())), np.ones(asked.truth.shape, dtype=np.bool_)
-    rows = [_row(name, method, t, asked, asked.answered) for method, t in told.items()]
-    rows.append(_row(name, REFUSED, ours, asked, ~asked.answered))
-    rows.append(_row(name, UNREFUSED, ours, asked, everywhere))
+    ours, everywhere = next(iter(predictions.values())), np.ones(hidden.truth.shape, dtype=np.bool_)
+    rows = [_row(name, method, t, hidden, hidden.answered) for method, t in predictions.items()]
+    rows.append(_row(name, REFUSED, ours, hidden, ~hidden.answered))
+    rows.append(_row(name, UNREFUSED, ours, hidden, everywhere))
     return [r for i, r in enumerate(rows) if r.points or (i == 0 and r.asked)]
 
 
 def _row(
     name: tuple[str, str, str],
     method: str,
-    told: Prediction,
-    asked: Asked,
+    prediction: Prediction,
+    hidden: HiddenPoints,
     where: NDArray[np.bool_],
 ) -> Row:
     answered = rounded(float(where.mean())) if where.size else np.nan
-    where = where & np.isfinite(told.value)
-    truth, value, low, high = (v[where] for v in (asked.truth, told.value, told.low, told.high))
-    weight = curve_weights(asked.curve[where])
+    where = where & np.isfinite(prediction.value)
+    truth, value, low, high = (
+        v[where] for v in (hidden.truth, prediction.value, prediction.low, prediction.high)
+    )
+    weight = curve_weights(hidden.curve[where])
     bounded = ~np.isnan(low) & ~np.isnan(high)
     error = np.abs(value / truth - 1.0)
     with np.errstate(invalid="ignore"):
@@ -105,8 +108,8 @@ def _row(
         task=name[1],
         method=method,
         data_set=name[2],
-        curves=int(np.unique(asked.curve[where]).size),
-        asked=asked.truth.size,
+        curves=int(np.unique(hidden.curve[where]).size),
+        asked=hidden.truth.size,
         points=int(where.sum()),
         answered=answered,
         median_error=_quantile(error, weight, 0.5),
@@ -118,7 +121,7 @@ def _row(
 
 
 def mean_row(rows: Sequence[Row], name: str = MEAN) -> Row:
-    """The mean over data sets of rows of one task and method."""
+    """Return the mean over data sets of rows of one task and method."""
     first, scored_on = rows[0], [r for r in rows if r.points]
     means = {n: rounded(float(np.mean([getattr(r, n) for r in scored_on]))) for n in NUMBERS}
     means["answered"] = rounded(float(np.mean([r.answered for r in rows])))
@@ -135,28 +138,28 @@ def mean_row(rows: Sequence[Row], name: str = MEAN) -> Row:
 
 
 def with_means(rows: Sequence[Row], data_sets: Sequence[str], name: str = MEAN) -> list[Row]:
-    """The rows and, for every task and method with answers on several of these, their mean."""
-    found = list(rows)
+    """Return the rows, plus means for tasks and methods with answers on several data sets."""
+    table = list(rows)
     for task, method in dict.fromkeys((r.task, r.method) for r in rows):
         same = [r for r in rows if (r.task, r.method) == (task, method)]
         counted = [r for r in same if r.data_set in data_sets]
         if sum(r.points > 0 for r in counted) > 1 and method != REFUSED:
-            found.append(mean_row(counted, name))
-    return found
+            table.append(mean_row(counted, name))
+    return table
 
 
 def columns_of(rows: Sequence[Row]) -> Mapping[str, list[object]]:
-    """The rows as columns, in the order of the fields."""
+    """Return the rows as columns, in the order of the fields."""
     return {f.name: [getattr(r, f.name) for r in rows] for f in fields(Row)}
 
 
 def rounded(value: float) -> float:
-    """Six significant digits: the last ones of a sum depend on the machine."""
+    """Return six significant digits: later ones depend on the machine."""
     return float(f"{value:.6g}")
 
 
 def curve_weights(curve: Ints) -> Floats:
-    """Weights of points by which every curve weighs 1."""
+    """Return weights of points that give every curve weight 1."""
     _, where, count = np.unique(curve, return_inverse=True, return_counts=True)
     return np.asarray(1.0 / count[where])
 
@@ -166,12 +169,12 @@ def _mean(values: Floats, weight: Floats) -> float:
 
 
 def _quantile(values: Floats, weight: Floats, share: float) -> float:
-    """The value that this share of the weight lies below; the mean of two on the border."""
+    """Return the weighted quantile; the mean of two values at the border."""
     if not values.size:
         return np.nan
     order = np.argsort(values, kind="stable")
     reached, values = np.cumsum(weight[order]), values[order]
-    wanted, last = share * reached[-1], values.size - 1
-    left = int(np.searchsorted(reached, wanted * (1.0 - 1e-9)))
-    right = int(np.searchsorted(reached, wanted * (1.0 + 1e-9)))
+    goal, last = share * reached[-1], values.size - 1
+    left = int(np.searchsorted(reached, goal * (1.0 - 1e-9)))
+    right = int(np.searchsorted(reached, goal * (1.0 + 1e-9)))
     return rounded(float(0.5 * (values[min(left, last)] + values[min(right, last)])))

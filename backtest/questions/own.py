@@ -1,9 +1,8 @@
-"""Result sets, half of them hidden: the questions of the back-test that need no public data.
+"""Back-test on result sets, half of them hidden, without public data.
 
-Of every result set: step times at a batch left out, whole runs from their first epochs, samples to
-a target at a batch left out, and step times on more devices than are shown. What is hidden was
-measured on the same systems as what is shown, so this says how well the product does on your own
-measurements, and not how it does elsewhere.
+Tasks for every result set: step times at a hidden batch, whole runs from their first epochs,
+samples to target at a hidden batch, and step times on more devices than are shown. Hidden and
+shown points are of the same systems, so the errors are of these measurements only.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ MEAN_OF_SETS: Final = "mean of the result sets"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one result set holds that can be hidden; `title` names it in the table.
+    """Data of one result set that can be hidden; `title` names it in the table.
 
-    `step_times` are sweeps over the batch [s], `runs` have their epochs kept, `samples` are
-    samples to a target over the batch, and `workloads` were timed on several numbers of devices.
+    `step_times` are sweeps over the batch [s], `runs` have stored epochs, `samples` are samples to
+    target over the batch, `workloads` were timed on several device counts.
     """
 
     title: str
@@ -41,14 +40,30 @@ class Measured:
 
 
 def own_rows(sets: Sequence[Measured], watch: Watch = unwatched) -> list[Row]:
-    """A row for every task, method and result set, and the means of several sets."""
+    """Return a row for every task, method and result set, and the means of several sets."""
     rows: list[Row] = []
-    names = [one.title for one in sets]
+    names = [result_set.title for result_set in sets]
     for answers in (
-        [r for one in sets for r in batch.rows_of(one.title, one.step_times, watch)],
-        [r for one in sets for r in devices.rows_of(one.title, one.workloads, watch=watch)],
-        [r for one in sets for r in epochs.rows_of(one.title, one.runs, watch)],
-        [r for one in sets for r in convergence.rows_of(one.title, one.samples, watch)],
+        [
+            r
+            for result_set in sets
+            for r in batch.rows_of(result_set.title, result_set.step_times, watch)
+        ],
+        [
+            r
+            for result_set in sets
+            for r in devices.rows_of(result_set.title, result_set.workloads, watch=watch)
+        ],
+        [
+            r
+            for result_set in sets
+            for r in epochs.rows_of(result_set.title, result_set.runs, watch)
+        ],
+        [
+            r
+            for result_set in sets
+            for r in convergence.rows_of(result_set.title, result_set.samples, watch)
+        ],
     ):
         rows += with_means(answers, names, MEAN_OF_SETS)
     return rows

@@ -1,10 +1,10 @@
-"""What does it cost to follow a method's choice of devices and batch?
+"""Cost of following a method's choice of devices and batch.
 
 Every workload of the Pollux T4 tables has measured step times on many placements and measured
 steps to a target at many batches; their product is the true time to target of every choice. A
 method sees 12 timed runs (one device at 4 batches; 2 devices, 4 devices, and 2 and 4 nodes of one
-device at 2 batches each) and 3 batches' steps to target (ends, middle), and chooses. Regret is
-what its choice takes beyond the best one, in time and in device-hours; each is chosen for apart.
+device at 2 batches each) and steps to target at 3 batches (ends, middle), then chooses. Regret is
+the excess of its choice over the best one. Time and device-hours are separate choices.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from backtest.data.cases import ends_and_middle
 from backtest.data.source import Curve, Read, curves_of
 from backtest.questions.figure import (
-    Asked,
+    HiddenPoints,
     Prediction,
     Row,
     rounded,
@@ -28,7 +28,7 @@ from backtest.questions.figure import (
     with_means,
 )
 from backtest.questions.rivals import fit_perfect_speed_up
-from backtest.questions.watch import Watch, told_by, unwatched
+from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.core import Estimate, Floats
 from planner.scaling import ScalingCurve, fit_scaling
@@ -36,12 +36,12 @@ from planner.time_to_target import product
 
 QUESTION: Final = "choice of devices and batch"
 COUNTS: Final = (1, 2, 4, 8, 12, 16)
-"""Devices to choose from, on full nodes of 4."""
+"""Device counts to choose from, on full nodes of 4."""
 PER_NODE: Final = 4
 TARGETS: Final = (0.9, 1.0, 0.75)
-"""How far from the metric after one epoch to the worst final one."""
+"""Share of the way from the metric after one epoch to the worst final one."""
 TIMED: Final = (("1", 4), ("2", 2), ("4", 2), ("11", 2), ("1111", 2))
-"""Devices on each node, one digit a node, and how many batches are timed there."""
+"""Devices on each node, one digit per node, and the number of timed batches."""
 OURS: Final = "ours: scaling x steps to target"
 NAIVE: Final = "perfect speed-up, constant epochs"
 BIGGEST: Final = "most devices, largest batch"
@@ -49,7 +49,7 @@ BIGGEST: Final = "most devices, largest batch"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:
-    """What may be chosen for a workload and a target, shape (choices,), and what is known before.
+    """Choices for a workload and a target, shape (choices,), and the shown measurements.
 
     `batch` is global [samples]; `time_s` is the measured time to target [s]. `timed` are step
     times by placement; `shown` are samples to target at three batches.
@@ -65,30 +65,30 @@ class Choices:
 
 
 def regret_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """Errors of the predicted times, and regrets, of every workload and method."""
+    """Return errors of the predicted times, and regrets, of every workload and method."""
     rows: list[Row] = []
     for choices in (c for target in TARGETS for c in all_choices(read, target)):
         place = QUESTION, f"time to target{choices.target}", choices.workload
         methods = {OURS: partial(_ours, choices), NAIVE: partial(_naive, choices)}
-        told = told_by(methods, place, choices.time_s.size, watch)
-        asked = Asked(
+        predictions = predictions_of(methods, place, choices.time_s.size, watch)
+        hidden = HiddenPoints(
             truth=choices.time_s,
             curve=np.zeros(choices.time_s.size, dtype=np.int64),
-            answered=np.isfinite(told[OURS].value),
+            answered=np.isfinite(predictions[OURS].value),
         )
-        rows += scored(place, told, asked)
-        rows += _regrets(choices, told)
+        rows += scored(place, predictions, hidden)
+        rows += _regrets(choices, predictions)
     return with_means(rows, list(dict.fromkeys(row.data_set for row in rows)))
 
 
-def _regrets(choices: Choices, told: Mapping[str, Prediction]) -> list[Row]:
-    """A regret stands where other rows have their errors."""
+def _regrets(choices: Choices, predictions: Mapping[str, Prediction]) -> list[Row]:
+    """Return rows with regrets in place of errors."""
     biggest = int(np.lexsort((choices.batch, choices.devices))[-1])
     costs = {f"regret in time{choices.target}": np.ones(choices.devices.size),
              f"regret in device-hours{choices.target}": choices.devices}  # fmt: skip
     rows = []
     for task, unit in costs.items():
-        picks = {method: int(np.nanargmin(t.value * unit)) for method, t in told.items()}
+        picks = {method: int(np.nanargmin(t.value * unit)) for method, t in predictions.items()}
         rows += [
             _regret_row((task, method, choices.workload), choices.time_s * unit, pick)
             for method, pick in (*picks.items(), (BIGGEST, biggest))
@@ -125,16 +125,18 @@ def _ours(choices: Choices) -> Prediction:
     if isinstance(scaling, ScalingCurve) and isinstance(curve, ConvergenceCurve):
         n, nodes = choices.devices, np.ceil(choices.devices / PER_NODE)
         step, steps = scaling.step_time(choices.batch / n, n, nodes), curve.steps(choices.batch)
-        told = product(step, steps, ("Step time", "Steps to target"))
-        if isinstance(told, Estimate):
-            value, low, high = (np.asarray(v) for v in (told.value, told.low, told.high))
+        estimate = product(step, steps, ("Step time", "Steps to target"))
+        if isinstance(estimate, Estimate):
+            value, low, high = (
+                np.asarray(v) for v in (estimate.value, estimate.low, estimate.high)
+            )
             return Prediction(value=value, low=low, high=high)
     nothing = np.full(choices.time_s.shape, np.nan)
     return Prediction(value=nothing, low=nothing, high=nothing)
 
 
 def _naive(choices: Choices) -> Prediction:
-    """What a spreadsheet does: n devices are n times as fast, the epochs stay the same."""
+    """Return a spreadsheet's prediction: n devices are n times as fast, equal epochs."""
     batch, devices, _, step_s = _runs(choices)
     fit = fit_perfect_speed_up(batch, devices, step_s)
     samples = float(choices.shown.value[0])
@@ -145,7 +147,7 @@ def _naive(choices: Choices) -> Prediction:
 
 
 def _runs(choices: Choices) -> tuple[Floats, Floats, Floats, Floats]:
-    """Batch per device, devices, nodes and seconds of the timed runs."""
+    """Return batch per device, devices, nodes and step time [s] of the timed runs."""
     rows = [
         (batch, sum(map(int, place)), len(place), step_s)
         for place, curve in choices.timed.items()
@@ -155,18 +157,18 @@ def _runs(choices: Choices) -> tuple[Floats, Floats, Floats, Floats]:
     return batch, devices, nodes, step_s
 
 
-# -- what was measured -------------------------------------------------------------------------
+# -- measurements ------------------------------------------------------------------------------
 
 
 def all_choices(read: Read, target: float) -> list[Choices]:
-    """The workloads with step times and at least 4 batches that reached this target."""
+    """Return the workloads with step times and at least 4 batches that reached the target."""
     times, samples = _step_times(read), _samples_to_target(read, target)
     both = sorted(set(times) & set(samples))
     return [_choices(name, target, times[name], samples[name]) for name in both]
 
 
 def _step_times(read: Read) -> dict[str, dict[str, Curve]]:
-    """By workload and placement."""
+    """Return step times by workload and placement."""
     points: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in read("pollux_sia_traces/step_time.csv"):
         if row["cluster"] == "aws" and row["kind"] == "placements":
@@ -196,31 +198,31 @@ def _choices(workload: str, target: float, times: Mapping[str, Curve], samples: 
         for batch, needed in zip(samples.batch, samples.value, strict=True)
     ]
     devices, batch, time_s = np.array(cells).T
-    known = np.isfinite(time_s)
+    measured = np.isfinite(time_s)
     shown = next(ends_and_middle(samples.batch))[0]
     return Choices(
         workload=workload,
         target=f", target {target:g}",
-        devices=devices[known],
-        batch=batch[known],
-        time_s=time_s[known],
+        devices=devices[measured],
+        batch=batch[measured],
+        time_s=time_s[measured],
         timed={place: _some(times[place], count) for place, count in TIMED},
         shown=Curve(name=workload, batch=samples.batch[shown], value=samples.value[shown]),
     )
 
 
 def _full(devices: int) -> str:
-    """The placement that fills up nodes: "444" for 12."""
+    """Return the placement that fills nodes: "444" for 12."""
     full, rest = divmod(devices, PER_NODE)
     return f"{PER_NODE}" * full + (f"{rest}" if rest else "")
 
 
 def _step_s(curve: Curve, batch: float) -> float:
-    """Measured seconds, straight between two measured batches; NaN beyond them."""
+    """Return the measured step time [s], interpolated between batches; NaN outside."""
     return float(np.interp(batch, curve.batch, curve.value, left=np.nan, right=np.nan))
 
 
 def _some(curve: Curve, count: int) -> Curve:
-    """Batches spread evenly over those that were measured, both ends among them."""
+    """Return `count` evenly spread batches of the measured ones, including both ends."""
     places: NDArray[np.int64] = np.linspace(0, curve.batch.size - 1, count).round().astype(np.int64)
     return Curve(name=curve.name, batch=curve.batch[places], value=curve.value[places])

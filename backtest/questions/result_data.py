@@ -1,4 +1,4 @@
-"""Result sets as the back-test asks them: sweeps, whole runs, samples to a target, placements."""
+"""Result sets as data of the back-test: sweeps, whole runs, samples to target, placements."""
 
 from __future__ import annotations
 
@@ -25,47 +25,49 @@ from planner.throughput import curves_of as system_curves
 from planner.time_to_target import compare
 
 LEAST_BATCHES: Final = 3
-"""Batches of a sweep of which one can be hidden."""
+"""Smallest number of batches of a sweep from which one can be hidden."""
 LEAST_TARGETS: Final = 4
-"""Batches that reached a target of which one can be hidden from three."""
+"""Smallest number of batches that reached a target from which one can be hidden."""
 LEAST_EPOCHS: Final = 3
-"""Epochs of a run of which one can be hidden from two."""
+"""Smallest number of epochs of a run from which one can be hidden."""
 
 Placed = Mapping[str, tuple[Placement, str]]
-"""On what a run was, and what its system is called without the count, by run_id."""
+"""Placement of a run and its system's name without the count, by run_id."""
 
 
 def has_result_sets(folder: Path) -> bool:
-    """Whether result sets lie in `folder`, or `folder` is one."""
+    """Return whether `folder` is a result set or contains some."""
     return any(any(folder.glob(f"{place}*.parquet")) for place in ("", "*/"))
 
 
 def result_sets(folder: Path) -> tuple[list[Measured], list[str]]:
-    """What every result set holds that can be hidden, by its title, and files that were refused.
+    """Return the data of every result set that can be hidden, and refused files.
 
-    `folder` holds result sets, or is one. Sets without anything to hide are left out.
+    `folder` is a result set or contains some. Sets with nothing to hide are left out.
     """
     alone = (folder / NAME).is_file() or not any(folder.glob("*/*.parquet"))
     root = folder.absolute().parent if alone else folder.absolute()
     store = Store([Folder(path=root, label=folder.name, kind="further")])
     store.refresh()
-    wanted = [s for s in store.sets if not alone or s.slug == folder.absolute().name]
-    slugs, titles = {s.slug for s in wanted}, Counter(s.title for s in wanted)
+    chosen = [s for s in store.sets if not alone or s.slug == folder.absolute().name]
+    slugs, titles = {s.slug for s in chosen}, Counter(s.title for s in chosen)
     runs = [r for r in _runs(store) if r.set_folder in slugs]
     placed = _placements(store, runs)
     trials = [t for t in queries.trial_sets(store) if t.set_folder in slugs]
-    found = [
+    measured = [
         _measured(
             store,
-            one.title if titles[one.title] == 1 else f"{one.title} ({one.slug})",
-            [r for r in runs if r.set_folder == one.slug],
-            [t for t in trials if t.set_folder == one.slug],
+            result_set.title
+            if titles[result_set.title] == 1
+            else f"{result_set.title} ({result_set.slug})",
+            [r for r in runs if r.set_folder == result_set.slug],
+            [t for t in trials if t.set_folder == result_set.slug],
             placed,
         )
-        for one in wanted
+        for result_set in chosen
     ]
     refused = [f"{Path(r.path).name}: {r.reason}" for r in store.refused]
-    return [m for m in found if m.step_times or m.runs or m.samples or m.workloads], refused
+    return [m for m in measured if m.step_times or m.runs or m.samples or m.workloads], refused
 
 
 def _runs(store: Store) -> list[Run]:
@@ -79,7 +81,7 @@ def _runs(store: Store) -> list[Run]:
 
 
 def _placements(store: Store, runs: Iterable[Run]) -> Placed:
-    """Those of runs with a step time; systems of several devices are called by their device."""
+    """Return placements of runs with a step time, with the name of a single device."""
     runs = list(runs)
     named = {
         (t.workload, t.system, t.pattern, t.software): t.system_name
@@ -87,13 +89,13 @@ def _placements(store: Store, runs: Iterable[Run]) -> Placed:
         for t in queries.timed_systems(store, workload)
     }
     cases = ((r, named.get((r.workload, r.system, r.pattern, r.software))) for r in runs)
-    known = {run.run_id: (run, name) for run, name in cases if name is not None}
-    pairs = dict.fromkeys((run.workload, run.pattern) for run, _ in known.values())
+    timed = {run.run_id: (run, name) for run, name in cases if name is not None}
+    pairs = dict.fromkeys((run.workload, run.pattern) for run, _ in timed.values())
     return {
-        run_id: (place, known[run_id][1])
+        run_id: (place, timed[run_id][1])
         for pair in pairs
         for run_id, place in queries.placements(store, *pair).items()
-        if run_id in known
+        if run_id in timed
     }
 
 
@@ -108,23 +110,23 @@ def _measured(
         title=title,
         step_times=_step_times(runs),
         runs=list(_whole_runs(store, runs)),
-        samples=[curve for one in trials for curve in _samples(store, one)],
+        samples=[curve for trial_set in trials for curve in _samples(store, trial_set)],
         workloads=list(_workloads(runs, placed)),
     )
 
 
 def _step_times(runs: Sequence[Run]) -> list[Curve]:
-    """One sweep a curve of the Throughput page."""
+    """Return the sweeps, one per curve of the Throughput page."""
     points = {
-        one.key: list(zip(one.batch.tolist(), one.step_s.tolist(), strict=True))
-        for one in system_curves(runs)
-        if one.batch.size and (one.step_s > 0.0).all()
+        curve.key: list(zip(curve.batch.tolist(), curve.step_s.tolist(), strict=True))
+        for curve in system_curves(runs)
+        if curve.batch.size and (curve.step_s > 0.0).all()
     }
     return curves_of(points, LEAST_BATCHES)
 
 
 def _whole_runs(store: Store, runs: Iterable[Run]) -> Iterator[EpochRun]:
-    """Good runs whose epochs were kept."""
+    """Yield successful runs with stored epochs."""
     for run in runs:
         if run.status == "ok" and (run.epochs_measured or 0) >= LEAST_EPOCHS:
             epoch_s = queries.epoch_times(store, run.run_id)
@@ -139,27 +141,27 @@ def _whole_runs(store: Store, runs: Iterable[Run]) -> Iterator[EpochRun]:
 
 
 def _samples(store: Store, of: TrialSet) -> list[Curve]:
-    """Samples to the usual target at the best learning rate of every batch, an optimiser each."""
+    """Return samples to the usual target at the best learning rate, one curve per optimiser."""
     trials = queries.trials(store, of)
     target = usual_target(trials)
     if target is None:
         return []
     points = {
-        f"{of.subject} · {one.optimizer} · {goal_text(trials, target)}": _reached(
-            one.batch, one.median_steps
+        f"{of.subject} · {curve.optimizer} · {goal_text(trials, target)}": _reached(
+            curve.batch, curve.median_steps
         )
-        for one in compare(trials, target, trials.optimizers).curves
+        for curve in compare(trials, target, trials.optimizers).curves
     }
     return curves_of({name: pairs for name, pairs in points.items() if pairs}, LEAST_TARGETS)
 
 
 def _reached(batch: Floats, steps: Floats) -> list[tuple[float, float]]:
-    known = np.isfinite(steps) & (steps > 0.0)
-    return list(zip(batch[known].tolist(), (batch * steps)[known].tolist(), strict=True))
+    valid = np.isfinite(steps) & (steps > 0.0)
+    return list(zip(batch[valid].tolist(), (batch * steps)[valid].tolist(), strict=True))
 
 
 def _workloads(runs: Sequence[Run], placed: Placed) -> Iterator[devices.Runs]:
-    """Runs that differ in batch and number of devices only; one device is every link's first."""
+    """Yield runs that differ only in batch and device count; each link includes one device."""
     groups: dict[tuple[str, ...], list[tuple[Run, Placement]]] = {}
     for run in runs:
         if run.run_id in placed and run.global_batch_size and (run.step_time_s or 0.0) > 0.0:

@@ -1,7 +1,6 @@
-"""The forms we are compared with, each as published, each with its source.
+"""Published forms to compare with, each with its source.
 
-They answer without an interval and without a refusal: that is how they were published. Nothing in
-the product uses them but the comparison.
+They have no intervals and no refusals, as published. The product uses them only in comparisons.
 
     name                  over            free   published in
     Ernest                batch, devices  4      Venkataraman et al., NSDI 2016; amplab/ernest
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 LEAST: Final = 1e-8
-"""AdaptDL's smallest constant, and its network time where there is no network [s]."""
+"""AdaptDL's smallest constant, and its network time without a network [s]."""
 NORMS: Final = (1.0, 10.0)
-"""Between no overlap of computing and network (a sum) and almost full overlap (the larger)."""
+"""From no overlap of computing and network (a sum) to almost full overlap (the larger)."""
 ENDLESS_S: Final = 1e9
-"""Where AdaptDL sets no upper bound: the minimiser tries steps that no number can hold."""
+"""Bound where AdaptDL has none: the minimiser may otherwise overflow."""
 _Rows = tuple[Floats, Floats, Floats]
 
 
@@ -43,16 +42,16 @@ class Ernest:
     coefficients: Floats
 
     def step_s(self, per_device_batch_size: ArrayLike, devices: ArrayLike) -> Floats:
-        """Seconds of a step, in the broadcast shape."""
+        """Return the seconds per step, in the broadcast shape."""
         rows = _ernest_rows(*_floats(per_device_batch_size, devices))
         return np.asarray(rows @ self.coefficients)
 
 
 def fit_ernest(per_device_batch_size: ArrayLike, devices: ArrayLike, step_s: ArrayLike) -> Ernest:
-    """Ernest's non-negative least squares: absolute errors, no weights, as in its predictor.py.
+    """Return Ernest's non-negative least squares: absolute errors, no weights (predictor.py).
 
-    Its choice of the training points by optimal design is left out: it gets the points we get.
-    Arrays have shape (runs,); batch in samples on one device, times in s.
+    Its optimal design of training points is left out: it gets our points. Arrays have shape
+    (runs,); batch in samples on one device, times in s.
     """
     from scipy.optimize import nnls
 
@@ -80,7 +79,7 @@ class AdaptDL:
     def step_s(
         self, per_device_batch_size: ArrayLike, devices: ArrayLike, nodes: ArrayLike
     ) -> Floats:
-        """Seconds of a step, in the broadcast shape."""
+        """Return the seconds per step, in the broadcast shape."""
         batch, count, boxes = _floats(per_device_batch_size, devices, nodes)
         log_step, _ = _adaptdl_step(self.parameters, _adaptdl_rows(batch, count, boxes))
         return np.exp(log_step)
@@ -93,28 +92,28 @@ def fit_adaptdl(
     step_s: ArrayLike,
     compute_s: ArrayLike | None = None,
 ) -> AdaptDL:
-    """AdaptDL's fit_perf_params: its start, bounds, penalties and minimiser (L-BFGS-B).
+    """Return AdaptDL's fit_perf_params: its start, bounds, penalties and minimiser (L-BFGS-B).
 
-    Minimised is the root mean square error of log compute plus that of log step, plus
-    0.001*(gamma - 1)^2 and 0.01*((beta_n/alpha_n)^2 + (beta_r/alpha_r)^2). The gradient is written
-    out where the original differentiates automatically, and so takes milliseconds, not seconds.
-    One more thing is done in its favour: it is minimised over the logarithms of the six times.
-    As published the minimiser stops early, and where depends on the last digit of the data: its
-    error was 0.074 or 0.112 for times that differed by 1e-15, and 0.072 at the minimum.
+    It minimises the root mean square error of log compute plus that of log step, plus 0.001*(gamma
+    - 1)^2 and 0.01*((beta_n/alpha_n)^2 + (beta_r/alpha_r)^2). The gradient is explicit, where the
+    original differentiates automatically, so a fit takes milliseconds instead of seconds. In its
+    favour, it is minimised over the logarithms of the six times. The published minimiser stops
+    early, at a point that depends on the last digit of the data. Its error was 0.074 or 0.112 for
+    times that differed by 1e-15, and 0.072 at the minimum.
 
     Args:
         per_device_batch_size: samples on one device, shape (runs,).
         devices: shape (runs,).
         nodes: shape (runs,).
-        step_s: seconds of a step, shape (runs,).
-        compute_s: seconds of it that are not spent synchronising gradients, shape (runs,); where
-            that is unknown the error of compute is left out.
+        step_s: seconds per step, shape (runs,).
+        compute_s: seconds without gradient synchronisation, shape (runs,); if unknown, the error of
+            compute is left out.
     """
     batch, count, boxes, times = _floats(per_device_batch_size, devices, nodes, step_s)
     compute = None if compute_s is None else np.asarray(compute_s, dtype=np.float64)
     start, low, high = _adaptdl_start(batch, count, boxes, times if compute is None else compute)
-    wanted = np.log(times), None if compute is None else np.log(compute)
-    parameters = _minimised(start, (low, high), (_adaptdl_rows(batch, count, boxes), *wanted))
+    targets = np.log(times), None if compute is None else np.log(compute)
+    parameters = _minimised(start, (low, high), (_adaptdl_rows(batch, count, boxes), *targets))
     if not (boxes > 1.0).any():  # its prior: a network is at least a tenth dearer than a bus
         parameters[2:4] = np.maximum(parameters[2:4], 1.1 * parameters[4:6])
     return AdaptDL(parameters=parameters)
@@ -123,7 +122,7 @@ def fit_adaptdl(
 def _minimised(
     start: Floats, between: tuple[Floats, Floats], args: tuple[_Rows, Floats, Floats | None]
 ) -> Floats:
-    """L-BFGS-B with SciPy's settings, over the logarithms of the six times and gamma itself."""
+    """Return the minimum by L-BFGS-B, over the logarithms of the six times and gamma."""
     from scipy.optimize import Bounds, minimize
 
     def error(place: Floats) -> tuple[float, Floats]:
@@ -132,14 +131,14 @@ def _minimised(
         return size, gradient * np.append(parameters[:6], 1.0)
 
     logs = [np.append(np.log(v[:6]), v[6]) for v in (start, *between)]
-    found = minimize(error, logs[0], jac=True, bounds=Bounds(logs[1], logs[2]))
-    return np.append(np.exp(found.x[:6]), found.x[6])
+    result = minimize(error, logs[0], jac=True, bounds=Bounds(logs[1], logs[2]))
+    return np.append(np.exp(result.x[:6]), result.x[6])
 
 
 def _adaptdl_start(
     batch: Floats, devices: Floats, nodes: Floats, compute_s: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Start and bounds; a parameter that no run asks for is held at its lower bound."""
+    """Return start and bounds; parameters that no run determines stay at the lower bound."""
     start = np.array([1e-1, 1e-2] * 3 + [1.0 + 1e-3])
     low = np.array([LEAST] * 6 + [NORMS[0]])
     high = np.array([ENDLESS_S] * 6 + [NORMS[1]])
@@ -154,17 +153,17 @@ def _adaptdl_start(
 
 
 def _adaptdl_rows(batch: Floats, devices: Floats, nodes: Floats) -> _Rows:
-    """Weights of its two terms in compute, of its four in network, and network without one."""
+    """Return weights of the terms of compute and of network, and the network floor."""
     more = np.maximum(devices - 2.0, LEAST)
     several = (nodes > 1.0).astype(np.float64)
-    one = ((nodes <= 1.0) & (devices > 1.0)).astype(np.float64)
+    single = ((nodes <= 1.0) & (devices > 1.0)).astype(np.float64)
     compute = np.stack([np.ones(batch.shape), batch], axis=-1)
-    network = np.stack([several, several * more, one, one * more], axis=-1)
-    return compute, network, (1.0 - several - one) * LEAST * (1.0 + more)
+    network = np.stack([several, several * more, single, single * more], axis=-1)
+    return compute, network, (1.0 - several - single) * LEAST * (1.0 + more)
 
 
 def _adaptdl_step(parameters: Floats, rows: _Rows) -> tuple[Floats, _Rows]:
-    """Logarithm of the step, and (compute, network, share of compute in the norm)."""
+    """Return the logarithm of the step, and (compute, network, share of compute in the norm)."""
     gamma = parameters[6]
     # Sums, not products of matrices: their last digits depend on how many threads share the work,
     # and this minimiser ends elsewhere for other last digits.
@@ -175,18 +174,18 @@ def _adaptdl_step(parameters: Floats, rows: _Rows) -> tuple[Floats, _Rows]:
 
 
 def _adaptdl_error(
-    parameters: Floats, rows: _Rows, wanted: Floats, wanted_compute: Floats | None
+    parameters: Floats, rows: _Rows, target: Floats, target_compute: Floats | None
 ) -> tuple[float, Floats]:
-    """What AdaptDL minimises, and its gradient, shape (7,)."""
+    """Return AdaptDL's objective and its gradient, shape (7,)."""
     gamma, alpha, beta = parameters[6], parameters[[2, 4]], parameters[[3, 5]]
     log_step, (compute, network, share) = _adaptdl_step(parameters, rows)
     of_compute = rows[0] / compute[:, None]
     of_network = (1.0 - share)[:, None] * rows[1] / network[:, None]
     mixed = share * np.log(compute) + (1.0 - share) * np.log(network)
     slope = [share[:, None] * of_compute, of_network, ((mixed - log_step) / gamma)[:, None]]
-    error, gradient = _root_mean_square(log_step - wanted, np.concatenate(slope, axis=1))
-    if wanted_compute is not None:
-        more, slope_more = _root_mean_square(np.log(compute) - wanted_compute, of_compute)
+    error, gradient = _root_mean_square(log_step - target, np.concatenate(slope, axis=1))
+    if target_compute is not None:
+        more, slope_more = _root_mean_square(np.log(compute) - target_compute, of_compute)
         error, gradient[:2] = error + more, gradient[:2] + slope_more
     gradient[6] += 2e-3 * (gamma - 1.0)
     gradient[[2, 4]] -= 2e-2 * beta**2 / alpha**3
@@ -202,13 +201,13 @@ def _root_mean_square(errors: Floats, slope: Floats) -> tuple[float, Floats]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerfectSpeedUp:
-    """n devices are n times as fast: T(b, n) = overhead_s + b*slope_s whatever n [s]."""
+    """n devices are n times as fast: T(b, n) = overhead_s + b*slope_s for all n [s]."""
 
     overhead_s: float
     slope_s: float
 
     def step_s(self, per_device_batch_size: ArrayLike, devices: ArrayLike) -> Floats:
-        """Seconds of a step, in the broadcast shape."""
+        """Return the seconds per step, in the broadcast shape."""
         batch, _ = _floats(per_device_batch_size, devices)
         return self.overhead_s + batch * self.slope_s
 
@@ -216,7 +215,7 @@ class PerfectSpeedUp:
 def fit_perfect_speed_up(
     per_device_batch_size: ArrayLike, devices: ArrayLike, step_s: ArrayLike
 ) -> PerfectSpeedUp:
-    """The line t + b/v0 of the runs with the fewest devices; through zero where b is one size."""
+    """Return the line t + b/v0 of the fewest devices; through zero for one batch size."""
     batch, count, times = _floats(per_device_batch_size, devices, step_s)
     first = count == count.min()
     batch, times = batch[first], times[first]
@@ -237,14 +236,14 @@ class ConstantThroughput:
     seconds_per_sample: Floats
 
     def step_s(self, batch: ArrayLike) -> Floats:
-        """Seconds of a step, in the shape of `batch`."""
+        """Return the seconds per step, in the shape of `batch`."""
         sizes = np.asarray(batch, dtype=np.float64)
         distance = np.abs(np.log(sizes)[..., None] - np.log(self.batch))
         return np.asarray(sizes * self.seconds_per_sample[distance.argmin(axis=-1)])
 
 
 def fit_constant_throughput(batch: ArrayLike, step_s: ArrayLike) -> ConstantThroughput:
-    """Mean seconds per sample of every measured batch; arrays of shape (runs,)."""
+    """Return the mean seconds per sample at every measured batch; shape (runs,)."""
     sizes, times = _floats(batch, step_s)
     distinct, where, count = np.unique(sizes, return_inverse=True, return_counts=True)
     seconds = np.bincount(where, times / sizes) / count
@@ -259,12 +258,12 @@ class PowerLaw:
     exponent: float
 
     def step_s(self, batch: ArrayLike) -> Floats:
-        """Seconds of a step, in the shape of `batch`."""
+        """Return the seconds per step, in the shape of `batch`."""
         return np.asarray(self.factor_s * np.asarray(batch, dtype=np.float64) ** self.exponent)
 
 
 def fit_power_law(batch: ArrayLike, step_s: ArrayLike) -> PowerLaw:
-    """Ordinary least squares of log T on log b; exponent 1 where one batch was measured."""
+    """Return least squares of log T on log b; exponent 1 for a single batch."""
     sizes, times = (np.log(v) for v in _floats(batch, step_s))
     off = sizes - sizes.mean()
     spread = float(off @ off)

@@ -1,12 +1,13 @@
-"""Does a workload that scales well on one cluster scale well on the next?
+"""Share of the scaling error that a workload has in common between clusters.
 
-Of the error of our efficiency, e(n) of `planner.job.efficiency`, the same workload on as many
-devices of two clusters has a part in common. Its share of the variance, over all pairs of clusters:
+The error is that of our efficiency, e(n) of `planner.job.efficiency`, for the same workload on as
+many devices of two clusters. Its shared part of the variance, over all pairs of clusters:
 
-    share = mean(x*y) / mean((x^2 + y^2)/2),    x, y = ln(measured/told), a doubling on one node
+    share = mean(x*y) / mean((x^2 + y^2)/2),   x, y = ln(measured/estimated), per doubling
 
-1 where clusters are alike, 0 where nothing is shared, below 0 where one is good at what the other
-is bad at. Workloads are paired by their names; every count of devices is a pair of its own.
+Doublings are on one node. The share is 1 for equal clusters, 0 if nothing is shared, below 0 if
+errors are opposite. Workloads are paired
+by name; every device count is a separate pair.
 """
 
 from __future__ import annotations
@@ -22,20 +23,20 @@ from backtest.questions.described import NODE_MOST, Together
 from planner.job import efficiency as spread
 
 SAME: Final[Mapping[str, str]] = {"resnet50v1.5": "ResNet-50", "RN50v1.5": "ResNet-50"}
-"""One network under the names of two collections."""
+"""Names of one network in two collections."""
 
 
 def shared_scaling(sets: Mapping[str, Sequence[Together]], *, nodes: bool) -> tuple[float, int]:
-    """The share [of the variance] and of how many pairs; NaN of none.
+    """Return the share [of the variance] and the number of pairs; NaN without pairs.
 
     Args:
         sets: runs of several devices by data set, `backtest.questions.described.together_sets`.
         nodes: on several nodes, or on one.
     """
-    found: dict[tuple[str, int], list[float]] = defaultdict(list)
+    by_workload: dict[tuple[str, int], list[float]] = defaultdict(list)
     for (_, workload, devices), errors in _errors(sets, nodes=nodes).items():
-        found[workload, devices].append(float(np.mean(errors)))
-    pairs = np.array([pair for told in found.values() for pair in combinations(told, 2)])
+        by_workload[workload, devices].append(float(np.mean(errors)))
+    pairs = np.array([pair for values in by_workload.values() for pair in combinations(values, 2)])
     if not pairs.size:
         return float("nan"), 0
     return float(pairs.prod(axis=1).mean() / (pairs**2).mean()), len(pairs)
@@ -44,14 +45,14 @@ def shared_scaling(sets: Mapping[str, Sequence[Together]], *, nodes: bool) -> tu
 def _errors(
     sets: Mapping[str, Sequence[Together]], *, nodes: bool
 ) -> dict[tuple[str, str, int], list[float]]:
-    """Errors in the logarithm by cluster, workload and devices."""
-    found: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+    """Return the errors in the logarithm by cluster, workload and devices."""
+    errors: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for cluster, runs in sets.items():
         for r in runs:
             if (r.nodes > 1) is nodes and (nodes or r.devices <= NODE_MOST):
-                told = np.log(float(spread.efficiency(r.devices, r.nodes).value))
-                error = np.log(r.measured / (r.alone * r.devices)) - told
+                predicted = np.log(float(spread.efficiency(r.devices, r.nodes).value))
+                error = np.log(r.measured / (r.alone * r.devices)) - predicted
                 a_doubling = 1.0 if nodes else np.log2(r.devices)
                 workload = SAME.get(r.workload, r.workload)
-                found[cluster, workload, r.devices].append(float(error / a_doubling))
-    return found
+                errors[cluster, workload, r.devices].append(float(error / a_doubling))
+    return errors

@@ -1,6 +1,6 @@
 """Sources of the public measurements of the back-test.
 
-The data are not part of this project, so what is known of their origin and licence stands here.
+The data are not part of this project; this table states their origin and licence.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from backtest.questions import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicData:
-    """A public data set: `folder` is its name below the folder of data sets, `origin` its source.
+    """A public data set: `folder` is its name in the folder of data sets.
 
-    `data_sets` are its names in the accuracy table (none where it only helps), `questions` the
-    questions it answers.
+    `data_sets` are its names in the accuracy table (none if it only helps), `questions` the
+    questions that it answers.
     """
 
     folder: str
@@ -196,4 +196,4 @@ PUBLIC_DATA: Final = (
         questions=(unmeasured.QUESTION,),
     ),
 )
-"""In the order in which the back-test asks its questions."""
+"""In the order of the back-test's questions."""

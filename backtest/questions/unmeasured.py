@@ -1,7 +1,8 @@
-"""How wrong is the throughput on a card that was never measured?
+"""Errors of the throughput on an unmeasured card.
 
-Lambda's table of single cards, and the data sheets of these cards. Whole cells are hidden, in both
-precisions, and asked about; what is left to know is the task. Absent where `planner.transfer` is.
+Data: Lambda's table of single cards, and the data sheets of these cards. Whole cells are hidden, in
+both precisions, and predicted; the tasks differ in what stays known. Absent without
+`planner.transfer`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import numpy as np
 
 from backtest.data.source import Read
 from backtest.questions.figure import (
-    Asked,
+    HiddenPoints,
     Prediction,
     Row,
     scored,
 )
-from backtest.questions.watch import Watch, told_by, unwatched
+from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.core import LEVEL, Floats
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ SHEET_OF: Final[Mapping[str, str]] = {
     "RTX A6000": "NVIDIA RTX A6000",
     "V100 16GB": "NVIDIA Tesla V100 SXM2",
 }
-"""Names of one card in the two tables; its memory is in the first where that names it."""
+"""Names of a card in the two tables; the first name may contain its memory."""
 TF32_SINCE: Final = "2020-05"
-"""Cards from then on ran "fp32" in TF32, so only a printed TF32 peak is their peak."""
+"""Cards from then on ran "fp32" in TF32, so only a printed TF32 peak counts."""
 RATIOS: Final[Mapping[str, tuple[float, float]]] = {
     "ratio of peak FLOP/s": (1.0, 0.0),
     "ratio of bandwidth": (0.0, 1.0),
@@ -60,7 +61,7 @@ Workload = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A library that lacks a cell, where the cell is, and the samples/s measured there."""
+    """A library without a cell, the place of the cell, and the samples/s measured there."""
 
     library: Library
     row: int
@@ -70,13 +71,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Every measured run, and the data sheets."""
+    """All measured runs, and the data sheets."""
 
     runs: tuple[tuple[str, str, str, float], ...]
     sheets: tuple[DataSheet, ...]
 
     def library(self, keep: Callable[[str, str, str], bool] | None = None) -> Library:
-        """The runs that `keep` (workload, precision, card) says yes to; all without it."""
+        """Return the library of the runs that `keep` (workload, precision, card) accepts."""
         from planner.transfer import fit_library
 
         kept = [run for run in self.runs if keep is None or keep(*run[:3])]
@@ -85,7 +86,7 @@ class Table:
 
 
 def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
-    """What is known, from the least to the most; nothing where planner.transfer is not there."""
+    """Return the rows, from least to most known; none without `planner.transfer`."""
     try:
         import planner.transfer  # noqa: F401 - an optional part
     except ImportError:
@@ -97,8 +98,8 @@ def unmeasured_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
     return [
         row
         for task, cells in _tasks(table, full)
-        if (found := list(cells))  # none without the data sheets, say
-        for row in _of_task(task, found, watch)
+        if (listed := list(cells))  # none without data sheets, for example
+        for row in _of_task(task, listed, watch)
     ]
 
 
@@ -106,28 +107,28 @@ def _of_task(task: str, cells: Sequence[Cell], watch: Watch) -> list[Row]:
     place = QUESTION, task, DATA_SET
     answers: dict[str, Callable[[Cell], tuple[float, float]]] = {"ours: the ladder": _ladder}
     answers |= {n: partial(_by_sheet, powers=np.array(p)) for n, p in RATIOS.items()}
-    methods = {name: partial(_all, ask, cells) for name, ask in answers.items()}
-    told = told_by(methods, place, len(cells), watch)
-    asked = Asked(
+    methods = {name: partial(_all, answer, cells) for name, answer in answers.items()}
+    predictions = predictions_of(methods, place, len(cells), watch)
+    hidden = HiddenPoints(
         truth=np.array([c.truth for c in cells]),
         curve=np.arange(len(cells)),  # every cell counts the same
-        answered=np.isfinite(told["ours: the ladder"].value),
+        answered=np.isfinite(predictions["ours: the ladder"].value),
     )
-    return scored(place, told, asked)
+    return scored(place, predictions, hidden)
 
 
-def _all(ask: Callable[[Cell], tuple[float, float]], cells: Sequence[Cell]) -> Prediction:
-    return _told([ask(cell) for cell in cells])
+def _all(answer: Callable[[Cell], tuple[float, float]], cells: Sequence[Cell]) -> Prediction:
+    return _prediction([answer(cell) for cell in cells])
 
 
-def _told(answers: Sequence[tuple[float, float]]) -> Prediction:
-    """From logarithms and half-widths."""
+def _prediction(answers: Sequence[tuple[float, float]]) -> Prediction:
+    """Return the predictions from logarithms and half-widths."""
     log, half = np.array(answers).T
     return Prediction(value=np.exp(log), low=np.exp(log - half), high=np.exp(log + half))
 
 
 def _ladder(cell: Cell) -> tuple[float, float]:
-    """The best rung's log samples/s and half-width; both NaN where every rung refuses."""
+    """Return log samples/s and half-width of the best rung; NaN if every rung refuses."""
     from planner.transfer import best_answer
 
     answer = best_answer(cell.library, (cell.row, cell.column), LEVEL)
@@ -135,7 +136,7 @@ def _ladder(cell: Cell) -> tuple[float, float]:
 
 
 def _by_sheet(cell: Cell, powers: Floats) -> tuple[float, float]:
-    """The ratio of FLOP/s^p * bandwidth^q from the mean of the workload's own cards."""
+    """Return the ratio of FLOP/s^p * bandwidth^q from the mean of the workload's other cards."""
     score = cell.library.sheets[cell.row, :, :2] @ powers
     of_own = cell.library.log_samples_per_s[cell.row] - score
     own = of_own[np.isfinite(of_own)]
@@ -143,24 +144,24 @@ def _by_sheet(cell: Cell, powers: Floats) -> tuple[float, float]:
     return float(value), np.nan
 
 
-# -- what is hidden ----------------------------------------------------------------------------
+# -- hidden cells ------------------------------------------------------------------------------
 
 
 def _tasks(table: Table, full: Library) -> Iterator[tuple[str, Iterator[Cell]]]:
-    one, two = ("resnet50",), ("bert_base_squad", "resnet50")
+    single, both = ("resnet50",), ("bert_base_squad", "resnet50")
     yield "its data sheet alone", _new_cards(table, full, ())
-    yield "its data sheet and one public benchmark", _new_cards(table, full, one)
-    yield "its data sheet and two public benchmarks", _new_cards(table, full, two)
+    yield "its data sheet and one public benchmark", _new_cards(table, full, single)
+    yield "its data sheet and two public benchmarks", _new_cards(table, full, both)
     yield "own workload on one other card", _new_workloads(table, full, 1, 1)
     yield "own workload on two other cards", _new_workloads(table, full, 2, 7)
-    yield "a full table but for this workload on this card", _one_gap(table, full)
+    yield "a full table but for this workload on this card", _single_gap(table, full)
 
 
 def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iterator[Cell]:
-    """A card of which only benchmarks, or only the data sheet, is known."""
+    """Yield cells of cards known only by benchmarks or by the data sheet."""
     for column, card in enumerate(full.cards):
         sheet = np.isfinite(full.sheets[:, column].sum(axis=-1))
-        asked = [
+        places = [
             (workload, card)
             for row, workload in enumerate(full.workloads)
             if workload[0] not in benchmarks and (benchmarks or sheet[row])
@@ -168,11 +169,11 @@ def _new_cards(table: Table, full: Library, benchmarks: tuple[str, ...]) -> Iter
         names = {w for w, _ in full.workloads}
         library = table.library(_without({(w, card) for w in names if w not in benchmarks}))
         if card in library.cards:
-            yield from _cells(full, library, asked)
+            yield from _cells(full, library, places)
 
 
 def _new_workloads(table: Table, full: Library, count: int, every: int) -> Iterator[Cell]:
-    """A workload on `count` cards in one precision and nowhere else; each `every`-th set."""
+    """Yield cells of workloads known on `count` cards in one precision; each `every`-th set."""
     for workload in full.workloads:
         for own in list(itertools.combinations(full.cards, count))[::every]:
 
@@ -187,29 +188,29 @@ def _new_workloads(table: Table, full: Library, count: int, every: int) -> Itera
                 )
 
 
-def _one_gap(table: Table, full: Library) -> Iterator[Cell]:
+def _single_gap(table: Table, full: Library) -> Iterator[Cell]:
     for name, card in itertools.product(sorted({w for w, _ in full.workloads}), full.cards):
         library = table.library(_without({(name, card)}))
         yield from _cells(full, library, [(w, card) for w in full.workloads if w[0] == name])
 
 
 def _without(hidden: set[tuple[str, str]]) -> Callable[[str, str, str], bool]:
-    """Keeps all but these (workload name, card), in any precision."""
+    """Return a filter that drops these (workload name, card) pairs, in any precision."""
     return lambda workload, _, card: (workload, card) not in hidden
 
 
 def _cells(
-    full: Library, library: Library, asked: Iterable[tuple[Workload, str]]
+    full: Library, library: Library, places: Iterable[tuple[Workload, str]]
 ) -> Iterator[Cell]:
-    """Those of them that were measured at all."""
-    for workload, card in asked:
+    """Yield the cells of these places that were measured."""
+    for workload, card in places:
         truth = full.log_samples_per_s[full.workloads.index(workload), full.cards.index(card)]
         if np.isfinite(truth):
             row, column = library.workloads.index(workload), library.cards.index(card)
             yield Cell(library, row, column, float(np.exp(truth)))
 
 
-# -- what was measured -------------------------------------------------------------------------
+# -- measurements ------------------------------------------------------------------------------
 
 
 def _table(read: Read) -> Table:
@@ -223,7 +224,7 @@ def _table(read: Read) -> Table:
 
 
 def sheets_of(read: Read) -> list[DataSheet]:
-    """Data sheets of the table's cards, in order of their names."""
+    """Return the data sheets of the table's cards, in order of their names."""
     published = {row["hardware"]: row for row in read(SHEETS)}
     cards = sorted(card for card, sheet in SHEET_OF.items() if sheet in published)
     sheets = (_sheet(card, published[SHEET_OF[card]]) for card in cards)
@@ -231,26 +232,26 @@ def sheets_of(read: Read) -> list[DataSheet]:
 
 
 def _sheet(card: str, row: Mapping[str, str]) -> DataSheet | None:
-    """None where bandwidth or memory is missing.
+    """Return the data sheet of a card; None without bandwidth or memory.
 
-    Tensor FLOP/s are half the INT8 ones where only these are printed, as on every sheet of that
-    time that prints both.
+    Tensor FLOP/s are half the INT8 ones if only these are printed, as on all sheets of that time
+    that print both.
     """
     from planner.transfer import DataSheet
 
-    known = {n: float(row[n]) for n in NUMBERS if row.get(n)}
+    numbers = {n: float(row[n]) for n in NUMBERS if row.get(n)}
     if named := re.search(r"(\d+)GB", card):
-        known["memory_bytes"] = 1e9 * float(named[1])
-    if "memory_bytes" not in known or "memory_bandwidth_Bps" not in known:
+        numbers["memory_bytes"] = 1e9 * float(named[1])
+    if "memory_bytes" not in numbers or "memory_bandwidth_Bps" not in numbers:
         return None
-    half = known.get("tensor_fp16_bf16_flops", 0.5 * known.get("int8_ops", 0.0))
-    plain = known.get("fp32_flops", 0.0) if row["release_date"] < TF32_SINCE else 0.0
-    peaks = {"fp16": half, "fp32": known.get("tf32_flops", plain)}
+    half = numbers.get("tensor_fp16_bf16_flops", 0.5 * numbers.get("int8_ops", 0.0))
+    plain = numbers.get("fp32_flops", 0.0) if row["release_date"] < TF32_SINCE else 0.0
+    peaks = {"fp16": half, "fp32": numbers.get("tf32_flops", plain)}
     return DataSheet(
         card=card,
         peak_flops_per_s={precision: peak for precision, peak in peaks.items() if peak},
-        memory_bandwidth_bytes_per_s=known["memory_bandwidth_Bps"],
-        memory_bytes=known["memory_bytes"],
+        memory_bandwidth_bytes_per_s=numbers["memory_bandwidth_Bps"],
+        memory_bytes=numbers["memory_bytes"],
     )
 
 

@@ -1,7 +1,7 @@
-"""Time each method from outside, since the back-test itself reads no clock.
+"""Time each method from outside, as the back-test itself reads no clock.
 
-Figures are the same on every machine, seconds are not, so they are kept apart. A watch is told
-which method begins on which questions; `backtest.accuracy.seconds_file` has one with a clock.
+Figures are the same on every machine, seconds are not, so they are separate. A watch gets the
+method and its questions before each start; `backtest.accuracy.seconds_file` has one with a clock.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ Place = tuple[str, str, str]
 
 
 class Watch(Protocol):
-    """Is asked before a method fits and answers `asked` points, and left after it."""
+    """Context manager around a method that fits and predicts `asked` points."""
 
-    def __call__(self, place: Place, method: str, asked: int) -> AbstractContextManager[None]:
-        """What stands around the fit and the answers."""
+    def __call__(self, place: Place, method: str, points: int) -> AbstractContextManager[None]:
+        """Return the context for the fit and the predictions."""
         ...
 
 
-def unwatched(place: Place, method: str, asked: int) -> AbstractContextManager[None]:  # noqa: ARG001
-    """Nobody looks."""
+def unwatched(place: Place, method: str, points: int) -> AbstractContextManager[None]:  # noqa: ARG001
+    """Return a context that does nothing."""
     return nullcontext()
 
 
 class Question(Protocol):
-    """Makes the rows of one question from what was measured."""
+    """Makes the rows of one question from measurements."""
 
     def __call__(self, read: Read, watch: Watch = unwatched) -> list[Row]:
-        """A row for every task, method and data set; none where the data are missing."""
+        """Return a row for every task, method and data set; none without data."""
         ...
 
 
-def told_by(
-    methods: Mapping[str, Callable[[], Prediction]], place: Place, asked: int, watch: Watch
+def predictions_of(
+    methods: Mapping[str, Callable[[], Prediction]], place: Place, points: int, watch: Watch
 ) -> dict[str, Prediction]:
-    """What every method says, each of them watched."""
-    told = {}
+    """Return the predictions of every method, each one timed by the watch."""
+    predictions = {}
     for method, answer in methods.items():
-        with watch(place, method, asked):
-            told[method] = answer()
-    return told
+        with watch(place, method, points):
+            predictions[method] = answer()
+    return predictions

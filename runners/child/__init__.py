@@ -1,1 +1,1 @@
-"""What runs in the measured process: the only part that imports TensorFlow, Keras or JAX."""
+"""The measured process: the only part that imports TensorFlow, Keras or JAX."""

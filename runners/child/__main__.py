@@ -1,8 +1,8 @@
 """Measure one case: `python -m runners.child`, the request as JSON on standard input.
 
 The request is {"case": ..., "spawned_at_s": ..., "cache": ...}: the case, the supervisor's
-`time.perf_counter()` at the start of this process (the clock is the machine's, so pre-train time
-counts from there), and the folder for samples written as files.
+`time.perf_counter()` at the start of this process (the clock is shared by the machine, so
+pre-train time counts from there), and the folder for samples written as files.
 """
 
 from __future__ import annotations
@@ -17,72 +17,72 @@ from typing import Any
 from runners.child.ending import leave
 from runners.child.engines.lean import import_keras
 from runners.plan.cases import Case, from_json
-from runners.process.events import Teller
+from runners.process.events import EventWriter
 
 BEGAN_S = time.perf_counter()
 
 
 def main() -> int:
-    """Measure and tell; any error is told as the reason of the run's end."""
+    """Measure the requested case; report any error as the reason of the run's end."""
     request = json.load(sys.stdin)
-    teller = Teller()
+    writer = EventWriter()
     try:
-        measure(from_json(request["case"]), request, teller)
+        measure(from_json(request["case"]), request, writer)
     except Exception as error:  # noqa: BLE001 - every end is a row
         from runners.child.engines.backend import is_out_of_memory
 
         status = "oom" if is_out_of_memory(error) else "crashed"
         where = "framework: " if status == "oom" else ""
-        teller.tell("failed", status=status, reason=f"{where}{type(error).__name__}: {error}")
+        writer.send("failed", status=status, reason=f"{where}{type(error).__name__}: {error}")
         return 1
     return 0
 
 
-def measure(case: Case, request: Mapping[str, Any], teller: Teller) -> None:
-    """All of one run, from the first import of the framework to the last event."""
+def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None:
+    """Measure one run, from the first import of the framework to the last event."""
     import_keras()
     from runners.child.engines import backend
     from runners.child.forms import variants
     from runners.child.samples import datasets
 
     backend.prepare(case)
-    teller.tell("imported", columns=backend.facts(), extra=backend.threads_default(case))
+    writer.send("imported", columns=backend.facts(), extra=backend.threads_default(case))
     data = datasets.load(case.dataset, case.train_samples, case.validation_samples, case.seed)
     began_s = time.perf_counter()
     images = _images(case, data, request)
-    # Files are written by the first run that needs them; no other run's start would include it.
+    # Only the first run writes the files, so their time is no part of the start.
     written_s = time.perf_counter() - began_s
     made = variants.make(case)
     model = made.model
-    teller.tell("built", columns=made.columns,
+    writer.send("built", columns=made.columns,
                 extra={"dataset_sha256": data.sha256, **made.extra,
                        **({"png_folder_s": written_s} if images else {})})  # fmt: skip
     spawned_at_s = float(request.get("spawned_at_s") or BEGAN_S)
-    started = _Started(teller, spawned_at_s + made.training_s + written_s)
-    paced = _run(case, model, data, images, started.tell)
+    started = _Started(writer, spawned_at_s + made.training_s + written_s)
+    paced = _run(case, model, data, images, started.send)
     peak, method = backend.peak_memory()
     from runners.child.engines.clock import quantiles
 
     summary = {"first_step_s": paced["first_step_s"], **quantiles(paced["step_seconds"])}
-    teller.tell("trained", columns={**summary, "peak_memory_bytes": peak,
+    writer.send("trained", columns={**summary, "peak_memory_bytes": peak,
                                     "peak_memory_method": method})  # fmt: skip
     if paced["diverged"]:
-        teller.tell("failed", status="nan", reason="the loss is no longer a number")
+        writer.send("failed", status="nan", reason="the loss is no longer a number")
         return
-    teller.tell("result", **_afterwards(case, model, data))
+    writer.send("result", **_afterwards(case, model, data))
 
 
 class _Started:
-    """Adds the pre-train time to the event `training`: everything before the first step."""
+    """Adds the pre-train time to the event `training`: the time before the first step."""
 
-    def __init__(self, teller: Teller, spawned_at_s: float) -> None:
-        self._teller, self._spawned_at_s = teller, spawned_at_s
+    def __init__(self, writer: EventWriter, spawned_at_s: float) -> None:
+        self._writer, self._spawned_at_s = writer, spawned_at_s
 
-    def tell(self, event: str, **fields: Any) -> None:  # noqa: ANN401 - any JSON
+    def send(self, event: str, **fields: Any) -> None:  # noqa: ANN401 - any JSON
         """Pass an event on."""
         if event == "training":
             fields["columns"] = {"pre_train_s": time.perf_counter() - self._spawned_at_s}
-        self._teller.tell(event, **fields)
+        self._writer.send(event, **fields)
 
 
 def _images(case: Case, data: Any, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -93,17 +93,17 @@ def _images(case: Case, data: Any, request: Mapping[str, Any]) -> Any:  # noqa: 
     return as_png_folder(data, Path(request["cache"]), case.seed)
 
 
-def _run(case: Case, model: Any, data: Any, images: Any, tell: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Run the case's engine; first step and single steps [s], and whether the loss was lost."""
+def _run(case: Case, model: Any, data: Any, images: Any, send: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Run the case's engine; return first step, single steps [s] and whether it diverged."""
     if case.mode == "training" and case.engine == "fit":
         from runners.child.engines import fit
 
-        return fit.train(case, model, data, images, tell)
+        return fit.train(case, model, data, images, send)
     from runners.child.engines import pace
 
     epoch = _inference(case, model, data) if case.mode == "inference" else _training(
         case, model, data, images)  # fmt: skip
-    paced = pace.run(epoch, case.epochs, tell, per_step=case.timing == "per step")
+    paced = pace.run(epoch, case.epochs, send, per_step=case.timing == "per step")
     return {"first_step_s": paced.first_step_s, "step_seconds": paced.step_seconds,
             "diverged": paced.diverged}  # fmt: skip
 
@@ -129,27 +129,27 @@ def _inference(case: Case, model: Any, data: Any) -> Any:  # noqa: ANN401
 
 
 def _afterwards(case: Case, model: Any, data: Any) -> dict[str, Any]:  # noqa: ANN401
-    """What is asked once the clock no longer runs: FLOPs and the speed of a matrix product.
+    """Return FLOPs and the speed of a matrix product, measured after the timed epochs.
 
-    The run has been timed well by now: what cannot be counted is unknown, and `extra` says why.
+    The run is timed already, so errors leave the value unknown; `extra` states the reason.
     """
     columns: dict[str, Any] = {}
     extra: dict[str, Any] = {}
-    for name, ask in (("flops", _flops), ("gemm", _gemm)):
+    for name, function in (("flops", _flops), ("gemm", _gemm)):
         try:
-            told, more = ask(case, model, data)
+            measured, more = function(case, model, data)
         except Exception as error:  # noqa: BLE001 - a private profiler, a card full of weights
             extra[f"{name}_unknown"] = type(error).__name__
         else:
-            columns |= told
+            columns |= measured
             extra |= more
     return {"columns": columns, "extra": extra}
 
 
-Answer = tuple[dict[str, Any], dict[str, Any]]
+ColumnsAndExtra = tuple[dict[str, Any], dict[str, Any]]
 
 
-def _flops(case: Case, model: Any, data: Any) -> Answer:  # noqa: ANN401
+def _flops(case: Case, model: Any, data: Any) -> ColumnsAndExtra:  # noqa: ANN401
     from runners.child import flops
     from runners.child.forms import variants
 
@@ -162,7 +162,7 @@ def _flops(case: Case, model: Any, data: Any) -> Answer:  # noqa: ANN401
     }, {"flops_by_hand": counted.by_hand_train if training else counted.by_hand_forward}
 
 
-def _gemm(case: Case, _model: Any, _data: Any) -> Answer:  # noqa: ANN401
+def _gemm(case: Case, _model: Any, _data: Any) -> ColumnsAndExtra:  # noqa: ANN401
     from runners.child import gemm
 
     return {"gemm_flops_per_s": gemm.measure(case.backend, case.precision)}, {}

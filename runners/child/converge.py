@@ -1,8 +1,8 @@
 """Train groups of trials: `python -m runners.child.converge`, a request on standard input.
 
 The request holds `groups`, each as `runners.converge.groups.request_of` makes them: network, data,
-optimiser, one batch size, learning rates and seeds. Told are `imported` and `built`, then `rows`
-for each group (one entry a trial), in their order, and `result`.
+optimiser, one batch size, learning rates and seeds. The child sends `imported` and `built`, then
+`rows` for each group in order (one entry per trial), and `result`.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from typing import Any, Final
 from runners.child.ending import leave
 from runners.child.engines.lean import import_keras
 from runners.converge.curves import NEVER, Curve, Draw, Point, best_median, columns
-from runners.process.events import Teller
+from runners.process.events import EventWriter
 
 PARTS: Final = 8
 PART_SIZE: Final = 32
-"""Gradient noise is estimated from 8 batches of 32 samples, and from all 256 of them."""
+"""Gradient noise is estimated from 8 batches of 32 samples, and from all 256 samples."""
 
 LOOK_STEPS: Final = 4
-"""It is estimated every 4 steps, or at every evaluation where those are further apart."""
+"""Interval of these estimates [steps], or every evaluation if those are further apart."""
 
 Trial = tuple[float, int]
 """Learning rate and seed."""
 
 
 def main() -> int:
-    """Train and tell; any error is told as the reason of this end."""
+    """Train the requested groups; report any error as the reason of the end."""
     request = json.load(sys.stdin)
-    teller = Teller()
+    writer = EventWriter()
     try:
-        measure(request, teller)
+        measure(request, writer)
     except Exception as error:  # noqa: BLE001 - every end is a row
         from runners.child.engines.backend import is_out_of_memory
 
         status = "oom" if is_out_of_memory(error) else "crashed"
-        teller.tell("failed", status=status, reason=f"{type(error).__name__}: {error}")
+        writer.send("failed", status=status, reason=f"{type(error).__name__}: {error}")
         return 1
     return 0
 
 
-def measure(request: Mapping[str, Any], teller: Teller) -> None:
+def measure(request: Mapping[str, Any], writer: EventWriter) -> None:
     """Train every group, from the first import of the framework to the last event.
 
-    The groups are of one sweep: network, data and threads are the first one's.
+    The groups are of one sweep: network, data and threads are those of the first group.
     """
     import_keras()
     from runners.child.engines import backend, trials
@@ -56,7 +56,7 @@ def measure(request: Mapping[str, Any], teller: Teller) -> None:
 
     first = request["groups"][0]
     _prepare(first)
-    teller.tell("imported", columns=backend.facts())
+    writer.send("imported", columns=backend.facts())
     data = datasets.load(
         first["dataset"], first["train_samples"], first["validation_samples"], first["data_seed"]
     )
@@ -65,16 +65,16 @@ def measure(request: Mapping[str, Any], teller: Teller) -> None:
         return build(first["workload"], data.dataset, first["options"])
 
     stacks = _Stacks(network, data)
-    teller.tell(
+    writer.send(
         "built", columns=trials.columns_of(stacks.model), extra={"dataset_sha256": data.sha256}
     )
     for group in request["groups"]:
-        teller.tell("rows", rows=list(_rows(group, stacks)))
-    teller.tell("result", columns={})
+        writer.send("rows", rows=list(_rows(group, stacks)))
+    writer.send("result", columns={})
 
 
 class _Stacks:
-    """Trial axes that were traced once, and first weights that were drawn once."""
+    """Cache of traced trial axes and of initial weights."""
 
     def __init__(self, network: Callable[[], Any], data: Any) -> None:  # noqa: ANN401
         self.model = network()
@@ -83,7 +83,7 @@ class _Stacks:
         self._weights: dict[int, Any] = {}
 
     def of(self, optimizer: str, size: int) -> Any:  # noqa: ANN401 - runners.child.engines.trials.Trials
-        """A trial axis of this length."""
+        """Return a trial axis of this length."""
         from runners.child.engines import trials
 
         if (optimizer, size) not in self._made:
@@ -91,7 +91,7 @@ class _Stacks:
         return self._made[optimizer, size]
 
     def weights(self, seed: int) -> Any:  # noqa: ANN401 - two lists of arrays
-        """What a network of this seed begins with."""
+        """Return the initial weights of a network with this seed."""
         from runners.child.engines import trials
 
         if seed not in self._weights:
@@ -100,7 +100,7 @@ class _Stacks:
 
 
 def _prepare(request: Mapping[str, Any]) -> None:
-    """Threads and memory growth; before the first operation, as thread pools stay as they are."""
+    """Set threads and memory growth; before the first operation, which fixes thread pools."""
     import keras
     import tensorflow as tf
 
@@ -125,7 +125,7 @@ def _rows(request: Mapping[str, Any], stacks: _Stacks) -> Iterator[dict[str, Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Done:
-    """Trials that shared the trial axis, and the steps that each of them was given."""
+    """Trials that shared the trial axis, and the steps of each."""
 
     curves: Sequence[Curve]
     steps: int
@@ -134,7 +134,7 @@ class _Done:
 def _chunks(request: Mapping[str, Any], stacks: _Stacks) -> Iterator[_Done]:
     """Train the trials, all at once or one after the other.
 
-    One after the other, a rate that can no longer beat the best so far is not trained further.
+    In sequence, a rate that can no longer beat the best so far stops early.
     """
     every = [(rate, seed) for rate in request["rates"] for seed in request["seeds"]]
     size = len(every) if request["at_once"] else 1
@@ -150,17 +150,17 @@ def _chunks(request: Mapping[str, Any], stacks: _Stacks) -> Iterator[_Done]:
 
 
 def _whole_rates(finished: Sequence[Curve], seeds: int) -> float:
-    """Best median [steps] of the rates of which every seed is done."""
+    """Return the best median [steps] of the rates whose seeds are all done."""
     return best_median(finished[: len(finished) // seeds * seeds])
 
 
 def _train(request: Mapping[str, Any], stack: Any, chunk: Sequence[Trial], best: float) -> _Done:  # noqa: ANN401
-    """Train one filling of the trial axis until its step limit, or until no more can be told."""
+    """Train one filling of the trial axis to its step limit, or until all trials have ended."""
     curves = [Curve.begin(rate, seed, request["target"]) for rate, seed in chunk]
     feed = _Feed(request, chunk)
     step, limit = 0, request["steps_limit"]
     while step < limit and any(c.open for c in curves):
-        if step >= request["patience"] * min(best, _median_known(curves)):
+        if step >= request["patience"] * min(best, _median_so_far(curves)):
             break
         if step % LOOK_STEPS == 0 or request["interval"] > LOOK_STEPS:
             _look(stack, feed, curves, step)
@@ -171,8 +171,8 @@ def _train(request: Mapping[str, Any], stack: Any, chunk: Sequence[Trial], best:
     return _Done(curves=curves, steps=step)
 
 
-def _median_known(curves: Sequence[Curve]) -> float:
-    """Best median of this filling; a single trial tells nothing of its rate's median."""
+def _median_so_far(curves: Sequence[Curve]) -> float:
+    """Return the best median of this filling; infinite for one trial per rate."""
     return best_median(curves) if len({c.seed for c in curves}) < len(curves) else NEVER
 
 
@@ -189,7 +189,7 @@ def _evaluate(stack: Any, curves: Sequence[Curve], step: int, losses: Any) -> No
 
 
 class _Feed:
-    """Places in the training split for each trial: those of its seed."""
+    """Sample indices of the training split for each trial, by its seed."""
 
     def __init__(self, request: Mapping[str, Any], chunk: Sequence[Trial]) -> None:
         from runners.child.samples.orders import Orders
@@ -201,11 +201,11 @@ class _Feed:
         )
 
     def take(self, steps: int) -> Any:  # noqa: ANN401 - a tensor
-        """(trials, steps, batch)."""
+        """Return the next indices, (trials, steps, batch)."""
         return self._tensor(self._orders.take(steps))
 
     def draw(self) -> Any:  # noqa: ANN401 - a tensor
-        """(trials, parts, part size)."""
+        """Return indices for the gradient noise, (trials, parts, part size)."""
         return self._tensor(self._orders.draw(PARTS, PART_SIZE))
 
     def _tensor(self, places: Any) -> Any:  # noqa: ANN401

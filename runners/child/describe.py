@@ -1,9 +1,9 @@
 """Describe one Keras model: `python -m runners.child.describe`, the request on standard input.
 
-The request is {"source": ..., "folder": ..., "shape": ...}: a .keras file, or module:function that
-returns a model, found from that folder; and the shape of one sample where the model leaves it open.
-A file is loaded in Keras's safe mode, which runs no code that the file brings along. A function is
-somebody's own program and is run. Nothing is trained.
+The request is {"source": ..., "folder": ..., "shape": ...}. The source is a .keras file, or
+module:function that returns a model, relative to the folder. The shape is that of one sample, if
+the model leaves it open. A file is loaded in Keras's safe mode, which runs no code of the file. A
+function is the user's program and is run. Nothing is trained.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from runners.child.ending import leave
 from runners.child.engines.lean import import_keras
-from runners.process.events import Teller
+from runners.process.events import EventWriter
 
 _VIEWS: Final = frozenset({"InputLayer", "Flatten", "Reshape", "Permute", "Activation", "Dropout"})
-"""Layers whose output shares memory with their input, or is not kept for the backward pass."""
+"""Layers whose output shares memory with the input or is not kept for the backward pass."""
 _SIZES: Final = {"float32": 4, "float64": 8, "float16": 2, "bfloat16": 2}
 _CONVOLUTION: Final = "Conv"
 _ATTENTION: Final = "Attention"
@@ -29,19 +29,19 @@ _ATTENTION: Final = "Attention"
 def main() -> int:
     """Describe and report; any error is reported as the reason."""
     request = json.load(sys.stdin)
-    teller = Teller()
+    writer = EventWriter()
     try:
         import_keras()
-        teller.tell("result", columns=describe(_model(request)))
-    except Exception as error:  # noqa: BLE001 - whatever a stranger's model raises is an answer
+        writer.send("result", columns=describe(_model(request)))
+    except Exception as error:  # noqa: BLE001 - a user's model may raise anything
         reason = f"{type(error).__name__}: {error}"
-        teller.tell("failed", status="crashed", reason=reason[:2000])
+        writer.send("failed", status="crashed", reason=reason[:2000])
         return 1
     return 0
 
 
 def describe(model: Any) -> dict[str, Any]:  # noqa: ANN401 - a keras.Model
-    """Return operations, parameters and bytes of activations of one sample, as JSON holds them."""
+    """Return operations, parameters and activation bytes of one sample, as JSON values."""
     from runners.child.flops import by_hand
 
     forward, train = by_hand(model)
@@ -64,10 +64,10 @@ def describe(model: Any) -> dict[str, Any]:  # noqa: ANN401 - a keras.Model
 
 
 def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
-    """The model of a request, with a fixed size of its sample.
+    """Return the model of a request, with a fixed size of its sample.
 
     Raises:
-        ValueError: it is no model, or the size of its sample is open and none is given.
+        ValueError: it is not a model, or its sample size is open and none is given.
     """
     import keras
 
@@ -84,21 +84,21 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
     if shape and len(getattr(model, "inputs", None) or []) <= 1:
         model = keras.models.clone_model(model, input_tensors=_input(model, shape))
     if not getattr(model, "inputs", None):
-        raise ValueError("Its inputs are not known. Build it as a functional or sequential model.")
-    if any(n is None for one in model.inputs for n in one.shape[1:]):
-        raise ValueError("The size of its input is open. Give one sample's: --shape 224,224,3.")
+        raise ValueError("Its inputs are undefined. Build it as a functional or sequential model.")
+    if any(n is None for tensor in model.inputs for n in tensor.shape[1:]):
+        raise ValueError("Its input size is open. Give the shape of a sample: --shape 224,224,3.")
     return model
 
 
 def _input(model: Any, shape: list[int]) -> Any:  # noqa: ANN401 - Keras tensors
     import keras
 
-    given = getattr(model, "inputs", None) or []
-    return keras.Input(tuple(shape), dtype=given[0].dtype if given else None)
+    inputs = getattr(model, "inputs", None) or []
+    return keras.Input(tuple(shape), dtype=inputs[0].dtype if inputs else None)
 
 
 def _layers(model: Any) -> Iterator[Any]:  # noqa: ANN401 - a keras.Model
-    """Every layer, those of nested models too."""
+    """Yield every layer, including those of nested models."""
     import keras
 
     for layer in model.layers:
@@ -109,7 +109,7 @@ def _layers(model: Any) -> Iterator[Any]:  # noqa: ANN401 - a keras.Model
 
 
 def _bytes(layer: Any) -> float:  # noqa: ANN401 - a Keras layer
-    """What its output takes for one sample [bytes]; 0 where nothing is kept of it."""
+    """Return the memory of the output for one sample [bytes]; 0 if it is not kept."""
     import keras
 
     if type(layer).__name__ in _VIEWS:
@@ -124,7 +124,7 @@ def _has(layers: list[Any], word: str) -> bool:
 
 
 def _family(layers: list[Any], shape: list[int]) -> str:
-    """The family of networks that its layers speak for; "" where they do not."""
+    """Return the network family that the layers suggest; "" if none."""
     images = len(shape) == 3
     if _has(layers, _ATTENTION):
         return "vit" if images else "dense"
@@ -132,7 +132,7 @@ def _family(layers: list[Any], shape: list[int]) -> str:
 
 
 def _not_counted(layers: list[Any]) -> set[str]:
-    """Kinds of layers that hold matrices and whose operations nobody counts here."""
+    """Return the types of layers with weights whose operations are not counted."""
     from runners.child.flops import operations_of
 
     silent = {"Embedding", "BatchNormalization", "LayerNormalization", "GroupNormalization",

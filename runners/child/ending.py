@@ -1,8 +1,8 @@
-"""The end of a child whose last event is sent.
+"""Exit of a child after its last event.
 
-TensorFlow takes a second or more to take itself apart, which nobody waits for gladly: a sweep of
-hundred runs has hundred ends. Nothing is left to save by then, so the process goes at once, unless
-it still has workers of its own: those are ended and awaited by Python's own way out.
+TensorFlow takes a second or more to shut down, once per run of a sweep. Nothing is left to save
+by then, so the process exits at once. If it still has worker processes, Python's normal exit ends
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NoReturn
 
 
 def leave(code: int) -> NoReturn:
-    """End this process with an exit status."""
+    """Exit this process with a status code."""
     if multiprocessing.active_children():
         sys.exit(code)
     sys.stdout.flush()

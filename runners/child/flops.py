@@ -1,15 +1,15 @@
-"""How many floating-point operations a sample costs, forward and in training.
+"""Floating-point operations of a sample, forward and in training.
 
-Two ways that check each other. The graph profiler adds up TensorFlow's own statistics of every
-operation that the result needs; the hand count adds up the layers that multiply matrices, on any
-backend. On this project's networks they agree within 1 %.
+Two methods check each other. The graph profiler adds up TensorFlow's statistics of every operation
+that the result needs. The hand count adds up the layers that multiply matrices, on any backend. On
+this project's networks they agree within 1 %.
 
-Conventions: a fused multiply-add is two operations. Training is forward and backward, without
-the optimiser's update, which a step pays once whatever its batch and which is told apart. The
-backward pass costs a layer the same again for its weights' gradient, and the same once more for
-its input's gradient, but not where nothing before it learns: for the first layer nobody computes
-that. (The often quoted "three times forward" counts it.) The state of a recurrent layer is an input
-of each of its places: its gradient is needed wherever the layer learns, in the first one too.
+Conventions: a fused multiply-add is two operations. Training is forward and backward. The
+optimiser's update is separate: a step pays it once, at any batch size. The backward pass costs a
+layer as much as forward for its weights' gradient, and as much again for its input's gradient. The
+latter is not computed if no earlier layer learns, as for the first layer. (The often quoted "three
+times forward" counts it.) The state of a recurrent layer is an input of each of its places: its
+gradient is needed wherever the layer learns, in the first layer too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UPDATE: Final = {"sgd": 2, "momentum": 4, "nesterov": 6, "adam": 12}
 """Operations per parameter of one update, counted in the formulas of Keras's optimisers."""
 OPAQUE: Final = {"While", "StatelessWhile", "If", "StatelessIf", "Case", "PartitionedCall",
                  "StatefulPartitionedCall"}  # fmt: skip
-"""Operations with a graph of their own inside, which the profiler does not look into."""
+"""Operations with an inner graph, which the profiler does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,27 +39,27 @@ class Flops:
     train: float
     """Forward and backward."""
     method: str
-    """'graph profiler' or 'hand count': where `forward` and `train` are from."""
+    """'graph profiler' or 'hand count': the source of `forward` and `train`."""
     by_hand_forward: float
     by_hand_train: float
     update: float
-    """Operations of one optimiser update, for the whole batch together."""
+    """Operations of one optimiser update, for the whole batch."""
 
 
 def count(model: keras.Model, data: DataSet, *, batch: int, optimizer: str) -> Flops:
-    """What a sample of `data` costs; the graphs are traced for `batch` samples, nothing is run.
+    """Return the operations of a sample of `data`; graphs are traced for `batch` samples, not run.
 
-    By the graph profiler on TensorFlow, and by hand on other backends and where the profiler
-    does not see everything: it does not look into loops, and an LSTM is one.
+    From the graph profiler on TensorFlow. By hand on other backends and for graphs with loops,
+    as of an LSTM, which the profiler cannot count.
     """
     forward, train = by_hand(model)
     profiled = None
     if keras.config.backend() == "tensorflow":
         profiled = by_profiler(model, data, batch)
-    told = profiled or (forward, train)
+    chosen = profiled or (forward, train)
     return Flops(
-        forward=told[0],
-        train=told[1],
+        forward=chosen[0],
+        train=chosen[1],
         method="graph profiler" if profiled else "hand count",
         by_hand_forward=forward,
         by_hand_train=train,
@@ -71,11 +71,10 @@ def count(model: keras.Model, data: DataSet, *, batch: int, optimizer: str) -> F
 
 
 def by_hand(model: keras.Model) -> tuple[float, float]:
-    """Forward, and forward and backward [FLOP per sample], of layers that multiply matrices.
+    """Return forward, and forward plus backward [FLOP per sample], of layers with matrices.
 
-    Batch normalisation counts while training (moments, scaling and their gradients), where it is
-    2 % of a small residual network. Activations, pooling and embeddings count 0; so do layers of
-    kinds not known here.
+    Batch normalisation counts in training only (moments, scaling and their gradients): 2 % of a
+    small residual network. Activations, pooling, embeddings and unknown layers count 0.
     """
     forward = train = 0.0
     for operation, inputs_learn in _in_order(model):
@@ -88,11 +87,11 @@ def by_hand(model: keras.Model) -> tuple[float, float]:
 
 
 NORMALISING: Final = 18
-"""FLOP a number of one batch normalisation while training, counted from TensorFlow's graph."""
+"""FLOP per number of a batch normalisation in training, counted from TensorFlow's graph."""
 
 
 def normalising(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of Keras
-    """FLOP per sample of the batch normalisation in a layer or model, while training."""
+    """Return the FLOP per sample of batch normalisation in a layer or model, in training."""
     if isinstance(layer, keras.Model):
         return sum(normalising(inner) for inner in layer.layers)
     if not isinstance(layer, keras.layers.BatchNormalization):
@@ -101,9 +100,9 @@ def normalising(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of 
 
 
 def _in_order(model: keras.Model) -> Iterator[tuple[Any, bool]]:
-    """Each operation from input to output, and whether something before it learns."""
+    """Yield each operation from input to output, and whether an earlier one learns."""
     learning: set[int] = set()
-    # Wrapped, because a Sequential does not tell its operations.
+    # Wrapped, because a Sequential has no list of operations.
     for operation in keras.Model(model.inputs, model.outputs).operations:
         inputs, outputs = map(keras.tree.flatten, (operation.input, operation.output))
         before = any(id(tensor) in learning for tensor in inputs)
@@ -117,7 +116,7 @@ def _learns(operation: Any) -> bool:  # noqa: ANN401 - any layer or operation of
 
 
 def operations_of(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of Keras
-    """Forward FLOP per sample of one layer that has been called; 0 for kinds not known here."""
+    """Return the forward FLOP per sample of one built layer; 0 for unknown types."""
     if isinstance(layer, keras.Model):
         return sum(operations_of(inner) for inner in layer.layers)
     for kinds, counted in _COUNTS:
@@ -131,19 +130,19 @@ def _size(weight: Any) -> int:  # noqa: ANN401 - a variable of Keras
 
 
 def _dense(layer: Any) -> int:  # noqa: ANN401 - each has its layer's type
-    """Each weight once for each place of a sequence; output (batch, ..., units)."""
+    """Return the FLOP of a dense layer: each weight once per place; output (batch, ..., units)."""
     return 2 * int(math.prod(layer.output.shape[1:-1])) * _size(layer.kernel)
 
 
 def _convolution(layer: Any) -> int:  # noqa: ANN401
-    """Each weight once for each pixel of the output."""
+    """Return the FLOP of a convolution: each weight once per pixel of the output."""
     last = layer.data_format == "channels_last"
     pixels = layer.output.shape[1:-1] if last else layer.output.shape[2:]
     return 2 * int(math.prod(pixels)) * _size(layer.kernel)
 
 
 def _einsum(layer: Any) -> int:  # noqa: ANN401
-    """One multiply-add for each combination of letters but the batch's, the first one."""
+    """Return the FLOP of an einsum: a multiply-add per combination of letters but the batch's."""
     into, out = layer.equation.replace("...", "").split("->")
     left, right = into.split(",")
     sizes = dict(zip(left, layer.input.shape, strict=True))
@@ -152,26 +151,26 @@ def _einsum(layer: Any) -> int:  # noqa: ANN401
 
 
 def _recurrent(layer: Any) -> int:  # noqa: ANN401
-    """All gates from the input and from the state, for each place of the sequence."""
+    """Return the FLOP of all gates, from input and state, for all places of the sequence."""
     return 2 * int(layer.input.shape[1]) * _size(layer.cell.kernel) + _state(layer)
 
 
 def _state(layer: Any) -> int:  # noqa: ANN401
-    """What a recurrent layer multiplies with its state, for each place of the sequence."""
+    """Return the FLOP of a recurrent layer's products with its state, for all places."""
     return 2 * int(layer.input.shape[1]) * _size(layer.cell.recurrent_kernel)
 
 
 def _through_state(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of Keras
-    """FLOP per sample of the states' gradient where no gradient of the input is computed."""
+    """Return the FLOP of the states' gradient of layers without a gradient of the input."""
     if isinstance(layer, keras.Model):
         return sum(_through_state(inner) for inner, before in _in_order(layer) if not before)
     return _state(layer) if isinstance(layer, _RECURRENT) and _learns(layer) else 0
 
 
 def _attention(layer: Any) -> int:  # noqa: ANN401
-    """Projections of self-attention, every place with every place, and the weighted values.
+    """Return the FLOP of self-attention: projections, all pairs of places, weighted values.
 
-    A causal mask hides half of the products but saves none: they are computed all the same.
+    A causal mask hides half of the products, but they are computed.
     """
     length = int(layer.output.shape[1])
     matrices = [w for w in layer.trainable_weights if len(w.shape) == 3]
@@ -194,7 +193,7 @@ _COUNTS: Final[tuple[tuple[Any, Callable[[Any], int]], ...]] = (
 
 
 def by_profiler(model: keras.Model, data: DataSet, batch: int) -> tuple[float, float] | None:
-    """Forward, and forward and backward [FLOP per sample]; None where it cannot see all."""
+    """Return forward, and forward plus backward [FLOP per sample]; None for opaque graphs."""
     import tensorflow as tf
 
     places = data.shape if data.task == "tokens" else ()
@@ -219,27 +218,29 @@ def by_profiler(model: keras.Model, data: DataSet, batch: int) -> tuple[float, f
 
 
 def flops_by_type(graph: Any) -> dict[str, float] | None:  # noqa: ANN401 - a tf.Graph
-    """Sums of what the graph's outputs need, by type of operation; None where it cannot see all.
+    """Return the FLOP that the graph's outputs need, by operation type; None for opaque graphs.
 
-    What nobody needs is left out, as TensorFlow leaves it out before it runs: the gradient of
-    the loss by the pixels, most of all. The modules are private, so their import is guarded.
+    Unused operations are left out, as TensorFlow prunes them: mainly the gradient of the loss by
+    the pixels. The modules are private, so their import is guarded.
     """
     try:
         from tensorflow.python.framework.ops import get_stats_for_node_def
         from tensorflow.python.profiler.internal import flops_registry  # noqa: F401 - registers
     except ImportError:
         return None
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for operation in _needed(graph):
         if operation.type in OPAQUE:
             return None
-        told = get_stats_for_node_def(graph, operation.node_def, "flops").value or 0
-        found[operation.type] += _graph_einsum(operation) if operation.type == "Einsum" else told
-    return {kind: float(flops) for kind, flops in found.items() if flops}
+        statistic = get_stats_for_node_def(graph, operation.node_def, "flops").value or 0
+        totals[operation.type] += (
+            _graph_einsum(operation) if operation.type == "Einsum" else statistic
+        )
+    return {kind: float(flops) for kind, flops in totals.items() if flops}
 
 
 def _graph_einsum(operation: Any) -> int:  # noqa: ANN401 - a tf.Operation
-    """The one matrix product that TensorFlow registers no statistic for (attention has it)."""
+    """Return the FLOP of an einsum, for which TensorFlow has no statistic (used by attention)."""
     left, right = operation.get_attr("equation").decode().split("->")[0].split(",")
     sizes = dict(zip(left, operation.inputs[0].shape, strict=True))
     sizes |= dict(zip(right, operation.inputs[1].shape, strict=True))
@@ -247,12 +248,12 @@ def _graph_einsum(operation: Any) -> int:  # noqa: ANN401 - a tf.Operation
 
 
 def _needed(graph: Any) -> list[Any]:  # noqa: ANN401 - a tf.Graph
-    """Operations that the graph's outputs are computed from."""
-    found: dict[str, Any] = {}
+    """Return the operations that the graph's outputs depend on."""
+    operations: dict[str, Any] = {}
     ahead = [tensor.op for tensor in graph.outputs]
     while ahead:
         operation = ahead.pop()
-        if operation.name not in found:
-            found[operation.name] = operation
+        if operation.name not in operations:
+            operations[operation.name] = operation
             ahead += [tensor.op for tensor in operation.inputs]
-    return list(found.values())
+    return list(operations.values())

@@ -1,11 +1,11 @@
-"""How fast a device multiplies matrices: what a training's FLOP/s are compared with.
+"""Measured peak of matrix products: the reference for a training's FLOP/s.
 
-A measured speed of the same device, in the same number format, through the same framework; a
-vendor's peak is another number and the two are never mixed.
+It is of the same device, number format and framework. A vendor's peak is another quantity; the
+two are never mixed.
 
-A machine that others use too has slow moments, and a peak must not be one of them: the best of
-many short products of several sizes counts, spread over the whole of the time. A moment that
-lasts as long as all of them still makes the peak too low, which `planner.job.utilization` says.
+A shared machine has slow moments. So the best of many short products of several sizes counts,
+spread over the whole time. If the machine is slow all that time, the peak is too low;
+`planner.job.utilization` reports that.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, Final
 from runners.child.engines.backend import is_out_of_memory
 
 SIZES: Final = tuple(2**power for power in range(8, 15))
-"""Rows of the square matrices: 256 to 16,384 (1 GiB a matrix in float32)."""
+"""Rows of the square matrices: 256 to 16,384 (1 GiB per matrix in float32)."""
 ROUNDS: Final = 4
-"""A size is measured where this many products of it fit the time."""
+"""A size is measured if this many products of it fit the time."""
 
 Product = Callable[[], None]
 
@@ -34,7 +34,7 @@ class _Size:
     best_s: float = float("inf")
 
     def again(self, now: Callable[[], float]) -> float:
-        """Multiply once more; how long it took [s]."""
+        """Multiply once more; return its time [s]."""
         begin = now()
         self.product()
         seconds = now() - begin
@@ -47,11 +47,11 @@ class _Size:
 
 
 def measure(backend: str, precision: str, budget_s: float = 0.4) -> float:
-    """Best speed [FLOP/s] of square matrix products on the default device.
+    """Return the best speed [FLOP/s] of square matrix products on the default device.
 
-    `precision` is a Keras policy and decides the number format; a fused multiply-add counts as
-    two operations. `budget_s` bounds the time of the products that count, not their warming up
-    (a GPU chooses its kernel the first time). The smallest size is always measured.
+    `precision` is a Keras policy that sets the number format; a fused multiply-add counts as two
+    operations. `budget_s` limits the timed products, not the warm-up (a GPU chooses its kernel
+    the first time). The smallest size is always measured.
     """
     dtype = precision.removeprefix("mixed_")
     return best_speed(lambda rows: _product(backend, rows, dtype), budget_s)
@@ -60,10 +60,10 @@ def measure(backend: str, precision: str, budget_s: float = 0.4) -> float:
 def best_speed(
     make: Callable[[int], Product], budget_s: float, now: Callable[[], float] = time.perf_counter
 ) -> float:
-    """Best speed [FLOP/s] of the products that `make` gives for numbers of rows.
+    """Return the best speed [FLOP/s] of the products that `make` builds for a number of rows.
 
-    All sizes take turns until `budget_s` [s] is used up, so a slow moment meets all of them and
-    decides for none; a larger one joins once it would be short enough.
+    All sizes take turns until `budget_s` [s] is used up, so a slow moment affects all sizes. A
+    larger size joins once its product is short enough.
     """
     sizes: list[_Size] = []
     larger, spent_s = list(SIZES), 0.0
@@ -78,7 +78,7 @@ def best_speed(
 
 
 def _warmed(make: Callable[[int], Product], rows: int, *, first: bool) -> _Size | None:
-    """A size after its first product; None where a card full of weights has no room for it."""
+    """Return a size after its first product; None if it does not fit the card's memory."""
     try:
         product = make(rows)
         product()
@@ -90,10 +90,10 @@ def _warmed(make: Callable[[int], Product], rows: int, *, first: bool) -> _Size 
 
 
 def _product(backend: str, rows: int, dtype: str) -> Product:
-    """A product of matrices that are on the device; returns when its result is there.
+    """Return a product of matrices on the device; calling it waits for the result.
 
-    Random numbers, for zeros need less power and would be faster; one block of them side by side,
-    for making as many as a large matrix holds takes longer than multiplying it.
+    The matrices are random, because zeros need less power and would be faster. One random block
+    is tiled: filling a large matrix would take longer than multiplying it.
     """
     import keras
 
@@ -109,5 +109,5 @@ def _wait_jax(result: Any) -> None:  # noqa: ANN401 - an array of JAX
 
 
 def _wait_for_one_number(result: Any) -> None:  # noqa: ANN401 - a tensor of any backend
-    """Only one number travels to the host, but not before all have been computed."""
+    """Wait for the whole result by copying a single number to the host."""
     float(result[0, 0])

@@ -27,59 +27,59 @@ from runners.process.supervise import Stopped
 from runners.sweep.result_set import OWNERS
 
 EPILOG = """\
-SPEC is a TOML file, or the name of a sweep that is shipped (`python -m runners sweeps`).
-Results go to EPOCHWISE_RESULTS (default: results), one file a run. Ctrl-C loses nothing: what
-is finished is kept, `resume` measures what is missing. Exit codes: 0 all measured, 1 something
-failed, 2 the request cannot be carried out, 130 stopped.
+SPEC is a TOML file or the name of a shipped sweep (`python -m runners sweeps`).
+Results go to EPOCHWISE_RESULTS (default: results), one file per run. Ctrl-C keeps all finished
+runs; `resume` measures the missing ones. Exit codes: 0 all measured, 1 a run failed,
+2 the request cannot be carried out, 130 stopped.
 """
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Carry out one command; every refusal is a sentence on standard error."""
-    asked = _parser().parse_args(arguments)
+def main(argv: Sequence[str]) -> int:
+    """Run one command and return its exit code; refusals go to standard error."""
+    args = _parser().parse_args(argv)
     stopper = Stopper()
     try:
-        return int(asked.command(asked, stopper.asked))
+        return int(args.command(args, stopper.requested))
     except Stopped:
         say("Stopped.")
         return STOPPED
     except SpecError as error:
-        return refuse(asked, error.problems, str(error))
+        return refuse(args, error.problems, str(error))
     except CommitError as error:
-        return refuse(asked, [str(error.strerror)], str(error.strerror))
-    except BrokenPipeError:  # somebody reads no further, as `head` does
+        return refuse(args, [str(error.strerror)], str(error.strerror))
+    except BrokenPipeError:  # the reader has closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:
-        told = f"{error.strerror} at {error.filename}. Fix this, or choose another folder."
-        return refuse(asked, [told], told)
+        message = f"{error.strerror} at {error.filename}. Fix this or choose another folder."
+        return refuse(args, [message], message)
 
 
 class Stopper:
-    """Turns Ctrl-C and SIGTERM into a question that loops ask: a second Ctrl-C is not needed."""
+    """Turns Ctrl-C and SIGTERM into a flag that loops check, so one Ctrl-C is enough."""
 
     def __init__(self) -> None:
-        self._asked = False
+        self._requested = False
         for name in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(name, self._ask)
+            signal.signal(name, self._request)
 
-    def _ask(self, *_: Any) -> None:  # noqa: ANN401 - a signal handler's arguments
-        self._asked = True
+    def _request(self, *_: Any) -> None:  # noqa: ANN401 - a signal handler's arguments
+        self._requested = True
 
-    def asked(self) -> bool:
-        """Whether somebody has asked to stop."""
-        return self._asked
+    def requested(self) -> bool:
+        """Return whether a stop was requested."""
+        return self._requested
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is."""
+        """Print the error and where to find help, then exit with code 2."""
         print(f"{message}. See: python -m runners --help", file=sys.stderr)  # noqa: T201
         raise SystemExit(2)
 
 
 def _ticket(text: str) -> str:
-    """A ticket names a folder, and must be able to."""
+    """Return a valid ticket; it must be usable as a folder name."""
     if not re.fullmatch(TICKET, text):
         raise argparse.ArgumentTypeError("a ticket is letters, digits, dots and dashes")
     return text
@@ -94,27 +94,27 @@ def _parser() -> argparse.ArgumentParser:
     )
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
     made = {
-        name: parsers.add_parser(name, help=told, description=told)
-        for name, told in {
-            "plan": "what a sweep would measure, how long it takes and what it costs",
+        name: parsers.add_parser(name, help=words, description=words)
+        for name, words in {
+            "plan": "show the runs, time and cost of a sweep",
             "run": "measure a sweep",
-            "resume": "measure what is missing of a sweep that was begun",
-            "status": "what is done of a sweep, and what is being measured now",
+            "resume": "measure the missing runs of a sweep",
+            "status": "show finished runs of a sweep and the current run",
             "max-batch": "find the largest batch that fits, for each network of a sweep",
-            "converge": "steps to a target against batch size",
-            "sweeps": "list the sweeps that are shipped",
-            "describe": "operations, parameters and memory of a Keras model of yours",
+            "converge": "measure steps to a target against batch size",
+            "sweeps": "list the shipped sweeps",
+            "describe": "show FLOPs, parameters and memory of your Keras model",
         }.items()
     }
     for name, sub in made.items():
         _options(name, sub)
-        given = {a.dest: a.default for a in sub._actions}  # noqa: SLF001 - argparse tells no other way
-        sub.set_defaults(command=sweeps.COMMANDS[name], json=False, defaults=given)
+        defaults = {a.dest: a.default for a in sub._actions}  # noqa: SLF001 - no public way
+        sub.set_defaults(command=sweeps.COMMANDS[name], json=False, defaults=defaults)
     return parser
 
 
 def _above_zero(text: str) -> float:
-    """A number of the command line; nan and inf would pass every limit."""
+    """Return a finite number above 0; nan and inf would pass every limit."""
     with contextlib.suppress(ValueError):
         if math.isfinite(value := float(text)) and value > 0:
             return value
@@ -124,13 +124,13 @@ def _above_zero(text: str) -> float:
 def _describe_options(sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     add("spec", metavar="FILE.keras|module:function")
-    add("--shape", type=_shape, metavar="224,224,3", help="of one sample, where the model is open")
-    add("--samples", type=_above_zero, help="samples in an epoch, for the link")
-    add("--epochs", type=int, help="how many epochs, for the link")
+    add("--shape", type=_shape, metavar="224,224,3", help="of one sample, if the model lacks it")
+    add("--samples", type=_above_zero, help="samples per epoch, for the link")
+    add("--epochs", type=int, help="number of epochs, for the link")
 
 
 def _shape(text: str) -> list[int]:
-    """The sizes of one sample."""
+    """Return the sizes of one sample."""
     if not re.fullmatch(r"[1-9][0-9]{0,8}([,x][1-9][0-9]{0,8}){0,3}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a shape such as 224,224,3")
     return [int(n) for n in re.split("[,x]", text)]
@@ -139,7 +139,7 @@ def _shape(text: str) -> list[int]:
 def _options(name: str, sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     if name in {"plan", "status", "sweeps", "describe"}:
-        add("--json", action="store_true", help="one JSON value on standard output")
+        add("--json", action="store_true", help="print one JSON value")
     if name == "describe":
         _describe_options(sub)
         return
@@ -147,23 +147,23 @@ def _options(name: str, sub: argparse.ArgumentParser) -> None:
         return
     add("spec", metavar="SPEC", nargs="?" if name == "status" else None)
     add("--results", type=Path, default=Path(os.environ.get("EPOCHWISE_RESULTS") or "results"),
-        help="folder of result sets (EPOCHWISE_RESULTS, else results)")  # fmt: skip
-    add("--name", help="name of the result set's folder (made of sweep and system)")
+        help="folder of result sets (default: EPOCHWISE_RESULTS, else results)")  # fmt: skip
+    add("--name", help="name of the result set (default: sweep and system)")
     add("--python", action="append", default=[], metavar="BACKEND=PATH",
-        help="the Python that starts a backend, as jax=.venv-jax/bin/python")  # fmt: skip
+        help="Python interpreter of a backend, as jax=.venv-jax/bin/python")  # fmt: skip
     if name != "converge":  # which trains on the CPU with TensorFlow
-        add("--backend", choices=("tensorflow", "jax", "torch"), help="what backend auto means")
-        add("--device", choices=("cpu", "gpu", "tpu"), help="what device auto means")
+        add("--backend", choices=("tensorflow", "jax", "torch"), help="backend used for auto")
+        add("--device", choices=("cpu", "gpu", "tpu"), help="device used for auto")
     if name == "plan":
-        add("--probe", action="store_true", help="run two steps where no results tell of a time")
+        add("--probe", action="store_true", help="time two steps of runs without an estimate")
     if name in {"plan", "run", "resume"}:
         add("--price-per-hour", type=_above_zero, help="of this machine, in the sweep's currency")
     if name in {"run", "resume", "max-batch", "converge"}:
-        add("--memory-limit", type=_above_zero, metavar="GB", help="most memory one run may use")
+        add("--memory-limit", type=_above_zero, metavar="GB", help="memory limit of one run")
         add("--ticket", type=_ticket, help=argparse.SUPPRESS)
         add("--licence", default=OWNERS, help="terms of the numbers (default: the owner decides)")
     if name in {"run", "resume"}:
-        add("--retry-failed", action="store_true", help="measure again what did not end well")
-        add("--yes", action="store_true", help="do not ask, whatever the plan says")
-        add("--max-hours", type=_above_zero, help="ask before the plan or the clock exceeds this")
-        add("--max-cost", type=_above_zero, help="ask before the plan exceeds this")
+        add("--retry-failed", action="store_true", help="measure failed runs again")
+        add("--yes", action="store_true", help="start without confirmation")
+        add("--max-hours", type=_above_zero, help="ask for confirmation above this time")
+        add("--max-cost", type=_above_zero, help="ask for confirmation above this cost")

@@ -27,9 +27,9 @@ CHILD: Final = ("-m", "runners.child.describe")
 TIMEOUT_S: Final = 600.0
 MEMORY_SHARE: Final = 0.8
 BATCHES: Final = (1, 8, 32, 128, 512)
-"""Batches that memory is printed for [samples]."""
+"""Batch sizes whose memory is printed [samples]."""
 MOMENTS: Final = 2.0
-"""Copies of the weights that Adam keeps."""
+"""Moment buffers that Adam keeps, in copies of the weights."""
 NO_BACKEND: Final = (
     "Keras has no backend here. Install TensorFlow, JAX or PyTorch beside it (README: Install)."
 )
@@ -37,57 +37,62 @@ APP: Final = "http://127.0.0.1:8501"
 Description = Mapping[str, Any]
 
 
-def describe_command(asked: argparse.Namespace, stop: Stop) -> int:
+def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     """Print operations, parameters, memory by batch and the link to compare hardware for it."""
-    source = asked.spec
+    source = args.spec
     if not source.endswith((".keras", ".h5")) and ":" not in source:
         text = f"{source} is neither a .keras file nor module:function. Give one of them."
-        return refuse(asked, [text], text)
+        return refuse(args, [text], text)
     if ":" not in source and not Path(source).is_file():
         text = f"There is no file {source}. Save the model with model.save('name.keras')."
-        return refuse(asked, [text], text)
-    found_here = pythons({}, os.environ)
-    if told := problems({}, os.environ, found_here):
-        return refuse(asked, told, told[0])
-    if not found_here:
-        return refuse(asked, [NO_BACKEND], NO_BACKEND)
-    backend, python = next(iter(found_here.items()))
+        return refuse(args, [text], text)
+    interpreters = pythons({}, os.environ)
+    if messages := problems({}, os.environ, interpreters):
+        return refuse(args, messages, messages[0])
+    if not interpreters:
+        return refuse(args, [NO_BACKEND], NO_BACKEND)
+    backend, python = next(iter(interpreters.items()))
     ended = supervise(
         [python.path, *CHILD],
         {"source": source if ":" in source else str(Path(source).absolute()),
-         "folder": str(Path.cwd()), "shape": asked.shape},
+         "folder": str(Path.cwd()), "shape": args.shape},
         environment.for_child(os.environ, backend=backend, threads=None, device="cpu"),
         Limits(timeout_s=TIMEOUT_S,
                memory_bytes=int(MEMORY_SHARE * facts.memory_limit_bytes())),
         stop=stop,
     )  # fmt: skip
-    found = next((e["columns"] for e in ended.events if e["event"] == "result"), None)
-    if found is None:
+    description = next((e["columns"] for e in ended.events if e["event"] == "result"), None)
+    if description is None:
         text = f"{source} cannot be described. {ended.reason or ''}".strip()
-        refuse(asked, [text], text)
+        refuse(args, [text], text)
         return FAILED
-    body = {**found, "memory": memory_by_batch(found), "compare": compare_link(found, asked)}
-    if asked.json:
+    body = {
+        **description,
+        "memory": memory_by_batch(description),
+        "compare": compare_link(description, args),
+    }
+    if args.json:
         say(json.dumps(body))
     else:
         _print(body)
     return OK
 
 
-def memory_by_batch(found: Description) -> list[dict[str, float]]:
-    """Return bytes of one device at each batch: Adam's state and the activations kept."""
-    state = state_of(float(found["params"]), MOMENTS, half=bool(found["half"])).total
-    each = float(found["activation_bytes"])
+def memory_by_batch(description: Description) -> list[dict[str, float]]:
+    """Return the memory of one device at each batch [bytes]: Adam's state and activations."""
+    state = state_of(float(description["params"]), MOMENTS, half=bool(description["half"])).total
+    each = float(description["activation_bytes"])
     return [{"batch": float(b), "bytes": state + b * each} for b in BATCHES]
 
 
-def compare_link(found: Description, asked: argparse.Namespace) -> str:
-    """Return the address of Compare hardware with the model as a described workload."""
+def compare_link(description: Description, args: argparse.Namespace) -> str:
+    """Return the URL of Compare hardware with the model as a described workload."""
     values = {
-        "workload": "described", "name": str(found["name"])[:80], "params": float(found["params"]),
-        "flops": float(found["train_flops"]), "family": found["family"] or None,
-        "tokens": found["tokens"], "image_px": found["image_px"], "samples": asked.samples,
-        "epochs": asked.epochs, "precision": "bfloat16" if found["half"] else "float32",
+        "workload": "described", "name": str(description["name"])[:80],
+        "params": float(description["params"]), "flops": float(description["train_flops"]),
+        "family": description["family"] or None, "tokens": description["tokens"],
+        "image_px": description["image_px"], "samples": args.samples, "epochs": args.epochs,
+        "precision": "bfloat16" if description["half"] else "float32",
     }  # fmt: skip
     pairs = [(name, text_of(value)) for name, value in values.items() if value is not None]
     return f"{APP}/compare?{urlencode(pairs, quote_via=quote)}"

@@ -1,4 +1,4 @@
-"""What each command does. They print for people, or one JSON value for programs."""
+"""The commands; each prints lines for people or one JSON value for programs."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from runners.sweep import (
 )
 from runners.sweep.context import (
     Context,
-    context,
     measurer,
     name_result_set,
+    read_context,
     results_folder,
 )
 from runners.sweep.progress import Progress
@@ -54,15 +54,15 @@ from runners.sweep.sweep import Journal
 # -- plan and sweeps -----------------------------------------------------------------------------
 
 
-def sweeps_command(asked: argparse.Namespace, _: Stop) -> int:
-    """List the sweeps that are shipped, with the command that measures each."""
-    told = [_shipped(path) for path in sorted(spec.SWEEPS.glob("*.toml"))]
-    if asked.json:
-        say(json.dumps(told))
+def sweeps_command(args: argparse.Namespace, _: Stop) -> int:
+    """Print the shipped sweeps and the command that measures each."""
+    shipped = [_shipped(path) for path in sorted(spec.SWEEPS.glob("*.toml"))]
+    if args.json:
+        say(json.dumps(shipped))
         return OK
     for command, heading in _HEADINGS.items():
         say(heading)
-        for s in told:
+        for s in shipped:
             if s["command"] == command:
                 say(f"  {s['name']:<22} {s['title']}")
     return OK
@@ -85,96 +85,96 @@ def _shipped(path: Path) -> dict[str, str]:
     }
 
 
-def plan_command(asked: argparse.Namespace, stop: Stop) -> int:
-    """Print what a sweep would measure, take and cost."""
-    if spec.has_target(spec.table(spec.find(asked.spec))):
-        return converge_plan(asked)
-    known = context(asked)
-    made = plans.plan(known, probe=asked.probe, stop=stop)
-    if asked.json:
-        say(json.dumps(plans.as_json(known, made, asked.price_per_hour)))
+def plan_command(args: argparse.Namespace, stop: Stop) -> int:
+    """Print the runs, time and cost of a sweep."""
+    if spec.has_target(spec.table(spec.find(args.spec))):
+        return converge_plan(args)
+    context = read_context(args)
+    plan = plans.plan(context, probe=args.probe, stop=stop)
+    if args.json:
+        say(json.dumps(plans.as_json(context, plan, args.price_per_hour)))
     else:
-        print_plan(known, made, asked.price_per_hour)
+        print_plan(context, plan, args.price_per_hour)
     return OK
 
 
 # -- run and resume ------------------------------------------------------------------------------
 
 
-def run_command(asked: argparse.Namespace, stop: Stop) -> int:
-    """Measure a sweep, after asking where it would exceed what was allowed."""
-    known = context(asked)
-    made = plans.plan(known)
-    if made.planned and not made.left and not made.automatic:
-        return _nothing_to_do(known)
-    if not asked.yes and not _allowed(asked, known, made):
+def run_command(args: argparse.Namespace, stop: Stop) -> int:
+    """Measure a sweep; ask for confirmation if it exceeds a limit."""
+    context = read_context(args)
+    plan = plans.plan(context)
+    if plan.planned and not plan.left and not plan.automatic:
+        return _nothing_to_do(context)
+    if not args.yes and not _allowed(args, context, plan):
         say("Nothing was started.")
         return REFUSED
-    return _measure(asked, known, stop)
+    return _measure(args, context, stop)
 
 
-def _nothing_to_do(known: Context) -> int:
-    """Everything is there; whether it ended well decides the exit code."""
-    cases, done = known.expanded.cases, plans.done_of(known)
+def _nothing_to_do(context: Context) -> int:
+    """Print that all runs exist; return 1 if some of them failed."""
+    cases, done = context.expanded.cases, plans.done_of(context)
     failed = sum(done.rows[c.case_id][-1]["status"] != "ok" for c in cases)
-    say(f"All {len(cases)} runs are in {known.folder.name} already: nothing to do. "
+    say(f"All {len(cases)} runs are in {context.folder.name} already: nothing to do. "
         "To measure again, give the result set another --name.")  # fmt: skip
     if failed:
-        say(f"{failed} of them did not end well (see `status`): --retry-failed tries them again.")
+        say(f"{failed} of them failed (see `status`): --retry-failed measures them again.")
     return FAILED if failed else OK
 
 
-def resume_command(asked: argparse.Namespace, stop: Stop) -> int:
-    """Measure what is missing of a sweep that was begun, with what it was begun with."""
-    state, results = state_folder(os.environ), results_folder(asked)
+def resume_command(args: argparse.Namespace, stop: Stop) -> int:
+    """Measure the missing runs of a sweep with the settings it was started with."""
+    state, results = state_folder(os.environ), results_folder(args)
     status = (
-        begun.of_ticket(state, asked.ticket)
-        if asked.ticket
-        else begun.newest(state, spec.find(asked.spec).stem, results, asked.name)
+        begun.of_ticket(state, args.ticket)
+        if args.ticket
+        else begun.newest(state, spec.find(args.spec).stem, results, args.name)
     )
     if status:
-        begun.fill(asked, status.options)
+        begun.fill(args, status.options)
         if status.command != "run":
-            return COMMANDS[status.command](asked, stop)
-    if spec.has_target(spec.table(spec.find(asked.spec))):
-        return converge_command(asked, stop)
-    known = context(asked)
-    if not known.folder.is_dir():
-        text = f"{known.folder.name} was never begun in this results folder. Use `run`."
-        return refuse(asked, [text], text)
-    return run_command(asked, stop)
+            return COMMANDS[status.command](args, stop)
+    if spec.has_target(spec.table(spec.find(args.spec))):
+        return converge_command(args, stop)
+    context = read_context(args)
+    if not context.folder.is_dir():
+        text = f"{context.folder.name} was never started in this results folder. Use `run`."
+        return refuse(args, [text], text)
+    return run_command(args, stop)
 
 
-def _allowed(asked: argparse.Namespace, known: Context, made: plans.Plan) -> bool:
-    """Whether the plan stays within --max-hours and --max-cost, or a person says yes."""
-    total = plans.totals(known, made.left, asked.price_per_hour)
-    currency = f"cost in {known.spec.cost.currency}"
-    if made.automatic:  # how many runs a search will add, nobody knows; the clock ends it in time
-        doubts = [_UNTELLABLE.format(what=currency)] if asked.max_cost is not None else []
+def _allowed(args: argparse.Namespace, context: Context, plan: plans.Plan) -> bool:
+    """Return whether the plan meets --max-hours and --max-cost or the user confirms it."""
+    total = plans.totals(context, plan.left, args.price_per_hour)
+    currency = f"cost in {context.spec.cost.currency}"
+    if plan.automatic:  # a search adds an unknown number of runs; the clock limits its time
+        reasons = [_UNPREDICTABLE.format(what=currency)] if args.max_cost is not None else []
     else:
-        found = [
-            _exceeds("hours", total.high_hours or total.hours, asked.max_hours),
-            _exceeds(currency, total.cost, asked.max_cost),
+        checks = [
+            _exceeds("hours", total.high_hours or total.hours, args.max_hours),
+            _exceeds(currency, total.cost, args.max_cost),
         ]
-        doubts = [text for text in found if text]
-    if not doubts:
+        reasons = [text for text in checks if text]
+    if not reasons:
         return True
-    for text in doubts:
+    for text in reasons:
         say(text)
     if not sys.stdin.isatty():
-        say("Say --yes to run it all the same, or raise the limit.")
+        say("Add --yes to run it anyway, or raise the limit.")
         return False
-    return _yes("Run it all the same? [y/N] ")
+    return _yes("Run it anyway? [y/N] ")
 
 
-_UNTELLABLE: Final = (
-    "Cannot predict the {what}: this sweep searches its batch sizes first. List them in the spec, "
+_UNPREDICTABLE: Final = (
+    "Cannot predict the {what}: this sweep searches its batch sizes first. List them in the spec "
     "or set a limit with --max-hours."
 )
 
 
 def _yes(question: str) -> bool:
-    """A person's answer; Ctrl-C at the question is a no."""
+    """Return whether the user confirms; Ctrl-C means no."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return input(question).strip().lower() in {"y", "yes"}
@@ -194,107 +194,107 @@ def _exceeds(what: str, value: float | None, limit: float | None) -> str | None:
     return f"The plan's {what}, {value:.3g}, exceed the limit of {limit:g}." * (value > limit)
 
 
-def _measure(asked: argparse.Namespace, known: Context, stop: Stop) -> int:
-    """Queue, search batch sizes where asked for, run, and say how it ended."""
-    name_result_set(known)
-    book = _book(asked, known)
-    turn = Turn(known.state)
+def _measure(args: argparse.Namespace, context: Context, stop: Stop) -> int:
+    """Queue the sweep, search automatic batch sizes, run it and print how it ended."""
+    name_result_set(context)
+    book = _book(args, context)
+    turn = Turn(context.state)
     try:
-        with Progress(known.spec.title, known.system_name) as shown:
-            book.told = shown.update
+        with Progress(context.spec.title, context.system_name) as shown:
+            book.on_update = shown.update
             sweep.wait_for_turn(turn, book, stop)
-            stop = _limited(asked, stop)
-            cases = [*known.expanded.cases, *largest.searched(known, book, shown, stop)]
-            sweep.run(cases, known.folder, measurer(known), book,
-                      attempts=known.spec.limits.attempts, memory_bytes=plans.memory_end(known),
-                      retry_failed=known.retry_failed, on_row=shown.row, stop=stop)  # fmt: skip
+            stop = _limited(args, stop)
+            cases = [*context.expanded.cases, *largest.searched(context, book, shown, stop)]
+            sweep.run(cases, context.folder, measurer(context), book,
+                      attempts=context.spec.limits.attempts, memory_bytes=plans.memory_end(context),
+                      retry_failed=context.retry_failed, on_row=shown.row, stop=stop)  # fmt: skip
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
-        return _stopped(asked, book)
+        return _stopped(args, book)
     except max_batch.UndecidedError as error:
-        return undecided(asked, book, error)
+        return undecided(args, book, error)
     except CommitError as error:
         book.update(phase="failed", ended_at=time.time(), message=str(error.strerror))
         raise
     finally:
         turn.give_back()
-    return _ended(known, book.status)
+    return _ended(context, book.status)
 
 
-def _limited(asked: argparse.Namespace, stop: Stop) -> Stop:
-    """Also stop where the clock says that --max-hours are over and nobody said --yes."""
-    if asked.max_hours is None or asked.yes:
+def _limited(args: argparse.Namespace, stop: Stop) -> Stop:
+    """Return a stop that also ends the sweep after --max-hours, unless --yes is set."""
+    if args.max_hours is None or args.yes:
         return stop
-    end_s = time.perf_counter() + asked.max_hours * 3600
+    end_s = time.perf_counter() + args.max_hours * 3600
     return lambda: stop() or time.perf_counter() > end_s
 
 
-def _book(asked: argparse.Namespace, known: Context, command: str = "run") -> Journal:
-    ticket = getattr(asked, "ticket", None) or new_ticket(known.spec.name)
-    path = spec.find(asked.spec)
-    with contextlib.suppress(OSError):  # no result depends on it
-        write_once(known.state / ticket / f"{known.spec.name}.toml", path.read_bytes())
+def _book(args: argparse.Namespace, context: Context, command: str = "run") -> Journal:
+    ticket = getattr(args, "ticket", None) or new_ticket(context.spec.name)
+    path = spec.find(args.spec)
+    with contextlib.suppress(OSError):  # results do not depend on this copy
+        write_once(context.state / ticket / f"{context.spec.name}.toml", path.read_bytes())
     return sweep.journal(
-        known.state, ticket, sweep=known.spec.name, title=known.spec.title,
-        result_set=known.folder.name, folder=str(known.results),
-        planned=len(known.expanded.cases), command=command, options=begun.options(asked, known),
+        context.state, ticket, sweep=context.spec.name, title=context.spec.title,
+        result_set=context.folder.name, folder=str(context.results),
+        planned=len(context.expanded.cases), command=command, options=begun.options(args, context),
     )  # fmt: skip
 
 
-def _stopped(asked: argparse.Namespace, book: Journal) -> int:
+def _stopped(args: argparse.Namespace, book: Journal) -> int:
     s = book.status
-    text = f"Stopped: {s.finished} of {s.planned} runs are saved, none is half."
+    text = f"Stopped: {s.finished} of {s.planned} runs are saved whole."
     book.update(phase="stopped", ended_at=time.time(), current=None, message=text)
-    say(f"{text} Go on with: {again(asked, book.status)}")
+    say(f"{text} Continue with: {again(args, book.status)}")
     return STOPPED
 
 
-def again(asked: argparse.Namespace, status: SweepStatus) -> str:
-    """The command that goes on with a sweep, as one would type it."""
+def again(args: argparse.Namespace, status: SweepStatus) -> str:
+    """Return the shell command that continues a sweep."""
     command = {"run": "resume"}.get(status.command, status.command)
-    words = ["python", "-m", "runners", command, str(asked.spec)]
-    if asked.results != asked.defaults["results"]:
-        words += ["--results", str(asked.results)]
+    words = ["python", "-m", "runners", command, str(args.spec)]
+    if args.results != args.defaults["results"]:
+        words += ["--results", str(args.results)]
     return shlex.join([*words, "--name", status.result_set])
 
 
-def _ended(known: Context, status: SweepStatus) -> int:
-    failed = f", {status.failed} did not end well (see `status`)" if status.failed else ""
-    say(f"{status.finished} of {status.planned} runs are in {known.folder}{failed}.")
+def _ended(context: Context, status: SweepStatus) -> int:
+    failed = f", {status.failed} failed (see `status`)" if status.failed else ""
+    say(f"{status.finished} of {status.planned} runs are in {context.folder}{failed}.")
     return FAILED if status.failed else OK
 
 
 # -- the largest batch ---------------------------------------------------------------------------
 
 
-def max_batch_command(asked: argparse.Namespace, stop: Stop) -> int:
+def max_batch_command(args: argparse.Namespace, stop: Stop) -> int:
     """Find the largest batch that fits for each network of a sweep."""
-    known = context(asked)
-    name_result_set(known)
-    groups = [*known.expanded.automatic, *largest.one_of_each(known)]
-    book, turn = _book(asked, known, "max-batch"), Turn(known.state)
+    context = read_context(args)
+    name_result_set(context)
+    groups = [*context.expanded.automatic, *largest.planned_groups(context)]
+    book, turn = _book(args, context, "max-batch"), Turn(context.state)
     try:
-        with Progress(known.spec.title, known.system_name) as shown:
-            book.told = shown.update
+        with Progress(context.spec.title, context.system_name) as shown:
+            book.on_update = shown.update
             sweep.wait_for_turn(turn, book, stop)
-            found = [(g, largest.search(known, g, book, shown, stop)) for g in groups]
+            results = [(g, largest.search(context, g, book, shown, stop)) for g in groups]
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
-        return _stopped(asked, book)
+        return _stopped(args, book)
     except max_batch.UndecidedError as error:
-        return undecided(asked, book, error)
+        return undecided(args, book, error)
     finally:
         turn.give_back()
-    for group, result in found:
+    for group, result in results:
         say(largest.largest_words(group, result))
     return OK
 
 
-def undecided(asked: argparse.Namespace, book: Journal, error: Exception) -> int:
-    """A search that cannot go on: nothing is known of memory, and nothing is guessed."""
+def undecided(args: argparse.Namespace, book: Journal, error: Exception) -> int:
+    """Print why a search cannot continue; return the exit code."""
     text = f"Cannot find the largest batch: {error}. Fix this and try again."
     book.update(phase="failed", ended_at=time.time(), current=None, message=text)
-    refuse(asked, [text], text)
+    refuse(args, [text], text)
     return FAILED
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a sweep of steps to a target: all of it, in sentences."""
+"""Checks of a sweep of steps to a target; all problems are reported as sentences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAMPLINGS: Final = ("epochwise", "with replacement")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one entry may be: a test of its value, and that test in words."""
+    """Allowed values of one entry: a test, and the test in words."""
 
     fits: Callable[[Any], bool]
     words: str
@@ -51,7 +51,7 @@ COUNT, NATURAL, POSITIVE = (
 )
 TOP: Final[Table] = MappingProxyType(
     {
-        "title": Entry(_text, "a line that says what the sweep is for", required=True),
+        "title": Entry(_text, "a line that describes the sweep", required=True),
         "about": Entry(lambda v: isinstance(v, str), "text"),
         "workload": Entry(lambda v: v in CATALOGUE, f"one of {', '.join(CATALOGUE)}", True),
         "options": Entry(_table, "a table"),
@@ -95,24 +95,24 @@ OPTIMIZER: Final[Table] = MappingProxyType(
 
 
 def problems(body: Table) -> list[str]:
-    """Everything that is wrong; an empty list where the sweep can be run."""
-    found = _of_table(body, TOP, "")
+    """Return all problems of a sweep; an empty list if it can run."""
+    messages = _of_table(body, TOP, "")
     sound = {k: v for k, v in body.items() if k in TOP and _fits(TOP[k], v)}
-    found += _of_table(sound.get("learning_rates", {}), RATES, "learning_rates.")
-    found += _of_table(sound.get("limits", {}), LIMITS, "limits.")
+    messages += _of_table(sound.get("learning_rates", {}), RATES, "learning_rates.")
+    messages += _of_table(sound.get("limits", {}), LIMITS, "limits.")
     for name, table in sound.get("optimizers", {}).items():
-        found += _of_optimizer(name, table)
-    return found + _of_workload(sound)
+        messages += _of_optimizer(name, table)
+    return messages + _of_workload(sound)
 
 
 def _of_table(table: Table, entries: Mapping[str, Entry], where: str) -> list[str]:
-    found = [_unknown(where + k, k, entries) for k in table if k not in entries]
+    messages = [_unknown(where + k, k, entries) for k in table if k not in entries]
     for name, entry in entries.items():
         if name not in table and entry.required:
-            found.append(f"{where}{name}: is missing. It must be {entry.words}.")
+            messages.append(f"{where}{name}: is missing. It must be {entry.words}.")
         elif name in table and not _fits(entry, table[name]):
-            found.append(f"{where}{name}: is {table[name]!r}; it must be {entry.words}.")
-    return found
+            messages.append(f"{where}{name}: is {table[name]!r}; it must be {entry.words}.")
+    return messages
 
 
 def _fits(entry: Entry, value: Any) -> bool:  # noqa: ANN401 - any value
@@ -131,39 +131,41 @@ def _of_optimizer(name: str, table: Any) -> list[str]:  # noqa: ANN401 - any val
 
 
 def _of_workload(sound: Table) -> list[str]:
-    """Rules between the network, its data and the batch sizes."""
+    """Return the problems between the network, its data and the batch sizes."""
     workload = CATALOGUE.get(sound.get("workload", ""))
     if workload is None:
         return []
     options = sound.get("options", {})
-    found = [_unknown(f"options.{k}", k, workload.options) for k in options
+    messages = [_unknown(f"options.{k}", k, workload.options) for k in options
              if k not in workload.options]  # fmt: skip
     data = DATASETS[sound.get("dataset", workload.dataset)]
     if data.task != workload.task:
-        found.append(
+        messages.append(
             f"dataset: {data.name} holds {data.task}, {workload.name} takes {workload.task}."
         )
-    return found + _of_samples(sound, data.train_samples, data.validation_samples, data.synthetic)
+    return messages + _of_samples(
+        sound, data.train_samples, data.validation_samples, data.synthetic
+    )
 
 
 def _of_samples(sound: Table, held: int, held_back: int, synthetic: bool) -> list[str]:  # noqa: FBT001
-    found = []
+    messages = []
     train = sound.get("train_samples", held)
     for name, there in (("train_samples", held), ("validation_samples", held_back)):
         if not synthetic and sound.get(name, there) > there:
-            found.append(f"{name}: is {sound[name]}; the data set holds {there}.")
+            messages.append(f"{name}: is {sound[name]}; the data set holds {there}.")
     large = [b for b in sound.get("batch", ()) if b > train]
     if large and sound.get("sampling") != "with replacement":
-        told = ", ".join(map(str, large))
-        found.append(
-            f"batch: {told} is more than the {train} training samples. Leave it out, or write "
-            'sampling = "with replacement" (then such a batch holds samples twice).'
+        sizes = ", ".join(map(str, large))
+        messages.append(
+            f"batch: {sizes} is more than the {train} training samples. Leave it out, or set "
+            'sampling = "with replacement" (such a batch repeats samples).'
         )
-    return found
+    return messages
 
 
-def _unknown(where: str, name: str, known: Iterable[str]) -> str:
-    names = list(known)
+def _unknown(where: str, name: str, allowed: Iterable[str]) -> str:
+    names = list(allowed)
     close = difflib.get_close_matches(name, names, 1)
-    hint = f"Did you mean {close[0]}?" if close else f"Known are: {', '.join(names)}."
-    return f"{where}: is not known. {hint}"
+    hint = f"Did you mean {close[0]}?" if close else f"Choose from: {', '.join(names)}."
+    return f"{where}: is unknown. {hint}"

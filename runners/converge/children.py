@@ -1,4 +1,4 @@
-"""How groups are trained: by children of the supervisor, under limits, each end with its reason."""
+"""Train groups in supervised children, under limits; every ending has a reason."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from runners.process.supervise import Ended, Limits, supervise
 CHILD: Final = ("-m", "runners.child.converge")
 _FOREVER_S: Final = 1e9
 Took = Callable[[int, list[Event]], None]
-"""Hears of each group as soon as it has ended: its place among the requests, what was told."""
+"""Callback for each finished group: its index among the requests, and its events."""
 RunChild = Callable[[Sequence[dict[str, Any]], Took], None]
-"""Trains one group for each request, in their order."""
+"""Trains one group per request, in order."""
 
 
-class _Late(Exception):  # noqa: N818 - ends a child, and is told as the group's end
+class _Late(Exception):  # noqa: N818 - ends a child; reported as the group's end
     """A group has used up its time."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Watch:
-    """What is known of a running child; a group's time begins where the one before has ended."""
+    """State of a running child; a group's time starts when the previous one ends."""
 
     first: int
-    """Place of its first group among the requests."""
+    """Index of its first group among the requests."""
     took: Took
     shared: list[Event] = field(default_factory=list)
-    told: int = 0
+    finished: int = 0
     since_s: float = field(default_factory=time.perf_counter)
 
     def hear(self, event: Event) -> None:
-        """Pass a group's rows on, with what the child told of all of its groups."""
+        """Pass on a group's rows, with the events that its groups share."""
         if event["event"] == "rows":
-            self.took(self.first + self.told, [*self.shared, event])
-            self.told += 1
+            self.took(self.first + self.finished, [*self.shared, event])
+            self.finished += 1
             self.since_s = time.perf_counter()
         elif event["event"] != "failed":
             self.shared.append(event)
 
     def fail(self, status: str, reason: str) -> None:
-        """Say how the group ended that was being trained."""
+        """Report how the current group ended."""
         end = {"event": "failed", "status": status, "reason": reason}
-        self.took(self.first + self.told, [*self.shared, end])
-        self.told += 1
+        self.took(self.first + self.finished, [*self.shared, end])
+        self.finished += 1
 
 
 def supervised(
@@ -61,12 +61,12 @@ def supervised(
     beat: Callable[[], None] = lambda: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> RunChild:
-    """What `converge` calls with its requests; `Stopped` where `stop()` says so.
+    """Return the function that trains requests for `converge`; it raises `Stopped` on a stop.
 
-    One child trains them all: no times are kept that company could spoil, and starting TensorFlow
-    takes longer than most groups. A group whose child was killed, ran out of time (`timeout_s` for
-    each group) or memory gets the event `failed` it could not tell, but only where it was the
-    child's first: otherwise it is tried again as the first of a fresh one.
+    One child trains all groups: no times are recorded, and starting TensorFlow takes longer than
+    most groups. If a child is killed or runs out of time (`timeout_s` per group) or memory, its
+    current group gets the event `failed`, but only as the first group of that child. Otherwise
+    the group is trained again as the first of a new child.
     """
     limits = Limits(
         timeout_s=_FOREVER_S, memory_bytes=memory_bytes or int(0.8 * facts.memory_limit_bytes())
@@ -77,7 +77,7 @@ def supervised(
         while done < len(requests):
             watch = _Watch(first=done, took=took)
             _one_child(requests[done:], watch)
-            done += watch.told
+            done += watch.finished
 
     def _one_child(requests: Sequence[dict[str, Any]], watch: _Watch) -> None:
         def in_time() -> None:
@@ -94,17 +94,17 @@ def supervised(
                 on_event=watch.hear, beat=in_time, stop=stop,
             )  # fmt: skip
         except _Late:
-            if not watch.told:
+            if not watch.finished:
                 watch.fail("timeout", f"not finished after {timeout_s:g} s")
             return
-        if not watch.told:
+        if not watch.finished:
             watch.fail(*_why(ended, environ))
 
     return run
 
 
 def _why(ended: Ended, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Status and reason of a child that told no rows."""
+    """Return the status and reason of a child that sent no rows."""
     if ended.status == "ok":
-        return "crashed", "the child told no rows"
+        return "crashed", "the child reported no rows"
     return ended.status, environment.clean(ended.reason or ended.status, environ)

@@ -1,4 +1,4 @@
-"""What one trial's evaluations say: when it reached the target, how it ended. Pure."""
+"""Evaluations of one trial: when it reached the target and how it ended. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from runners.converge import noise
 
 NEVER: Final = math.inf
-"""Steps to a target that was not reached: it counts as later than every other."""
+"""Steps to a target that was not reached: later than all others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(slots=True)
 class Curve:
-    """One trial: grows while it trains, and no longer once its loss is not a number."""
+    """One trial; it grows while it trains and stops once its loss is NaN."""
 
     rate: float
     seed: int
@@ -47,16 +47,16 @@ class Curve:
 
     @classmethod
     def begin(cls, rate: float, seed: int, target: float) -> Curve:
-        """A trial before its first step."""
+        """Return a new trial."""
         return cls(rate=rate, seed=seed, target=target, points=[], draws=[])
 
     def looked(self, draw: Draw) -> None:
-        """Take an estimate of the gradients at the weights of the last evaluation."""
+        """Add an estimate of the gradients at the weights of the last evaluation."""
         if self.diverged_at is None and math.isfinite(draw.small_sq + draw.big_sq):
             self.draws.append(draw)
 
     def evaluated(self, point: Point, training_loss: float) -> None:
-        """Take the next evaluation; the last finite one ends a curve that diverges."""
+        """Add the next evaluation; a diverging curve ends at its last finite one."""
         if self.diverged_at is not None:
             return
         if math.isfinite(point.loss) and math.isfinite(training_loss):
@@ -66,22 +66,22 @@ class Curve:
 
     @property
     def reached_at(self) -> float:
-        """Steps of the first evaluation at or below the target; infinite where there is none."""
+        """Steps of the first evaluation at or below the target; infinite if none."""
         return next((p.step for p in self.points if p.error <= self.target), NEVER)
 
     @property
     def open(self) -> bool:
-        """Whether more steps could tell more: neither at the target nor diverged."""
+        """Whether training should continue: neither at the target nor diverged."""
         return self.diverged_at is None and self.reached_at == NEVER
 
 
 def median_steps(reached: Iterable[float | None]) -> float:
-    """Median over seeds where None (not reached) is later than all: a mean would lose the row."""
+    """Return the median over seeds; None (not reached) counts as later than all others."""
     return statistics.median(NEVER if r is None else r for r in reached)
 
 
 def best_median(curves: Iterable[Curve]) -> float:
-    """Smallest median over seeds of any learning rate [steps]; infinite where none got there."""
+    """Return the smallest median over seeds of any learning rate [steps]; infinite if none."""
     by_rate: dict[float, list[float | None]] = {}
     for curve in curves:
         by_rate.setdefault(curve.rate, []).append(curve.reached_at)
@@ -91,13 +91,13 @@ def best_median(curves: Iterable[Curve]) -> float:
 def columns(
     curve: Curve, *, batch: int, parts: int, part_size: int, steps_run: int
 ) -> dict[str, Any]:
-    """The columns of the run record that one trial fills; NULLs left out.
+    """Return the run columns of one trial, without NULLs.
 
-    `parts` of `part_size` samples are what the gradient norms were taken from.
+    The gradient norms are from `parts` batches of `part_size` samples.
     """
     reached = curve.reached_at < NEVER
     last = curve.points[-1] if curve.points else None
-    told = {
+    values = {
         "learning_rate": curve.rate,
         "seed": curve.seed,
         **_ending(curve),
@@ -110,11 +110,11 @@ def columns(
         "evaluations": [_evaluation(p, batch) for p in curve.points] or None,
         "extra": {"steps_run": steps_run, "diverged_at_step": curve.diverged_at},
     }
-    return {k: v for k, v in told.items() if v is not None}
+    return {k: v for k, v in values.items() if v is not None}
 
 
 def _ending(curve: Curve) -> dict[str, Any]:
-    """A trial that diverged on its way is a failure; after the target it has told all."""
+    """Return the status columns: divergence before the target is a failure, later is not."""
     if curve.diverged_at is None or curve.reached_at < NEVER:
         return {"status": "ok"}
     reason = f"the loss was no longer a number at step {curve.diverged_at}"
@@ -122,7 +122,7 @@ def _ending(curve: Curve) -> dict[str, Any]:
 
 
 def _evaluation(point: Point, batch: int) -> dict[str, Any]:
-    """Four digits of the loss: a run-to-run spread is far larger, and a file half as large."""
+    """Return one evaluation; four digits of the loss are enough and halve the file."""
     return {
         "step": point.step,
         "samples": point.step * batch,
@@ -132,7 +132,7 @@ def _evaluation(point: Point, batch: int) -> dict[str, Any]:
 
 
 def _noise_scale(curve: Curve, parts: int, part_size: int) -> float | None:
-    """Along the path to the target, or all of it where the target was not reached."""
+    """Return the noise scale on the path to the target, or on all of it if not reached."""
     draws = [d for d in curve.draws if d.step < curve.reached_at]
     small, big = (np.array([getattr(d, n) for d in draws]) for n in ("small_sq", "big_sq"))
     trace, squared = noise.two_batches(small, big, part_size, parts * part_size)

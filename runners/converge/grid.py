@@ -1,8 +1,8 @@
-"""Which learning rate is best, and whether the grid must be widened to know it. Pure.
+"""The best learning rate, and whether the grid must be widened. Pure.
 
 The rule of Shallue et al. 2019, "Measuring the Effects of Data Parallelism on Neural Network
-Training" (section 4): the rate is tuned anew for each batch size, and a best rate at the edge of
-what was tried is no best rate yet.
+Training" (section 4): the rate is tuned for each batch size, and the grid is widened while the
+best rate lies at its edge.
 """
 
 from __future__ import annotations
@@ -25,29 +25,30 @@ class Best:
 
     rate: float
     steps: float
-    """Infinite where no rate reached the target in half of its seeds."""
+    """Infinite if no rate reached the target in half of its seeds."""
     edge: Side | None
 
 
 def rates(lowest: float, grid: Rates) -> tuple[float, ...]:
-    """The grid before any widening, ascending."""
+    """Return the grid before any widening, ascending."""
     return tuple(lowest * grid.factor**i for i in range(grid.count))
 
 
 def wider(tried: Iterable[float], side: Side, grid: Rates) -> tuple[float, ...]:
-    """Only the new rates, ascending: `widen_by` of them beyond that edge."""
-    known = sorted(tried)
+    """Return only the new rates, ascending: `widen_by` of them beyond that edge."""
+    ascending = sorted(tried)
     steps = range(1, grid.widen_by + 1)
     if side == "high":
-        return tuple(known[-1] * grid.factor**i for i in steps)
-    return tuple(known[0] / grid.factor**i for i in reversed(steps))
+        return tuple(ascending[-1] * grid.factor**i for i in steps)
+    return tuple(ascending[0] / grid.factor**i for i in reversed(steps))
 
 
 def best(rows: Iterable[Row]) -> Best:
-    """The best rate of all rows of one optimiser and batch size (ValueError where none is).
+    """Return the best rate of all rows of one optimiser and batch size; ValueError without rows.
 
-    The smallest median of steps to the target wins, where nothing reached it the smallest median
-    of the final error. Of equal ones the middle is taken: evaluations are some steps apart.
+    The rate with the smallest median of steps to the target wins. If no rate reached the target,
+    the smallest median of the final error wins. Ties give the middle rate, because evaluations
+    are some steps apart.
     """
     by_rate: dict[float, list[Row]] = {}
     for row in rows:
@@ -60,7 +61,7 @@ def best(rows: Iterable[Row]) -> Best:
 
 
 def _score(rows: Sequence[Row]) -> tuple[float, float]:
-    """Steps first; the error only decides where the target was not reached."""
+    """Return median steps, and the median error if the target was not reached."""
     steps = median_steps(row.get("steps_to_target") for row in rows)
     errors = [row.get("final_metric") for row in rows]
     lost = [NEVER if e is None or row["status"] != "ok" else e

@@ -1,7 +1,7 @@
 """A group: the trials of one optimiser, batch size and part of the grid.
 
-A group is committed whole, as one file; its key, kept in `extra` of each of its rows, is how a
-later call knows what is done.
+A group is committed whole, as one file. Its key, stored in `extra` of its rows, shows a later
+call what is done.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from runners.sweep.rows import extra_of
 from runners.sweep.sweep import INFRASTRUCTURE
 
 ATTEMPTS: Final = 3
-"""How often a group is tried whose child was killed or crashed."""
+"""Number of attempts for a group whose child was killed or crashed."""
 Row = Mapping[str, Any]
 Request = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """All rates x seeds of one part of the grid; part 0 is the grid as it was planned."""
+    """All rates x seeds of one part of the grid; part 0 is the planned grid."""
 
     optimizer: str
     batch: int
@@ -36,13 +36,13 @@ class Group:
 
     @property
     def words(self) -> str:
-        """What a person calls it while it is measured."""
+        """Description of the group in progress reports."""
         widened = f", widened {self.part} times" if self.part > 1 else ", widened"
         return f"{self.optimizer}, batch {self.batch}{widened if self.part else ''}"
 
 
 def first(plan: Plan) -> list[Group]:
-    """The group of each optimiser and batch size before any widening."""
+    """Return the group of each optimiser and batch size before any widening."""
     return [
         Group(optimizer=o, batch=b, part=0, rates=grid.rates(lowest, plan.learning_rates))
         for o, lowest in plan.optimizers.items()
@@ -51,7 +51,7 @@ def first(plan: Plan) -> list[Group]:
 
 
 def request_of(plan: Plan, group: Group) -> Request:
-    """All that the child needs to know, and nothing that does not decide the numbers."""
+    """Return the child's request: exactly the settings that determine the numbers."""
     return {
         "workload": plan.workload,
         "options": dict(plan.options),
@@ -74,33 +74,33 @@ def request_of(plan: Plan, group: Group) -> Request:
 
 
 def key_of(request: Request) -> str:
-    """First 16 hex digits of the sha256 of the request."""
+    """Return the first 16 hex digits of the sha256 of the request."""
     text = json.dumps(request, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What a result set holds of this kind: summary rows by group key, and their plans."""
+    """Trials in a result set: summary rows by group key, and their plans."""
 
     groups: Mapping[str, Sequence[Row]]
     plans: frozenset[str]
 
     def settled(self, key: str) -> Sequence[Row]:
-        """The rows of a group's last attempt; none where it is still to be measured."""
+        """Return the rows of a group's last attempt; empty if it is still to be measured."""
         rows = self.groups.get(key, ())
         last = [row for row in rows if row.get("attempt", 0) == self.attempt(key) - 1]
         again = any(row["status"] in INFRASTRUCTURE for row in last)
         return () if again and self.attempt(key) < ATTEMPTS else last
 
     def attempt(self, key: str) -> int:
-        """Number of the next attempt, from 0."""
+        """Return the number of the next attempt, from 0."""
         rows = self.groups.get(key, ())
         return 1 + max((row.get("attempt", 0) for row in rows), default=-1)
 
 
 def kept_in(folder: Path, sweep: str) -> Kept:
-    """The groups of a sweep that a result set's folder holds; damaged files hold none."""
+    """Return the groups of a sweep in a result set's folder; damaged files are skipped."""
     groups: dict[str, list[Row]] = {}
     plans = set()
     for row, extra in _of_sweep(folder, sweep):

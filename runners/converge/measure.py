@@ -1,9 +1,8 @@
-"""Steps to a target for each optimiser and batch size, the learning rate tuned for each.
+"""Measure steps to a target for each optimiser and batch size, with a tuned learning rate.
 
 Each group of trials (one optimiser, batch size and part of the grid) is one file of the result
-set. The grids of all batch sizes are trained first, then those parts by which some are widened.
-Killed at any moment, the set holds whole groups; the next call goes on with the first that is
-missing.
+set. The grids of all batch sizes are trained first, then their widenings. If a call is killed,
+the set holds whole groups, and the next call continues with the first missing one.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from runners.sweep.sweep import slug
 
 OK, FAILED = 0, 1
 _ENDED: Final = frozenset({"ok", "nan"})
-"""Ends of a trial that say something of its learning rate."""
+"""Statuses of a trial that count for its learning rate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bench:
-    """What all groups of one call share."""
+    """Inputs that all groups of one call share."""
 
     plan: Plan
     folder: Path
@@ -54,13 +53,16 @@ def converge(
     name: str | None = None,
     on_size: Callable[[int, int], None] = lambda *_: None,
 ) -> int:
-    """Measure what is missing of a sweep into `results`/<set>; 0 where every group ended well.
+    """Measure the missing groups of a sweep into `results`/<set>; return 0 if all succeeded.
 
-    `facts` are columns of the machine (`runners.machine.facts`), `name` is the result set's,
-    otherwise made of sweep and system; `on_size` hears how many pairs of optimiser and batch size
-    are done, and how many of these without a best rate. SpecError where the sweep is wrong or the
-    set holds trials of another form of it; CommitError where the disk refuses; whatever
-    `run_child` raises (`Stopped`) passes through, with all finished groups kept.
+    `facts` are columns of the machine (`runners.machine.facts`). `name` is the name of the
+    result set, by default sweep and system. `on_size` gets the number of finished pairs of
+    optimiser and batch size, and how many of these have no best rate. Exceptions of `run_child`
+    (`Stopped`) pass through; finished groups are kept.
+
+    Raises:
+        SpecError: the sweep is invalid, or the set holds trials under other settings.
+        CommitError: the disk refuses a group.
     """
     plan = spec.read(spec_path)
     folder = results / slug(name or f"{plan.name} {facts['system_name']}")
@@ -85,28 +87,28 @@ def converge(
 
 
 _OTHER: Final = (
-    "the result set {folder} holds trials of this name under other settings. Give the set another "
-    "name (--name), or the sweep's file."
+    "the result set {folder} holds trials of this name under other settings. Rename the set "
+    "(--name) or the sweep's file."
 )
 
 
 @dataclass(slots=True, kw_only=True)
 class _Search:
-    """The search for one batch size's best rate; grows part by part, as the grid is widened."""
+    """Search for the best rate of one batch size; it grows as the grid is widened."""
 
     optimizer: str
     batch: int
     rates: tuple[float, ...]
-    """Of the part that comes next."""
+    """Rates of the next part."""
     part: int = 0
-    known: list[Row] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     best: Best | None = None
-    """None before the first part has ended, and after a failure."""
+    """None before the end of the first part, and after a failure."""
     goes_on: bool = True
 
     @property
     def group(self) -> Group:
-        """What is to be trained next."""
+        """Group to train next."""
         return Group(optimizer=self.optimizer, batch=self.batch, part=self.part, rates=self.rates)
 
 
@@ -116,7 +118,7 @@ def _part(
     run_child: RunChild,
     took: Callable[[_Search, Sequence[Row]], None],
 ) -> None:
-    """One part of every search: what is kept is taken, the rest measured and committed."""
+    """Run one part of every search: reuse stored groups, measure and commit the rest."""
     requests = [groups.request_of(bench.plan, search.group) for search in searches]
     missing = []
     for search, request in zip(searches, requests, strict=True):
@@ -125,9 +127,9 @@ def _part(
         else:
             missing.append((search, request))
 
-    def ended(place: int, told: Sequence[Event]) -> None:
+    def ended(place: int, events: Sequence[Event]) -> None:
         search, request = missing[place]
-        took(search, _commit(bench, search, request, told))
+        took(search, _commit(bench, search, request, events))
 
     if missing:
         try_folder(bench.folder, len(missing))
@@ -135,34 +137,34 @@ def _part(
 
 
 def _judge(bench: _Bench, search: _Search, fresh: Sequence[Row]) -> None:
-    """Take a group's rows: is the best rate known, or is the grid to be widened?"""
+    """Add a group's rows; set the best rate, or widen the grid."""
     settings, words = bench.plan.learning_rates, search.group.words
-    search.known += fresh
+    search.rows += fresh
     if any(row["status"] not in _ENDED for row in fresh):
         bench.say(f"{words}: {fresh[-1]['status']}, {fresh[-1].get('status_reason')}")
         search.best, search.goes_on = None, False
         return
-    best = grid.best(search.known)
+    best = grid.best(search.rows)
     bench.say(f"{words}: {_words(best, bench.plan)}")
     search.best, search.part = best, search.part + 1
     search.goes_on = best.edge is not None and search.part <= settings.widenings
     if best.edge and search.goes_on:
-        tried = (row["learning_rate"] for row in search.known)
+        tried = (row["learning_rate"] for row in search.rows)
         search.rates = grid.wider(tried, best.edge, settings)
 
 
 def _commit(
-    bench: _Bench, search: _Search, request: groups.Request, told: Sequence[Event]
+    bench: _Bench, search: _Search, request: groups.Request, events: Sequence[Event]
 ) -> list[Row]:
-    """A group's rows, whole, as one file of the set."""
-    trials = rows.trials_of(request, told)
+    """Commit a group's rows as one file of the set; return them."""
+    trials = rows.trials_of(request, events)
     fresh = rows.rows_of(
         bench.plan,
         search.group,
         trials,
-        told,
+        events,
         request=request,
-        best=grid.best([*search.known, *trials]),
+        best=grid.best([*search.rows, *trials]),
         facts=bench.facts,
         result_set=bench.folder.name,
         recorded_at=datetime.now(UTC),
@@ -182,13 +184,13 @@ def _words(best: Best, plan: Plan) -> str:
 
 
 def _summarise(
-    plan: Plan, found: Mapping[tuple[str, int], Best | None], say: Callable[[str], None]
+    plan: Plan, best: Mapping[tuple[str, int], Best | None], say: Callable[[str], None]
 ) -> None:
-    """Steps to the target, one line an optimiser."""
+    """Print steps to the target, one line per optimiser."""
     say(f"Steps to a validation error of {plan.target:g}, best learning rate of each batch:")
     say("  ".join([f"{'batch':<10}", *(f"{b:>6}" for b in plan.batch)]))
     for optimizer in plan.optimizers:
-        cells = [_cell(found[optimizer, b]) for b in plan.batch]
+        cells = [_cell(best[optimizer, b]) for b in plan.batch]
         say("  ".join([f"{optimizer:<10}", *(f"{c:>6}" for c in cells)]))
 
 

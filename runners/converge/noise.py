@@ -2,8 +2,8 @@
 
 McCandlish, Kaplan, Amodei et al. 2018, "An Empirical Model of Large-Batch Training", appendix A:
 the gradient of a batch of B samples has E|G_B|^2 = |G|^2 + tr(Sigma)/B, so two batch sizes give
-both unknowns, each without bias. Their ratio tr(Sigma)/|G|^2 is the simple noise scale [samples].
-A ratio of two noisy numbers is biased, so each is averaged first, and divided at the end.
+both unknowns, each unbiased. Their ratio tr(Sigma)/|G|^2 is the simple noise scale [samples].
+A ratio of two noisy numbers is biased, so both are averaged before the division.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 WINDOWS: Final = 4
-"""Parts of a training within which both are averaged."""
+"""Number of windows of a training over which both are averaged."""
 
 
 def two_batches(small_sq: Floats, big_sq: Floats, small: int, big: int) -> tuple[Floats, Floats]:
-    """tr(Sigma) and |G|^2 from squared gradient norms at batches of `small` and `big` samples.
+    """Return tr(Sigma) and |G|^2 from squared gradient norms at `small` and `big` samples.
 
-    Any shape; single estimates may be negative, they are right in the mean.
+    Any shape. Single estimates may be negative; their mean is unbiased.
     """
     trace = (small_sq - big_sq) / (1 / small - 1 / big)
     squared = (big * big_sq - small * small_sq) / (big - small)
@@ -30,20 +30,20 @@ def two_batches(small_sq: Floats, big_sq: Floats, small: int, big: int) -> tuple
 
 
 def ratio(trace: Floats, squared: Floats) -> float | None:
-    """The noise scale of estimates that belong together [samples]; None where noise hides it."""
+    """Return the noise scale of estimates at one point [samples]; None if noise hides it."""
     if not len(trace) or not (trace.mean() > 0 and squared.mean() > 0):
         return None
     return float(trace.mean() / squared.mean())
 
 
 def along(trace: Floats, squared: Floats) -> float | None:
-    """The noise scale of a whole path of equally spaced estimates, in order [samples].
+    """Return the noise scale of a path of equally spaced estimates, in order [samples].
 
     It grows by an order of magnitude while a network learns. Steps to a target at batch B are
-    the sum of 1 + scale/B over the steps at full gradient (their appendix D), so what predicts
-    the critical batch size is its mean over the path: the mean over windows of their ratios.
+    the sum of 1 + scale/B over the steps at full gradient (their appendix D). So its mean over
+    the path predicts the critical batch size: the mean over windows of their ratios.
     """
     count = max(1, min(WINDOWS, len(trace) // 4))
     parts = zip(np.array_split(trace, count), np.array_split(squared, count), strict=True)
-    found = [r for t, s in parts if (r := ratio(t, s)) is not None]
-    return float(np.mean(found)) if found else None
+    ratios = [r for t, s in parts if (r := ratio(t, s)) is not None]
+    return float(np.mean(ratios)) if ratios else None

@@ -1,4 +1,4 @@
-"""Trials reported by the child, as rows of the run table: one row a trial. Pure."""
+"""Trials reported by the child, as rows of the run table: one row per trial. Pure."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ ENGINE: Final = "trials"
 Trial = dict[str, Any]
 
 
-def trials_of(request: Request, told: Iterable[Event]) -> list[Trial]:
-    """The trials' own columns; where the child failed, every trial of the group failed so."""
-    events = list(told)
-    rows = [dict(row) for e in events if e["event"] == "rows" for row in e["rows"]]
-    failed = next((e for e in events if e["event"] == "failed"), None)
+def trials_of(request: Request, events: Iterable[Event]) -> list[Trial]:
+    """Return the columns of each trial; if the child failed, all trials share its failure."""
+    reported = list(events)
+    rows = [dict(row) for e in reported if e["event"] == "rows" for row in e["rows"]]
+    failed = next((e for e in reported if e["event"] == "failed"), None)
     if rows and not failed:
         return rows
     end = {
         "status": failed["status"] if failed else "crashed",
-        "status_reason": str(failed["reason"]) if failed else "the child told no rows",
+        "status_reason": str(failed["reason"]) if failed else "the child reported no rows",
     }
     return [
         {"learning_rate": rate, "seed": seed, "target_value": request["target"], **end}
@@ -42,7 +42,7 @@ def rows_of(
     plan: Plan,
     group: Group,
     trials: Sequence[Trial],
-    told: Iterable[Event],
+    events: Iterable[Event],
     *,
     request: Request,
     best: Best,
@@ -51,8 +51,8 @@ def rows_of(
     recorded_at: datetime,
     attempt: int,
 ) -> list[Row]:
-    """Whole rows. No times are kept: trials trained together have none of their own."""
-    columns, more = _merged(told)
+    """Return complete rows, without times: trials trained together share their time."""
+    columns, more = _merged(events)
     common = {**_planned(plan, group), **facts, **columns, "result_set": result_set,
               "recorded_at": recorded_at, "attempt": attempt}  # fmt: skip
     shared = {**_extra(plan, group, request, best), **more}
@@ -65,11 +65,11 @@ def rows_of(
     return rows
 
 
-def _merged(told: Iterable[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Columns and extra of all events that tell of the whole group."""
+def _merged(events: Iterable[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return columns and extra of all events about the whole group."""
     columns: dict[str, Any] = {}
     extra: dict[str, Any] = {}
-    for event in told:
+    for event in events:
         columns |= {k: v for k, v in event.get("columns", {}).items() if v is not None}
         extra |= event.get("extra", {})
     return columns, extra
@@ -97,7 +97,7 @@ def _planned(plan: Plan, group: Group) -> dict[str, Any]:
 
 
 def _extra(plan: Plan, group: Group, request: Request, best: Best) -> dict[str, Any]:
-    """What a reader needs to judge a trial, and a later call to find the group again."""
+    """Return details for judging a trial, and the key that identifies its group."""
     trials = len(request["rates"]) * len(request["seeds"])
     return {
         "group": key_of(request),

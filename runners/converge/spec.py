@@ -1,15 +1,15 @@
-"""A sweep of steps to a target as a TOML file, with all its mistakes reported at once.
+"""A sweep of steps to a target as a TOML file; all its problems are reported at once.
 
 title, about          workload, options, dataset, train_samples, validation_samples, data_seed
 batch = [8, 16]       seeds = 5          target = 0.025 (validation error, share of samples)
-sampling              "epochwise" (default: each epoch a new order, its rest dropped), or
-                      "with replacement", which alone allows a batch larger than the set
-evaluate_every        steps; where left out, every step from batch 128 on, at most every 8
-together              false: one trial after the other, where it would be all at once
+sampling              "epochwise" (default: each epoch a new order, its remainder dropped), or
+                      "with replacement", required for a batch larger than the set
+evaluate_every        steps; default: every step from batch 128 on, at most every 8
+together              false: train trials one after the other instead of at once
 [learning_rates]      factor, count, widenings, widen_by
-[optimizers.NAME]     lowest_rate: where this optimiser's learning rates begin
+[optimizers.NAME]     lowest_rate: this optimiser's lowest learning rate
 [limits]              steps + epochs: a trial ends after steps + epochs x samples / batch;
-                      patience: or at so many times the best median; timeout_s; threads
+                      patience: or at this many times the best median; timeout_s; threads
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from runners.plan.spec import SpecError, table
 from runners.workloads import CATALOGUE, DATASETS
 
 TOGETHER: Final = frozenset({"mlp", "simple-cnn"})
-"""Networks whose trials can share a process side by side; others train one after the other."""
+"""Networks whose trials train side by side; others train one after the other."""
 FINE_BATCH: Final = 128
-"""From this batch on every step is evaluated: there a whole training has a few dozen."""
+"""From this batch on every step is evaluated: such a training has a few dozen steps."""
 COARSEST: Final = 8
-"""Steps between evaluations at the smallest batches: about 1 % of such a training."""
+"""Steps between evaluations at the smallest batches: about 1 % of a training."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rates:
     """The grid of learning rates: `count` of them, each `factor` times the one before.
 
-    It is widened by `widen_by` rates on a side where the best one lies at that edge, at most
+    It is widened by `widen_by` rates on the side where the best rate lies at the edge, at most
     `widenings` times.
     """
 
@@ -49,12 +49,12 @@ class Rates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When trials end. `steps` and `epochs` add up, as steps to a target do over the batch."""
+    """Limits of trials. `steps` and `epochs` add up, like steps to a target over the batch."""
 
     steps: int = 300
     epochs: float = 15.0
     patience: float = 2.0
-    """At this many times the best median [share]: what comes later is not the best rate."""
+    """A trial ends at this multiple of the best median: its rate cannot be the best."""
     timeout_s: float = 1800.0
     threads: int | None = None
 
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Of all that decides a trial but its batch: one result set holds trials of one."""
+        """Hash of all settings of a trial but its batch; one result set holds one digest."""
         body = asdict(self)
         for name in ("title", "about", "batch"):
             del body[name]
@@ -98,21 +98,21 @@ class Plan:
         return self.together and self.workload in TOGETHER
 
     def interval(self, batch: int) -> int:
-        """Steps between evaluations: they bound how finely steps to the target are known."""
+        """Return steps between evaluations: the resolution of steps to the target."""
         return self.evaluate_every or min(COARSEST, max(1, FINE_BATCH // batch))
 
     def steps_limit(self, batch: int) -> int:
-        """Steps after which a trial has not reached the target."""
+        """Return the step limit of a trial."""
         return self.limits.steps + int(self.limits.epochs * self.train_samples / batch)
 
 
 def read(path: Path) -> Plan:
-    """The sweep in a TOML file; SpecError tells everything that is wrong with it."""
+    """Return the sweep in a TOML file; SpecError lists all its problems."""
     return from_table(path.stem, table(path))
 
 
 def from_table(name: str, body: Mapping[str, Any]) -> Plan:
-    """The sweep of a TOML table."""
+    """Return the sweep of a TOML table."""
     if problems := checks.problems(body):
         raise SpecError(name, problems)
     data = DATASETS[body.get("dataset", CATALOGUE[body["workload"]].dataset)]

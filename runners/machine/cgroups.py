@@ -1,7 +1,7 @@
-"""What the control groups around this process leave it: containers and batch systems set them.
+"""Limits of the control groups around this process, as set by containers and batch systems.
 
-Version 2 and version 1 of the kernel's interface, wherever both are mounted; a machine without
-either (macOS) leaves everything. `root` is the file system's, so that tests can build one.
+Reads versions 2 and 1 of the kernel's interface; a machine without them (macOS) has no limits.
+`root` is the root of the file system; tests pass their own.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ ROOT = Path("/")
 
 
 def processors(root: Path = ROOT) -> Iterator[float]:
-    """Processors each group pays for: quota over period, 1.5 for "150000 100000"."""
+    """Yield the processor limit of each group: quota over period, 1.5 for "150000 100000"."""
     for group in _groups(root, ""):
         quota, _, period = read(group / "cpu.max").strip().partition(" ")
-        if quota.isdecimal() and period.isdecimal() and int(period):  # "max" pays for any number
+        if quota.isdecimal() and period.isdecimal() and int(period):  # "max": no limit
             yield int(quota) / int(period)
     for group in _groups(root, "cpu"):
         most, every = _number(group / "cpu.cfs_quota_us"), _number(group / "cpu.cfs_period_us")
-        if most and every:  # -1, any number, is no number here
+        if most and every:  # -1 (no limit) gives None
             yield most / every
 
 
 def memory_left_bytes(root: Path = ROOT) -> Iterator[int]:
-    """Limit of each group less what it holds, cached file pages not counted [bytes]."""
+    """Yield the free memory of each group [bytes]; cached file pages count as free."""
     for group in _groups(root, ""):
         yield from _left(group, "memory.max", "memory.current", "inactive_file")
     for group in _groups(root, "memory"):
@@ -41,9 +41,9 @@ def _left(group: Path, limit: str, used: str, cached: str) -> Iterator[int]:
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:
-    """Folders of the groups around this process, the innermost first; "" is version 2.
+    """Yield the folders of the groups around this process, innermost first; "" is version 2.
 
-    In a container the paths may be those of the host: what is not there is passed over.
+    In a container the paths may be those of the host; missing ones read as empty.
     """
     for line in read(root / "proc" / "self" / "cgroup").splitlines():
         _, names, path = [*line.split(":", 2), "", ""][:3]
@@ -54,7 +54,7 @@ def _groups(root: Path, controller: str) -> Iterator[Path]:
 
 
 def _statistics(path: Path) -> Mapping[str, int]:
-    """A file of lines "name number"."""
+    """Return the numbers of a file with lines "name number"."""
     pairs = [line.split() for line in read(path).splitlines()]
     return {p[0]: int(p[1]) for p in pairs if len(p) == 2 and p[1].isdecimal()}
 
@@ -65,7 +65,7 @@ def _number(path: Path) -> int | None:
 
 
 def read(path: Path) -> str:
-    """A small file of the kernel's; empty where there is none or it may not be read."""
+    """Return the text of a small kernel file; empty if it is missing or unreadable."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,8 +1,8 @@
-"""Energy of a run, read from outside the measured process, from one source that is named.
+"""Energy of a run, read outside the measured process from one named source.
 
-A GPU's run is told by NVML, a CPU's by RAPL; the two are never added, because a sum of one card
-and one processor is neither the machine's energy nor the run's. What is read belongs to whole
-cards and whole processor packages: whoever else uses them meanwhile is counted too.
+NVML measures a GPU's run, RAPL a CPU's. The two are never added: a sum of one card and one
+processor is neither the machine's energy nor the run's. The readings are of whole cards and
+processor packages, including other programs that use them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from runners.machine import nvidia
 
 JOULES_PER_KWH: Final = 3.6e6
 GAP_S: Final = 10.0
-"""Longest time between two readings of power that may be bridged by a straight line [s]."""
+"""Longest gap between two power readings that is interpolated linearly [s]."""
 
 Reading = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """Energy [kWh] and mean power [W] between start and stop, and where they were read."""
+    """Energy [kWh] and mean power [W] between start and stop, and their source."""
 
     energy_kwh: float | None = None
     mean_power_watts: float | None = None
@@ -36,9 +36,9 @@ UNKNOWN: Final = Energy()
 
 @dataclass(slots=True)
 class _Counted:
-    """Energy of counters that only grow [J]; each begins anew after `spans` [J], if that is told.
+    """Energy from growing counters [J]; each wraps at its span in `spans` [J], if known.
 
-    A reading that fails is made good by the next, as long as no counter went round twice.
+    The next reading makes up for a failed one, unless a counter wrapped twice.
     """
 
     source: str
@@ -48,21 +48,21 @@ class _Counted:
     last: Reading | None = None
 
     def take(self, _now_s: float) -> bool:
-        """Add what was used since the last reading; False where none could be made."""
+        """Add the energy since the last reading; return False if the reading failed."""
         now = self.read()
         if now is None:
             return False
         if self.last is not None and self.joules is not None:
             steps = [_step(*s) for s in zip(self.last, now, self.spans, strict=True)]
-            known = [s for s in steps if s is not None]
-            self.joules = self.joules + sum(known) if len(known) == len(steps) else None
+            valid = [s for s in steps if s is not None]
+            self.joules = self.joules + sum(valid) if len(valid) == len(steps) else None
         self.last = now
         return True
 
 
 @dataclass(slots=True)
 class _Integrated:
-    """Energy [J] as the area under readings of power [W], joined by straight lines."""
+    """Energy [J] as the integral of power readings [W] by the trapezoidal rule."""
 
     source: str
     read: Callable[[], Reading | None]
@@ -70,11 +70,11 @@ class _Integrated:
     last: tuple[float, float] | None = None
 
     def take(self, now_s: float) -> bool:
-        """Add the trapezoid since the last reading; False where none could be made."""
-        told = self.read()
-        if told is None:
+        """Add the trapezoid since the last reading; return False if the reading failed."""
+        powers = self.read()
+        if powers is None:
             return False
-        watts = sum(told)
+        watts = sum(powers)
         if self.last is not None and self.joules is not None:
             gap_s = now_s - self.last[0]
             area = gap_s * (self.last[1] + watts) / 2
@@ -90,15 +90,15 @@ _Source = _Counted | _Integrated
 class Meter:
     """Reads one source from `start` to `stop`; `poll` it about once a second in between.
 
-    RAPL counters go round in minutes (262 kJ: 22 min at 200 W), so polls must not be rarer.
-    Nothing raises; what cannot be known is None. A meter may be started again.
+    RAPL counters wrap within minutes (262 kJ: 22 min at 200 W), so polls must not be rarer.
+    Nothing raises; unknown values are None. A meter may be started again.
     """
 
     device: str = "cpu"
     devices: int | None = None
-    """Cards in use, counted from the first visible one; None is all."""
+    """Number of cards in use, from the first visible one; None means all."""
     visible: str | None = None
-    """CUDA_VISIBLE_DEVICES as the measured process has it."""
+    """CUDA_VISIBLE_DEVICES of the measured process."""
     sysfs: Path = Path("/sys")
     clock: Callable[[], float] = time.perf_counter
     _cards: nvidia.Cards = field(default=nvidia.Cards(None, ()), init=False)
@@ -121,7 +121,7 @@ class Meter:
             self._source.take(self.clock())
 
     def stop(self) -> Energy:
-        """Read a last time and tell; unknown where that last reading fails."""
+        """Return the energy after a last reading; unknown if that reading fails."""
         source, now_s = self._source, self.clock()
         complete = source is not None and source.take(now_s)
         self._cards.close()
@@ -141,7 +141,7 @@ class Meter:
 
 
 def _of_cards(cards: nvidia.Cards) -> _Source | None:
-    """NVML's counter (Volta and later), else its power, else nothing."""
+    """Return NVML's counter (Volta and later), else its power, else None."""
     if cards.energy_joules() is not None:
         return _Counted("NVML counter", cards.energy_joules, [None] * len(cards.handles))
     if cards.power_watts() is not None:
@@ -150,28 +150,28 @@ def _of_cards(cards: nvidia.Cards) -> _Source | None:
 
 
 def _of_packages(sysfs: Path) -> _Source | None:
-    """RAPL's package domains, on Intel and (since Linux 5.8) AMD; often readable by root only."""
+    """Return RAPL's package domains, on Intel and (since Linux 5.8) AMD; often root only."""
     top = sorted(sysfs.glob("class/powercap/intel-rapl:*"))
     packages = [p for p in top if (_text(p / "name") or "").startswith("package")]
     spans = [_joules(p / "max_energy_range_uj") for p in packages]
 
     def read() -> Reading | None:
-        told = [_joules(p / "energy_uj") for p in packages]
-        known = [t for t in told if t is not None]
-        return tuple(known) if known and len(known) == len(told) else None
+        joules = [_joules(p / "energy_uj") for p in packages]
+        valid = [t for t in joules if t is not None]
+        return tuple(valid) if valid and len(valid) == len(joules) else None
 
     return _Counted("RAPL package", read, spans) if packages else None
 
 
 def _step(before: float, now: float, span: float | None) -> float | None:
-    """What a counter counted between two readings; None where it fell without going round."""
+    """Return a counter's increase between two readings; None if it fell without wrapping."""
     if now >= before:
         return now - before
     return now - before + span if span is not None and before <= span else None
 
 
 def _text(path: Path) -> str | None:
-    """A small file's text; None where it is missing, unreadable or vanished."""
+    """Return a small file's text; None if it is missing or unreadable."""
     try:
         return path.read_text(encoding="ascii", errors="replace").strip()
     except OSError:
@@ -179,6 +179,6 @@ def _text(path: Path) -> str | None:
 
 
 def _joules(path: Path) -> float | None:
-    """A file of whole microjoules, in J."""
+    """Return the value of a file in microjoules, in J; None if invalid."""
     text = _text(path)
     return int(text) * 1e-6 if text is not None and text.isdecimal() else None

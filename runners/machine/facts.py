@@ -1,7 +1,7 @@
-"""Facts of the machine at hand, under the names of the run record, without any framework.
+"""Facts of this machine, under the names of the run record, without any framework.
 
-An allow-list (docs/facts.md): nothing of the environment, no user, home, host name, address,
-serial number or UUID. Whatever cannot be known is None; nothing here raises or takes over 2 s.
+An allow-list (docs/facts.md): no environment, user, home, host name, address, serial number or
+UUID. Unknown values are None; nothing here raises or takes over 2 s.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ROOT: Final = Path("/")
 _SAME: Final = MappingProxyType(
     {"tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-macos", "tf-nightly")}
 )
-"""Distributions under which one package is shipped, where it is more than one."""
+"""Distribution names of packages that have several."""
 _NOISE: Final = re.compile(
     r"\((?:R|TM)\)| CPU\b| @ .*$|\b\d+-Core\b|\bProcessor\b| with Radeon .*$", re.IGNORECASE
 )
-"""What vendors write beside a processor's name."""
+"""Additions of vendors to a processor's name."""
 
 
 def facts(
@@ -41,11 +41,11 @@ def facts(
     folder: Path | None = None,
     visible: str | None = None,
 ) -> dict[str, Any]:
-    """The system columns, `python_version` and `git_describe`; None stands for unknown.
+    """Return the system columns, `python_version` and `git_describe`; None means unknown.
 
-    `devices` accelerators are used, counted from the first one that CUDA_VISIBLE_DEVICES=`visible`
-    shows (None: all of them); the data lies in `folder`. Of GPUs only NVIDIA's are known here,
-    others and TPUs are told by the framework in the measured process.
+    `devices` accelerators are used, from the first that CUDA_VISIBLE_DEVICES=`visible` shows
+    (None: all); the data lies in `folder`. Only NVIDIA's GPUs are detected here; the framework
+    in the measured process reports others and TPUs.
     """
     accelerator = _cpu() if device == "cpu" else _accelerator(device, devices, visible)
     return {
@@ -78,7 +78,7 @@ def _cpu() -> dict[str, Any]:
 
 
 def _accelerator(device: str, devices: int | None, visible: str | None) -> dict[str, Any]:
-    """The columns of `_cpu` for NVIDIA cards; a device nobody can name is named by its host."""
+    """Return the columns of `_cpu` for an accelerator; unnamed ones are named by their host."""
     unnamed = f"{device.upper()} of a {_host_name()}"
     if device != "gpu":
         return {**_cpu(), "system_name": unnamed, "accelerators_per_node": devices}
@@ -97,7 +97,7 @@ def _accelerator(device: str, devices: int | None, visible: str | None) -> dict[
 
 
 def _links(visible: str | None) -> dict[str, Any]:
-    """How the cards of this machine reach each other, whether or not a run uses several."""
+    """Return the links between the cards of this machine, even if a run uses only one."""
     with closing(nvidia.open_cards(visible)) as every:
         return {
             "accelerator_interconnect": every.interconnect(),
@@ -106,7 +106,7 @@ def _links(visible: str | None) -> dict[str, Any]:
 
 
 def clocks(device: str, *, visible: str | None = None) -> str | None:
-    """`accelerator_clocks` at this moment: ask while a run is on, an idle card says little."""
+    """Return the current `accelerator_clocks`; call it during a run, idle clocks are lower."""
     if device != "gpu":
         return None
     with closing(nvidia.open_cards(visible, 1)) as cards:
@@ -114,7 +114,7 @@ def clocks(device: str, *, visible: str | None = None) -> str | None:
 
 
 def load_average() -> float | None:
-    """1-minute load average."""
+    """Return the 1-minute load average; None if the system has none."""
     try:
         return os.getloadavg()[0]
     except (OSError, AttributeError):
@@ -122,9 +122,9 @@ def load_average() -> float | None:
 
 
 def versions(names: Iterable[str]) -> dict[str, str]:
-    """Versions of installed packages, without importing any; what is missing is left out."""
-    found = {name: _version(name) for name in names}
-    return {name: version for name, version in found.items() if version is not None}
+    """Return the versions of the installed packages among `names`, without importing any."""
+    installed = {name: _version(name) for name in names}
+    return {name: version for name, version in installed.items() if version is not None}
 
 
 def _version(name: str) -> str | None:
@@ -137,15 +137,15 @@ def _version(name: str) -> str | None:
 
 
 def git_describe(repository: Path = REPOSITORY) -> str | None:
-    """Version of the measuring code; None without git or outside its own repository."""
-    if not (repository / ".git").exists():  # else a repository around it would answer
+    """Return the version of the measuring code; None without git or outside its repository."""
+    if not (repository / ".git").exists():  # git would use an outer repository
         return None
     command = ["git", "-C", str(repository), "--no-optional-locks", "describe"]
     return _output([*command, "--always", "--dirty"])
 
 
 def _output(command: list[str]) -> str | None:
-    """First line a program prints within 2 s; None where it fails."""
+    """Return the first line that a program prints within 2 s; None if it fails."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=2, env=clean)
@@ -159,37 +159,37 @@ def _output(command: list[str]) -> str | None:
 
 
 def _host_name() -> str:
-    """What a person would call the machine, never what its network calls it."""
+    """Return a descriptive name of the machine; never its network name."""
     model = processor() or platform.machine() or "unknown processor"
     short = " ".join(_NOISE.sub(" ", model).split())
     return f"{usable_cores()}-core {short}"
 
 
 def processor(root: Path = ROOT) -> str | None:
-    """Model name; None where the kernel does not tell it (many ARM machines)."""
+    """Return the processor's model name; None if the kernel has none (many ARM machines)."""
     if platform.system() == "Darwin":
         return _output(["sysctl", "-n", "machdep.cpu.brand_string"])
     return next(_cpuinfo(root, "model name"), None)
 
 
 def sockets(root: Path = ROOT) -> int | None:
-    """Processor packages."""
+    """Return the number of processor packages; None if unknown."""
     if platform.system() == "Darwin":
-        told = _output(["sysctl", "-n", "hw.packages"])
-        return int(told) if told and told.isdecimal() else None
+        text = _output(["sysctl", "-n", "hw.packages"])
+        return int(text) if text and text.isdecimal() else None
     return len(set(_cpuinfo(root, "physical id"))) or None
 
 
-def _cpuinfo(root: Path, wanted: str) -> Iterator[str]:
-    """Values of one key of /proc/cpuinfo, once for each logical processor."""
+def _cpuinfo(root: Path, name: str) -> Iterator[str]:
+    """Yield the values of one key of /proc/cpuinfo, once for each logical processor."""
     for line in cgroups.read(root / "proc" / "cpuinfo").splitlines():
         key, _, value = line.partition(":")
-        if key.strip() == wanted and value.strip():
+        if key.strip() == name and value.strip():
             yield value.strip()
 
 
 def operating_system() -> str:
-    """Distribution and kernel, as "Debian GNU/Linux 12 (bookworm), Linux 6.1.0-18-amd64"."""
+    """Return the distribution and kernel, as "Debian GNU/Linux 12 (bookworm), Linux 6.1.0"."""
     kernel = f"{platform.system()} {platform.release()}"
     if platform.system() == "Darwin":
         return f"macOS {platform.mac_ver()[0]}, {kernel}"
@@ -200,22 +200,22 @@ def operating_system() -> str:
 
 
 def storage_type(folder: Path) -> str | None:
-    """Type of the file system a folder lies on (ext4, overlay, nfs4 ...)."""
+    """Return the type of the file system a folder lies on (ext4, overlay, nfs4 ...)."""
     there = folder.resolve()
     try:
         mounts = psutil.disk_partitions(all=True)
     except OSError:
         return None
     around = [m for m in mounts if there.is_relative_to(m.mountpoint)]
-    around.sort(key=lambda m: len(Path(m.mountpoint).parts))  # the last of equals hides the others
+    around.sort(key=lambda m: len(Path(m.mountpoint).parts))  # the last of equals is on top
     return str(around[-1].fstype) or None if around else None
 
 
-# -- what a process may use ------------------------------------------------------------------------
+# -- limits of this process ------------------------------------------------------------------------
 
 
 def usable_cores(root: Path = ROOT) -> int:
-    """Logical processors this process may run on, and no more than its cgroups pay for."""
+    """Return the logical processors that affinity and cgroups allow this process."""
     try:
         allowed = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS has none
@@ -224,9 +224,9 @@ def usable_cores(root: Path = ROOT) -> int:
 
 
 def memory_limit_bytes(root: Path = ROOT) -> int:
-    """What a new process may still fill [bytes]: free memory, or what its cgroups leave of theirs.
+    """Return the memory available to a new process [bytes]: the minimum of free and cgroups'.
 
-    Cached file pages count as free, as the kernel drops them first.
+    Cached file pages count as free: the kernel drops them first.
     """
     free = int(psutil.virtual_memory().available)
     return max(0, min([free, *cgroups.memory_left_bytes(root)]))

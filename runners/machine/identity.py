@@ -1,8 +1,7 @@
-"""Which machine measured a run, and since when: numbers that make runs of two machines distinct.
+"""Identity of machine and session: values that distinguish runs of two machines.
 
-The number of a machine is made of a random one that stays in its state folder and of the number
-that the system has: it says nothing about either, and two machines that share a state folder have
-two. Nothing of it can stop a run.
+A machine's id is a hash of a random number in its state folder and of the system's id. It reveals
+neither, and two machines that share a state folder get different ids. Errors never stop a run.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ _STARTED: Final = datetime.now(UTC)
 
 
 def identity(state: Path) -> dict[str, str]:
-    """The columns `machine_id` and `session_started_at` of every run of this process."""
+    """Return the columns `machine_id` and `session_started_at` of this process's runs."""
     return {"machine_id": machine_id(state), "session_started_at": session_started_at()}
 
 
 @cache
 def machine_id(state: Path, system: tuple[Path, ...] = _SYSTEM) -> str:
-    """Sixteen hex digits; another number each time where the state folder cannot be written."""
+    """Return 16 hex digits; they change each time if the state folder is not writable."""
     made = uuid.uuid4().hex
     with suppress(OSError):
         write_once(state / _KEPT, made)
@@ -39,7 +38,7 @@ def machine_id(state: Path, system: tuple[Path, ...] = _SYSTEM) -> str:
 
 
 def session_started_at() -> str:
-    """When this process began, to the millisecond, as 2026-03-01T12:00:00.123Z."""
+    """Return the start of this process to the millisecond, as 2026-03-01T12:00:00.123Z."""
     return f"{_STARTED:%Y-%m-%dT%H:%M:%S}.{_STARTED.microsecond // 1000:03d}Z"
 
 

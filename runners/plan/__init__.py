@@ -1,1 +1,1 @@
-"""From a TOML file to the cases of a sweep: factors, rules, and what this host can measure."""
+"""From a TOML file to the cases of a sweep: factors, rules, capabilities of this host."""

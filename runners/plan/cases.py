@@ -1,7 +1,7 @@
-"""A case: everything that decides one run, frozen, before anything has been measured.
+"""A case: all planned settings of one run.
 
-A case travels to the child process as JSON and its hash (`case_id`) is how a later `resume`
-knows what is done. Versions and machine facts are not part of it: they are measured.
+A case is sent to the child process as JSON. A later `resume` matches rows to cases by its hash
+(`case_id`). Versions and machine facts are measured, so they are not part of a case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from runners.workloads import CATALOGUE
 
 KEPT_STEPS: Final = 20_000
-"""Most steps of a run whose times are kept, its first ones: about 0.2 MB of a file."""
+"""Number of first steps of a run whose times are stored: about 0.2 MB of a file."""
 
 Mode = Literal["training", "inference"]
 Backend = Literal["tensorflow", "jax", "torch"]
@@ -27,20 +27,20 @@ Options = tuple[tuple[str, int | float | str | bool], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One run to be measured. Batch sizes in samples; None is the framework's own default."""
+    """One run to be measured. Batch sizes in samples; None is the framework's default."""
 
     sweep: str
     workload: str
     """A name of `runners.workloads.CATALOGUE`."""
     options: Options = ()
-    """What tells this network from its sisters (`k`, `depth` ...), sorted by name."""
+    """Options of the network (`k`, `depth` ...), sorted by name."""
     dataset: str
     """A name of `runners.workloads.DATASETS`."""
     train_samples: int
     validation_samples: int
     mode: Mode = "training"
     variant: str | None = None
-    """Changed form (inference): int8, pruned 80 %, distilled ..."""
+    """Changed network (inference): int8, pruned 80 %, distilled ..."""
     backend: Backend = "tensorflow"
     engine: Engine = "loop"
     device: Device = "cpu"
@@ -78,22 +78,22 @@ class Case:
 
     @property
     def words(self) -> str:
-        """What a person calls it while it is being measured."""
-        told = [self.workload, *(f"{k}={v}" for k, v in self.options), self.variant or ""]
+        """Description of the case in progress reports."""
+        network = [self.workload, *(f"{k}={v}" for k, v in self.options), self.variant or ""]
         mode = "inference" if self.mode == "inference" else ""
         precision = "" if self.precision == "float32" else self.precision
-        usual = self.backend == "jax"  # the other way is worth a word
+        usual = self.backend == "jax"  # name only the unusual setting
         jit = "" if self.jit == usual else "jit" if self.jit else "no jit"
         optimizer = self.optimizer if self.mode == "training" else ""
         data = "" if self.dataset == CATALOGUE[self.workload].dataset else f"on {self.dataset}"
         how = [data, mode, optimizer, precision, self.backend, self.engine, jit, *self._input_words,
                f"batch {self.batch}", f"repeat {self.repeat + 1}" if self.repeat else "",
                f"seed {self.seed}" if self.seed else ""]  # fmt: skip
-        return " ".join(t for t in told if t) + ", " + ", ".join(t for t in how if t)
+        return " ".join(t for t in network if t) + ", " + ", ".join(t for t in how if t)
 
     @property
     def _input_words(self) -> tuple[str, ...]:
-        """How samples come and go: what differs within a sweep of input patterns."""
+        """Settings that differ within a sweep of input patterns."""
         return (
             "validation" if self.validation else "",
             "augmentation" if self.augmentation else "",
@@ -102,18 +102,18 @@ class Case:
             f"{self.workers} workers" if self.workers else "",
             "processes" if self.multiprocessing else "",
             "whole batches" if self.drop_remainder else "",
-            f"{self.steps_per_execution} steps a call" if self.steps_per_execution > 1 else "",
+            f"{self.steps_per_execution} steps per call" if self.steps_per_execution > 1 else "",
             f"{self.threads} threads" if self.threads else "",
-            "each step waited for" if self.timing == "per step" else "",
+            "timed per step" if self.timing == "per step" else "",
         )
 
 
 def to_json(case: Case) -> dict[str, Any]:
-    """The case as a JSON object."""
+    """Return the case as a JSON object."""
     return asdict(case)
 
 
 def from_json(body: Mapping[str, Any]) -> Case:
-    """The case of `to_json`."""
+    """Return the case from the JSON object of `to_json`."""
     options = tuple((str(k), v) for k, v in body["options"])
     return Case(**{**body, "options": options})

@@ -1,9 +1,8 @@
-"""How few runs answer the question? Batch sizes for a throughput curve, and time to spend.
+"""The smallest sufficient design: few batch sizes that define a throughput curve.
 
-The throughput law has two numbers, so two batch sizes decide it and the others check it: the
-smallest shows the overhead per step, the largest the asymptotic throughput, their geometric
-middle whether the law holds, and one odd batch whether the machine dislikes batches that are no
-power of two.
+The throughput law has two parameters, so two batch sizes define it and the others check it. The
+smallest shows the overhead per step, the largest the asymptotic throughput. Their geometric
+middle checks the law; one odd batch checks sizes that are not powers of two.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from typing import Final
 from runners.plan.cases import Case
 
 EPOCHS: Final = 3
-"""Epochs of the smallest design: one to warm up, two to see whether they agree."""
+"""Epochs of the smallest design: one to warm up, two to compare."""
 
 
 def batches(smallest: int, largest: int) -> tuple[int, ...]:
-    """Smallest, geometric middle (a power of two), largest, and one odd batch, ascending."""
+    """Return smallest, geometric middle (a power of two), one odd and largest batch, ascending."""
     if smallest >= largest:
         return (largest,)
     middle = 2 ** round(math.log2(math.sqrt(smallest * largest)))
@@ -30,9 +29,10 @@ def batches(smallest: int, largest: int) -> tuple[int, ...]:
 
 
 def smallest(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The smallest design within a sweep: at most four batches a group, three epochs, one repeat.
+    """Return the smallest design of a sweep: per group at most four batches, one repeat.
 
-    A group is what differs only in batch size (and so in samples) and repeat.
+    Each case has at most three epochs. Cases of a group differ only in batch size (and so in
+    samples) and repeat.
     """
     chosen: list[Case] = []
     for group in groups(cases):
@@ -42,20 +42,20 @@ def smallest(cases: Sequence[Case]) -> tuple[Case, ...]:
     return tuple(chosen)
 
 
-def _of_group(known: Sequence[int]) -> list[int]:
-    """Of the batches a sweep names, those nearest to the design."""
-    if len(known) <= 4:
-        return list(known)
-    target = math.sqrt(known[0] * known[-1])
-    middle = min(known[1:-1], key=lambda b: abs(math.log(b / target)))
-    odd = [b for b in known[1:-1] if b & (b - 1) and b != middle]
-    return sorted({known[0], middle, known[-1], *odd[:1]})
+def _of_group(sizes: Sequence[int]) -> list[int]:
+    """Return those batch sizes of a sweep that are nearest to the design."""
+    if len(sizes) <= 4:
+        return list(sizes)
+    target = math.sqrt(sizes[0] * sizes[-1])
+    middle = min(sizes[1:-1], key=lambda b: abs(math.log(b / target)))
+    odd = [b for b in sizes[1:-1] if b & (b - 1) and b != middle]
+    return sorted({sizes[0], middle, sizes[-1], *odd[:1]})
 
 
 def groups(cases: Iterable[Case]) -> list[list[Case]]:
-    """Cases that differ only in batch size, samples of an epoch and repeat, together."""
-    found: dict[Case, list[Case]] = {}
+    """Return groups of cases that differ only in batch size, samples of an epoch and repeat."""
+    by_key: dict[Case, list[Case]] = {}
     for case in cases:
         key = replace(case, batch=1, train_samples=1, repeat=0, epochs=1)
-        found.setdefault(key, []).append(case)
-    return list(found.values())
+        by_key.setdefault(key, []).append(case)
+    return list(by_key.values())

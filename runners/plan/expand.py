@@ -1,4 +1,4 @@
-"""From a sweep to its cases: fill in what is automatic, take cross products, check each case."""
+"""Expand a sweep to its cases: fill in defaults, take cross products, check each case."""
 
 from __future__ import annotations
 
@@ -15,51 +15,55 @@ from runners.plan.spec import Spec, SpecError, Table
 from runners.workloads import CATALOGUE, DATASETS
 
 MOST_RUNS: Final = 200_000
-"""Most runs of a sweep: an article of this field had 168,160."""
+"""Largest number of runs of a sweep: an article of this field had 168,160."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """What this machine offers: its best device, and the backends that can be started."""
+    """This machine: its best device and the backends that can be started."""
 
     device: cases.Device
     backends: tuple[str, ...]
-    """The first is the one used where a sweep says auto."""
+    """The first one is used for auto."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Automatic:
-    """A group whose batch sizes are still to be found; `case` is its member of batch 1."""
+    """A group whose batch sizes are searched; `case` is its member of batch 1."""
 
     case: Case
     steps_per_epoch: int | None
-    """Where an epoch is counted in steps: its samples grow with the batch."""
+    """Set if an epoch is given in steps: its samples grow with the batch."""
 
     def at(self, batch: int) -> Case:
-        """The member of this group with a batch size [samples]."""
+        """Return the member of this group with a batch size [samples]."""
         samples = self.steps_per_epoch * batch if self.steps_per_epoch else None
         return replace(self.case, batch=batch, train_samples=samples or self.case.train_samples)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expanded:
-    """The cases of a sweep; `automatic` are cases whose batch sizes are still to be found."""
+    """The cases of a sweep; `automatic` are groups whose batch sizes are searched."""
 
     cases: tuple[Case, ...]
     automatic: tuple[Automatic, ...] = ()
 
 
 def expand(spec: Spec, host: Host) -> Expanded:
-    """All cases in the order they are run, or SpecError with everything that is wrong."""
-    found: dict[str, Case] = {}
+    """Return all cases in the order of their runs.
+
+    Raises:
+        SpecError: some combinations are invalid; it lists all problems.
+    """
+    explicit: dict[str, Case] = {}
     automatic: dict[str, Automatic] = {}
     problems: list[str] = []
     _check_size(spec)
     for i, block in enumerate(spec.blocks, 1):
         for factors in _products({**spec.defaults, **block}, spec.patterns):
-            told = _problems(factors, host)
-            problems += [f"[[runs]] block {i}: {text}" for text in told]
-            if told:
+            messages = _problems(factors, host)
+            problems += [f"[[runs]] block {i}: {text}" for text in messages]
+            if messages:
                 continue
             for repeat in range(spec.repeats):
                 case = _case(spec, factors, host, repeat)
@@ -67,24 +71,24 @@ def expand(spec: Spec, host: Host) -> Expanded:
                     group = Automatic(case=case, steps_per_epoch=factors.get("steps_per_epoch"))
                     automatic.setdefault(case.case_id, group)
                 else:
-                    found.setdefault(case.case_id, case)
+                    explicit.setdefault(case.case_id, case)
     if problems:
         raise SpecError(spec.name, problems)
-    return Expanded(cases=tuple(found.values()), automatic=tuple(automatic.values()))
+    return Expanded(cases=tuple(explicit.values()), automatic=tuple(automatic.values()))
 
 
 def _check_size(spec: Spec) -> None:
-    """SpecError before a product of lists is taken that would never end."""
+    """Raise SpecError if the cross product of a sweep is too large to expand."""
     runs = spec.repeats * sum(
         _runs_of({**spec.defaults, **block}, spec.patterns) for block in spec.blocks
     )
     if runs > MOST_RUNS:
-        text = f"it has {runs:,} runs; at most {MOST_RUNS:,} are planned. Shorten its lists."
+        text = f"it has {runs:,} runs; the limit is {MOST_RUNS:,}. Shorten its lists."
         raise SpecError(spec.name, [text])
 
 
 def _runs_of(block: Table, patterns: Mapping[str, Table]) -> int:
-    """How many products a block has, without taking them."""
+    """Return the number of combinations of a block, without expanding it."""
     names = block.get("pattern")
     chosen = [names] if isinstance(names, str) else names or []
     return sum(
@@ -93,14 +97,14 @@ def _runs_of(block: Table, patterns: Mapping[str, Table]) -> int:
     )
 
 
-def _values(given: Any) -> int:  # noqa: ANN401 - a value, a list of them, or a table of options
-    if isinstance(given, Mapping):
-        return math.prod(map(_values, given.values()))
-    return len(given) if isinstance(given, list) else 1
+def _values(value: Any) -> int:  # noqa: ANN401 - a value, a list of them, or a table of options
+    if isinstance(value, Mapping):
+        return math.prod(map(_values, value.values()))
+    return len(value) if isinstance(value, list) else 1
 
 
 def steps_in(case: Case) -> int:
-    """Optimiser steps of an epoch, a smaller last one included."""
+    """Return the optimiser steps of an epoch, including a smaller last one."""
     full, rest = divmod(case.train_samples, case.batch)
     return full + bool(rest and not case.drop_remainder)
 
@@ -123,7 +127,7 @@ def _option_products(options: Table) -> Iterator[dict[str, Any]]:
 
 
 def _problems(factors: Table, host: Host) -> list[str]:
-    """What is wrong with one combination of factors; known names first, then how they combine."""
+    """Return the problems of one combination of factors: names first, then combinations."""
     return name_problems(factors, host) or combination_problems(_filled(factors, host), host)
 
 
@@ -131,17 +135,17 @@ def _problems(factors: Table, host: Host) -> list[str]:
 
 
 def _filled(factors: Table, host: Host) -> dict[str, Any]:
-    """All factors, with what was not said: the workload's own, or what suits the machine."""
-    said = {k: v for k, v in factors.items() if v != "auto" or k == "batch"}
+    """Return all factors; missing ones are the workload's defaults or chosen for the machine."""
+    chosen = {k: v for k, v in factors.items() if v != "auto" or k == "batch"}
     workload = CATALOGUE[factors["workload"]]
-    data = DATASETS[said.get("dataset", workload.dataset)]
+    data = DATASETS[chosen.get("dataset", workload.dataset)]
     f: dict[str, Any] = {
         "dataset": data.name, "mode": "training", "variant": None, "device": host.device,
         "backend": host.backends[0], "optimizer": "sgd", "precision": "float32",
         "validation": False, "augmentation": False, "storage": "memory", "workers": None,
         "multiprocessing": None, "drop_remainder": False, "steps_per_execution": 1,
         "threads": None, "timing": "per epoch", "seed": 0,
-    } | said  # fmt: skip
+    } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
     f["variant"] = None if f["variant"] == variants.NONE else f["variant"]
     f.setdefault("engine", "loop" if tensorflow or f["mode"] == "inference" else "fit")
@@ -152,9 +156,9 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
 
 
 def _jit(f: Table) -> bool:
-    """What each framework does by itself: JAX compiles, PyTorch does not, TensorFlow on devices.
+    """Return each framework's default: JAX compiles, PyTorch does not, TensorFlow on devices.
 
-    Except for an LSTM on TensorFlow: its fast kernel (cuDNN) cannot be compiled.
+    An LSTM on TensorFlow is not compiled: its fast kernel (cuDNN) cannot be.
     """
     if f["backend"] == "tensorflow":
         return bool(f["device"] != "cpu" and f["workload"] != "lstm")
@@ -162,7 +166,7 @@ def _jit(f: Table) -> bool:
 
 
 def _sizes(f: Table, data: Any) -> dict[str, int]:  # noqa: ANN401 - a DataSet
-    """Samples of both splits. An epoch counted in steps holds that many full batches."""
+    """Return the samples of both splits; an epoch given in steps has that many full batches."""
     batch = 1 if f["batch"] == "auto" else f["batch"]
     steps = f.get("steps_per_epoch")
     samples = steps * batch if steps else f.get("train_samples", data.train_samples)

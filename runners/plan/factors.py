@@ -1,4 +1,4 @@
-"""Every factor a sweep may set, what each may be, and what is wrong with a table of them."""
+"""Factors that a sweep may set, their allowed values, and checks of a table of factors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from types import MappingProxyType
 from typing import Any, Final
 
 MOST: Final = 10**12
-"""Largest whole number a sweep may name."""
+"""Largest whole number in a sweep."""
 _SHOWN: Final = 80
-"""Characters of a wrong value that are repeated."""
+"""Characters of a wrong value that an error repeats."""
 
 Table = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """What one factor may be."""
+    """Allowed values of one factor."""
 
     types: tuple[type, ...]
     at_least: float | None = None
     automatic: bool = False
-    """Whether it may be "auto": decided by the machine at hand."""
+    """Whether "auto" is allowed: chosen for this machine."""
     at_most: float = MOST
 
 
@@ -64,31 +64,31 @@ FACTORS: Final[Mapping[str, Factor]] = MappingProxyType(
         "pattern": Factor(_TEXT),
     }
 )
-"""Every factor a sweep may set, by its name."""
+"""Factors that a sweep may set, by name."""
 
 
 def factor_problems(where: str, table: Any, patterns: Table) -> list[str]:  # noqa: ANN401
-    """What is wrong with a table of factors that stands `where`, as sentences."""
+    """Return the problems of a table of factors as sentences; `where` names the table."""
     if not isinstance(table, Mapping):
         return [f"{where}: must be a table."]
-    found = []
-    for name, given in table.items():
+    messages = []
+    for name, entry in table.items():
         factor = FACTORS.get(name)
         if factor is None:
-            found.append(unknown(name, tuple(FACTORS), f"in {where}"))
+            messages.append(unknown(name, tuple(FACTORS), f"in {where}"))
             continue
-        values = given if isinstance(given, list) else [given]
+        values = entry if isinstance(entry, list) else [entry]
         if not values:
-            found.append(f"{where}: {name} is an empty list. Leave it out or give values.")
-        if name == "options" and isinstance(given, list):
-            found.append(f"{where}: options must be one table; lists go into it.")
-        found += [
+            messages.append(f"{where}: {name} is an empty list. Leave it out or give values.")
+        if name == "options" and isinstance(entry, list):
+            messages.append(f"{where}: options must be one table; lists go into it.")
+        messages += [
             f"{where}: {text}" for value in values if (text := _value_problem(name, factor, value))
         ]
         if name == "pattern":
-            found += [unknown(v, tuple(patterns), f"in {where} (pattern)")
+            messages += [unknown(v, tuple(patterns), f"in {where} (pattern)")
                       for v in values if isinstance(v, str) and v not in patterns]  # fmt: skip
-    return found
+    return messages
 
 
 def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa: ANN401
@@ -100,8 +100,8 @@ def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa
     if not sound:
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text",
                  dict: "a table"}  # fmt: skip
-        wanted = kinds[factor.types[-1]] + (' or "auto"' if factor.automatic else "")
-        return f"{name} is {shown(value)}; it must be {wanted}."
+        expected = kinds[factor.types[-1]] + (' or "auto"' if factor.automatic else "")
+        return f"{name} is {shown(value)}; it must be {expected}."
     if factor.at_least is not None and not factor.at_least <= value <= factor.at_most:
         return (
             f"{name} is {shown(value)}; it must be at least {factor.at_least:g} "
@@ -111,28 +111,28 @@ def _value_problem(name: str, factor: Factor, value: Any) -> str | None:  # noqa
 
 
 def _option_problem(options: Table) -> str | None:
-    """Options are numbers, texts and truths, or lists of them."""
-    for name, given in options.items():
-        for value in given if isinstance(given, list) else [given]:
+    """Return the first problem of a table of options: numbers, texts, booleans or lists."""
+    for name, entry in options.items():
+        for value in entry if isinstance(entry, list) else [entry]:
             plain = isinstance(value, str | bool) or (
                 isinstance(value, int | float) and abs(value) <= MOST
             )
             if not plain:
                 return f"options: {name} is {shown(value)}; it must be a number or a text."
-        if given == []:
+        if entry == []:
             return f"options: {name} is an empty list. Leave it out or give values."
     return None
 
 
 def shown(value: Any) -> str:  # noqa: ANN401 - any value
-    """A wrong value as it is repeated: its beginning."""
+    """Return a wrong value for an error message, shortened if long."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def unknown(name: str, known: tuple[str, ...], where: str) -> str:
-    """That a name is not known, with the one that was meant or all that are."""
-    close = difflib.get_close_matches(name, known, 1)
-    listed = f"Known are: {', '.join(known)}." if known else "None are defined."
+def unknown(name: str, allowed: tuple[str, ...], where: str) -> str:
+    """Return an error for an unknown name, with the closest or all allowed names."""
+    close = difflib.get_close_matches(name, allowed, 1)
+    listed = f"Choose from: {', '.join(allowed)}." if allowed else "None are defined."
     hint = f"Did you mean {close[0]}?" if close else listed
-    return f"{name}: is not known {where}. {hint}"
+    return f"{name}: is unknown {where}. {hint}"

@@ -1,4 +1,4 @@
-"""What can be measured here: which Python starts which backend, and on which device."""
+"""Capabilities of this host: which Python starts which backend, and on which device."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from runners.plan.expand import Host
 from runners.process.supervise import ROOT
 
 BACKENDS: Final = ("tensorflow", "jax", "torch")
-_ASK: Final = """
+_QUERY: Final = """
 import importlib.metadata as m, importlib.util as u, json, platform
 have = [n for n in ("tensorflow", "jax", "torch") if u.find_spec(n) and u.find_spec("keras")]
 names = ("tensorflow", "tensorflow-cpu", "tensorflow-tpu", "jax", "jaxlib", "torch", "keras")
-found = {d.metadata["Name"].lower(): d.version for d in m.distributions()}
+installed = {d.metadata["Name"].lower(): d.version for d in m.distributions()}
 print(json.dumps({"have": have, "python": platform.python_version(),
-                  "versions": {n: found[n] for n in names if n in found}}))
+                  "versions": {n: installed[n] for n in names if n in installed}}))
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Python:
-    """An interpreter that can run a backend, and what is installed beside it."""
+    """An interpreter that can run a backend, and its installed packages."""
 
     path: str
     python_version: str
@@ -37,39 +37,39 @@ class Python:
 
 
 def pythons(named: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, Python]:
-    """Backend -> interpreter: the one named, this one, or `.venv-<backend>` of the repository.
+    """Return interpreters by backend: the named one, this one, or `.venv-<backend>`.
 
-    KERAS_BACKEND, where it is set, comes first and so is what `auto` means.
+    The backend of KERAS_BACKEND, if set, comes first, so it is used for `auto`.
     """
-    found: dict[str, Python] = {}
+    interpreters: dict[str, Python] = {}
     for backend in BACKENDS:
         places = [named[backend]] if backend in named else _places(backend)
-        python = next((p for place in places if (p := _asked(place, backend))), None)
+        python = next((p for place in places if (p := _interpreter(place, backend))), None)
         if python:
-            found[backend] = python
+            interpreters[backend] = python
     first = environment.get("KERAS_BACKEND", "")
-    return dict(sorted(found.items(), key=lambda item: item[0] != first))
+    return dict(sorted(interpreters.items(), key=lambda item: item[0] != first))
 
 
 def problems(
-    named: Mapping[str, str], environment: Mapping[str, str], found: Mapping[str, Python]
+    named: Mapping[str, str], environment: Mapping[str, str], available: Mapping[str, Python]
 ) -> list[str]:
-    """What was asked for by name and cannot be had: nothing else is taken in its place."""
-    told = [
+    """Return an error for each requested backend that is unavailable; none is replaced."""
+    messages = [
         f"--python {backend}={place}: "
         + (f"this does not start {backend} with Keras." if backend in BACKENDS else
-           f"{backend} is no backend. Backends are {', '.join(BACKENDS)}.")
+           f"{backend} is not a backend. Backends are {', '.join(BACKENDS)}.")
         for backend, place in named.items()
-        if backend not in found
+        if backend not in available
     ]  # fmt: skip
     first = environment.get("KERAS_BACKEND")
-    if first and first not in {*found, *named}:
-        told.append(
+    if first and first not in {*available, *named}:
+        messages.append(
             f"backend {first} (--backend or KERAS_BACKEND) cannot be started here. Install it, "
-            f"name its Python with --python {first}=PATH, or ask for one of: "
-            f"{', '.join(found) or 'none is installed'}."
+            f"name its Python with --python {first}=PATH, or choose one of: "
+            f"{', '.join(available) or 'none is installed'}."
         )
-    return told
+    return messages
 
 
 def _places(backend: str) -> Iterable[str]:
@@ -79,28 +79,28 @@ def _places(backend: str) -> Iterable[str]:
         yield str(beside)
 
 
-def _asked(place: str, backend: str) -> Python | None:
-    have, python_version, versions = _ask(place)
+def _interpreter(place: str, backend: str) -> Python | None:
+    have, python_version, versions = _installed(place)
     if backend not in have:
         return None
     return Python(path=place, python_version=python_version, versions=dict(versions))
 
 
 @lru_cache
-def _ask(place: str) -> tuple[frozenset[str], str, tuple[tuple[str, str], ...]]:
-    """What an interpreter has, asked of itself without importing any of it."""
-    command = [place, "-c", _ASK]
+def _installed(place: str) -> tuple[frozenset[str], str, tuple[tuple[str, str], ...]]:
+    """Return an interpreter's backends, Python version and packages, without importing them."""
+    command = [place, "-c", _QUERY]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=30, cwd=ROOT)
-        told = json.loads(done.stdout)
+        reply = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return frozenset(), "", ()
-    return frozenset(told["have"]), told["python"], tuple(told["versions"].items())
+    return frozenset(reply["have"]), reply["python"], tuple(reply["versions"].items())
 
 
-def detect(found: Mapping[str, Python], environment: Mapping[str, str]) -> Host:
-    """The host as sweeps see it: its best device, and the backends in the order of choice."""
-    return Host(device=_device(environment), backends=tuple(found))
+def detect(available: Mapping[str, Python], environment: Mapping[str, str]) -> Host:
+    """Return the host: its best device, and the backends in order of preference."""
+    return Host(device=_device(environment), backends=tuple(available))
 
 
 def _device(environment: Mapping[str, str]) -> Device:

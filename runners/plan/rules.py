@@ -1,4 +1,4 @@
-"""What cannot be measured, and why: the rules that one combination of factors has to keep."""
+"""Rules for one combination of factors, and why a combination cannot be measured."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ STORAGES: Final = ("memory", "storage")
 
 
 def name_problems(factors: Table, host: Host) -> list[str]:
-    """Names and options that are not known, and what is not there yet, as sentences."""
+    """Return the problems of names and options, and unsupported factors, as sentences."""
     workload = str(factors.get("workload", ""))
     if workload not in CATALOGUE:
-        return [f"workload {workload!r} is not known. Known are: {', '.join(CATALOGUE)}."]
-    known: dict[str, Sequence[str]] = {
+        return [f"workload {workload!r} is unknown. Choose from: {', '.join(CATALOGUE)}."]
+    allowed: dict[str, Sequence[str]] = {
         "dataset": tuple(DATASETS),
         "mode": get_args(cases.Mode),
         "backend": (*get_args(cases.Backend), "auto"),
@@ -37,32 +37,37 @@ def name_problems(factors: Table, host: Host) -> list[str]:
         "feed": (*FEEDS, "auto"),
         "timing": get_args(cases.Timing),
     }
-    found = [
-        f"{name} {factors[name]!r} is not known. Known are: {', '.join(values)}."
-        for name, values in known.items()
+    messages = [
+        f"{name} {factors[name]!r} is unknown. Choose from: {', '.join(values)}."
+        for name, values in allowed.items()
         if name in factors and factors[name] not in values
     ]
     options = ", ".join(CATALOGUE[workload].options) or "none"
-    found += [
+    messages += [
         f"{workload} has no option {name!r}. It has: {options}."
         for name in factors["options"]
         if name not in CATALOGUE[workload].options
     ]
-    found += _option_problems(workload, factors["options"])
+    messages += _option_problems(workload, factors["options"])
     if "batch" not in factors:
-        found.append('batch is missing. Give a list of batch sizes, or "auto".')
-    told = _variant_problem(factors)
-    return found + ([told] if told else []) + _not_yet(factors) + _backend_problems(factors, host)
+        messages.append('batch is missing. Give a list of batch sizes, or "auto".')
+    message = _variant_problem(factors)
+    return (
+        messages
+        + ([message] if message else [])
+        + _not_yet(factors)
+        + _backend_problems(factors, host)
+    )
 
 
-def _option_problems(workload: str, given: Table) -> list[str]:
-    """Options of a network are whole numbers from 1, as their defaults are."""
-    known = CATALOGUE[workload].options
+def _option_problems(workload: str, options: Table) -> list[str]:
+    """Return the problems of a network's options: whole numbers from 1, as their defaults."""
+    defaults = CATALOGUE[workload].options
     return [
         f"{workload}'s option {name} is {value!r}; it must be a whole number from 1, as {usual} is."
-        for name, usual in known.items()
+        for name, usual in defaults.items()
         if isinstance(usual, int) and not isinstance(usual, bool)
-        for value in (given.get(name, usual),)
+        for value in (options.get(name, usual),)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1
     ]
 
@@ -76,18 +81,18 @@ def _variant_problem(factors: Table) -> str | None:
 
 
 def _not_yet(factors: Table) -> list[str]:
-    """Fields that are there for later: more than one device, node or a strategy."""
-    found = [
+    """Return the problems of unsupported factors: several devices or nodes, a strategy."""
+    messages = [
         f"{name} = {factors[name]} is not supported yet: one {what} is measured. Set it to 1."
         for name, what in (("devices", "device"), ("nodes", "node"))
         if factors.get(name, 1) > 1
     ]
     if factors.get("strategy", "none") != "none":
-        found.append(
+        messages.append(
             f"strategy = {factors['strategy']!r} is not supported yet: one device needs none. "
             'Set it to "none".'
         )
-    return found
+    return messages
 
 
 def _backend_problems(factors: Table, host: Host) -> list[str]:
@@ -105,17 +110,17 @@ def _backend_problems(factors: Table, host: Host) -> list[str]:
 
 
 def combination_problems(f: Table, host: Host) -> list[str]:
-    """Rules between factors that were all filled in; each broken one says what to change."""
+    """Return the broken rules between factors, each with what to change; `f` has all factors."""
     rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f)]
     return [text for broken, text in rules if broken]
 
 
 def _device_rule(f: Table, host: Host) -> tuple[bool, str]:
-    """A run for a device that is not here would end as a crash, minutes later."""
+    """Return the rule for the device: a run for a missing device would crash minutes later."""
     return (
         f["device"] not in {"cpu", host.device},
-        f"device {f['device']} is asked for and none is seen here. Leave it to auto, or say "
-        f"--device {f['device']} where this machine has one all the same.",
+        f"device {f['device']} is requested but not detected here. Use auto, or set "
+        f"--device {f['device']} if this machine has one.",
     )
 
 
@@ -129,16 +134,16 @@ def _engine_rules(f: Table) -> Iterator[tuple[bool, str]]:
     yield f["engine"] == "fit" and not training, "engine fit is for training; use loop or predict."
     yield (
         f["variant"] is not None and training,
-        "variant is for mode inference; a variant is not trained but made from a trained net.",
+        "variant is for mode inference: it is made from a trained network.",
     )
     yield (
         f["precision"] in PREDICTING and training,
-        f"precision {f['precision']} is for mode inference: updates are lost in weights of 16 "
-        f"bits. Train in mixed_{f['precision']}.",
+        f"precision {f['precision']} is for mode inference: 16-bit weights lose updates. "
+        f"Train in mixed_{f['precision']}.",
     )
     yield (
         f["steps_per_execution"] > 1 and not training,
-        "steps_per_execution is for training: every prediction is waited for. Leave it out.",
+        "steps_per_execution is for training: each prediction is timed singly. Leave it out.",
     )
     yield (
         f["engine"] == "loop" and not training and f["backend"] == "torch",
@@ -173,7 +178,7 @@ def _feed_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
     yield (
         feed == "directory" and not stored,
-        'feed directory reads files; say storage = "storage".',
+        'feed directory reads files; set storage = "storage".',
     )
     yield (
         f["multiprocessing"] is not None and feed != "PyDataset",
@@ -185,7 +190,7 @@ def _feed_rules(f: Table) -> Iterator[tuple[bool, str]]:
     )
     yield (
         feed == "directory" and images and DATASETS[f["dataset"]].shape[-1] != 3,
-        f"feed directory reads colour images; {f['dataset']} is grey. Use generator or PyDataset.",
+        f"feed directory needs colour images; {f['dataset']} is grey. Use generator or PyDataset.",
     )
     yield (
         not training and (stored or f["augmentation"] or f["validation"]),
@@ -200,12 +205,12 @@ def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
     samples, batch = f["train_samples"], f["batch"]
     yield (
         not data.synthetic and samples > data.train_samples,
-        f"{f['dataset']} has {data.train_samples} training samples, {samples} are asked for.",
+        f"{f['dataset']} has {data.train_samples} training samples; {samples} are requested.",
     )
     yield (
         not data.synthetic and f["validation_samples"] > data.validation_samples,
-        f"{f['dataset']} has {data.validation_samples} validation samples, "
-        f"{f['validation_samples']} are asked for.",
+        f"{f['dataset']} has {data.validation_samples} validation samples; "
+        f"{f['validation_samples']} are requested.",
     )
     yield (
         batch != "auto" and batch > samples,
@@ -214,14 +219,14 @@ def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
     whole = batch != "auto" and f["steps_per_execution"] > max(samples // batch, 1)
     yield (
         whole,
-        f"steps_per_execution {f['steps_per_execution']} is more than the full batches of an "
-        "epoch. Give fewer, or a longer epoch.",
+        f"steps_per_execution {f['steps_per_execution']} exceeds the full batches of an epoch. "
+        "Lower it or lengthen the epoch.",
     )
     size = math.prod(data.shape) * (1 if data.task == "images" else 8) * samples
     yield (
         size > host_memory_bytes(),
-        f"{samples} samples of {data.name} take {size / 1e9:.0f} GB, more than this machine's "
-        "memory. Give train_samples or steps_per_epoch.",
+        f"{samples} samples of {data.name} need {size / 1e9:.0f} GB, more than this machine's "
+        "memory. Set train_samples or steps_per_epoch.",
     )
     yield (
         f["validation"] and f["validation_samples"] < 1,
@@ -233,5 +238,5 @@ def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
 
 @cache
 def host_memory_bytes() -> int:
-    """Memory of this machine [bytes]: samples are made in memory."""
+    """Return the memory of this machine [bytes]."""
     return int(psutil.virtual_memory().total)

@@ -1,4 +1,4 @@
-"""A sweep as a TOML file, with all its mistakes reported at once.
+"""A sweep as a TOML file; all its problems are reported at once.
 
     title = "What it is for"            about = "..."
     epochs = 3                          repeats = 1
@@ -8,8 +8,8 @@
     [patterns."name"]  factors set together
     [[runs]]    factors; a list means "each of these"; `pattern = ["name", ...]` names patterns
 
-Every [[runs]] block is the cross product of its lists. `auto` as a batch list finds the largest
-batch that fits first and then measures the smallest design that answers (`runners.plan.design`).
+Every [[runs]] block is the cross product of its lists. `auto` as a batch list first finds the
+largest batch that fits, then measures the smallest sufficient design (`runners.plan.design`).
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ __all__ = [
 
 SWEEPS: Final = Path(__file__).parents[1] / "sweeps"
 LONGEST_BYTES: Final = 200_000
-"""Longest file that is read as a sweep."""
+"""Largest file that is read as a sweep."""
 _LONGEST_LINE: Final = 4_000
 """Longest line [characters]: a key of 50,000 dots kept Python's TOML parser busy for 96 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one run may use, and how often it is tried after an end that was nobody's fault."""
+    """Limits of one run, and the number of attempts after a crash or kill."""
 
     timeout_s: float = 1800.0
     memory_share: float = 0.8
     """Share of the memory that is free when the run starts."""
     max_batch: int = 65_536
-    """Where a search for the largest batch ends at the latest."""
+    """Upper bound of a search for the largest batch [samples]."""
     attempts: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What an hour of measuring costs; None is what nobody said."""
+    """Prices of measuring; None means not given."""
 
     currency: str = "USD"
     price_per_hour: float | None = None
@@ -83,7 +83,7 @@ class Spec:
 
 
 class SpecError(ValueError):
-    """A sweep that cannot be planned; `problems` holds everything that is wrong with it."""
+    """A sweep that cannot be planned; `problems` lists all its problems."""
 
     def __init__(self, name: str, problems: Iterable[str]) -> None:
         self.problems = tuple(dict.fromkeys(problems))
@@ -101,7 +101,11 @@ _NUMBERS: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def find(named: str) -> Path:
-    """The file of a sweep: a path, or the name of one shipped in runners/sweeps/."""
+    """Return the file of a sweep, from a path or the name of a shipped sweep.
+
+    Raises:
+        SpecError: there is no such file or name.
+    """
     path = Path(named)
     if path.suffix == ".toml" and _is_there(path):
         return path
@@ -113,8 +117,8 @@ def find(named: str) -> Path:
     hint = f" Did you mean {close[0]}?" if close else ""
     text = f"there is no such file, and no shipped sweep of that name.{hint}"
     if _is_file(path):
-        text = "it is no TOML file: a sweep's name ends in .toml."
-    raise SpecError(named, [f"{text} Shipped are: {', '.join(names)}."])
+        text = "it is not a TOML file: a sweep's name ends in .toml."
+    raise SpecError(named, [f"{text} Shipped sweeps: {', '.join(names)}."])
 
 
 def _is_file(path: Path) -> bool:
@@ -122,7 +126,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    """Names that no disk takes (too long, or with a NUL) are nobody's."""
+    """Return whether the path exists; False for invalid names (too long, or with a NUL)."""
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -130,26 +134,26 @@ def _is_there(path: Path) -> bool:
 
 
 def read(path: Path) -> Spec:
-    """The sweep in a TOML file; SpecError tells everything that is wrong with it."""
+    """Return the sweep in a TOML file; SpecError lists all its problems."""
     return from_table(path.stem, table(path))
 
 
 def table(path: Path) -> Table:
-    """The TOML table in a file; SpecError where it holds none, is too long or is no file."""
+    """Return the TOML table in a file; SpecError if it is invalid, too long or not a file."""
     try:
         return tomllib.loads(_text(path))
     except (OSError, ValueError, RecursionError) as error:  # TOML and UTF-8 errors are ValueErrors
-        told = error.strerror if isinstance(error, OSError) else error
-        raise SpecError(path.name, [f"it cannot be read as TOML: {told}"]) from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SpecError(path.name, [f"it cannot be read as TOML: {reason}"]) from error
 
 
 def _text(path: Path) -> str:
-    if path.exists() and not path.is_file():  # a pipe would wait for ever
+    if path.exists() and not path.is_file():  # a pipe would block
         raise ValueError("it is not a plain file. Give the TOML file of a sweep.")
     with path.open("rb") as file:
         data = file.read(LONGEST_BYTES + 1)
     if len(data) > LONGEST_BYTES:
-        raise ValueError(f"it is longer than {LONGEST_BYTES:,} bytes, which no sweep is.")
+        raise ValueError(f"it is longer than {LONGEST_BYTES:,} bytes.")
     text = data.decode()
     long = [n for n, line in enumerate(text.split("\n"), 1) if len(line) > _LONGEST_LINE]
     if long:
@@ -158,18 +162,18 @@ def _text(path: Path) -> str:
 
 
 def has_target(body: Table) -> bool:
-    """Whether it is a sweep of steps to a target, which has a form and a command of its own."""
+    """Return whether the table is a sweep of steps to a target (command `converge`)."""
     return "target" in body and "runs" not in body
 
 
 def from_table(name: str, body: Table) -> Spec:
-    """The sweep of a TOML table."""
+    """Return the sweep of a TOML table."""
     if has_target(body):
-        raise SpecError(name, ["it is a sweep of steps to a target: use `converge` for it."])
+        raise SpecError(name, ["it is a sweep of steps to a target. Use `converge`."])
     problems = [*_top_problems(body), *_block_problems(body)]
     if problems:
         raise SpecError(name, problems)
-    given = {k: body[k] for k in ("title", "about", "epochs", "repeats") if k in body}
+    top = {k: body[k] for k in ("title", "about", "epochs", "repeats") if k in body}
     return Spec(
         name=name,
         limits=Limits(**body.get("limits", {})),
@@ -177,40 +181,40 @@ def from_table(name: str, body: Table) -> Spec:
         defaults=body.get("defaults", {}),
         patterns=body.get("patterns", {}),
         blocks=tuple(body["runs"]),
-        **given,
+        **top,
     )
 
 
 def _top_problems(body: Table) -> list[str]:
-    found = [unknown(k, _TOP, "at the top") for k in body if k not in _TOP]
+    messages = [unknown(k, _TOP, "at the top") for k in body if k not in _TOP]
     if not (isinstance(body.get("title"), str) and body["title"].strip()):
-        found.append("title: is missing. Say in a line what the sweep is for.")
+        messages.append("title: is missing. Describe the sweep in one line.")
     if not isinstance(body.get("about", ""), str):
-        found.append(f"about: is {shown(body['about'])}; it must be text.")
+        messages.append(f"about: is {shown(body['about'])}; it must be text.")
     for name in ("epochs", "repeats"):
         value = body.get(name, 1)
         if not (_above_zero(value, (int,)) and value <= MOST):
-            found.append(f"{name}: is {shown(value)}; it must be a whole number from 1.")
+            messages.append(f"{name}: is {shown(value)}; it must be a whole number from 1.")
     for name, record in (("limits", Limits), ("cost", Cost)):
-        known = tuple(record.__dataclass_fields__)
-        found += _number_problems(name, body.get(name, {}), known)
-    return found
+        allowed = tuple(record.__dataclass_fields__)
+        messages += _number_problems(name, body.get(name, {}), allowed)
+    return messages
 
 
-def _number_problems(name: str, table: Any, known: tuple[str, ...]) -> list[str]:  # noqa: ANN401
+def _number_problems(name: str, table: Any, allowed: tuple[str, ...]) -> list[str]:  # noqa: ANN401
     if not isinstance(table, Mapping):
         return [f"{name}: must be a table, as [{name}]."]
-    found = [unknown(k, known, f"in [{name}]") for k in table if k not in known]
+    messages = [unknown(k, allowed, f"in [{name}]") for k in table if k not in allowed]
     for key, value in table.items():
         types = _NUMBERS.get(key)
         if types and not _above_zero(value, types):
-            found.append(f"{name}.{key}: is {shown(value)}; it must be a number above 0.")
+            messages.append(f"{name}.{key}: is {shown(value)}; it must be a number above 0.")
     if not isinstance(table.get("currency", ""), str):
-        found.append(f"{name}.currency: is {shown(table['currency'])}; it must be text.")
+        messages.append(f"{name}.currency: is {shown(table['currency'])}; it must be text.")
     share = table.get("memory_share", 0.5)
     if isinstance(share, int | float) and share > 1:
-        found.append(f"limits.memory_share: is {share}; it is a share, at most 1.")
-    return found
+        messages.append(f"limits.memory_share: is {share}; it is a share, at most 1.")
+    return messages
 
 
 def _block_problems(body: Table) -> list[str]:
@@ -219,12 +223,12 @@ def _block_problems(body: Table) -> list[str]:
         return ["runs: is missing. Write at least one [[runs]] block with a workload and a batch."]
     if not isinstance(patterns, Mapping):
         return ['patterns: must be tables, as [patterns."name"].']
-    found = factor_problems("[defaults]", body.get("defaults", {}), patterns)
+    messages = factor_problems("[defaults]", body.get("defaults", {}), patterns)
     for name, table in patterns.items():
-        found += factor_problems(f'[patterns."{name}"]', table, {})
+        messages += factor_problems(f'[patterns."{name}"]', table, {})
     for i, block in enumerate(blocks, 1):
-        found += factor_problems(f"[[runs]] block {i}", block, patterns)
-    return found
+        messages += factor_problems(f"[[runs]] block {i}", block, patterns)
+    return messages
 
 
 def _above_zero(value: Any, types: tuple[type, ...]) -> bool:  # noqa: ANN401 - any value

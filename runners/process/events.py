@@ -1,16 +1,16 @@
-"""Events of a measuring child: one JSON object a line, on a pipe of its own.
+"""Events of a measuring child: one JSON object per line, on its own pipe.
 
-    imported  versions of Python, the framework, Keras; device facts only the framework knows
-    built     params, dataset sha256, samples of both splits, synthetic; training comes next
-    training  pre_train_s: the first step is next, from here on energy counts
+    imported  versions of Python, the framework, Keras; device facts from the framework
+    built     params, dataset sha256, samples of both splits, synthetic; before training
+    training  pre_train_s: just before the first step; energy counts from here
     epoch     epoch, epoch_s, validation_s, samples, loss, metric, step_seconds: after each epoch
-    timed     all epochs have been timed: the run is measured, energy no longer counts
+    timed     all epochs are timed: the run is measured, energy no longer counts
     trained   peak_memory_bytes, its method, step quantiles
-    rows      rows: run columns to keep, many at once (steps to target)
-    result    columns: whatever else the row holds (FLOPs, GEMM ...), last
-    failed    status (oom, nan or crashed) and reason, instead of what did not happen
+    rows      rows: run columns of several trials (steps to target)
+    result    columns: the remaining columns (FLOPs, GEMM ...), last
+    failed    status (oom, nan or crashed) and reason, in place of later events
 
-Times in s. Whatever arrived before a child died is kept in the row of its failure.
+Times in s. Events before a crash are kept in the row of the failed run.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from types import MappingProxyType
 from typing import Any, Final
 
 FD: Final = "EPOCHWISE_EVENTS_FD"
-"""Environment variable with the number of the pipe the child writes events to."""
+"""Environment variable: file descriptor of the pipe for events."""
 
 Event = dict[str, Any]
 
 
-class Teller:
-    """Writes events to the pipe; without a pipe (a child started by hand) to standard output."""
+class EventWriter:
+    """Writes events to the pipe; in a child started by hand, to standard output."""
 
     def __init__(self, fd: int | None = None) -> None:
-        told = os.environ.get(FD)
-        self._fd = fd if fd is not None else int(told) if told else 1
+        number = os.environ.get(FD)
+        self._fd = fd if fd is not None else int(number) if number else 1
 
-    def tell(self, event: str, **fields: Any) -> None:  # noqa: ANN401 - any JSON
+    def send(self, event: str, **fields: Any) -> None:  # noqa: ANN401 - any JSON
         """Send one event whole."""
         data = (json.dumps({"event": event, **fields}) + "\n").encode()
         while data:
@@ -43,9 +43,9 @@ class Teller:
 
 
 def parse(line: bytes) -> Event | None:
-    """The event of one line; None for a line that is none (a dying child may cut one).
+    """Return the event of one line; None if it is invalid (a dying child may cut a line).
 
-    An event that lacks what it must say is none either: nobody after this looks again.
+    An event without its required fields is invalid too, as no later code checks them.
     """
     try:
         body = json.loads(line)
@@ -55,7 +55,7 @@ def parse(line: bytes) -> Event | None:
 
 
 def _is_sound(event: Event) -> bool:
-    """Whether it is one of the events above, with every field that others will read."""
+    """Return whether the event is one of the above and has its required fields."""
     name = event.get("event")
     if not isinstance(name, str) or name not in _NEEDS:
         return False
@@ -68,7 +68,7 @@ def _whole(value: object) -> bool:
 
 
 def _number(value: object) -> bool:
-    """Also what is not finite: a lost loss is a fact."""
+    """Return whether it is a number, finite or not: a NaN loss is a valid value."""
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**63)
 
 
@@ -112,4 +112,4 @@ _NEEDS: Final[Mapping[str, Needs]] = MappingProxyType(
         },
     }
 )
-"""Fields that events must have, and what these may hold."""
+"""Required fields of each event, with tests of their values."""

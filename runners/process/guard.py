@@ -36,15 +36,15 @@ def _child(command: list[str], guard: int) -> None:
 
 
 def _kill_rest() -> None:
-    """Kill all that descend from the guard: what loses its parent becomes the guard's (Linux).
+    """Kill all descendants of the guard; orphans are re-parented to it (Linux).
 
-    Done before the guard ends: a supervisor killed in that moment could not do it any more.
+    Done before the guard ends: a supervisor killed at that moment could not do it.
     """
     me = os.getpid()
     while True:
         try:
-            with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as told:  # noqa: PTH123
-                left = [int(pid) for pid in told.read().split()]
+            with open(f"/proc/{me}/task/{me}/children", encoding="ascii") as file:  # noqa: PTH123
+                left = [int(pid) for pid in file.read().split()]
         except OSError:
             return
         if not left:
@@ -58,7 +58,7 @@ def _kill_rest() -> None:
 
 
 def _end_like(status: int) -> None:
-    """End as the child ended, so that the supervisor sees its exit code or its signal."""
+    """Exit with the child's exit code or signal, so that the supervisor sees it."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number != signal.SIGKILL:
@@ -69,9 +69,9 @@ def _end_like(status: int) -> None:
 
 
 def main() -> None:
-    """Start COMMAND and wait for its end or the supervisor's."""
+    """Start COMMAND and wait until it or the supervisor ends."""
     lifeline, command = int(sys.argv[1]), sys.argv[2:]
-    # A crash must not fill the disk; the guard ends as its child did, so neither may write a core.
+    # A crash must not fill the disk: neither the child nor the guard may write a core file.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the supervisor decides, not the terminal
         signal.signal(getattr(signal, name), signal.SIG_IGN)

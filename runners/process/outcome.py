@@ -1,4 +1,4 @@
-"""How a run ended, and why: from its events, its exit and its last output."""
+"""How a run ended and why, from its events, its exit and its last output."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ Status = Literal["ok", "oom", "timeout", "nan", "killed", "crashed"]
 
 
 def classify(
-    told: Sequence[Event],
+    events: Sequence[Event],
     returncode: int,
     verdict: tuple[Status, str] | None,
     output: str,
     *,
     short_of_memory: bool = False,
 ) -> tuple[Status, str | None]:
-    """How a run ended, and why: from what it told, its exit, our own verdict, its last output.
+    """Return status and reason of a run from its events, exit, verdict and last output.
 
-    A run whose epochs were all timed is measured, whatever happens while FLOPs are counted or the
-    interpreter closes down. `short_of_memory` says that the kernel killed somebody meanwhile.
+    A run whose epochs were all timed is measured, even if counting FLOPs or the interpreter's
+    exit fails. `short_of_memory`: the kernel killed a process meanwhile.
     """
-    if any(e["event"] in {"timed", "result"} for e in told):
+    if any(e["event"] in {"timed", "result"} for e in events):
         return "ok", None
     if verdict:
         return verdict
-    if failed := next((e for e in told if e["event"] == "failed"), None):
+    if failed := next((e for e in events if e["event"] == "failed"), None):
         return failed["status"], str(failed["reason"])
     return _from_exit(returncode, output, short_of_memory=short_of_memory)
 
 
 def _from_exit(returncode: int, output: str, *, short_of_memory: bool) -> tuple[Status, str]:
-    """The end of a child that said nothing of it: by its exit code or signal and its last lines.
+    """Return the end of a child without events, from its exit code or signal and last lines.
 
-    Earlier output proves nothing: allocators tell of memory they then found elsewhere.
+    Earlier output is ignored: allocators report shortages that they then resolve.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     last = lines[-1] if lines else "no output"
@@ -60,7 +60,7 @@ def _from_exit(returncode: int, output: str, *, short_of_memory: bool) -> tuple[
 
 
 def kernel_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
-    """Processes the kernel has killed for want of memory since it started; 0 where not told."""
+    """Return how many processes the kernel killed for lack of memory since boot; 0 if unknown."""
     with contextlib.suppress(OSError, ValueError):
         for line in vmstat.read_text(encoding="ascii").splitlines():
             if line.startswith("oom_kill "):
@@ -69,7 +69,7 @@ def kernel_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
 
 
 def _signal_name(number: int) -> str:
-    """SIGSEGV for 11; real-time signals have no names."""
+    """Return the name of a signal, as SIGSEGV for 11; real-time signals have none."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -1,4 +1,4 @@
-"""The process group that a child's guard leads: whether the guard has ended, and the end of all."""
+"""The process group of a child's guard: check whether the guard has ended, kill the group."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import time
 from typing import Final
 
 _GONE_S: Final = 10.0
-"""How long the killed are waited for at most [s]."""
+"""Time limit for killed processes to disappear [s]."""
 
 
 def gone(child: subprocess.Popen[bytes]) -> bool:
-    """Whether the guard has ended; it is not reaped yet, so its id stays its own."""
+    """Return whether the guard has ended; it is not reaped, so its id is not reused."""
     if child.returncode is not None or not hasattr(os, "waitid"):
         return child.poll() is not None
     return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill whatever is left of the group the guard leads, reap the guard, and wait for the rest.
+    """Kill the rest of the guard's group, reap the guard, and wait for the others.
 
-    The guard is not reaped before, so its id cannot have been given to somebody else's group. What
-    was killed holds its memory until the kernel has taken it back; the next run must not meet it.
+    The guard is reaped only here, so its id cannot belong to another group. Killed processes
+    hold memory until the kernel frees it; the next run must start after that.
     """
     if child.returncode is not None:
         return
@@ -37,11 +37,11 @@ def kill_group(child: subprocess.Popen[bytes]) -> None:
 
 
 def _left(group: int) -> bool:
-    """Whether a process group still has members."""
+    """Return whether a process group still has members."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return False  # the id is somebody else's by now
+        return False  # the id belongs to another group by now
     return True

@@ -1,11 +1,10 @@
-"""One run in one fresh child process: watched, limited, and ended with a reason whatever happens.
+"""One run in one fresh child process: watched, limited, and always ended with a reason.
 
-The child gets its request as JSON on standard input and tells events on a pipe of its own
-(`runners.process.events`). This side, a single loop without threads, reads them, watches resident
-memory and the clock; `runners.process.outcome` classifies the end. RLIMIT_AS is not used: it counts
-virtual
-memory, and TensorFlow reserves far more than it touches (a cap of 8 GB failed a run that used 4
-GB).
+The child gets its request as JSON on standard input and writes events to its own pipe
+(`runners.process.events`). The supervisor, a single loop without threads, reads them and watches
+resident memory and the clock. `runners.process.outcome` classifies the end. RLIMIT_AS is not
+used: it counts virtual memory, and TensorFlow reserves far more than it touches (a cap of 8 GB
+failed a run that used 4 GB).
 """
 
 from __future__ import annotations
@@ -37,23 +36,23 @@ __all__ = [
 ROOT: Final = Path(__file__).parents[2]
 GUARD: Final = Path(__file__).parent / "guard.py"
 POLL_S: Final = 0.05
-"""How often memory is read while a child runs [s]; reading costs about 0.1 ms."""
+"""Interval between memory readings of a running child [s]; a reading takes about 0.1 ms."""
 FAMILY_S: Final = 1.0
-"""How often new grandchildren are looked for [s]: that lists all processes of the machine."""
+"""Interval between searches for grandchildren [s]: each lists all processes of the machine."""
 _TAIL_BYTES: Final = 65_536
 _LINE_BYTES: Final = 1 << 26
-"""Longest event that is waited for; what is longer comes from a child gone mad."""
+"""Longest accepted event; longer ones are dropped as broken."""
 _DRAIN_S: Final = 5.0
-"""How long what is left in the pipes is read at most, should somebody go on writing [s]."""
+"""Time limit for reading the rest of the pipes, in case a process goes on writing [s]."""
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
-    """The supervisor was asked to stop; the child and its group are gone, no row is owed."""
+class Stopped(Exception):  # noqa: N818 - not an error: a stop was requested
+    """A stop was requested: the child and its group are gone, and no row follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one run may use: wall time [s] and resident memory of all its processes [bytes]."""
+    """Limits of one run: wall time [s] and resident memory of all its processes [bytes]."""
 
     timeout_s: float
     memory_bytes: int
@@ -61,7 +60,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a child ended, everything it told before, and what was seen from outside."""
+    """How a child ended, its events, and readings from outside."""
 
     status: Status
     reason: str | None
@@ -70,19 +69,19 @@ class Ended:
     peak_rss_bytes: int
 
     @property
-    def told_why(self) -> bool:
-        """Whether the program itself gave the reason: it would give it again."""
+    def self_reported(self) -> bool:
+        """Whether the program itself reported the error; a retry would repeat it."""
         return self.status != "ok" and any(e["event"] == "failed" for e in self.events)
 
 
 @dataclass(slots=True)
 class _Watch:
-    """What is known of a running child; changes while it runs, unlike all else here."""
+    """State of a running child."""
 
     child: subprocess.Popen[bytes]
     limits: Limits
     started_s: float
-    told: list[Event] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     rest: bytearray = field(default_factory=bytearray)
     tail: bytes = b""
     peak_rss_bytes: int = 0
@@ -102,10 +101,10 @@ def supervise(
     beat: Callable[[], None] = lambda: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Ended:
-    """Run `command` on `request` to its end; raises Stopped where `stop()` says so.
+    """Run `command` on `request` and return how it ended; raise Stopped on a stop.
 
-    `on_event` sees every event as it arrives, `beat` is called about every 50 ms. Whatever
-    raises in here, the child's whole process group is dead before it leaves.
+    `on_event` gets every event on arrival; `beat` is called about every 50 ms. On any exception
+    the child's whole process group is killed first.
     """
     lifeline, hold = os.pipe()
     reading, writing = os.pipe()
@@ -148,7 +147,7 @@ def _start(
 
 
 def _hand_over(child: subprocess.Popen[bytes], request: Mapping[str, Any]) -> None:
-    """Give the child its request; one that is already dead is noticed later."""
+    """Send the child its request; a dead child is noticed later."""
     pipe: IO[bytes] | None = child.stdin
     with contextlib.suppress(BrokenPipeError):
         if pipe:
@@ -165,7 +164,7 @@ def _follow(
 ) -> None:
     """Read, watch and wait until the child has ended and both its pipes are empty."""
     output = watch.child.stdout
-    assert output is not None  # noqa: S101 - it was asked for
+    assert output is not None  # noqa: S101 - Popen got stdout=PIPE
     with selectors.DefaultSelector() as selector:
         for pipe in (reading, output.fileno()):
             os.set_blocking(pipe, False)
@@ -175,7 +174,7 @@ def _follow(
             for key, _ in selector.select(0 if ended else POLL_S):
                 _read(watch, key.fd, reading, on_event)
             if ended:
-                kill_group(watch.child)  # else a worker left behind could write for ever
+                kill_group(watch.child)  # a remaining worker could write without end
                 _drain(watch, reading, output.fileno(), on_event)
                 return
             beat()
@@ -185,7 +184,7 @@ def _follow(
 
 
 def _read(watch: _Watch, fd: int, reading: int, on_event: Callable[[Event], None]) -> bool:
-    """Take what one pipe holds now; False where it holds nothing."""
+    """Read one pipe; return False if it is empty."""
     try:
         data = os.read(fd, 1 << 20)
     except BlockingIOError:
@@ -195,13 +194,13 @@ def _read(watch: _Watch, fd: int, reading: int, on_event: Callable[[Event], None
         return bool(data)
     for line in _lines(watch, data):
         if event := events.parse(line):
-            watch.told.append(event)
+            watch.events.append(event)
             on_event(event)
     return bool(data)
 
 
 def _lines(watch: _Watch, data: bytes) -> Iterator[bytes]:
-    """Lines that `data` ends; the beginning of the next one is kept."""
+    """Yield the lines that `data` completes; the start of the next one is kept."""
     *ended, rest = data.split(b"\n")
     for line in ended:
         yield bytes(watch.rest + line)
@@ -219,7 +218,7 @@ def _drain(watch: _Watch, reading: int, output: int, on_event: Callable[[Event],
 
 
 def _check_limits(watch: _Watch) -> None:
-    """End a child that has used up its memory or its time."""
+    """Kill a child that exceeds its memory or time limit."""
     rss = _resident(watch)
     watch.peak_rss_bytes = max(watch.peak_rss_bytes, rss)
     limit, age_s = watch.limits, time.perf_counter() - watch.started_s
@@ -233,12 +232,12 @@ def _check_limits(watch: _Watch) -> None:
 
 
 def _resident(watch: _Watch) -> int:
-    """Resident memory of the child and all its descendants [bytes]."""
+    """Return the resident memory of the child and all its descendants [bytes]."""
     now_s = time.perf_counter()
     if now_s - watch.family_at_s > FAMILY_S:
         with contextlib.suppress(psutil.Error):
             watch.family = psutil.Process(watch.child.pid).children(recursive=True)
-        # A child that has just been forked shows up late; look again soon in its first second.
+        # A new child process appears late: in the first second, look again soon.
         young = now_s - watch.started_s < FAMILY_S
         watch.family_at_s = now_s - (FAMILY_S * 0.9 if young else 0)
     return sum(_rss(process) for process in watch.family)
@@ -253,7 +252,7 @@ def _rss(process: psutil.Process) -> int:
 
 def _ended(watch: _Watch) -> Ended:
     status, reason = classify(
-        watch.told,
+        watch.events,
         watch.child.returncode,
         watch.verdict,
         watch.tail.decode(errors="replace"),
@@ -262,7 +261,7 @@ def _ended(watch: _Watch) -> Ended:
     return Ended(
         status=status,
         reason=reason,
-        events=tuple(watch.told),
+        events=tuple(watch.events),
         wall_s=time.perf_counter() - watch.started_s,
         peak_rss_bytes=watch.peak_rss_bytes,
     )

@@ -1,1 +1,1 @@
-"""The cases of a sweep one after the other: measured, recorded, resumed, and forecast."""
+"""Running a sweep: measure, record, resume and forecast its cases."""

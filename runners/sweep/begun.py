@@ -1,7 +1,7 @@
-"""What a sweep was begun with, so that resuming it means the same.
+"""Settings fixed when a sweep starts, so that a resumed sweep measures the same cases.
 
-`auto` means another backend or device where the environment has changed, and then every case would
-be another case. What was decided at the beginning is kept with the sweep's status.
+`auto` may mean another backend or device once the environment has changed, which would change
+every case. The settings chosen at the start are stored with the sweep's status.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from runners.sweep.context import Context
 _KEPT: Final = ("name", "python", "memory_limit", "licence", "price_per_hour")
 
 
-def options(asked: argparse.Namespace, known: Context) -> dict[str, Any]:
-    """What a resume must be told again: as asked, with what `auto` meant."""
-    told = {name: value for name in _KEPT if (value := getattr(asked, name, None))}
-    decided = {"backend": known.host.backends[0], "device": known.host.device}
-    return {**told, **decided, "name": known.folder.name}
+def options(args: argparse.Namespace, context: Context) -> dict[str, Any]:
+    """Return the settings to store for a resume, with the values that `auto` stood for."""
+    kept = {name: value for name in _KEPT if (value := getattr(args, name, None))}
+    decided = {"backend": context.host.backends[0], "device": context.host.device}
+    return {**kept, **decided, "name": context.folder.name}
 
 
 def of_ticket(state: Path, ticket: str) -> SweepStatus | None:
-    """The sweep a ticket was given to."""
+    """Return the status of the sweep with this ticket; None if there is none."""
     return next((s for s in read_statuses(state) if s.ticket == ticket), None)
 
 
 def newest(state: Path, sweep: str, results: Path, name: str | None) -> SweepStatus | None:
-    """The last time a sweep was begun in a results folder (under a name, where one is given)."""
-    told = read_statuses(state)
+    """Return the latest start of a sweep in a results folder, optionally under one name."""
+    statuses = read_statuses(state)
     return next(
         (
             s
-            for s in told
+            for s in statuses
             if (s.sweep, s.folder) == (sweep, str(results))
             and s.command == "run"
             and name in {None, s.result_set}
@@ -44,8 +44,8 @@ def newest(state: Path, sweep: str, results: Path, name: str | None) -> SweepSta
     )
 
 
-def fill(asked: argparse.Namespace, told: Mapping[str, Any]) -> None:
-    """Take over what was asked at the beginning and is not said now."""
-    for name, value in told.items():
-        if hasattr(asked, name) and getattr(asked, name) in (None, [], asked.defaults.get(name)):
-            setattr(asked, name, value)
+def fill(args: argparse.Namespace, stored: Mapping[str, Any]) -> None:
+    """Fill arguments that are not set now with those of the start."""
+    for name, value in stored.items():
+        if hasattr(args, name) and getattr(args, name) in (None, [], args.defaults.get(name)):
+            setattr(args, name, value)

@@ -1,4 +1,4 @@
-"""Everything a command needs to know before it starts: the sweep, the machine, the folders."""
+"""Inputs of a command: the sweep, the machine, the folders."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from runners.sweep.sweep import Measure, slug
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A sweep on this machine: what is to be measured, with what, and where it is kept."""
+    """A sweep on this machine: its cases, interpreters and folders."""
 
     spec: Spec
     host: Host
@@ -50,15 +50,15 @@ class Context:
     memory_bytes: int | None
     licence: str
     retry_failed: bool = False
-    """Whether runs that did not end well are measured again."""
+    """Whether failed runs are measured again."""
 
     @property
     def system_name(self) -> str:
-        """What this machine, or its card, is called in the results."""
+        """Name of this machine or its GPU in the results."""
         return str(self.facts["system_name"])
 
     def system_of(self, device: Device) -> str:
-        """What rows of a device of this machine are called."""
+        """Return the system name in rows of a device of this machine."""
         visible = self.environ.get("CUDA_VISIBLE_DEVICES")
         return self.system_name if device == self.host.device else _name_of(device, visible)
 
@@ -68,84 +68,88 @@ def _name_of(device: Device, visible: str | None) -> str:
     return str(machine.facts(device, devices=1, visible=visible)["system_name"])
 
 
-def context(asked: argparse.Namespace) -> Context:
-    """Read and expand the sweep a command was asked for; SpecError tells all that is wrong."""
-    read = spec.read(spec.find(asked.spec))
+def read_context(args: argparse.Namespace) -> Context:
+    """Return the sweep that a command names, read and expanded.
+
+    Raises:
+        SpecError: the sweep or a requested backend is invalid; it lists all problems.
+    """
+    read = spec.read(spec.find(args.spec))
     environ = dict(os.environ)
-    if asked.backend:
-        environ["KERAS_BACKEND"] = asked.backend
-    named = named_pythons(asked.python)
-    found = pythons(named, environ)
-    if told := problems(named, environ, found):
-        raise SpecError("what was asked of this machine", told)
-    host = detect(found, environ)
-    if asked.device:
-        host = Host(device=asked.device, backends=host.backends)
+    if args.backend:
+        environ["KERAS_BACKEND"] = args.backend
+    named = named_pythons(args.python)
+    interpreters = pythons(named, environ)
+    if messages := problems(named, environ, interpreters):
+        raise SpecError("the requested backends", messages)
+    host = detect(interpreters, environ)
+    if args.device:
+        host = Host(device=args.device, backends=host.backends)
     facts = machine.facts(host.device, devices=1, visible=environ.get("CUDA_VISIBLE_DEVICES"))
-    results = results_folder(asked)
-    limit = getattr(asked, "memory_limit", None)
+    results = results_folder(args)
+    limit = getattr(args, "memory_limit", None)
     return Context(
         spec=read,
         host=host,
-        pythons=found,
+        pythons=interpreters,
         expanded=expand(read, host),
         results=results,
-        folder=results / slug(asked.name or f"{read.name} {facts['system_name']}"),
+        folder=results / slug(args.name or f"{read.name} {facts['system_name']}"),
         state=state_folder(environ),
         facts=facts,
         environ=environ,
         memory_bytes=int(limit * 1e9) if limit else None,
-        licence=getattr(asked, "licence", None) or OWNERS,  # plan asks for none
-        retry_failed=getattr(asked, "retry_failed", False),
+        licence=getattr(args, "licence", None) or OWNERS,  # plan has no such option
+        retry_failed=getattr(args, "retry_failed", False),
     )
 
 
-def results_folder(asked: argparse.Namespace) -> Path:
-    """Where result sets go; a relative folder begins at the repository."""
-    return (ROOT / Path(asked.results).expanduser()).resolve()
+def results_folder(args: argparse.Namespace) -> Path:
+    """Return the folder of result sets; a relative path starts at the repository."""
+    return (ROOT / Path(args.results).expanduser()).resolve()
 
 
-def named_pythons(given: list[str]) -> dict[str, str]:
-    """BACKEND=PATH of the command line."""
-    wrong = [g for g in given if "=" not in g]
+def named_pythons(pairs: list[str]) -> dict[str, str]:
+    """Return interpreter paths by backend, from BACKEND=PATH arguments."""
+    wrong = [g for g in pairs if "=" not in g]
     if wrong:
         raise SpecError("--python", [f"{g!r} is not BACKEND=PATH." for g in wrong])
-    return dict(g.split("=", 1) for g in given)
+    return dict(g.split("=", 1) for g in pairs)
 
 
-def measurer(known: Context, *, timeout_s: float | None = None) -> Measure:
-    """What measures a case of this sweep: a fresh child with the sweep's limits."""
-    limit_s = known.spec.limits.timeout_s
+def measurer(context: Context, *, timeout_s: float | None = None) -> Measure:
+    """Return a function that measures a case in a fresh child with the sweep's limits."""
+    limit_s = context.spec.limits.timeout_s
     bench = Bench(
-        pythons=known.pythons,
-        environ=known.environ,
-        cache=known.state / "cache",
+        pythons=context.pythons,
+        environ=context.environ,
+        cache=context.state / "cache",
         timeout_s=limit_s if timeout_s is None else min(timeout_s, limit_s),
-        memory_share=known.spec.limits.memory_share,
-        memory_bytes=known.memory_bytes,
+        memory_share=context.spec.limits.memory_share,
+        memory_bytes=context.memory_bytes,
     )
 
-    told = {"licence": known.licence, **identity(known.state)}
+    columns = {"licence": context.licence, **identity(context.state)}
 
     def of(case: Case, hooks: Hooks) -> Row:
-        return {**measure(case, bench, known.folder.name, hooks), **told}
+        return {**measure(case, bench, context.folder.name, hooks), **columns}
 
     return of
 
 
-def known_rows(known: Context) -> list[Row]:
-    """Summaries of all runs in this user's folders and in the one results go to.
+def own_rows(context: Context) -> list[Row]:
+    """Return the summaries of all runs in this user's folders and in the results folder.
 
-    Not of the shipped ones: a machine of the same name elsewhere is not this machine.
+    Shipped results are left out: a machine of the same name elsewhere is not this machine.
     """
-    own = [f for f in folders_from_environment(ROOT, known.environ) if f.kind != "shipped"]
-    places = [*(f.path for f in own), known.results]
+    own = [f for f in folders_from_environment(ROOT, context.environ) if f.kind != "shipped"]
+    places = [*(f.path for f in own), context.results]
     folders = {p for place in dict.fromkeys(places) if place.is_dir() for p in place.iterdir()}
     return [row for folder in sorted(folders) if folder.is_dir() for row in summaries(folder)]
 
 
-def name_result_set(known: Context) -> None:
-    """Write the set's set.toml, unless it has one."""
-    facts = {**known.facts, "licence": known.licence}
-    text = describe(known.spec.name, known.spec.title, known.spec.about, facts)
-    write_once(known.folder / "set.toml", text)
+def name_result_set(context: Context) -> None:
+    """Write the set's set.toml, unless it exists."""
+    facts = {**context.facts, "licence": context.licence}
+    text = describe(context.spec.name, context.spec.title, context.spec.about, facts)
+    write_once(context.folder / "set.toml", text)

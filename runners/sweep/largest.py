@@ -1,4 +1,4 @@
-"""Find the largest batch of a group of cases, every probe kept as a run."""
+"""Find the largest batch of a group of cases; every probe is stored as a run."""
 
 from __future__ import annotations
 
@@ -18,51 +18,55 @@ from runners.workloads import DATASETS
 Stop = Callable[[], bool]
 
 
-def searched(known: Context, book: Journal, shown: Progress, stop: Stop) -> list[Case]:
-    """Cases of the groups whose batch is auto: search first, then the smallest design."""
-    found: list[Case] = []
-    for group in known.expanded.automatic:
-        result = search(known, group, book, shown, stop)
+def searched(context: Context, book: Journal, shown: Progress, stop: Stop) -> list[Case]:
+    """Return the cases of groups with automatic batch: search, then the smallest design."""
+    cases: list[Case] = []
+    for group in context.expanded.automatic:
+        result = search(context, group, book, shown, stop)
         if result.largest:
             sizes = design.batches(min(max_batch.SMALL[0], result.largest), result.largest)
-            found += [group.at(b) for b in sizes]
-    return found
+            cases += [group.at(b) for b in sizes]
+    return cases
 
 
 def search(
-    known: Context, group: Automatic, book: Journal, shown: Progress, stop: Stop
-) -> max_batch.Found:
-    """Find the largest batch of a group; every probe is a row of the result set.
+    context: Context, group: Automatic, book: Journal, shown: Progress, stop: Stop
+) -> max_batch.Result:
+    """Return the largest batch of a group; every probe is a row of the result set.
 
-    Probes of an earlier search are taken as they are, so that a resume finds the same batches.
+    Probes of an earlier search are reused, so that a resume finds the same batches.
     """
 
     def probe(batch: int) -> max_batch.Probe:
-        row = sweep.probe(probe_case(known, group, batch), known.folder, measurer(known), book,
-                          attempts=known.spec.limits.attempts, stop=stop,
-                          memory_bytes=plans.memory_end(known))  # fmt: skip
+        case = probe_case(context, group, batch)
+        row = sweep.probe(case, context.folder, measurer(context), book,
+                          attempts=context.spec.limits.attempts, stop=stop,
+                          memory_bytes=plans.memory_end(context))  # fmt: skip
         shown.row(row)
         return as_probe(row)
 
     data = DATASETS[group.case.dataset]
-    bound = known.spec.limits.max_batch
+    bound = context.spec.limits.max_batch
     return max_batch.search(
         probe,
         bound=bound if data.synthetic else min(bound, group.case.train_samples),
-        memory_bytes=plans.memory_end(known),
-        known=earlier_probes(known, group),
+        memory_bytes=plans.memory_end(context),
+        earlier=earlier_probes(context, group),
     )
 
 
-def probe_case(known: Context, group: Automatic, batch: int) -> Case:
-    """The run that tries a batch size."""
-    return replace(plans.two_steps(group.at(batch)), sweep=f"{known.spec.name} max-batch")
+def probe_case(context: Context, group: Automatic, batch: int) -> Case:
+    """Return the case that tries a batch size."""
+    return replace(plans.two_steps(group.at(batch)), sweep=f"{context.spec.name} max-batch")
 
 
 def as_probe(row: Row, memory_bytes: float | None = None) -> max_batch.Probe:
-    """What a run says of its batch size; a lost loss is no lack of memory.
+    """Return whether a run fitted and its peak memory; a NaN loss still fits.
 
-    A run of an earlier search does not fit where it took more than may be used now.
+    A run of an earlier search does not fit if its peak exceeds `memory_bytes`.
+
+    Raises:
+        UndecidedError: the run ended in another way, which says nothing of memory.
     """
     if row["status"] not in {"ok", "nan", "oom"}:
         text = f"batch {row['global_batch_size']} ended as {row['status']}"
@@ -72,41 +76,43 @@ def as_probe(row: Row, memory_bytes: float | None = None) -> max_batch.Probe:
     return max_batch.Probe(row["status"] != "oom" and not too_much, peak)
 
 
-def earlier_probes(known: Context, group: Automatic) -> dict[int, max_batch.Probe]:
-    """Batch sizes that an earlier search of this group has tried."""
-    found: dict[int, max_batch.Probe] = {}
-    for case_id, rows in sweep.done_in(known.folder).rows.items():
+def earlier_probes(context: Context, group: Automatic) -> dict[int, max_batch.Probe]:
+    """Return the probes of an earlier search of this group, by batch size."""
+    probes: dict[int, max_batch.Probe] = {}
+    for case_id, rows in sweep.done_in(context.folder).rows.items():
         batch = int(rows[-1].get("global_batch_size") or 0)
         decided = batch > 0 and rows[-1]["status"] in {"ok", "nan", "oom"}
-        decided = decided and not sweep.outgrown(rows[-1], plans.memory_end(known))
-        if decided and probe_case(known, group, batch).case_id == case_id:
-            # Free memory comes and goes: only a limit that was named contradicts what ran.
-            found[batch] = as_probe(rows[-1], known.memory_bytes)
-    return found
+        decided = decided and not sweep.outgrown(rows[-1], plans.memory_end(context))
+        if decided and probe_case(context, group, batch).case_id == case_id:
+            # Free memory varies: only a limit that the user set overrules a run that fitted.
+            probes[batch] = as_probe(rows[-1], context.memory_bytes)
+    return probes
 
 
-def measured(known: Context, group: Automatic) -> list[Row]:
-    """The last rows of a group's runs, whatever batch sizes its search found."""
-    found = []
-    for case_id, rows in sweep.done_in(known.folder).rows.items():
-        batch = int(rows[-1].get("global_batch_size") or 0)
+def measured(context: Context, group: Automatic) -> list[Row]:
+    """Return the last row of each run of a group, at any batch size."""
+    rows = []
+    for case_id, attempts in sweep.done_in(context.folder).rows.items():
+        batch = int(attempts[-1].get("global_batch_size") or 0)
         if batch > 0 and group.at(batch).case_id == case_id:
-            found.append(rows[-1])
-    return found
+            rows.append(attempts[-1])
+    return rows
 
 
-def one_of_each(known: Context) -> list[Automatic]:
-    """One group for everything a sweep varies but batch size."""
-    steps = [(g[0], g[0].train_samples // g[0].batch) for g in design.groups(known.expanded.cases)]
+def planned_groups(context: Context) -> list[Automatic]:
+    """Return one group for each combination of factors other than batch size."""
+    steps = [
+        (g[0], g[0].train_samples // g[0].batch) for g in design.groups(context.expanded.cases)
+    ]
     synthetic = [DATASETS[c.dataset].synthetic for c, _ in steps]
     return [Automatic(case=c, steps_per_epoch=n if s else None)
             for (c, n), s in zip(steps, synthetic, strict=True)]  # fmt: skip
 
 
-def largest_words(group: Automatic, found: max_batch.Found) -> str:
-    """What a search found, as a line."""
+def largest_words(group: Automatic, result: max_batch.Result) -> str:
+    """Return the result of a search as one line."""
     name = replace(group.case, batch=1).words.replace(", batch 1", "")
-    if found.largest is None:
-        return f"{name}: nothing fits, not even a batch of {found.fails}."
-    end = f"{found.fails} does not" if found.fails else "the search ended there"
-    return f"{name}: {found.largest} fits, {end} ({len(found.probes)} probes)."
+    if result.largest is None:
+        return f"{name}: nothing fits, not even a batch of {result.fails}."
+    end = f"{result.fails} does not" if result.fails else "the search ended there"
+    return f"{name}: {result.largest} fits, {end} ({len(result.probes)} probes)."

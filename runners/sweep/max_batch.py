@@ -1,7 +1,7 @@
-"""The largest batch that fits: doubling, then bisection, started from a memory line.
+"""Search for the largest batch that fits: doubling, then bisection, from a memory line.
 
-Two small runs give memory against batch; the line says where memory should end, so the search
-begins there instead of at the bottom. Every probe is a run of its own and becomes a row.
+Two small runs give a line of memory against batch. The search starts where this line reaches
+the memory limit. Every probe is a run and becomes a row.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ from typing import Final
 from runners.sweep.forecast import memory_line
 
 SMALL: Final = (8, 64)
-"""The two batch sizes that give the memory line [samples]."""
+"""Batch sizes of the two runs that give the memory line [samples]."""
 GUESSES: Final = 4
-"""So often the line is drawn anew through all probes: two small runs alone mislead it."""
+"""Number of times the line is fitted again through all probes; two small runs can mislead."""
 RESOLUTION: Final = 16
-"""The search ends when the first batch that fails is within 1/16 of the last that fits."""
+"""The search ends when the smallest failing batch is within 1/16 of the largest that fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Whether a batch size fitted, and the peak memory it took [bytes], where known."""
+    """Whether a batch size fitted, and its peak memory [bytes] if measured."""
 
     fits: bool
     peak_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """The largest batch that was seen to fit, and the smallest that was seen not to."""
+class Result:
+    """Result of a search: the largest batch that fits and the smallest that does not."""
 
     largest: int | None
     fails: int | None
-    """None where the search ended at its bound."""
+    """None if the search ended at its bound."""
     probes: tuple[int, ...]
     """Batch sizes in the order they were tried."""
 
 
 Bracket = tuple[int | None, int | None]
-"""The largest batch that fits and the smallest that does not, as far as known."""
+"""The largest batch that fits and the smallest that does not, so far."""
 
 
 class UndecidedError(RuntimeError):
-    """A probe ended in a way that says nothing of memory; the text says how."""
+    """A probe ended for a reason other than memory; the message states it."""
 
 
 def search(
@@ -53,15 +53,15 @@ def search(
     *,
     bound: int,
     memory_bytes: float | None = None,
-    known: Mapping[int, Probe] = MappingProxyType({}),
-) -> Found:
-    """Find the largest batch from 1 to `bound` for which `probe` says that it fits.
+    earlier: Mapping[int, Probe] = MappingProxyType({}),
+) -> Result:
+    """Return the largest batch from 1 to `bound` that fits according to `probe`.
 
-    `memory_bytes` is where memory ends, if known; without it the search doubles from the second
-    small batch. `known` are probes of an earlier search, which this one goes on with. Assumes that
-    what fits at a batch fits below it.
+    `memory_bytes` is the memory limit, if known; without it the search doubles from the second
+    small batch. `earlier` are probes of an earlier search, which this one continues. Smaller
+    batches are assumed to fit if a larger one does.
     """
-    seen = {batch: told for batch, told in known.items() if batch <= bound}
+    seen = {batch: result for batch, result in earlier.items() if batch <= bound}
 
     def fits(batch: int) -> bool:
         if batch not in seen:
@@ -72,11 +72,11 @@ def search(
     if good is None or bad is None:
         good, bad = _widely(fits, seen, (bound, memory_bytes))
     good, bad = _bisect(fits, good, bad)
-    return Found(largest=good, fails=bad, probes=tuple(seen))
+    return Result(largest=good, fails=bad, probes=tuple(seen))
 
 
 def _bracket(seen: Mapping[int, Probe]) -> Bracket:
-    """What earlier probes say: the largest that fits below the smallest that does not."""
+    """Return the bracket from earlier probes: fitting batches above a failing one are ignored."""
     bad = min((b for b, p in seen.items() if not p.fits), default=None)
     good = max((b for b, p in seen.items() if p.fits and (bad is None or b < bad)), default=None)
     return good, bad
@@ -85,13 +85,13 @@ def _bracket(seen: Mapping[int, Probe]) -> Bracket:
 def _widely(
     fits: Callable[[int], bool], seen: dict[int, Probe], limits: tuple[int, float | None]
 ) -> Bracket:
-    """Two small batches, a jump to where their line ends, then on from there."""
+    """Return a bracket: try two small batches, jump along their memory line, then double."""
     bound, _ = limits
     good, bad = _small(fits, bound)
     step = good or 1
     if good is not None and bad is None:
         good, bad = _from_line(fits, seen, good, limits)
-        # Just below the line's end a whole doubling would only waste a probe.
+        # Near the line's end, doubling would waste a probe.
         step = good or 1 if good in SMALL else max((good or 1) // 8, 1)
     return _gallop(fits, (good, bad), step, bound)
 
@@ -111,7 +111,7 @@ def _from_line(
     good: int,
     limits: tuple[int, float | None],
 ) -> Bracket:
-    """Probes where the line says that memory is nearly full, until it says so of the last one."""
+    """Return a bracket from probes just below the limit of the memory line."""
     for _ in range(GUESSES):
         guess = _guess(seen, limits)
         if guess is None or guess - good <= good // RESOLUTION:
@@ -123,7 +123,7 @@ def _from_line(
 
 
 def _guess(seen: Mapping[int, Probe], limits: tuple[int, float | None]) -> int | None:
-    """Just below the batch at which the line through all that fitted meets the end of memory."""
+    """Return a batch just below the point where the memory line reaches the limit."""
     bound, memory_bytes = limits
     points = [(float(b), p.peak_bytes) for b, p in seen.items() if p.peak_bytes and p.fits]
     line = memory_line(points) if memory_bytes else None
@@ -133,7 +133,7 @@ def _guess(seen: Mapping[int, Probe], limits: tuple[int, float | None]) -> int |
 
 
 def _gallop(fits: Callable[[int], bool], bracket: Bracket, step: int, bound: int) -> Bracket:
-    """Go up in steps that double until something fails; halve where nothing fits yet."""
+    """Return a bracket: go up in doubling steps until a batch fails; halve if none fits."""
     good, bad = bracket
     while good is not None and bad is None and good < bound:
         further = min(good + step, bound)

@@ -1,4 +1,4 @@
-"""Measure one case: a fresh child, energy and load beside it, and the row that comes of it."""
+"""Measure one case in a fresh child, with energy and load, and return its row."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from runners.sweep import rows
 
 CHILD: Final = ("-m", "runners.child")
 _METER_S: Final = 1.0
-"""How often the energy meter is read [s]."""
+"""Interval between readings of the energy meter [s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where and under which limits cases are measured."""
+    """Interpreters, folders and limits for measuring cases."""
 
     pythons: Mapping[str, Python]
     environ: Mapping[str, str]
-    """This process's environment; children get an allow-listed part of it."""
+    """Environment of this process; children get an allow-listed part."""
     cache: Path
     """Folder for samples written as files."""
     timeout_s: float
     memory_share: float
     memory_bytes: int | None = None
-    """Most memory a run may use; None is its share of what is free when it starts."""
+    """Memory limit of a run; None means its share of the free memory at the start."""
     child: tuple[str, ...] = CHILD
-    """Arguments that make an interpreter the measuring child."""
+    """Arguments that start the measuring child in an interpreter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hooks:
-    """Who else wants to know: of each event, about every 50 ms, and whether to stop."""
+    """Callbacks: on each event, about every 50 ms, and whether to stop."""
 
     on_event: Callable[[Event], None] = lambda _: None
     beat: Callable[[], None] = lambda: None
@@ -54,7 +54,7 @@ class Hooks:
 
 
 def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = None) -> Row:
-    """The row of a case, however its run ends; `Stopped` where the hooks say stop."""
+    """Return the row of a case, also of a failed run; raise `Stopped` if the hooks stop it."""
     hooks = hooks or Hooks()
     python = bench.pythons[case.backend]
     environ = environment.for_child(
@@ -95,20 +95,20 @@ def measure(case: Case, bench: Bench, result_set: str, hooks: Hooks | None = Non
 
 
 def _with_limit(row: Row, limits: RunLimits) -> Row:
-    """A run without memory says under which limit: under a larger one it is worth another try."""
+    """Return the row with its memory limit in `extra`; a larger limit allows a retry."""
     extra = {**rows.extra_of(row), "memory_limit_bytes": limits.memory_bytes}
     return {**row, "extra": json.dumps(extra, sort_keys=True)}
 
 
 def _limits(bench: Bench) -> RunLimits:
-    """Memory is what is free now: other programs of the machine keep theirs."""
+    """Return the limits of a run; without a memory limit, a share of the free memory."""
     share = int(bench.memory_share * machine.memory_limit_bytes())
     return RunLimits(timeout_s=bench.timeout_s, memory_bytes=bench.memory_bytes or share)
 
 
 def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
-    """Columns of the machine and of the software that was to run, should the child not tell."""
-    told = machine.facts(
+    """Return columns of the machine and the planned software, in case the child sends none."""
+    columns = machine.facts(
         case.device,
         devices=case.devices,
         folder=bench.cache if case.storage == "storage" else None,
@@ -117,11 +117,11 @@ def _facts(case: Case, bench: Bench, python: Python) -> dict[str, Any]:
     version = next((v for k, v in python.versions.items() if k.startswith(case.backend)), None)
     software = {"python_version": python.python_version, "framework_version": version,
                 "keras_version": python.versions.get("keras")}  # fmt: skip
-    return {**told, **software}
+    return {**columns, **software}
 
 
 def _cleaned(ended: Ended, environ: Mapping[str, str]) -> Ended:
-    """Reasons are texts of strangers: nothing of this machine or its secrets stays in them."""
+    """Return the end with secrets and machine details removed from its reason."""
     if ended.reason is None:
         return ended
     return replace(ended, reason=environment.clean(ended.reason, environ) or ended.status)
@@ -129,15 +129,15 @@ def _cleaned(ended: Ended, environ: Mapping[str, str]) -> Ended:
 
 @dataclass(slots=True)
 class _Around:
-    """What is read around a run: load before and after, energy while it trains, clocks."""
+    """Readings around a run: load before and after, energy while it trains, clocks."""
 
     meter: Meter
-    known: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     training: bool = False
     read_at_s: float = 0.0
 
     def before(self) -> None:
-        self.known["load_average_before"] = machine.load_average()
+        self.values["load_average_before"] = machine.load_average()
 
     def seen(self, event: Event) -> None:
         if event["event"] == "training":
@@ -152,17 +152,17 @@ class _Around:
             self.meter.poll()
             self.read_at_s = now_s
             if clocks := machine.clocks(self.meter.device, visible=self.meter.visible):
-                self.known["accelerator_clocks"] = clocks
+                self.values["accelerator_clocks"] = clocks
 
     def columns(self) -> dict[str, Any]:
         if self.training:
             self._stop()
-        self.known["load_average_after"] = machine.load_average()
-        return self.known
+        self.values["load_average_after"] = machine.load_average()
+        return self.values
 
     def _stop(self) -> None:
         energy = self.meter.stop()
         self.training = False
-        self.known["energy_kwh"] = energy.energy_kwh
-        self.known["energy_source"] = energy.source
-        self.known["mean_power_watts"] = energy.mean_power_watts
+        self.values["energy_kwh"] = energy.energy_kwh
+        self.values["energy_source"] = energy.source
+        self.values["mean_power_watts"] = energy.mean_power_watts

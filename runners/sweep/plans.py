@@ -1,4 +1,4 @@
-"""What a sweep would take: runs, hours, memory, energy, money, and the smallest that answers."""
+"""Plan of a sweep: runs, hours, memory, energy, cost, and the smallest sufficient design."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from runners.machine import facts
 from runners.plan import design
 from runners.plan.cases import Case
 from runners.process.supervise import Stopped
-from runners.sweep.context import Context, known_rows, measurer
+from runners.sweep.context import Context, measurer, own_rows
 from runners.sweep.forecast import (
     EPOCH_EXTRA,
     ROUGHLY,
@@ -32,14 +32,14 @@ from runners.workloads import DATASETS
 
 Stop = Callable[[], bool]
 PROBES: Final = "probes"
-"""The folder of the state where probes are kept, sealed like any run."""
+"""Folder of probes inside the state folder; probes are sealed like runs."""
 PROBE_S: Final = 180.0
-"""Most time a probe of two steps may take [s]; a longer one tells enough by not ending."""
+"""Time limit of a probe of two steps [s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One case of the plan, what it would take, and whether it is there already."""
+    """One case of the plan, its forecast, and whether it is measured already."""
 
     case: Case
     expected: Forecast | None
@@ -47,51 +47,51 @@ class Planned:
 
     @property
     def rough(self) -> bool:
-        """Whether only runs of other networks of its sweep tell its time."""
+        """Whether the forecast is from other networks of its sweep."""
         return self.expected is not None and not self.expected.alike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A sweep before it runs. Sums are over what is still to be measured; None is not known."""
+    """A sweep before it runs."""
 
     planned: tuple[Planned, ...]
     smallest: tuple[Planned, ...]
     automatic: int
-    """Groups whose batch sizes a search will find first."""
+    """Number of groups whose batch sizes are searched first."""
     basis: str | None
 
     @property
     def left(self) -> tuple[Planned, ...]:
-        """What is not measured yet."""
+        """Cases that are not measured yet."""
         return tuple(p for p in self.planned if not p.done)
 
 
-def plan(known: Context, *, probe: bool = False, stop: Stop = lambda: False) -> Plan:
-    """Forecast every case from the rows that are there; with `probe`, make those that are not.
+def plan(context: Context, *, probe: bool = False, stop: Stop = lambda: False) -> Plan:
+    """Return the plan with a forecast of every case; with `probe`, time cases without one.
 
-    Probes are kept in the state folder: they tell times, and are no results.
+    Probes are stored in the state folder; they are not results.
     """
-    rows, done = [*known_rows(known), *_kept_probes(known)], done_of(known)
-    cases = known.expanded.cases
+    rows, done = [*own_rows(context), *_kept_probes(context)], done_of(context)
+    cases = context.expanded.cases
     if probe:
-        rows += _probes(known, rows, stop)
+        rows += _probes(context, rows, stop)
     probed = any(EPOCH_EXTRA in r for c in cases for r in alike(c, rows))
-    planned = [_planned(c, known, rows, done) for c in cases]
-    fitting = [p.case for p in planned if _fits(p.expected, known)]
-    small = [_planned(c, known, rows, done) for c in design.smallest(fitting)]
+    planned = [_planned(c, context, rows, done) for c in cases]
+    fitting = [p.case for p in planned if _fits(p.expected, context)]
+    small = [_planned(c, context, rows, done) for c in design.smallest(fitting)]
     return Plan(
         planned=tuple(planned),
         smallest=tuple(small),
-        automatic=len(known.expanded.automatic),
+        automatic=len(context.expanded.automatic),
         basis=_basis(planned, probed=probed),
     )
 
 
 def _basis(planned: Sequence[Planned], *, probed: bool) -> str | None:
-    """What the times are predicted from; None where there are none."""
-    told = [p.expected for p in planned if p.expected]
-    if not told:
+    """Return a phrase for the basis of the times; None without forecasts."""
+    forecasts = [p.expected for p in planned if p.expected]
+    if not forecasts:
         return None
     basis = "measured runs of this machine" + (" and probes of two steps" if probed else "")
     rough = sum(not p.done and p.rough for p in planned)
@@ -99,85 +99,87 @@ def _basis(planned: Sequence[Planned], *, probed: bool) -> str | None:
         return basis
     runs = "1 run" if rough == 1 else f"{rough} runs"
     return (
-        f"{basis}; {runs} of networks that are not measured yet as long as those of this sweep so "
-        f"far, within a factor of {ROUGHLY:g}"
+        f"{basis}; for {runs} of unmeasured networks, the mean of this sweep so far, within a "
+        f"factor of {ROUGHLY:g}"
     )
 
 
-def done_of(known: Context) -> Done:
-    """What the result set holds already, by what counts as done for this command."""
-    return done_in(known.folder, memory_bytes=memory_end(known), retry_failed=known.retry_failed)
+def done_of(context: Context) -> Done:
+    """Return the finished runs of the result set, by this command's settings."""
+    return done_in(
+        context.folder, memory_bytes=memory_end(context), retry_failed=context.retry_failed
+    )
 
 
-def _planned(case: Case, known: Context, rows: Sequence[Row], done: Done) -> Planned:
-    system = known.system_of(case.device)
+def _planned(case: Case, context: Context, rows: Sequence[Row], done: Done) -> Planned:
+    system = context.system_of(case.device)
     others = (r for tries in done.rows.values() for r in tries if r.get("system_name") == system)
     return Planned(
         case=case,
         expected=forecast(case, rows, system) or as_the_others(others),
-        done=done.settled(case, known.spec.limits.attempts),
+        done=done.settled(case, context.spec.limits.attempts),
     )
 
 
-def _fits(expected: Forecast | None, known: Context) -> bool:
-    """Whether a run would fit, as far as anybody knows."""
+def _fits(expected: Forecast | None, context: Context) -> bool:
+    """Return whether a run is expected to fit; True if its memory is unknown."""
     memory = expected.memory_bytes if expected else None
-    end = memory_end(known)
+    end = memory_end(context)
     return memory is None or end is None or memory <= end
 
 
-def memory_end(known: Context) -> float | None:
-    """Where memory ends [bytes]: as asked, the card's, or this process's limit on a host."""
-    if known.memory_bytes:
-        return float(known.memory_bytes)
-    if known.host.device != "cpu":
-        return known.facts.get("accelerator_memory_bytes")
-    return known.spec.limits.memory_share * facts.memory_limit_bytes()
+def memory_end(context: Context) -> float | None:
+    """Return the memory limit [bytes]: the requested one, the card's, or the process's share."""
+    if context.memory_bytes:
+        return float(context.memory_bytes)
+    if context.host.device != "cpu":
+        return context.facts.get("accelerator_memory_bytes")
+    return context.spec.limits.memory_share * facts.memory_limit_bytes()
 
 
-def _kept_probes(known: Context) -> list[Row]:
-    return [as_probe(row) for row in summaries(known.state / PROBES)]
+def _kept_probes(context: Context) -> list[Row]:
+    return [as_probe(row) for row in summaries(context.state / PROBES)]
 
 
-def _probes(known: Context, rows: Sequence[Row], stop: Stop) -> list[Row]:
-    """Probes at the smallest and the largest batch of every group nothing tells of.
+def _probes(context: Context, rows: Sequence[Row], stop: Stop) -> list[Row]:
+    """Return probes at the smallest and largest batch of every group without forecasts.
 
-    They wait for their turn like a sweep: two measurements at once would tell of each other.
+    They queue like a sweep: two measurements at once would disturb each other.
     """
     made: list[Row] = []
-    turn, run = Turn(known.state), measurer(known, timeout_s=PROBE_S)
+    turn, run = Turn(context.state), measurer(context, timeout_s=PROBE_S)
     try:
-        for case in _unknown(known, rows):
+        for case in _without_forecast(context, rows):
             while not turn.take("probe"):
                 if stop():
                     raise Stopped
                 time.sleep(0.2)
             row = {**run(_probe(case), Hooks(stop=stop)), "result_set": PROBES}
-            commit_runs(known.state / PROBES, [row], first_wins=True)
+            commit_runs(context.state / PROBES, [row], first_wins=True)
             made.append(as_probe(row))
     finally:
         turn.give_back()
     return made
 
 
-def _unknown(known: Context, rows: Sequence[Row]) -> list[Case]:
-    """Smallest and largest batch of each group without forecasts."""
-    found: list[Case] = []
-    for group in design.groups(known.expanded.cases):
-        if not all(forecast(c, rows, known.system_of(c.device)) for c in group):
+def _without_forecast(context: Context, rows: Sequence[Row]) -> list[Case]:
+    """Return the smallest and largest batch of each group without forecasts."""
+    cases: list[Case] = []
+    for group in design.groups(context.expanded.cases):
+        if not all(forecast(c, rows, context.system_of(c.device)) for c in group):
             by_size = sorted(group, key=lambda c: c.batch)
-            found += {c.batch: c for c in (by_size[0], by_size[-1])}.values()
-    return found
+            cases += {c.batch: c for c in (by_size[0], by_size[-1])}.values()
+    return cases
 
 
 def _probe(case: Case) -> Case:
-    """Three epochs of two steps, each step waited for: its time alone, without an epoch's."""
+    """Return a case of three epochs of two steps that times every step singly."""
     name = f"{case.sweep} probe"
     return replace(two_steps(case), epochs=3, timing="per step", sweep=name)
 
 
 def two_steps(case: Case) -> Case:
-    """The probe of a case: two epochs of two steps each (one, where the data set holds no more)."""
+    """Return the probe of a case: two epochs of two steps, or one step in a small data set."""
     data = DATASETS[case.dataset]
     most = 2 * case.batch if data.synthetic else min(2 * case.batch, data.train_samples)
     return replace(case, train_samples=most, epochs=2, repeat=0, validation=False)
@@ -188,7 +190,7 @@ def two_steps(case: Case) -> Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over runs: hours with bounds, largest memory, energy, money. None is not known."""
+    """Totals of runs: hours with bounds, largest memory, energy, cost. None means unknown."""
 
     runs: int
     hours: float | None = None
@@ -199,34 +201,36 @@ class Totals:
     cost: float | None = None
 
 
-def totals(known: Context, runs: Sequence[Planned], price_per_hour: float | None = None) -> Totals:
-    """What these runs take together; times only where every run has a forecast."""
-    told = [p.expected for p in runs if p.expected]
-    memory = max((t.memory_bytes for t in told if t.memory_bytes), default=None)
+def totals(
+    context: Context, runs: Sequence[Planned], price_per_hour: float | None = None
+) -> Totals:
+    """Return the totals of these runs; times only if every run has a forecast."""
+    forecasts = [p.expected for p in runs if p.expected]
+    memory = max((t.memory_bytes for t in forecasts if t.memory_bytes), default=None)
     if any(p.rough for p in runs):
-        memory = None  # of networks that were not measured it is not known
-    if not runs or len(told) < len(runs):
+        memory = None  # unknown for unmeasured networks
+    if not runs or len(forecasts) < len(runs):
         return Totals(runs=len(runs), memory_bytes=memory, **({} if runs else {"hours": 0.0}))
-    hours = sum(t.seconds for t in told) / 3600
-    energy = _energy_kwh(known, told)
+    hours = sum(t.seconds for t in forecasts) / 3600
+    energy = _energy_kwh(context, forecasts)
     return Totals(
-        runs=len(runs), hours=hours, low_hours=sum(t.low_s for t in told) / 3600,
-        high_hours=sum(t.high_s for t in told) / 3600, memory_bytes=memory, energy_kwh=energy,
-        cost=_cost(known, hours, energy, price_per_hour),
+        runs=len(runs), hours=hours, low_hours=sum(t.low_s for t in forecasts) / 3600,
+        high_hours=sum(t.high_s for t in forecasts) / 3600, memory_bytes=memory, energy_kwh=energy,
+        cost=_cost(context, hours, energy, price_per_hour),
     )  # fmt: skip
 
 
-def _energy_kwh(known: Context, told: Sequence[Forecast]) -> float | None:
-    powers = [t.power_watts or known.spec.cost.power_watts for t in told]
-    pairs = [(t.seconds, p) for t, p in zip(told, powers, strict=True) if p]
-    return math.fsum(s * p for s, p in pairs) / 3.6e6 if len(pairs) == len(told) else None
+def _energy_kwh(context: Context, forecasts: Sequence[Forecast]) -> float | None:
+    powers = [t.power_watts or context.spec.cost.power_watts for t in forecasts]
+    pairs = [(t.seconds, p) for t, p in zip(forecasts, powers, strict=True) if p]
+    return math.fsum(s * p for s, p in pairs) / 3.6e6 if len(pairs) == len(forecasts) else None
 
 
 def _cost(
-    known: Context, hours: float, energy_kwh: float | None, price_per_hour: float | None
+    context: Context, hours: float, energy_kwh: float | None, price_per_hour: float | None
 ) -> float | None:
-    """Hours and energy at the sweep's prices; None where none was said, or a part is not known."""
-    cost, hourly = known.spec.cost, _hourly(known, price_per_hour)
+    """Return the cost at the sweep's prices; None without prices or with an unknown part."""
+    cost, hourly = context.spec.cost, _hourly(context, price_per_hour)
     if cost.price_per_kwh is None:
         return None if hourly is None else hourly * hours
     if energy_kwh is None:
@@ -234,26 +238,26 @@ def _cost(
     return (hourly or 0.0) * hours + cost.price_per_kwh * energy_kwh
 
 
-def _hourly(known: Context, price_per_hour: float | None) -> float | None:
-    return price_per_hour if price_per_hour is not None else known.spec.cost.price_per_hour
+def _hourly(context: Context, price_per_hour: float | None) -> float | None:
+    return price_per_hour if price_per_hour is not None else context.spec.cost.price_per_hour
 
 
-def as_json(known: Context, made: Plan, price_per_hour: float | None = None) -> dict[str, Any]:
-    """The plan as one JSON object, as the Measure page reads it."""
-    left = totals(known, made.left, price_per_hour)
-    full = totals(known, made.planned, price_per_hour)
-    small = totals(known, made.smallest, price_per_hour)
+def as_json(context: Context, made: Plan, price_per_hour: float | None = None) -> dict[str, Any]:
+    """Return the plan as the JSON object that the Measure page reads."""
+    left = totals(context, made.left, price_per_hour)
+    full = totals(context, made.planned, price_per_hour)
+    small = totals(context, made.smallest, price_per_hour)
     return {
-        "name": known.spec.name, "title": known.spec.title, "about": known.spec.about,
-        "result_set": known.folder.name, "system": known.system_name,
+        "name": context.spec.name, "title": context.spec.title, "about": context.spec.about,
+        "result_set": context.folder.name, "system": context.system_name,
         "planned": len(made.planned), "finished": len(made.planned) - len(made.left),
         "left": len(made.left), "automatic": made.automatic,
         "hours": left.hours, "hours_low": left.low_hours, "hours_high": left.high_hours,
         "hours_basis": made.basis, "rough": sum(p.rough for p in made.left),
-        "priced": _hourly(known, price_per_hour) is not None
-        or known.spec.cost.price_per_kwh is not None,
+        "priced": _hourly(context, price_per_hour) is not None
+        or context.spec.cost.price_per_kwh is not None,
         "memory_bytes": left.memory_bytes,
-        "energy_kwh": left.energy_kwh, "cost": left.cost, "currency": known.spec.cost.currency,
+        "energy_kwh": left.energy_kwh, "cost": left.cost, "currency": context.spec.cost.currency,
         "smallest": {"runs": small.runs, "hours": small.hours,
                      "batches": sorted({p.case.batch for p in made.smallest})},
         "full": {"runs": full.runs, "hours": full.hours},

@@ -1,4 +1,4 @@
-"""Progress in a terminal (rich), or a line per run where there is none."""
+"""Progress bars in a terminal (rich), else one line per run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from planner.store.disk.sweeps import SweepStatus
 
 
 class Progress:
-    """Finished and planned runs, what is being measured, and the time left once one is known."""
+    """Shows finished and planned runs, the current run, and the time left if known."""
 
     def __init__(self, title: str, system: str) -> None:
         self._console = Console(markup=False, highlight=False)
@@ -24,12 +24,12 @@ class Progress:
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[told]}", markup=False),
+            TextColumn("{task.fields[text]}", markup=False),
             console=self._console,
             disable=not self._console.is_terminal,
         )
         self._console.print(f"{title}, on {system}")
-        self._task = self._bars.add_task("runs", total=None, told="")
+        self._task = self._bars.add_task("runs", total=None, text="")
         self._current: str | None = None
 
     def __enter__(self) -> Self:
@@ -51,16 +51,16 @@ class Progress:
         epoch = f", epoch {status.current_epoch} done" if status.current_epoch else ""
         now = f"{status.current}{epoch}" if status.current else status.message or ""
         self._bars.update(
-            self._task, total=status.planned, completed=status.finished, told=f"{left}{now}"
+            self._task, total=status.planned, completed=status.finished, text=f"{left}{now}"
         )
 
     def row(self, row: Row) -> None:
-        """Print what came of a run."""
+        """Print the result of a run."""
         what = self._current or f"{row['model']}, batch {row.get('global_batch_size')}"
-        self._console.print(f"  {what}: {_came(row)}", soft_wrap=True)
+        self._console.print(f"  {what}: {_outcome(row)}", soft_wrap=True)
 
 
-def _came(row: Row) -> str:
+def _outcome(row: Row) -> str:
     if row["status"] != "ok":
         return f"{row['status']} ({row.get('status_reason')})"
     speed = row.get("throughput")

@@ -1,4 +1,4 @@
-"""What the set.toml of a measured result set says: which question, which machine, which day."""
+"""The set.toml of a measured result set: sweep, machine and date."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Final
 from planner.store.sealed.result_set import set_text
 
 OWNERS: Final = "measured here; the owner of the folder decides"
-"""Terms of numbers of which nobody said any."""
+"""Default licence of measured results."""
 
 
 def describe(sweep: str, title: str, about: str, facts: Mapping[str, Any]) -> str:
-    """The text of set.toml; `facts` are columns of the machine, with the licence if one is said."""
+    """Return the text of set.toml; `facts` are columns of the machine and an optional licence."""
     now = datetime.now(UTC)
     date, system = f"{now.day} {now:%B %Y}", facts["system_name"]
     measured = f"Measured with Epochwise {facts.get('git_describe') or ''}".strip()

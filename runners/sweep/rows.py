@@ -18,10 +18,10 @@ from runners.sweep.result_set import OWNERS
 from runners.workloads import DATASETS, OPTIMIZERS, model_title
 
 FRAMEWORKS: Final = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
-_NOT_TOLD: Final = frozenset(
+_NOT_REPORTED: Final = frozenset(
     c.name for c in COLUMNS if (c.group == "identity" and c.name != "note") or c.required
 )
-"""What a run is and how it ended: the supervisor says it, no child."""
+"""Columns that only the supervisor sets: identity and ending of a run."""
 
 
 def row_of(
@@ -33,12 +33,12 @@ def row_of(
     facts: Mapping[str, Any],
     around: Mapping[str, Any],
 ) -> Row:
-    """The row of a run, failed ones too: whatever was measured before the end is kept.
+    """Return the row of a run; failed runs keep what was measured before the end.
 
-    `facts` are columns about the machine and its software, `around` what was read around the run
-    (load averages, energy). What the child told of itself wins.
+    `facts` are columns of the machine and its software, `around` readings around the run (load
+    averages, energy). Columns from the child take precedence.
     """
-    told = _columns(ended.events)
+    reported = _columns(ended.events)
     epochs = [_epoch(e) for e in ended.events if e["event"] == "epoch"]
     row = {
         **planned(case),
@@ -48,9 +48,9 @@ def row_of(
         "status": ended.status,
         "status_reason": ended.reason,
         **around,
-        **told,
-        **summary(case, epochs, told),
-        **_memory(case, ended, told),
+        **reported,
+        **summary(case, epochs, reported),
+        **_memory(case, ended, reported),
         "epochs": epochs or None,
         "steps": _steps(case, ended.events),
         "extra": json.dumps(_extra(case, ended), sort_keys=True),
@@ -59,10 +59,10 @@ def row_of(
 
 
 def planned(case: Case) -> dict[str, Any]:
-    """Columns that are known before anything runs.
+    """Return the columns that are known before the run.
 
-    Both splits are those of the data set, however little of it an epoch passes over: what was
-    timed is `samples_per_epoch` (`planner.epochs.epoch_size`).
+    Both splits are those of the whole data set; the samples that were timed are
+    `samples_per_epoch` (`planner.epochs.epoch_size`).
     """
     data = DATASETS[case.dataset]
     training = case.mode == "training"
@@ -95,15 +95,15 @@ def _shape(case: Case) -> str:
     return text if data.task == "images" else f"{text} tokens"
 
 
-def summary(case: Case, epochs: Sequence[Row], told: Mapping[str, Any]) -> dict[str, Any]:
-    """Summary columns of timed epochs [s]; validation is inside epochs and outside steps."""
+def summary(case: Case, epochs: Sequence[Row], reported: Mapping[str, Any]) -> dict[str, Any]:
+    """Return summary columns of timed epochs [s]; epochs include validation, steps do not."""
     if not epochs:
         return {}
     later = [e["epoch_s"] for e in epochs[1:]]
     checks = _validations(epochs[1:]) or _validations(epochs)  # the first one traces, too
     steps, samples = steps_in(case), epochs[0]["samples"]
     training = statistics.fmean(_without_validation(epochs[1:])) if later else None
-    pre = told.get("pre_train_s")
+    pre = reported.get("pre_train_s")
     return {
         "first_epoch_s": epochs[0]["epoch_s"],
         "later_epoch_mean_s": statistics.fmean(later) if later else None,
@@ -127,11 +127,11 @@ def _without_validation(epochs: Iterable[Row]) -> list[float]:
     return [e["epoch_s"] - (e.get("validation_s") or 0.0) for e in epochs]
 
 
-def _columns(told: Iterable[Event]) -> dict[str, Any]:
+def _columns(events: Iterable[Event]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
-    for event in told:
+    for event in events:
         merged |= {k: v for k, v in event.get("columns", {}).items() if v is not None}
-    return {k: v for k, v in merged.items() if k not in _NOT_TOLD}
+    return {k: v for k, v in merged.items() if k not in _NOT_REPORTED}
 
 
 def _epoch(event: Event) -> dict[str, Any]:
@@ -140,24 +140,24 @@ def _epoch(event: Event) -> dict[str, Any]:
 
 
 def _steps(case: Case, events: Iterable[Event]) -> list[dict[str, Any]] | None:
-    """Every step of the epochs that were timed step by step, up to the most a row keeps."""
+    """Return the step times of a run timed per step, up to `KEPT_STEPS`; None otherwise."""
     if case.timing != "per step":
         return None
-    told = [e.get("step_seconds") for e in events if e["event"] == "epoch"]
-    seconds = itertools.chain.from_iterable(t for t in told if isinstance(t, list))
+    by_epoch = [e.get("step_seconds") for e in events if e["event"] == "epoch"]
+    seconds = itertools.chain.from_iterable(t for t in by_epoch if isinstance(t, list))
     kept = enumerate(itertools.islice(seconds, KEPT_STEPS), 1)
     return [{"step": number, "step_s": taken} for number, taken in kept] or None
 
 
-def _memory(case: Case, ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]:
-    """On a host the larger of what the child and the watchdog saw; on a card what it told.
+def _memory(case: Case, ended: Ended, reported: Mapping[str, Any]) -> dict[str, Any]:
+    """Return peak memory columns: on a host the larger of the child's and the watchdog's value.
 
-    What the host held says nothing of a card's memory, so a run that died before it told has none.
+    On a card only the child's value counts; a run that died before sending it has none.
     """
     if case.device != "cpu":
         return {}
-    inside = told.get("peak_memory_bytes") or 0
-    device = str(told.get("peak_memory_method", "")).startswith("device")
+    inside = reported.get("peak_memory_bytes") or 0
+    device = str(reported.get("peak_memory_method", "")).startswith("device")
     if device or not (inside or ended.peak_rss_bytes):
         return {}
     return {
@@ -167,19 +167,19 @@ def _memory(case: Case, ended: Ended, told: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _extra(case: Case, ended: Ended) -> dict[str, Any]:
-    """What has no column: the case's id (how a resume knows it) and what the child added."""
+    """Return values without a column: the case id (used by a resume) and the child's extras."""
     merged: dict[str, Any] = {}
     for event in ended.events:
         merged |= event.get("extra", {})
-    if ended.told_why:
+    if ended.self_reported:
         merged["told_why"] = True
     return merged | {"case_id": case.case_id, "wall_s": round(ended.wall_s, 3)}
 
 
 def extra_of(row: Row) -> Mapping[str, Any]:
-    """The JSON object in `extra`; empty where there is none (files may come from anywhere)."""
+    """Return the JSON object in `extra`; empty if it is missing or invalid."""
     try:
-        told = json.loads(row.get("extra") or "{}")
+        extra = json.loads(row.get("extra") or "{}")
     except (TypeError, ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return extra if isinstance(extra, dict) else {}

@@ -1,7 +1,7 @@
 """Run the cases of a sweep in order until each has a row, and report progress.
 
-What is done is what the result set holds: rows are found again by their `case_id`. So a sweep
-that was stopped, killed or cut off by a power failure goes on where it was, from the rows alone.
+The rows in the result set, matched by `case_id`, define what is done. So a sweep that was
+stopped, killed or cut off by a power failure continues from its rows alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
 ]  # fmt: skip
 
 EPOCH_S: Final = 0.2
-"""How often an epoch that ended is told of at most [s]: telling costs the disk a write."""
+"""Shortest time between two reports of an epoch [s]: each report writes to disk."""
 _UNTIMED: Final = ("identity", "workload", "system", "software", "factors")
 
 
@@ -50,41 +50,41 @@ class Measure(Protocol):
     """Measures one case and returns its row."""
 
     def __call__(self, case: Case, hooks: Hooks) -> Row:
-        """Run it to its end, however it ends; `Stopped` where the hooks say stop."""
+        """Run the case and return its row, also if it failed; raise `Stopped` on a stop."""
 
 
 @dataclass(slots=True)
 class Journal:
-    """Keeps the status file fresh; changes while the sweep runs."""
+    """Keeps the status file of a running sweep up to date."""
 
     state: Path
     status: SweepStatus
-    told: Callable[[SweepStatus], None] = lambda _: None
+    on_update: Callable[[SweepStatus], None] = lambda _: None
     taken_s: list[float] = field(default_factory=list)
     """Wall time of each run measured in this process [s]."""
     _written_s: float = float("-inf")
 
     def update(self, **changes: Any) -> None:  # noqa: ANN401 - fields of SweepStatus
-        """Change the status and write it at once; no result depends on it, so a full disk may."""
+        """Change the status and write it; a full disk is ignored, as results do not need it."""
         self.status = replace(self.status, **changes, heartbeat_at=time.time())
         with contextlib.suppress(OSError):
             write_status(self.state, self.status)
         self._written_s = time.perf_counter()
-        self.told(self.status)
+        self.on_update(self.status)
 
     def epoch(self, number: int) -> None:
-        """Change the epoch, and write it unless the last time was a moment ago."""
+        """Change the epoch, and write it unless the last write was just now."""
         self.status = replace(self.status, current_epoch=number)
         if time.perf_counter() - self._written_s >= EPOCH_S:
             self.update()
 
     def beat(self) -> None:
-        """Write again if the last time was two seconds ago."""
+        """Write again if the last write was `HEARTBEAT_S` ago."""
         if time.perf_counter() - self._written_s >= HEARTBEAT_S:
             self.update()
 
     def left_s(self, waiting: int) -> float | None:
-        """Time left [s], from run times measured here; None until one is known."""
+        """Return the time left [s] from run times of this process; None before the first."""
         if not self.taken_s:
             return None
         return waiting * sum(self.taken_s) / len(self.taken_s)
@@ -95,20 +95,20 @@ def journal(
     ticket: str,
     *,
     asked_at: float | None = None,
-    **known: Any,  # noqa: ANN401
+    **fields: Any,  # noqa: ANN401
 ) -> Journal:
-    """A journal of a sweep that has just been asked for, by this process."""
+    """Return the journal of a sweep that this process has just queued."""
     me = psutil.Process()
     now = time.time()
     status = SweepStatus(
         ticket=ticket, phase="waiting", finished=0, pid=me.pid, pid_started=me.create_time(),
-        asked_at=now if asked_at is None else asked_at, heartbeat_at=now, **known,
+        asked_at=now if asked_at is None else asked_at, heartbeat_at=now, **fields,
     )  # fmt: skip
     return Journal(state=state, status=status)
 
 
 def wait_for_turn(turn: Turn, book: Journal, stop: Callable[[], bool]) -> None:
-    """Wait until no other sweep measures on this machine; `Stopped` where asked to."""
+    """Wait until no other sweep measures on this machine; raise `Stopped` on a stop."""
     book.update(phase="waiting")
     while not turn.take(book.status.ticket):
         text = _waits_for(turn.ahead(book.status.ticket))
@@ -123,7 +123,7 @@ def wait_for_turn(turn: Turn, book: Journal, stop: Callable[[], bool]) -> None:
 
 def _waits_for(ahead: SweepStatus | None) -> str:
     if ahead is None:
-        return "waits for a sweep that does not tell of itself"
+        return "waits for a sweep without a status file"
     return f"waits for '{ahead.sweep}' ({ahead.finished} of {ahead.planned} runs done)"
 
 
@@ -139,15 +139,16 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     on_row: Callable[[Row], None] = lambda _: None,
 ) -> list[Row]:
-    """Measure every case that has no settled row yet; returns the rows made now, in order.
+    """Measure every case without a final row; return the new rows in order.
 
-    CommitError where the disk refuses: what was measured before is safe, and a resume goes on.
+    Raises:
+        CommitError: the disk refuses a row; earlier rows are safe and a resume continues.
     """
     made: list[Row] = []
     done = done_in(folder, memory_bytes=memory_bytes, retry_failed=retry_failed)
     waiting = [c for c in cases if not done.settled(c, attempts)]
     _count(book, cases, done, attempts, len(waiting))
-    if waiting:  # before hours are measured for a disk that takes nothing
+    if waiting:  # check the disk before hours of measuring
         try_folder(folder, len(waiting))
     for i, case in enumerate(waiting):
         for row in _tries(case, done.attempts_left(case, attempts), measure, book, stop):
@@ -171,9 +172,9 @@ def probe(
     stop: Callable[[], bool],
     memory_bytes: float | None = None,
 ) -> Row:
-    """The last row of a case beside the plan: it counts neither as planned nor for the time left.
+    """Return the last row of a case outside the plan; it does not change the time left.
 
-    A row that is there already is taken; else the case is measured and its rows are kept.
+    An existing row is reused; otherwise the case is measured and its rows are stored.
     """
     done = done_in(folder, memory_bytes=memory_bytes)
     rows = list(done.rows.get(case.case_id, ()))
@@ -189,7 +190,7 @@ def probe(
 
 
 def _saved(folder: Path, row: Row, status: SweepStatus) -> Row:
-    """Keep a row; where the disk refuses, say how much of the sweep is safe."""
+    """Commit a row; if the disk refuses, the error states how many runs are safe."""
     try:
         return _kept(folder, row)
     except CommitError as error:
@@ -199,11 +200,11 @@ def _saved(folder: Path, row: Row, status: SweepStatus) -> Row:
 
 
 def _kept(folder: Path, row: Row) -> Row:
-    """Commit a row; numbers that no row may hold become a crash with that as its reason."""
+    """Commit a row; a row with invalid values becomes a crash with that reason."""
     try:
         return _placed(folder, row)
     except RecordError as error:
-        reason = f"its numbers make no row: {'; '.join(map(str, error.problems))}"[:500]
+        reason = f"its values are invalid: {'; '.join(map(str, error.problems))}"[:500]
         wrong = {p.column for p in error.problems} - {"extra"}
         names = {c.name for c in COLUMNS if c.group in _UNTIMED} & row.keys() - wrong
         extra = json.dumps({"case_id": case_id_of(row)})
@@ -214,10 +215,10 @@ def _kept(folder: Path, row: Row) -> Row:
 
 
 def _placed(folder: Path, row: Row) -> Row:
-    """Commit a row under the first number of an attempt that is free.
+    """Commit a row under the first free attempt number.
 
-    Its own may be taken: by a damaged file, which nobody rewrites, or by a case that differs only
-    in what is no part of a run's identity (samples of an epoch).
+    Its own number may be taken by a damaged file, which is never rewritten, or by a case that
+    differs only outside a run's identity (samples of an epoch).
     """
     for attempt in itertools.count(attempt_of(row)):
         tried = {**row, "attempt": attempt}
@@ -243,7 +244,7 @@ def _count(book: Journal, cases: Sequence[Case], done: Done, attempts: int, wait
 def _tries(
     case: Case, tries: range, measure: Measure, book: Journal, stop: Callable[[], bool]
 ) -> Iterable[Row]:
-    """The rows of one case, for as long as they are asked for."""
+    """Yield the rows of one case, one attempt at a time."""
     for attempt in tries:
         began = time.perf_counter()
         book.update(current=case.words, current_epoch=None, current_epochs=case.epochs)
@@ -261,6 +262,6 @@ def _hooks(book: Journal, stop: Callable[[], bool]) -> Hooks:
 
 
 def slug(text: str) -> str:
-    """A folder name made of a text: small letters, digits and dashes."""
+    """Return a folder name for a text: lower-case letters, digits and dashes."""
     kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
     return "-".join(part for part in kept.split("-") if part)[:80] or "results"

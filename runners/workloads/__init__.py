@@ -1,7 +1,7 @@
-"""What can be measured: networks, data sets and optimisers, by their names in the field.
+"""Networks, data sets and optimisers that can be measured, by their names in the field.
 
-This file imports no Keras: sweeps are planned and checked without it. Each network's own file
-(`runners/workloads/<file>.py`) does, and is only imported in the child process.
+This file imports no Keras: sweeps are planned and checked without it. Each network's file
+(`runners/workloads/<file>.py`) does; it is imported only in the child process.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSet:
-    """A data set a sweep can name. Shapes are of one sample; `samples` are what there is."""
+    """A data set for sweeps; the shape is of one sample."""
 
     name: str
     title: str
-    """What the `dataset` column says."""
+    """Value of the `dataset` column."""
     task: Literal["images", "tokens"]
     shape: tuple[int, ...]
     classes: int
     """Classes, or the vocabulary of tokens."""
     synthetic: bool
     train_samples: int
-    """Samples of the training split (synthetic sets can be made in any number)."""
+    """Samples of the training split (synthetic sets can have any number)."""
     validation_samples: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """A network a sweep can name: what it is called, its options, where it is built."""
+    """A network for sweeps: its name, its options, the file that builds it."""
 
     name: str
     title: str
-    """The `model` column, with {option} where an option tells sisters apart.
+    """Value of the `model` column, with {option} for options that distinguish variants.
 
-    {size} is what `sized` makes of the options.
+    {size} is the result of `sized` for the options.
     """
     file: str
     """Module in this folder with `build(data: DataSet, **options) -> keras.Model`."""
     task: Literal["images", "tokens"]
     dataset: str
-    """The data set used where a sweep names none."""
+    """Default data set."""
     options: Mapping[str, Value] = field(default_factory=dict)
     """Options and their defaults."""
     about: str = ""
-    """What it is, where it comes from, and which bigger options are usual."""
+    """Description, source, and usual larger options."""
     sized: Callable[[Mapping[str, Value]], str] = titles.unsized
 
 
@@ -132,26 +132,26 @@ CATALOGUE: Final[Mapping[str, Workload]] = _by_name(
 OPTIMIZERS: Final[Mapping[str, str]] = MappingProxyType(
     {"sgd": "SGD", "momentum": "SGD momentum 0.9", "nesterov": "SGD Nesterov 0.9", "adam": "Adam"}
 )
-"""Names a sweep uses, and what the `optimizer` column says."""
+"""Names in sweeps, and values of the `optimizer` column."""
 
 PRECISIONS: Final = ("float32", "mixed_bfloat16", "mixed_float16", "bfloat16", "float16")
 """Keras's policies. Mixed ones keep float32 weights; the last two have weights of 16 bits too."""
 PREDICTING: Final = ("bfloat16", "float16")
-"""Precisions for inference only: updates are lost in weights of 16 bits."""
+"""Precisions for inference only: 16-bit weights lose updates."""
 
 
 def model_title(name: str, options: Mapping[str, Value]) -> str:
-    """What the `model` column says of a network with these options."""
+    """Return the `model` column of a network with these options."""
     workload = CATALOGUE[name]
     chosen = {**workload.options, **options}
     return workload.title.format(size=workload.sized(chosen), **chosen)
 
 
 def build(name: str, data: DataSet, options: Mapping[str, Value]) -> keras.Model:
-    """The network, built for samples of `data`; only ever called in the child process.
+    """Return the network for samples of `data`; call it only in the child process.
 
-    Takes a batch of samples as the data set holds them (images uint8, tokens int32), scales
-    inside, and returns logits of shape (batch, classes), for tokens (batch, length, classes).
+    The network takes a batch of raw samples (images uint8, tokens int32) and scales inside. It
+    returns logits of shape (batch, classes), for tokens (batch, length, classes).
     """
     workload = CATALOGUE[name]
     module = importlib.import_module(f"runners.workloads.{workload.file}")

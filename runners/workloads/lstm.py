@@ -9,9 +9,9 @@ from runners.workloads.parts import logits, tokens
 
 
 def build(data: DataSet, *, layers: int, units: int) -> keras.Model:
-    """Embedding, recurrent layers of `units`, logits: (batch, length, vocabulary)."""
-    given = tokens(data)
-    x = keras.layers.Embedding(data.classes, units)(given)
+    """Return embedding, recurrent layers of `units`, logits: (batch, length, vocabulary)."""
+    inputs = tokens(data)
+    x = keras.layers.Embedding(data.classes, units)(inputs)
     for _ in range(layers):
         x = keras.layers.LSTM(units, return_sequences=True)(x)
-    return keras.Model(given, logits(x, data.classes), name="lstm")
+    return keras.Model(inputs, logits(x, data.classes), name="lstm")

@@ -1,4 +1,4 @@
-"""Three dense layers: computing is so little that the host's work per step decides."""
+"""Three dense layers: so little computing that the host's work per step dominates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from runners.workloads.parts import images, logits
 
 
 def build(data: DataSet, *, units: int) -> keras.Model:
-    """Flatten, two hidden layers of `units`, logits: (batch, classes)."""
-    given, x = images(data)
+    """Return a flatten layer, two hidden layers of `units`, logits: (batch, classes)."""
+    inputs, x = images(data)
     x = layers.Flatten()(x)
     for _ in range(2):
         x = layers.Dense(units, activation="relu")(x)
-    return keras.Model(given, logits(x, data.classes), name="mlp")
+    return keras.Model(inputs, logits(x, data.classes), name="mlp")

@@ -1,4 +1,4 @@
-"""What several networks share: their first and last layers."""
+"""First and last layers that several networks share."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from runners.workloads import DataSet
 
 
 def images(data: DataSet, *, least: int = 1) -> tuple[keras.KerasTensor, keras.KerasTensor]:
-    """The input (batch, height, width, channels) uint8, and the same scaled to 0..1.
+    """Return the input (batch, height, width, channels) uint8, and the same scaled to 0..1.
 
-    ValueError where the images are smaller than the `least` height and width [pixels] that the
-    network's poolings leave something of.
+    ValueError if the images are smaller than `least` [pixels], the minimum for the network's
+    poolings.
     """
     if data.task != "images":
-        raise ValueError(f"{data.title} holds {data.task}, not images. Name a set of images.")
+        raise ValueError(f"{data.title} holds {data.task}, not images. Choose an image data set.")
     if min(data.shape[:2]) < least:
         raise ValueError(
-            f"images of {data.title} are {data.shape[0]}x{data.shape[1]}; this network needs "
-            f"{least}x{least}. Name another data set."
+            f"images of {data.title} are {data.shape[0]}x{data.shape[1]}; this network needs at "
+            f"least {least}x{least}. Choose another data set."
         )
-    given = keras.Input(data.shape, dtype="uint8", name="images")
-    return given, layers.Rescaling(1 / 255, name="scaled")(given)
+    inputs = keras.Input(data.shape, dtype="uint8", name="images")
+    return inputs, layers.Rescaling(1 / 255, name="scaled")(inputs)
 
 
 def tokens(data: DataSet) -> keras.KerasTensor:
-    """The input (batch, length) int32; ValueError where the data set holds images."""
+    """Return the input (batch, length) int32; ValueError if the data set holds images."""
     if data.task != "tokens":
-        raise ValueError(f"{data.title} holds {data.task}, not tokens. Name a set of tokens.")
+        raise ValueError(f"{data.title} holds {data.task}, not tokens. Choose a token data set.")
     return keras.Input(data.shape, dtype="int32", name="tokens")
 
 
 def logits(x: keras.KerasTensor, classes: int) -> keras.KerasTensor:
-    """Dense layer to the classes, float32 under every policy: 16-bit logits cost accuracy."""
+    """Return the dense layer to the classes, always float32: 16-bit logits cost accuracy."""
     return layers.Dense(classes, dtype="float32", name="logits")(x)
 
 
 def convolution(
     x: keras.KerasTensor, filters: int, kernel: int = 3, strides: int = 1
 ) -> keras.KerasTensor:
-    """Convolution and batch normalisation, as ResNet and VGG have it; no activation.
+    """Return convolution and batch normalisation, as in ResNet and VGG; no activation.
 
-    He's initial weights suit ReLU; the bias is the normalisation's.
+    He initialisation suits ReLU; the normalisation has the bias.
     """
     x = layers.Conv2D(
         filters, kernel, strides, "same", use_bias=False, kernel_initializer="he_normal"

@@ -10,13 +10,13 @@ from runners.workloads.parts import convolution, images, logits
 
 
 def build(data: DataSet, *, width: int) -> keras.Model:
-    """Three residual blocks of `width`, 2 `width`, 4 `width` filters; logits."""
-    given, x = images(data, least=4)
+    """Return the three residual blocks of `width`, 2 `width`, 4 `width` filters; logits."""
+    inputs, x = images(data, least=4)
     x = layers.ReLU()(convolution(x, width))
     for filters, strides in ((width, 1), (2 * width, 2), (4 * width, 2)):
         x = _block(x, filters, strides)
     x = layers.GlobalAveragePooling2D()(x)
-    return keras.Model(given, logits(x, data.classes), name="resnet8")
+    return keras.Model(inputs, logits(x, data.classes), name="resnet8")
 
 
 def _block(x: keras.KerasTensor, filters: int, strides: int) -> keras.KerasTensor:

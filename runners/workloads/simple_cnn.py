@@ -13,10 +13,10 @@ HIDDEN = 128
 
 
 def build(data: DataSet, *, width: int) -> keras.Model:
-    """3x3 convolutions of `width` and 2 `width` filters, each halved by pooling; logits."""
-    given, x = images(data, least=4)
+    """Return 3x3 convolutions of `width` and 2 `width` filters, each halved by pooling; logits."""
+    inputs, x = images(data, least=4)
     for filters in (width, 2 * width):
         x = layers.Conv2D(filters, 3, padding="same", activation="relu")(x)
         x = layers.MaxPooling2D()(x)
     x = layers.Dense(HIDDEN, activation="relu")(layers.Flatten()(x))
-    return keras.Model(given, logits(x, data.classes), name="simple_cnn")
+    return keras.Model(inputs, logits(x, data.classes), name="simple_cnn")

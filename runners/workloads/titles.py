@@ -1,4 +1,4 @@
-"""Titles that distinguish sister networks, from their options and without Keras."""
+"""Titles that distinguish variants of a network by their options, without Keras."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ Options = Mapping[str, Value]
 
 
 def unsized(options: Options) -> str:  # noqa: ARG001 - the others read them
-    """Nothing: the title needs no computed part."""
+    """Return "": the title needs no computed part."""
     return ""
 
 
 def twice_the_width(options: Options) -> str:
-    """Filters of a second layer that has twice as many as the first."""
+    """Return the filters of the second layer, twice those of the first."""
     return str(2 * int(options["width"]))
 
 
 def width_unless(published: int) -> Callable[[Options], str]:
-    """Says the width where it is not the one the name stands for."""
+    """Return a function that adds the width to the title unless it is the published one."""
     return lambda options: "" if options["width"] == published else f" width {options['width']}"
 
 
 def wide_resnet_size(options: Options) -> str:
-    """Millions of parameters, and the options that are not article 002's where there are any."""
+    """Return the millions of parameters, and options that differ from article 002's."""
     k, n, kernel = (int(options[name]) for name in ("k", "n", "kernel"))
     millions = wide_resnet_params(k, n, kernel, classes=100) / 1e6
     deeper = "" if n == 4 else f" N={n}"
@@ -33,7 +33,7 @@ def wide_resnet_size(options: Options) -> str:
 
 
 def wide_resnet_params(k: int, n: int, kernel: int, *, classes: int, channels: int = 3) -> int:
-    """Parameters of article 002's WideResNet, by hand; 103,465,028 for (7, 4, 7, classes=100).
+    """Return the parameters of article 002's WideResNet; 103,465,028 for (7, 4, 7, classes=100).
 
     Each stage: a 1x1 convolution to its width w, then n blocks of two (w, w) convolutions with
     bias, each followed by batch normalisation (4 w: scale, shift, moving mean and variance).

@@ -11,19 +11,19 @@ from runners.workloads.parts import logits, tokens
 
 
 def build(data: DataSet, *, layers: int, width: int, heads: int) -> keras.Model:
-    """Embeddings, `layers` blocks, logits: (batch, length, vocabulary)."""
+    """Return embeddings, `layers` blocks, logits: (batch, length, vocabulary)."""
     if width % heads:
-        raise ValueError(f"width {width} cannot be shared by {heads} heads. Take a multiple.")
-    given = tokens(data)
-    x = Places()(keras.layers.Embedding(data.classes, width)(given))
+        raise ValueError(f"width {width} is not a multiple of {heads} heads. Use a multiple.")
+    inputs = tokens(data)
+    x = Places()(keras.layers.Embedding(data.classes, width)(inputs))
     for _ in range(layers):
         x = _block(x, width, heads)
     x = keras.layers.LayerNormalization()(x)
-    return keras.Model(given, logits(x, data.classes), name="transformer")
+    return keras.Model(inputs, logits(x, data.classes), name="transformer")
 
 
 def _block(x: keras.KerasTensor, width: int, heads: int) -> keras.KerasTensor:
-    """Attention to earlier places, then two dense layers of 4 `width` and `width`."""
+    """Return attention to earlier places, then two dense layers of 4 `width` and `width`."""
     normed = keras.layers.LayerNormalization()(x)
     attention = keras.layers.MultiHeadAttention(heads, width // heads)
     x = keras.layers.Add()([x, attention(normed, normed, use_causal_mask=True)])
@@ -34,12 +34,12 @@ def _block(x: keras.KerasTensor, width: int, heads: int) -> keras.KerasTensor:
 
 @keras.saving.register_keras_serializable("epochwise")
 class Places(keras.layers.Layer):  # type: ignore[misc] # Keras ships no types
-    """Adds a learnt vector for each place in the sequence."""
+    """Adds a learnt vector to each place in the sequence."""
 
     def build(self, shape: tuple[int | None, ...]) -> None:
-        """One vector of the width for each of `shape`'s places."""
+        """Create one vector for each place of `shape`."""
         self.table = self.add_weight(shape=shape[1:], initializer="normal", name="table")
 
     def call(self, x: Any) -> Any:  # noqa: ANN401 - a tensor of any backend
-        """(batch, length, width) in, the same out."""
+        """Return the sum, (batch, length, width) like the input."""
         return x + keras.ops.cast(self.table, x.dtype)

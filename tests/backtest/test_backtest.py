@@ -53,7 +53,7 @@ from backtest.questions.figure import (
     MEAN,
     REFUSED,
     UNREFUSED,
-    Asked,
+    HiddenPoints,
     Prediction,
     Row,
     columns_of,
@@ -128,7 +128,7 @@ def test_the_largest_is_asked_of_batches_a_factor_smaller(
 
 def test_cases_of_no_curves_are_empty() -> None:
     cases = cases_of([], one_left_out)
-    assert cases.asked_batch.size == cases.shown_case.size == 0
+    assert cases.hidden_batch.size == cases.shown_case.size == 0
 
 
 def test_repeats_of_a_batch_are_averaged_and_short_curves_left_out() -> None:
@@ -145,7 +145,7 @@ def test_repeats_of_a_batch_are_averaged_and_short_curves_left_out() -> None:
 def test_exact_lines_are_predicted_exactly(method: str, task: str) -> None:
     cases = cases_of([curve(law(BATCH))], TASKS[task])
     told = OF_STEP_TIMES[method](cases)
-    np.testing.assert_allclose(told.value, cases.asked_value)
+    np.testing.assert_allclose(told.value, cases.hidden_value)
 
 
 def test_every_method_answers_every_point() -> None:
@@ -166,7 +166,7 @@ def of_cases(cases: Cases) -> list[tuple[Floats, Floats, Floats]]:
         (
             cases.shown_batch[cases.shown_case == i],
             cases.shown_value[cases.shown_case == i],
-            cases.asked_batch[cases.asked_case == i],
+            cases.hidden_batch[cases.hidden_case == i],
         )
         for i in np.unique(cases.shown_case)
     ]
@@ -209,9 +209,11 @@ def told(value: list[float], half: float = np.nan) -> Prediction:
     return Prediction(value=mid, low=mid - half, high=mid + half)
 
 
-def asked(truth: list[float], curves: list[int], answered: list[bool] | None = None) -> Asked:
+def asked(
+    truth: list[float], curves: list[int], answered: list[bool] | None = None
+) -> HiddenPoints:
     may = np.ones(len(truth), dtype=bool) if answered is None else np.array(answered)
-    return Asked(truth=np.array(truth), curve=np.array(curves), answered=may)
+    return HiddenPoints(truth=np.array(truth), curve=np.array(curves), answered=may)
 
 
 def test_a_curve_of_many_points_counts_as_much_as_one_of_a_single_point() -> None:
@@ -303,7 +305,7 @@ def test_a_corner_of_power_one_is_the_law() -> None:
 def test_a_sharper_corner_is_met_exactly_by_its_own_form() -> None:
     sharp = (40.0**1.5 + BATCH**1.5) ** (1 / 1.5)
     cases = cases_of([curve(sharp)], ends_and_middle)
-    np.testing.assert_allclose(powers(1.5)(cases).value, cases.asked_value)
+    np.testing.assert_allclose(powers(1.5)(cases).value, cases.hidden_value)
 
 
 def test_the_range_of_what_the_others_choose_stands_beside_a_constant() -> None:
@@ -331,21 +333,21 @@ def test_a_target_is_reached_missed_or_without_data() -> None:
     assert not target.reached([figure("ours", 0.2)])
     assert target.measured([]) is None
     assert not target.reached([])
-    assert target.wanted([]) == "at most 10 %"
+    assert target.range_text([]) == "at most 10 %"
 
 
 def test_the_best_other_method_can_be_the_limit() -> None:
     rows = [figure("ours", 0.2), figure("ours too", 0.01), figure("a", 0.3), figure("b", 0.25)]
     target = Target("what", "q", "t", "ours", "s", "mean_error", 0.0, None)
     assert target.reached(rows)
-    assert target.wanted(rows) == "at most 25 %, the best other"
+    assert target.range_text(rows) == "at most 25 %, the best other method"
     assert not target.reached([*rows, figure("c", 0.1)])
 
 
 def test_ranges_are_said_in_words() -> None:
     both = Target("what", "q", "t", "ours", "s", "coverage", 0.85, 0.95)
     one = Target("what", "q", "t", "ours", "s", "coverage", 0.85, 1.0)
-    assert (both.wanted([]), one.wanted([])) == ("85 to 95 %", "at least 85 %")
+    assert (both.range_text([]), one.range_text([])) == ("85 to 95 %", "at least 85 %")
 
 
 def test_no_target_stands_twice() -> None:
@@ -367,8 +369,8 @@ def test_missing_data_sets_have_no_rows_and_the_page_is_made_of_the_others() -> 
     rows = backtest.all_rows(gavel)
     assert {r.data_set for r in rows} == {"Gavel, 1 device"}
     page = accuracy_page(rows, WHOLE)
-    assert "## Step time at a batch that was not measured" in page
-    assert "## Throughput on a card nobody measured" not in page
+    assert "## Step time at an unmeasured batch" in page
+    assert "## Throughput on an unmeasured card" not in page
     assert f"| {OURS} |" in page
 
 
@@ -420,7 +422,7 @@ def test_one_data_set_alone_is_enough_and_twice_gives_the_same_bytes(
         assert main(["backtest", str(tmp_path / "data"), "--into", str(tmp_path / into)]) == 0
     out = capsys.readouterr().out
     assert "figures: docs/accuracy.md" in out
-    assert f"s of 1,000 answers: batch, {OURS}" in out
+    assert f"s per 1,000 answers: batch, {OURS}" in out
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
@@ -470,8 +472,8 @@ def _gavel_folder(place: Path, *changed: str) -> Path:
         ("k80,consolidated,net,16,1,1e300", "column steps_per_s: “1e300” is outside 1e-12 to"),
         ("k80,consolidated,net,16,1,1e-320", "column steps_per_s: “1e-320” is outside 1e-12 to"),
         ("k80,consolidated,net,16,1.5,2", "column n_gpus: “1.5” is not a whole number"),
-        ("k80,consolidated,net,16,1,", "column steps_per_s: nothing is there"),
-        ("k80,consolidated,net", "line 8, column n_gpus: nothing is there"),
+        ("k80,consolidated,net,16,1,", "column steps_per_s: the cell is empty"),
+        ("k80,consolidated,net", "line 8, column n_gpus: the cell is missing"),
         ("k80,consolidated,net,16,1,2,3", "line 8: has 7 cells, the first line 6 names"),
         (f"k80,consolidated,net,16,1,{'9' * 5000}", "99… (5,000 letters)” is outside"),
         (f"k80,consolidated,{'n' * 200_000},16,1,2", "line 8: cannot be read: field larger than"),
@@ -494,7 +496,7 @@ def test_a_bad_row_is_named_by_file_line_column_and_value_and_the_rest_is_answer
     figures = (whole / "data/accuracy.parquet", into / "data/accuracy.parquet")
     assert figures[0].read_bytes() == figures[1].read_bytes()
     page = " ".join((into / "docs/accuracy.md").read_text(encoding="utf-8").split())
-    assert "could not be used are left out: 1." in page
+    assert "questions are left out: 1." in page
 
 
 @pytest.mark.parametrize(
@@ -505,7 +507,7 @@ def test_a_bad_row_is_named_by_file_line_column_and_value_and_the_rest_is_answer
         (b"gpu;placement;model;batch_size_per_gpu;n_gpus;steps_per_s\nk80;c;n;16;1;2\n",
          "its first line is one column. Separate columns by commas"),
         (b"gpu,gpu,placement,model,batch_size_per_gpu,n_gpus,steps_per_s\n",
-         "the column gpu is there twice"),
+         "the column gpu appears twice"),
         (b"gpu,placement,model,batch_size_per_gpu,n_gpus\n", "the column steps_per_s is missing"),
         (b'"' + b"x" * 200_000 + b'"\n', "cannot be read: field larger than field limit"),
     ],
@@ -656,7 +658,7 @@ def test_some_of_the_data_never_replaces_what_ships(
     shipped = (command.ROOT / "docs" / "accuracy.md").read_bytes()
     _gavel_folder(tmp_path / "some")
     assert main(["backtest", "some"]) == 0
-    assert "the shipped figures stay" in capsys.readouterr().out
+    assert "the shipped figures are unchanged" in capsys.readouterr().out
     into = tmp_path / "build" / "backtest"
     page = (into / "docs" / "accuracy.md").read_text(encoding="utf-8")
     assert "`python -m planner backtest some`" in page.replace("\n", " ")
@@ -669,10 +671,10 @@ def test_some_of_the_data_never_replaces_what_ships(
 
 
 def test_a_folder_of_this_machine_is_told_as_one_types_it(tmp_path: Path) -> None:
-    assert command._as_told(command.ROOT / "data" / "results") == "data/results"
-    assert command._as_told(command.ROOT.parent / "shared") == "../shared"
-    assert command._as_told(tmp_path / "mine") == "mine"
-    assert command._as_told(Path("mine/data")) == "mine/data"
+    assert command._display_path(command.ROOT / "data" / "results") == "data/results"
+    assert command._display_path(command.ROOT.parent / "shared") == "../shared"
+    assert command._display_path(tmp_path / "mine") == "mine"
+    assert command._display_path(Path("mine/data")) == "mine/data"
 
 
 def test_without_a_public_data_set_no_constant_is_chosen(
@@ -696,7 +698,7 @@ def test_rows_left_out_with_a_bad_one_are_counted_and_do_not_hide_it(
     assert main(["backtest", str(folder), "--into", str(tmp_path / "into")]) == command.PARTIAL
     told = capsys.readouterr().err
     assert f"Left out: 300 rows.\n  {EPOCHS_FILE}, line 251, column epoch_seconds: “ten”" in told
-    assert f"{EPOCHS_FILE}: with them 299 sound rows of the same runs" in told
+    assert f"{EPOCHS_FILE}: also 299 valid rows of the same runs" in told
     assert len(told.splitlines()) < 6
 
 

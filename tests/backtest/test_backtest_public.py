@@ -96,7 +96,7 @@ def test_the_page_has_every_question_and_as_many_misses_as_figures_miss() -> Non
 def test_most_of_what_is_wanted_is_reached_and_these_are_not(rows: list[Row]) -> None:
     missed = {t.what for t in TARGETS if t.measured(rows) is not None and not t.reached(rows)}
     assert missed == {
-        "after 3 epochs, DAWNBench, changing later on, interval held",
+        "after 3 epochs, DAWNBench, changing later on, coverage",
         "samples to target from 3 batches, Shallue (digitised), mean error",
         f"samples to target from 3 batches, {MEAN}, mean error",
         "card known by own workload on one other card, mean error",

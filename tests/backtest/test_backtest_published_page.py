@@ -45,7 +45,7 @@ TASKS = Tasks(
 def test_the_page_has_the_jobs_the_figures_and_the_worst_miss_first() -> None:
     text = page(TASKS, [JOB], "tables")
     assert "| Net 7B | 8 x Plain | 120 | 100 (60 to 180) | yes | github.com/a/b README.md |" in text
-    assert "Of 1 pairs of accelerators 1 were decided, 1 of them rightly." in text
+    assert "Of 1 pairs of accelerators 1 were decided, 1 of them correctly." in text
     assert text.index("far \\| off (b)") < text.index("near (a)")
     assert "| language models, described | far \\| off (b) | 4 | no |" in text
 
@@ -60,13 +60,13 @@ def test_the_file_holds_scores_jobs_and_misses() -> None:
 def test_what_was_left_out_while_fitting_has_a_table() -> None:
     text = page(TASKS, [JOB], "tables", {"accelerator": {"language": [HIDDEN], "encoder": []}})
     assert "| accelerator | language models | 1 | 9.52 % | 9.52 % | 100 % | " in text
-    assert "asked of rows that the fit has seen" in text
+    assert "are of rows that the fit has seen" in text
     assert "Left out while fitting" not in page(TASKS, [JOB], "tables")
 
 
 def test_docs_accuracy_ends_with_the_shipped_library_and_its_worst_misses() -> None:
     section = "\n".join(published_lines(shipped_figures()))
-    assert "### Worst misses on published measurements" in section
+    assert "### Largest errors on published measurements" in section
     for name in ("accuracy.md", "accuracy-published.md"):
         text = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert "| language models, described |" in text

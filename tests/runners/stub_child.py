@@ -19,32 +19,32 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from runners.process.events import FD, Teller
+from runners.process.events import FD, EventWriter
 
-TELLER: Final = Teller()
+WRITER: Final = EventWriter()
 EPOCH_S: Final = 0.25
 """What every epoch is said to take: nobody measured it."""
 
 
 def _begin(epochs: int = 1) -> None:
-    TELLER.tell("imported", columns={"framework_version": "0"})
-    TELLER.tell("built", columns={"params": 10}, extra={"dataset_sha256": "0" * 64})
-    TELLER.tell("training", columns={"pre_train_s": 0.5})
+    WRITER.send("imported", columns={"framework_version": "0"})
+    WRITER.send("built", columns={"params": 10}, extra={"dataset_sha256": "0" * 64})
+    WRITER.send("training", columns={"pre_train_s": 0.5})
     for number in range(1, epochs + 1):
-        TELLER.tell("epoch", epoch=number, epoch_s=EPOCH_S, validation_s=None, samples=64,
+        WRITER.send("epoch", epoch=number, epoch_s=EPOCH_S, validation_s=None, samples=64,
                     loss=1 / number, metric=None)  # fmt: skip
 
 
 def _ok(epochs: int = 3) -> None:
     _begin(epochs)
-    TELLER.tell("trained", columns={"first_step_s": 0.1})
-    TELLER.tell("result", columns={"train_flops_per_sample": 1e6})
+    WRITER.send("trained", columns={"first_step_s": 0.1})
+    WRITER.send("result", columns={"train_flops_per_sample": 1e6})
 
 
 def _failed(status: str, reason: str) -> Callable[[], None]:
     def end() -> None:
         _begin()
-        TELLER.tell("failed", status=status, reason=reason)
+        WRITER.send("failed", status=status, reason=reason)
         sys.exit(1)
 
     return end
@@ -125,13 +125,13 @@ def _prints_megabytes() -> None:
     _begin(3)
     for _ in range(64):
         os.write(1, b"x" * (1 << 18) + b"\n")
-    TELLER.tell("result")
+    WRITER.send("result")
 
 
 def _worker_floods() -> None:
     """Ends well, but leaves a process that prints for ever."""
     _begin(3)
-    TELLER.tell("result")
+    WRITER.send("result")
     if os.fork() == 0:
         while True:
             os.write(1, b"y" * 65_536)
@@ -141,17 +141,17 @@ def _worker_floods() -> None:
 
 def _worker_floods_events() -> None:
     _begin(3)
-    TELLER.tell("result")
+    WRITER.send("result")
     if os.fork() == 0:
         while True:
-            TELLER.tell("tick")
+            WRITER.send("tick")
     time.sleep(0.05)
     os._exit(0)
 
 
 def _closes_pipes() -> None:
     _begin(3)
-    TELLER.tell("result")
+    WRITER.send("result")
     for fd in (0, 1, 2, int(os.environ[FD])):
         os.close(fd)
     time.sleep(0.3)
@@ -196,15 +196,15 @@ def _garbage() -> None:
         data = line + b"\n"
         while data:
             data = data[os.write(int(os.environ[FD]), data) :]
-    TELLER.tell("result")
+    WRITER.send("result")
 
 
 def _floods_events() -> None:
     """A hundred thousand events nobody knows, and as many epochs as nobody planned."""
     _begin(3)
     for number in range(100_000):
-        TELLER.tell("tick", number=number)
-    TELLER.tell("result")
+        WRITER.send("tick", number=number)
+    WRITER.send("result")
 
 
 def _line_without_end() -> None:
@@ -213,13 +213,13 @@ def _line_without_end() -> None:
         for _ in range(600):
             os.write(int(os.environ[FD]), b"z" * (1 << 20))
     os.write(int(os.environ[FD]), b"\n")
-    TELLER.tell("result")
+    WRITER.send("result")
 
 
 def _columns(**columns: object) -> Callable[[], None]:
     def end() -> None:
         _begin(3)
-        TELLER.tell("result", columns=columns)
+        WRITER.send("result", columns=columns)
 
     return end
 
@@ -231,7 +231,7 @@ def _leaks() -> None:
     print(text, flush=True)
     os.write(2, text.encode() + b"\n")
     _begin()
-    TELLER.tell("failed", status="crashed", reason=text)
+    WRITER.send("failed", status="crashed", reason=text)
     sys.exit(1)
 
 

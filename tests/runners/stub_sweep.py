@@ -35,9 +35,9 @@ def main() -> int:
         return measure(case, used, "stub", hooks)
 
     try:
-        sweep.wait_for_turn(turn, journal, stopper.asked)
+        sweep.wait_for_turn(turn, journal, stopper.requested)
         sweep.run([stub_case(s) for s in range(int(count))], place / "results" / "stub", measured,
-                  journal, stop=stopper.asked)  # fmt: skip
+                  journal, stop=stopper.requested)  # fmt: skip
         journal.update(phase="finished", ended_at=time.time())
     except Stopped:
         journal.update(phase="stopped", ended_at=time.time())

@@ -138,7 +138,7 @@ def test_steps_are_told_once_and_no_more_than_a_row_keeps(epochs: list[int]) -> 
     for number in epochs:
         for place in range(number):
             steps.add(float(place), 1)
-        told += steps.untold()
+        told += steps.unreported()
     assert told == steps.seconds[:KEPT_STEPS]
     assert steps.later() == steps.seconds[1:]
 

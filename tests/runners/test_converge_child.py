@@ -245,7 +245,7 @@ def test_a_child_that_cannot_load_its_data_is_a_row_with_the_reason(tmp_path: Pa
     told = _told(_child(), [{**REQUEST, "train_samples": 100_000}])[0]
     assert told[-1]["event"] == "failed"
     assert told[-1]["status"] == "crashed"
-    assert "digits holds 1,280 training samples" in told[-1]["reason"]
+    assert "digits has 1,280 training samples" in told[-1]["reason"]
 
 
 def _told(run: RunChild, requests: Sequence[dict[str, Any]]) -> dict[int, list[Event]]:

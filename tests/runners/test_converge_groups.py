@@ -178,7 +178,7 @@ def test_a_group_whose_child_was_killed_is_tried_again_under_a_new_number(spec: 
 
 def test_a_child_that_says_nothing_has_crashed(spec: Path) -> None:
     assert _run(spec, lambda _: []) == 1
-    assert {r["status_reason"] for r in _rows(spec)} == {"the child told no rows"}
+    assert {r["status_reason"] for r in _rows(spec)} == {"the child reported no rows"}
 
 
 def test_trials_of_other_settings_are_not_mixed_into_one_set(spec: Path) -> None:

@@ -35,9 +35,9 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         }
     )
     for part in (
-        "titel: is not known. Did you mean title?",
+        "titel: is unknown. Did you mean title?",
         "title: is missing",
-        "options.width: is not known",
+        "options.width: is unknown",
         "dataset: synthetic-tokens holds tokens, mlp takes images",
         "batch: is [8, 8]",
         "seeds: is 0",
@@ -45,8 +45,8 @@ def test_everything_that_is_wrong_is_told_at_once() -> None:
         "sampling: is 'at random'",
         "learning_rates.factor: is 1",
         "learning_rates.count: is 2",
-        "learning_rates.widen: is not known. Did you mean",
-        "optimizers.sgdm: is not known. Did you mean sgd?",
+        "learning_rates.widen: is unknown. Did you mean",
+        "optimizers.sgdm: is unknown. Did you mean sgd?",
         "optimizers.adam.lowest_rate: is missing",
         "optimizers.sgd.lowest_rate: is 0",
         "limits.patience: is 0.5",

@@ -76,9 +76,9 @@ def test_the_digits_are_scikit_learn_s_each_once_over_both_splits() -> None:
 
 
 def test_more_digits_than_there_are_is_an_error_that_says_how_many_there_are() -> None:
-    with pytest.raises(DataError, match=r"digits holds 1,280 training samples, 2,000 were asked"):
+    with pytest.raises(DataError, match=r"digits has 1,280 training samples; 2,000 are requested"):
         load("digits", 2_000, 517, seed=0)
-    with pytest.raises(DataError, match=r"517 validation samples, 518 were asked .* synthetic"):
+    with pytest.raises(DataError, match=r"517 validation samples; 518 are requested.* synthetic"):
         load("digits", 1_280, 518, seed=0)
 
 
@@ -136,7 +136,7 @@ def test_without_a_network_cifar_is_an_error_that_names_the_synthetic_set(tmp_pa
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
     assert told.startswith("CIFAR-100 is not in Keras's cache and could not be downloaded (")
-    assert "name the data set synthetic-cifar100" in told
+    assert "use the data set synthetic-cifar100" in told
 
 
 # -- augmentation --------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def test_a_backend_that_is_not_there_is_refused(place: Path) -> None:
 def test_an_open_size_needs_a_shape(place: Path) -> None:
     refused = described(place, "mymodels:open_size")
     assert refused.returncode == 1
-    assert "The size of its input is open" in refused.stderr
+    assert "Its input size is open" in refused.stderr
     body = as_json(place, "mymodels:open_size", "--shape", "16,16,3")
     assert body["forward_flops"] == 2 * 14 * 14 * 9 * 3 * 8 + 2 * 8 * 4
 

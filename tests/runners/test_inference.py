@@ -34,7 +34,7 @@ def test_a_variant_s_name_says_what_is_changed_and_how_much(
 
 @pytest.mark.parametrize("name", ["int4", "pruned", "pruned 80%", "pruned 0 %", "structured 100 %"])
 def test_an_unknown_variant_is_an_error_that_lists_the_known(name: str) -> None:
-    with pytest.raises(ValueError, match=r"is not known. Known are: int8, pruned <1 to 99> %, "):
+    with pytest.raises(ValueError, match=r"is unknown. Choose from: int8, pruned <1 to 99> %, "):
         variants.parse(name)
 
 
@@ -51,28 +51,28 @@ def problems(**factors: Any) -> list[str]:  # noqa: ANN401 - any factor
 def test_a_sweep_with_what_cannot_be_made_says_what_to_change() -> None:
     resnet8 = {"workload": "resnet8", "dataset": "synthetic-cifar10"}
     assert problems(variant="quantised") == [
-        "variant 'quantised' is not known. Known are: int8, pruned <1 to 99> %, "
+        "variant 'quantised' is unknown. Choose from: int8, pruned <1 to 99> %, "
         "structured <1 to 99> %, distilled."
     ]
     assert problems(**resnet8, variant="structured 50 %") == [
         "variant 'structured 50 %' can be made of mlp, simple-cnn, not of resnet8. "
-        "Leave it out for this workload, or take int8 or pruned."
+        "Leave it out for this workload, or use int8 or pruned."
     ]
     assert problems(workload="wide-resnet", variant="distilled")[0].startswith(
         "variant 'distilled' can be made of mlp, simple-cnn, vgg11, resnet8, not of wide-resnet."
     )
     assert problems(variant="int8", precision="bfloat16") == [
-        'int8 is made of a float32 network, not of bfloat16. Say precision = "float32".'
+        'int8 is made from a float32 network, not bfloat16. Set precision = "float32".'
     ]
     assert problems(steps_per_execution=4) == [
-        "steps_per_execution is for training: every prediction is waited for. Leave it out."
+        "steps_per_execution is for training: each prediction is timed singly. Leave it out."
     ]
 
 
 def test_weights_of_two_bytes_are_for_inference_only() -> None:
     assert problems(precision="bfloat16") == []
     assert problems(precision="float16", mode="training") == [
-        "precision float16 is for mode inference: updates are lost in weights of 16 bits. "
+        "precision float16 is for mode inference: 16-bit weights lose updates. "
         "Train in mixed_float16."
     ]
 

@@ -175,7 +175,7 @@ def test_a_journal_of_this_process_is_waiting_until_it_has_its_turn(tmp_path: Pa
 
     journal, turn = book(tmp_path), Turn(tmp_path / "state")
     phases = [journal.status.phase]
-    journal.told = lambda told: phases.append(told.phase)
+    journal.on_update = lambda told: phases.append(told.phase)
     wait_for_turn(turn, journal, lambda: False)
     assert phases == ["waiting", "waiting", "running"]
     turn.give_back()

@@ -228,12 +228,12 @@ def test_a_network_that_does_not_suit_the_samples_says_so_and_what_would(
     on_tensorflow: Told,
 ) -> None:
     assert on_tensorflow["refused"] == [
-        "images of digits are 8x8; this network needs 32x32. Name another data set.",
-        "images of digits are 8x8; this network needs 32x32. Name another data set.",
-        "synthetic tokens holds tokens, not images. Name a set of images.",
-        "digits holds images, not tokens. Name a set of tokens.",
-        "width 100 cannot be shared by 3 heads. Take a multiple.",
-        "no optimiser is called 'lion'. Take sgd, momentum, nesterov or adam.",
+        "images of digits are 8x8; this network needs at least 32x32. Choose another data set.",
+        "images of digits are 8x8; this network needs at least 32x32. Choose another data set.",
+        "synthetic tokens holds tokens, not images. Choose an image data set.",
+        "digits holds images, not tokens. Choose a token data set.",
+        "width 100 is not a multiple of 3 heads. Use a multiple.",
+        "optimiser 'lion' is unknown. Use sgd, momentum, nesterov or adam.",
     ]
 
 

@@ -12,9 +12,9 @@ from runners.plan.cases import Case
 
 
 def prepare(case: Case) -> None:
-    """Threads, memory growth, precision and seed; RuntimeError where the device is not there.
+    """Set threads, memory growth, precision and seed; RuntimeError without the device.
 
-    Must come before the first operation: thread pools cannot be changed later.
+    Call it before the first operation: thread pools cannot be changed later.
     """
     import keras
 
@@ -22,11 +22,11 @@ def prepare(case: Case) -> None:
         raise RuntimeError(f"Keras runs on {keras.config.backend()}, not on {case.backend}")
     if case.backend == "tensorflow":
         _prepare_tensorflow(case)
-    found = device_kind()
-    if found != case.device:
+    kind = device_kind()
+    if kind != case.device:
         raise RuntimeError(
-            f"the case is for {case.device}, but {case.backend} sees only {found} devices. "
-            f"Install {case.backend} for {case.device}, or plan the sweep for {found}."
+            f"the case is for {case.device}, but {case.backend} sees only {kind} devices. "
+            f"Install {case.backend} for {case.device}, or plan the sweep for {kind}."
         )
     keras.config.set_dtype_policy(case.precision)
     keras.utils.set_random_seed(case.seed)
@@ -43,7 +43,7 @@ def _prepare_tensorflow(case: Case) -> None:
 
 
 def device_kind() -> str:
-    """Kind of the device the framework would use: cpu, gpu or tpu."""
+    """Return the kind of device that the framework uses: cpu, gpu or tpu."""
     import keras
 
     name = keras.config.backend()
@@ -62,43 +62,43 @@ def device_kind() -> str:
 
 
 def facts() -> dict[str, Any]:
-    """Schema columns that only the imported framework knows: versions, CUDA, cuDNN, device."""
+    """Return the columns from the imported framework: versions, CUDA, cuDNN, device."""
     import keras
 
-    told = {
+    columns = {
         "backend": keras.config.backend(),
         "keras_version": keras.__version__,
         "python_version": platform.python_version(),
     }
-    return told | {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}[told["backend"]]()
+    return columns | {"tensorflow": _tensorflow, "jax": _jax, "torch": _torch}[columns["backend"]]()
 
 
 def _tensorflow() -> dict[str, Any]:
     import tensorflow as tf
 
     build = tf.sysconfig.get_build_info()
-    found: dict[str, Any] = {"framework": "TensorFlow", "framework_version": tf.__version__}
+    columns: dict[str, Any] = {"framework": "TensorFlow", "framework_version": tf.__version__}
     if gpus := tf.config.list_physical_devices("GPU"):
         details = tf.config.experimental.get_device_details(gpus[0])
-        found["accelerator_model_name"] = details.get("device_name")
-        found["cuda_version"] = build.get("cuda_version")
-        found["cudnn_version"] = build.get("cudnn_version")
-    return found
+        columns["accelerator_model_name"] = details.get("device_name")
+        columns["cuda_version"] = build.get("cuda_version")
+        columns["cudnn_version"] = build.get("cudnn_version")
+    return columns
 
 
 def _jax() -> dict[str, Any]:
     import jax
 
-    found: dict[str, Any] = {"framework": "JAX", "framework_version": jax.__version__}
+    columns: dict[str, Any] = {"framework": "JAX", "framework_version": jax.__version__}
     device = jax.devices()[0]
     if device.platform != "cpu":
-        found["accelerator_model_name"] = device.device_kind
-        found |= _jax_cuda()
-    return found
+        columns["accelerator_model_name"] = device.device_kind
+        columns |= _jax_cuda()
+    return columns
 
 
 def _jax_cuda() -> dict[str, Any]:
-    """CUDA and cuDNN that jaxlib runs on, where it tells (a private module, so guarded)."""
+    """Return jaxlib's CUDA and cuDNN versions; empty if its private module lacks them."""
     try:
         from jax._src.lib import cuda_versions
 
@@ -114,19 +114,19 @@ def _jax_cuda() -> dict[str, Any]:
 def _torch() -> dict[str, Any]:
     import torch
 
-    found: dict[str, Any] = {"framework": "PyTorch", "framework_version": torch.__version__}
+    columns: dict[str, Any] = {"framework": "PyTorch", "framework_version": torch.__version__}
     if torch.cuda.is_available():
-        found["accelerator_model_name"] = torch.cuda.get_device_name(0)
-        found["cuda_version"] = torch.version.cuda
-        found["cudnn_version"] = str(torch.backends.cudnn.version())
-    return found
+        columns["accelerator_model_name"] = torch.cuda.get_device_name(0)
+        columns["cuda_version"] = torch.version.cuda
+        columns["cudnn_version"] = str(torch.backends.cudnn.version())
+    return columns
 
 
 def threads_default(case: Case) -> dict[str, int]:
-    """Threads the framework works with where the case sets none: an entry of `extra`.
+    """Return the framework's default thread count, if the case sets none, as entry of `extra`.
 
-    Empty where the case sets them or the framework (JAX) cannot be asked. TensorFlow answers 0
-    for "as many as the cores this process may use"; a control group's quota is unknown to it.
+    Empty for JAX, which does not report it. TensorFlow's 0 means all cores that this process may
+    use; it ignores a control group's quota.
     """
     import keras
 
@@ -138,8 +138,8 @@ def threads_default(case: Case) -> dict[str, int]:
         return {"threads_default": torch.get_num_threads()}
     import tensorflow as tf
 
-    told = tf.config.threading.get_intra_op_parallelism_threads()
-    return {"threads_default": told or _schedulable_cores()}
+    threads = tf.config.threading.get_intra_op_parallelism_threads()
+    return {"threads_default": threads or _schedulable_cores()}
 
 
 def _schedulable_cores() -> int:
@@ -149,7 +149,7 @@ def _schedulable_cores() -> int:
 
 
 def peak_memory() -> tuple[int | None, str]:
-    """Largest memory in use so far [bytes], and how that is known."""
+    """Return the peak memory so far [bytes], and its source."""
     import keras
 
     if device_kind() == "cpu":
@@ -171,8 +171,8 @@ def peak_memory() -> tuple[int | None, str]:
     return torch.cuda.max_memory_allocated(), "device memory by PyTorch's allocator"
 
 
-def wait(value: Any) -> Any:  # noqa: ANN401 - whatever a step returned
-    """Return `value` once every number in it has been computed."""
+def wait(value: Any) -> Any:  # noqa: ANN401 - the return value of a step
+    """Return `value` once all its numbers are computed."""
     import keras
 
     if keras.config.backend() == "jax":
@@ -186,9 +186,9 @@ def wait(value: Any) -> Any:  # noqa: ANN401 - whatever a step returned
 
 
 def settle(model: Any) -> None:  # noqa: ANN401 - a keras.Model
-    """Return once every training step queued so far has ended on the device.
+    """Wait until every queued training step has ended on the device.
 
-    TensorFlow's `fit` has waited for every step already; JAX and PyTorch work ahead.
+    TensorFlow's `fit` waits for every step already; JAX and PyTorch work ahead.
     """
     import keras
 
@@ -203,7 +203,7 @@ def settle(model: Any) -> None:  # noqa: ANN401 - a keras.Model
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether the framework says that memory has ended, in any of its ways."""
+    """Return whether the error is the framework's lack of memory."""
     text = f"{type(error).__name__}: {error}"
     signs = ("ResourceExhausted", "RESOURCE_EXHAUSTED", "MemoryError", "OutOfMemory",
              "out of memory", "OOM when allocating", "bad_alloc", "Unable to allocate",

@@ -1,7 +1,7 @@
-"""The end of a step: when its value has reached the host.
+"""Timing of steps: a step ends when its value has reached the host.
 
-Devices work behind the caller's back: a call that returns has only been queued. Every stamp in
-the child is taken after a value of the last step (its loss) was read on the host.
+Devices work asynchronously: a call returns when its work is queued. So every time stamp is taken
+after a value of the last step (its loss) was read on the host.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Handle = TypeVar("Handle")
 
 @dataclass(frozen=True, slots=True)
 class Lap(Generic[Handle]):
-    """Time of some work [s], and the value that proved its end."""
+    """Time of some work [s], and its value on the host."""
 
     seconds: float
     value: float
@@ -29,7 +29,7 @@ def lap(
     arrived: Callable[[Handle], float],
     now: Callable[[], float] = time.perf_counter,
 ) -> Lap[Handle]:
-    """Time `work` [s] until `arrived` has its value on the host."""
+    """Return the time of `work` [s] until `arrived` has its value on the host."""
     begin = now()
     value = arrived(work())
     return Lap(now() - begin, value)
@@ -37,31 +37,32 @@ def lap(
 
 @dataclass(slots=True)
 class Steps:
-    """Times of the single steps of the timed epochs [s], in order, the first call's among them."""
+    """Times of single steps of the timed epochs [s], in order, including the first call."""
 
     seconds: list[float] = field(default_factory=list)
     first: int = 0
-    """Steps of the first call, which traces and compiles."""
-    told: int = 0
+    """Number of steps of the first call, which traces and compiles."""
+    reported: int = 0
+    """Number of steps already reported."""
 
     def add(self, call_s: float, steps: int) -> None:
-        """Note a call of `call_s` [s]; its steps share its time."""
+        """Add a call of `call_s` [s]; its steps share its time."""
         self.first = self.first or steps
         self.seconds += [call_s / steps] * steps
 
-    def untold(self) -> list[float]:
-        """Steps since this was asked last [s]; from the 20,001st step of a run on none."""
-        new = self.seconds[self.told : KEPT_STEPS]
-        self.told = len(self.seconds)
+    def unreported(self) -> list[float]:
+        """Return the step times since the last call [s]; none beyond `KEPT_STEPS`."""
+        new = self.seconds[self.reported : KEPT_STEPS]
+        self.reported = len(self.seconds)
         return new
 
     def later(self) -> list[float]:
-        """All steps but those of the first call [s]."""
+        """Return the times of all steps after the first call [s]."""
         return self.seconds[self.first :]
 
 
 def quantiles(seconds: Sequence[float]) -> dict[str, float]:
-    """10, 50 and 90 % quantiles of step times [s] as columns; empty for fewer than 5 steps."""
+    """Return 10, 50, 90 % quantiles of step times [s] as columns; empty for under 5 steps."""
     if len(seconds) < 5:
         return {}
     ordered = sorted(seconds)

@@ -1,8 +1,8 @@
-"""Engine `fit`: Keras's own `model.fit`, on any Keras backend (article 002's way).
+"""Engine `fit`: Keras's `model.fit`, on any Keras backend (as in article 002).
 
-Epoch stamps are taken in `on_epoch_end`: Keras has made Python floats of the logs by then, so
-the last step has ended on the device. No callback looks at single batches while epochs are timed,
-for that would make JAX wait for every step; `timing = per step` asks for exactly that.
+Epochs end in `on_epoch_end`: Keras has converted the logs to Python floats by then, so the last
+step has ended on the device. While epochs are timed, no callback reads single batches, as that
+would make JAX wait for every step; `timing = per step` does exactly that.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from runners.child.samples.datasets import Data, PngFolder
 from runners.child.samples.feeds import for_fit, samples_of, steps_of
 from runners.plan.cases import Case
 
-Tell = Callable[..., None]
+Send = Callable[..., None]
 
 
 def train(
-    case: Case, model: keras.Model, data: Data, images: PngFolder | None, tell: Tell
+    case: Case, model: keras.Model, data: Data, images: PngFolder | None, send: Send
 ) -> dict[str, Any]:
-    """Train as the case says, telling `training` and each `epoch`; returns summary columns."""
+    """Train the case, sending `training` and each `epoch`; return summary columns."""
     model.compile(
         optimizer=optimizers.make(case.optimizer, case.learning_rate),
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -36,10 +36,10 @@ def train(
     )
     first = _time_first_call(model)
     kept = Steps() if case.timing == "per step" else None
-    epochs = EpochStamps(case, tell, kept)
+    epochs = EpochStamps(case, send, kept)
     _fit(case, model, data, images, [epochs, *_stamps(case, kept)], epochs=case.epochs)
     if not epochs.diverged:
-        tell("timed")
+        send("timed")
     seconds = kept.later() if kept else []
     if not (kept or epochs.diverged):
         seconds = _probe(case, model, data, images).seconds
@@ -63,16 +63,16 @@ def _fit(
     if case.validation:
         keywords["validation_data"] = (data.validation_x, data.validation_y)
         keywords["validation_batch_size"] = case.batch
-    given = {**fed.keywords, **keywords}
-    model.fit(fed.x, fed.y, verbose=0, callbacks=callbacks, **given)
+    arguments = {**fed.keywords, **keywords}
+    model.fit(fed.x, fed.y, verbose=0, callbacks=callbacks, **arguments)
 
 
 def _time_first_call(model: keras.Model) -> list[float]:
-    """Wrap the train function so that its first call is timed to its end, and only that one."""
+    """Wrap the train function to time only its first call; return the list for its time [s]."""
     model.make_train_function()
     original, seconds = model.train_function, []
 
-    def first(*arguments: Any) -> Any:  # noqa: ANN401 - whatever the backend's step takes
+    def first(*arguments: Any) -> Any:  # noqa: ANN401 - the backend's arguments
         begin = time.perf_counter()
         out = backend.wait(original(*arguments))
         seconds.append(time.perf_counter() - begin)
@@ -84,7 +84,7 @@ def _time_first_call(model: keras.Model) -> list[float]:
 
 
 def _probe(case: Case, model: keras.Model, data: Data, images: PngFolder | None) -> Steps:
-    """Up to 50 steps, each waited for, after the timed epochs: where quantiles come from."""
+    """Return the times of up to 50 single steps after the timed epochs, for the quantiles."""
     calls = min(50, -(-_steps_in(case) // case.steps_per_execution))
     probed = Steps()
     quiet = {"steps_per_epoch": calls * case.steps_per_execution}
@@ -95,7 +95,7 @@ def _probe(case: Case, model: keras.Model, data: Data, images: PngFolder | None)
 
 
 def _steps_in(case: Case) -> int:
-    """Steps of an epoch, the smaller last one among them."""
+    """Return the steps of an epoch, including a smaller last one."""
     full, rest = steps_of(case)
     return full + bool(rest)
 
@@ -105,34 +105,34 @@ def _fields(case: Case) -> dict[str, Any]:
 
 
 class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types
-    """Tells the time of every epoch, validation apart, and stops at a loss that is no number."""
+    """Sends the time of every epoch, with validation apart; stops at a NaN loss."""
 
-    def __init__(self, case: Case, tell: Tell, kept: Steps | None = None) -> None:
+    def __init__(self, case: Case, send: Send, kept: Steps | None = None) -> None:
         super().__init__()
-        self._case, self._tell, self._kept = case, tell, kept
+        self._case, self._send, self._kept = case, send, kept
         self._begin = self._validation = 0.0
         self._validation_begin = 0.0
         self.diverged = False
 
     def on_train_begin(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
-        """Everything is ready; the first epoch follows."""
-        self._tell("training")
+        """Send `training`; the first epoch follows."""
+        self._send("training")
         self._begin = time.perf_counter()
 
     def on_test_begin(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
-        """Validation begins, once training has ended: a device may still be at work on it."""
+        """Start timing validation once the device has finished training."""
         backend.settle(self.model)
         self._validation_begin = time.perf_counter()
 
     def on_test_end(self, logs: Any = None) -> None:  # noqa: ANN401, ARG002 - Keras's call
-        """Validation has ended."""
+        """Stop timing validation."""
         self._validation = time.perf_counter() - self._validation_begin
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:  # noqa: ANN401 - Keras's call
-        """The logs are on the host, so the epoch has ended."""
+        """Send the epoch; its logs are on the host, so it has ended."""
         loss = float(logs["loss"])
         end = time.perf_counter()
-        self._tell(
+        self._send(
             "epoch",
             epoch=epoch + 1,
             epoch_s=end - self._begin,
@@ -140,7 +140,7 @@ class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships
             samples=samples_of(self._case),
             loss=loss,
             metric=float(logs["val_accuracy"]) if self._case.validation else None,
-            step_seconds=self._kept.untold() if self._kept else None,
+            step_seconds=self._kept.unreported() if self._kept else None,
         )
         self.diverged = not math.isfinite(loss)
         self.model.stop_training = self.diverged
@@ -148,7 +148,7 @@ class EpochStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships
 
 
 class StepStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types
-    """Times every call of the train function; having it makes Keras wait for each one."""
+    """Times every call of the train function; Keras then waits for each call."""
 
     def __init__(self, kept: Steps, steps_of_epoch: int) -> None:
         super().__init__()
@@ -157,14 +157,14 @@ class StepStamps(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships 
         self._first = 0
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:  # noqa: ANN401, ARG002
-        """A call begins; `batch` is its first step."""
+        """Start timing a call; `batch` is its first step."""
         self._first = batch
         self._begin = time.perf_counter()
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:  # noqa: ANN401
-        """The call has ended once its loss is a number here."""
+        """Add the call's time; it has ended once its loss is on the host."""
         float(logs["loss"])
         taken = time.perf_counter() - self._begin
-        # The last call of an epoch may hold fewer steps than Keras says it does.
+        # The last call of an epoch may have fewer steps than Keras reports.
         last = min(batch, self._steps_of_epoch - 1)
         self._kept.add(taken, max(last - self._first + 1, 1))

@@ -1,9 +1,9 @@
 """Engine `loop`: one tf.function training loop over Keras 3 layers and a Keras 3 optimiser.
 
-Keras 3's own `fit` works for one host only; this loop is the one that every tf.distribute
-strategy runs, so later work on several devices starts from it. The step is compiled by XLA where
-the case says so; the iterator stays outside of it (XLA knows none). `steps_per_execution` steps
-run in one call into the framework.
+Keras 3's `fit` works for one host only; this loop runs under every tf.distribute strategy, so
+later work on several devices starts from it. XLA compiles the step if the case sets `jit`; the
+iterator stays outside, as XLA does not support it. `steps_per_execution` steps run in one call
+into the framework.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Call = Callable[[], tf.Tensor]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """What an epoch is made of: calls into the framework, in order, each returning a loss."""
+    """Calls of one epoch into the framework, in order, each returning a loss."""
 
     calls: tuple[Call, ...]
-    """One epoch. A call returns when it is queued, its loss tells when it is done."""
+    """A call returns when it is queued; reading its loss waits for its end."""
     steps: tuple[int, ...]
     """Optimiser steps of each call."""
     validate: Callable[[], tuple[float, float]] | None
@@ -36,7 +36,7 @@ class Loop:
 
 
 def prepare(case: Case, model: keras.Model, data: Data, images: PngFolder | None) -> Loop:
-    """Optimiser, functions and iterators; nothing is traced or run yet."""
+    """Return the loop of a case; nothing is traced or run yet."""
     strategy = tf.distribute.get_strategy()
     with strategy.scope():
         optimizer = _optimizer(case)
@@ -48,12 +48,12 @@ def prepare(case: Case, model: keras.Model, data: Data, images: PngFolder | None
 
 
 def arrived(loss: tf.Tensor) -> float:
-    """The loss on the host: its step, and all before it, have ended on the device."""
+    """Return the loss on the host, once its step and all earlier ones have ended."""
     return float(loss)
 
 
 def _optimizer(case: Case) -> keras.optimizers.Optimizer:
-    """float16 gradients vanish unless the loss is scaled; `fit` does the same by itself."""
+    """Return the optimiser; float16 needs loss scaling, as `fit` does by itself."""
     plain = optimizers.make(case.optimizer, case.learning_rate)
     half = case.precision == "mixed_float16"
     return keras.optimizers.LossScaleOptimizer(plain) if half else plain
@@ -65,7 +65,7 @@ def _step(
     optimizer: keras.optimizers.Optimizer,
     strategy: tf.distribute.Strategy,
 ) -> Callable[[Any, Any], tf.Tensor]:
-    """One optimiser step on a batch, returning its mean loss."""
+    """Return a function for one optimiser step on a batch; it returns the mean loss."""
 
     def replica_step(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape() as tape:
@@ -83,7 +83,7 @@ def _step(
 
 
 def mean_loss(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """Cross entropy, mean over the batch (and the positions of token models)."""
+    """Return the mean cross entropy over the batch (and the positions of token models)."""
     logits = tf.cast(logits, tf.float32)
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
 
@@ -91,12 +91,12 @@ def mean_loss(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 def _epoch(
     case: Case, step: Callable[[Any, Any], tf.Tensor], batches: Batches
 ) -> tuple[tuple[Call, ...], tuple[int, ...]]:
-    """Calls of one epoch: groups of `steps_per_execution`, single ones left over, the last."""
+    """Return the calls of one epoch and the steps of each: groups, single steps, the last."""
     size = case.steps_per_execution
     groups, singles = divmod(batches.steps, size) if size > 1 else (0, batches.steps)
 
     @tf.function  # type: ignore[untyped-decorator]
-    def one(iterator: Any) -> tf.Tensor:  # noqa: ANN401 - an iterator of tf.data
+    def single(iterator: Any) -> tf.Tensor:  # noqa: ANN401 - an iterator of tf.data
         return step(*next(iterator))
 
     @tf.function  # type: ignore[untyped-decorator]
@@ -106,15 +106,15 @@ def _epoch(
             loss = step(*next(iterator))
         return loss
 
-    calls = [lambda: many(batches.full)] * groups + [lambda: one(batches.full)] * singles
+    calls = [lambda: many(batches.full)] * groups + [lambda: single(batches.full)] * singles
     steps = [size] * groups + [1] * singles
     if batches.last is not None:
-        calls, steps = [*calls, lambda: one(batches.last)], [*steps, 1]
+        calls, steps = [*calls, lambda: single(batches.last)], [*steps, 1]
     return tuple(calls), tuple(steps)
 
 
 def _validation(case: Case, model: keras.Model, data: Data) -> Callable[[], tuple[float, float]]:
-    """Loss and accuracy over the validation split, in batches of the training's size."""
+    """Return a function for loss and accuracy over the validation split, in training batches."""
     with tf.device("/CPU:0"):
         x, y = tf.constant(data.validation_x), tf.constant(data.validation_y)
 

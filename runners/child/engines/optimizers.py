@@ -1,4 +1,4 @@
-"""The optimisers a sweep can name."""
+"""The optimisers for sweeps."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import keras
 
 
 def make(name: str, learning_rate: float) -> keras.optimizers.Optimizer:
-    """The optimiser called `name` in `runners.workloads.OPTIMIZERS`; ValueError for any other."""
+    """Return the optimiser `name` of `runners.workloads.OPTIMIZERS`; ValueError for others."""
     if name == "sgd":
         return keras.optimizers.SGD(learning_rate)
     if name in {"momentum", "nesterov"}:
         return keras.optimizers.SGD(learning_rate, momentum=0.9, nesterov=name == "nesterov")
     if name == "adam":
         return keras.optimizers.Adam(learning_rate)
-    raise ValueError(f"no optimiser is called {name!r}. Take sgd, momentum, nesterov or adam.")
+    raise ValueError(f"optimiser {name!r} is unknown. Use sgd, momentum, nesterov or adam.")

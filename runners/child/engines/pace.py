@@ -1,8 +1,8 @@
-"""Time epochs made of calls: the same for training and inference, for real devices and stubs.
+"""Time epochs made of calls: shared by training and inference, real devices and stubs.
 
 A call returns when its work is queued; `arrived` waits until its value is on the host. An epoch
-ends when its last value has arrived. The very first call is waited for by itself (it traces and
-compiles); later ones only where every step is to be timed.
+ends when its last value has arrived. The first call is timed singly (it traces and compiles),
+later ones only if every step is timed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any, Final
 
 from runners.child.engines.clock import Steps, lap
 
-Tell = Callable[..., None]
+Send = Callable[..., None]
 PROBED_STEPS: Final = 50
-"""Most steps that are waited for one by one after the timed epochs, for the quantiles."""
+"""Number of steps timed singly after the timed epochs, for the quantiles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Epoch:
-    """What an epoch is made of. `steps` are the optimiser steps of each call."""
+    """Calls of one epoch; `steps` are the optimiser steps of each call."""
 
     calls: Sequence[Callable[[], Any]]
     steps: Sequence[int]
@@ -31,12 +31,12 @@ class Epoch:
     validate: Callable[[], tuple[float, float]] | None = None
     """Loss and accuracy on the validation split."""
     learns: bool = True
-    """Whether the value of a call is a loss (training) or only proves its end (inference)."""
+    """Whether a call returns a loss (training) or any value (inference)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paced:
-    """Times that no epoch holds: the first step, single steps [s]; whether the loss was lost."""
+    """First step and single steps [s], and whether the loss diverged."""
 
     first_step_s: float
     step_seconds: tuple[float, ...]
@@ -46,16 +46,16 @@ class Paced:
 def run(
     epoch: Epoch,
     epochs: int,
-    tell: Tell,
+    send: Send,
     *,
     per_step: bool = False,
     now: Callable[[], float] = time.perf_counter,
 ) -> Paced:
-    """Run `epochs` epochs, telling `training` and each `epoch` as it ends.
+    """Run `epochs` epochs, sending `training` and each `epoch` at its end.
 
-    `per_step` waits for every step and tells each step's time with its epoch.
+    `per_step` waits for every step and sends the step times with their epoch.
     """
-    tell("training")
+    send("training")
     kept = Steps() if per_step else None
     first_s = 0.0
     for number in range(1, epochs + 1):
@@ -66,14 +66,19 @@ def run(
             first_s, value = _first(calls.pop(0), epoch, kept, now)
         value = _rest(calls, epoch, value, kept, now)
         stamps.append(now())
-        told = epoch.validate() if epoch.validate else None
+        validation = epoch.validate() if epoch.validate else None
         stamps.append(now())
-        single = kept.untold() if kept else None
-        tell("epoch", epoch=number, step_seconds=single, **_told(epoch, value, stamps, told))
+        single = kept.unreported() if kept else None
+        send(
+            "epoch",
+            epoch=number,
+            step_seconds=single,
+            **_epoch_fields(epoch, value, stamps, validation),
+        )
         if epoch.learns and not math.isfinite(value):
             later = tuple(kept.later()) if kept else ()
             return Paced(first_step_s=first_s, step_seconds=later, diverged=True)
-    tell("timed")
+    send("timed")
     seconds = kept.later() if kept else _probe(epoch, now)
     return Paced(first_step_s=first_s, step_seconds=tuple(seconds), diverged=False)
 
@@ -84,7 +89,7 @@ def _first(
     kept: Steps | None,
     now: Callable[[], float],
 ) -> tuple[float, float]:
-    """Time of the very first call [s], and its value."""
+    """Return the time of the first call [s] and its value."""
     took = lap(call[0], epoch.arrived, now)
     if kept:
         kept.add(took.seconds, call[1])
@@ -98,7 +103,7 @@ def _rest(
     kept: Steps | None,
     now: Callable[[], float],
 ) -> float:
-    """Run the calls; the value of the last one, once it has arrived."""
+    """Run the calls; return the value of the last one once it has arrived."""
     if kept is None:
         handle = None
         for call, _ in calls:
@@ -111,22 +116,22 @@ def _rest(
     return value
 
 
-def _told(
-    epoch: Epoch, value: float, stamps: Sequence[float], told: tuple[float, float] | None
+def _epoch_fields(
+    epoch: Epoch, value: float, stamps: Sequence[float], validation: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Fields of the event of an epoch; validation is part of its time, and told apart."""
+    """Return the fields of an epoch's event; its time includes validation."""
     begin, trained, end = stamps
     return {
         "epoch_s": end - begin,
-        "validation_s": end - trained if told else None,
+        "validation_s": end - trained if validation else None,
         "samples": epoch.samples,
         "loss": value if epoch.learns else None,
-        "metric": told[1] if told else None,
+        "metric": validation[1] if validation else None,
     }
 
 
 def _probe(epoch: Epoch, now: Callable[[], float]) -> list[float]:
-    """Times of up to 50 steps, each waited for, after all epochs were timed [s]."""
+    """Return the times of up to 50 single steps after the timed epochs [s]."""
     probed = Steps()
     for call, steps in zip(epoch.calls, epoch.steps, strict=True):
         if len(probed.seconds) >= PROBED_STEPS:

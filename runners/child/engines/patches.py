@@ -1,7 +1,7 @@
-"""Convolutions as matrix products, which TensorFlow can vectorise over their weights.
+"""Convolutions as matrix products, which TensorFlow can vectorise over weights.
 
-`tf.vectorized_map` stacks samples of a convolution but not filters. Written as shifted slices
-side by side and one matrix product, a convolution carries the trial axis like a dense layer.
+`tf.vectorized_map` stacks samples of a convolution but not filters. As shifted slices and one
+matrix product, a convolution can have a trial axis like a dense layer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class PatchConv2D(keras.layers.Conv2D):  # type: ignore[misc] # Keras ships no t
     """The same numbers as Conv2D with stride 1 and padding "same", to float32 rounding."""
 
     def call(self, x: Any) -> Any:  # noqa: ANN401 - a tensor
-        """(batch, height, width, channels) to (batch, height, width, filters)."""
+        """Return (batch, height, width, filters) for x (batch, height, width, channels)."""
         patches = _patches(x, *self.kernel_size)
         kernel = tf.reshape(self.kernel, (-1, self.filters))
         flat = tf.matmul(tf.reshape(patches, (-1, patches.shape[-1])), kernel)
@@ -25,7 +25,7 @@ class PatchConv2D(keras.layers.Conv2D):  # type: ignore[misc] # Keras ships no t
 
 
 def _patches(x: tf.Tensor, rows: int, columns: int) -> tf.Tensor:
-    """What each filter sees, the last axis in the order of a kernel's: rows, columns, channels."""
+    """Return the input patch of each pixel; last axis: rows, columns, channels of a kernel."""
     height, width = x.shape[1:3]
     above, left = (rows - 1) // 2, (columns - 1) // 2
     around = [[0, 0], [above, rows - 1 - above], [left, columns - 1 - left], [0, 0]]
@@ -37,7 +37,7 @@ def _patches(x: tf.Tensor, rows: int, columns: int) -> tf.Tensor:
 
 
 def stackable(model: keras.Model) -> keras.Model:
-    """The network with its convolutions as matrix products; weights keep their order.
+    """Return the network with convolutions as matrix products; weights keep their order.
 
     ValueError for a convolution with strides, groups, dilation or other padding.
     """
@@ -49,5 +49,5 @@ def _clone(layer: keras.layers.Layer) -> keras.layers.Layer:
         return layer.__class__.from_config(layer.get_config())
     plain = (layer.strides, layer.dilation_rate, layer.groups, layer.padding)
     if plain != ((1, 1), (1, 1), 1, "same"):
-        raise ValueError(f"{layer.name} is no plain convolution: its trials train one by one")
+        raise ValueError(f"{layer.name} is not a plain convolution: train its trials one by one")
     return PatchConv2D.from_config(layer.get_config())

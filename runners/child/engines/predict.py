@@ -1,7 +1,7 @@
 """Inference: batches of samples in, logits on the host out, timed like training.
 
-Engine `loop` runs the bare network as one compiled function (tf.function, jax.jit); engine
-`predict` is Keras's `predict_on_batch`, what a server written with Keras would pay.
+Engine `loop` runs the bare network as one compiled function (tf.function, jax.jit). Engine
+`predict` is Keras's `predict_on_batch`, as a Keras server uses it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Forward = Callable[[np.ndarray], np.ndarray]
 
 
 def forward(case: Case, model: keras.Model) -> Forward:
-    """The network as a function from a batch of samples to logits, both on the host."""
+    """Return the network as a function from batch to logits, both on the host."""
     if case.engine == "predict":
         model.compile(jit_compile=case.jit)
         return lambda x: np.asarray(model.predict_on_batch(x))
@@ -54,7 +54,7 @@ def _jax(case: Case, model: keras.Model) -> Forward:
 
 
 def batches(case: Case, data: Data) -> list[np.ndarray]:
-    """The samples of one pass, in batches; the last may be smaller unless it is dropped."""
+    """Return the batches of one pass; the last may be smaller unless it is dropped."""
     x, size = data.train_x[: case.train_samples], case.batch
     parts = [x[i : i + size] for i in range(0, len(x), size)]
     return [p for p in parts if len(p) == size or not case.drop_remainder]

@@ -1,6 +1,6 @@
-"""Update rules on parameters with a leading trial axis, each trial at a learning rate of its own.
+"""Update rules on parameters with a leading trial axis, with one learning rate per trial.
 
-The same rules as Keras's optimisers of these names with their defaults (a test holds them to it).
+They equal Keras's optimisers of these names with default settings (a test compares them).
 Shapes: parameters, gradients and slots (trials, ...), rates (trials,).
 """
 
@@ -14,7 +14,7 @@ import tensorflow as tf
 MOMENTUM: Final = 0.9
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 SLOTS: Final = {"sgd": 0, "momentum": 1, "nesterov": 1, "adam": 2}
-"""Variables of its own that an optimiser keeps for each parameter."""
+"""Number of optimiser variables per parameter."""
 
 Update = Callable[[tf.Tensor, Sequence[tf.Tensor], tf.Tensor], None]
 

@@ -1,9 +1,8 @@
 """Trials of one network trained side by side: parameters carry a leading trial axis.
 
-Every trial is a training of its own: no number of one reaches another, so a trial that diverges
-harms nobody, and one trained alone gives the same curve to float32 rounding. Networks with a
-state beside their weights (batch normalisation) are trained with an axis of length 1, one trial
-after the other, by the same code.
+Trials are independent: a trial that diverges does not affect the others, and one trained alone
+gives the same curve to float32 rounding. Networks with a state beside their weights (batch
+normalisation) are trained with an axis of length 1, one trial after the other, by the same code.
 """
 
 from __future__ import annotations
@@ -21,29 +20,29 @@ from runners.child.engines.patches import stackable
 from runners.child.samples.datasets import Data
 
 PART: Final = 1024
-"""Validation samples evaluated in one go; more would need more memory, not less time."""
+"""Validation samples per evaluation call; more would need more memory and save no time."""
 Weights = list[np.ndarray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trials:
-    """What can be done with `size` trials. All arrays that come back have shape (size,)."""
+    """Functions on `size` trials; all returned arrays have shape (size,)."""
 
     size: int
     start: Callable[[Sequence[float], Sequence[Weights], Sequence[Weights]], None]
-    """Begin anew with these rates, and the trainable and other weights of each trial."""
+    """Restart with these rates, and the trainable and other weights of each trial."""
     train: Callable[[tf.Tensor], tf.Tensor]
-    """Steps on samples at places (size, steps, batch); the loss of the last step."""
+    """Train on samples at indices (size, steps, batch); returns the loss of the last step."""
     evaluate: Callable[[], tuple[tf.Tensor, tf.Tensor]]
     """Validation error [share of samples, 0..1] and mean validation loss."""
     norms: Callable[[tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
-    """From places (size, parts, samples): mean squared gradient norm of the parts, and that of
-    all parts together."""
+    """Mean squared gradient norm of the parts, and that of all parts together, from indices
+    (size, parts, samples)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _State:
-    """Variables of all trials; changed by training, made once so that nothing traces twice."""
+    """Variables of all trials; created once, so that nothing is traced twice."""
 
     weights: Sequence[tf.Variable]
     others: Sequence[tf.Variable]
@@ -53,13 +52,13 @@ class _State:
 
 
 def make(model: keras.Model, data: Data, optimizer: str, size: int) -> Trials:
-    """Trials of `model` (its own weights are not used); `size` above 1 trains them at once.
+    """Return trials of `model` (its weights are not used); `size` above 1 trains them at once.
 
-    ValueError where such a network cannot be trained at once: its weights change outside of
-    gradients (batch normalisation), or TensorFlow says so when it traces.
+    ValueError if the network cannot be trained at once: its weights change outside of gradients
+    (batch normalisation), or TensorFlow cannot vectorise it.
     """
     if size > 1 and model.non_trainable_variables:
-        raise ValueError(f"{model.name} keeps a state: its trials train one after the other")
+        raise ValueError(f"{model.name} has a state: train its trials one after the other")
     state = _state(model, optimizer, size)
     network = _together(stackable(model), state) if size > 1 else _alone(model, state)
     return Trials(
@@ -72,7 +71,7 @@ def make(model: keras.Model, data: Data, optimizer: str, size: int) -> Trials:
 
 
 def initial_weights(build: Callable[[], keras.Model], seed: int) -> tuple[Weights, Weights]:
-    """Trainable and other weights of a network built with this seed."""
+    """Return the trainable and other weights of a network built with this seed."""
     keras.utils.set_random_seed(seed)
     model = build()
     return _values(model.trainable_variables), _values(model.non_trainable_variables)
@@ -100,9 +99,9 @@ def _start(state: _State) -> Callable[..., None]:
     def start(
         rates: Sequence[float], weights: Sequence[Weights], others: Sequence[Weights]
     ) -> None:
-        for variables, given in ((state.weights, weights), (state.others, others)):
+        for variables, values in ((state.weights, weights), (state.others, others)):
             for i, variable in enumerate(variables):
-                variable.assign(np.stack([one[i] for one in given]))
+                variable.assign(np.stack([own[i] for own in values]))
         for slot in (s for own in state.slots for s in own):
             slot.assign(tf.zeros_like(slot))
         state.rates.assign(np.asarray(rates, np.float32))
@@ -116,32 +115,32 @@ def _start(state: _State) -> Callable[..., None]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Network:
-    """The network of all trials; both return logits (size, batch, classes)."""
+    """The network of all trials; both functions return logits (size, batch, classes)."""
 
     trained: Callable[[tf.Tensor], tf.Tensor]
-    """While training, on samples of each trial's own: (size, batch, ...)."""
-    asked: Callable[[tf.Tensor], tf.Tensor]
-    """While evaluating, on samples that all trials share: (batch, ...)."""
+    """In training, on separate samples of each trial: (size, batch, ...)."""
+    evaluated: Callable[[tf.Tensor], tf.Tensor]
+    """In evaluation, on samples shared by all trials: (batch, ...)."""
 
 
 def _together(model: keras.Model, state: _State) -> _Network:
-    def over_trials(one: Callable[..., tf.Tensor], *more: tf.Tensor) -> tf.Tensor:
-        # A loop instead would be slower than trials one after the other: rather say so.
-        return tf.vectorized_map(one, [*state.weights, *more], fallback_to_while_loop=False)
+    def over_trials(function: Callable[..., tf.Tensor], *more: tf.Tensor) -> tf.Tensor:
+        # A fallback loop would be slower than trials in sequence: raise instead.
+        return tf.vectorized_map(function, [*state.weights, *more], fallback_to_while_loop=False)
 
     def trained(x: tf.Tensor) -> tf.Tensor:
-        def one(given: Sequence[tf.Tensor]) -> tf.Tensor:
-            return model.stateless_call(given[:-1], [], given[-1], training=True)[0]
+        def single(arguments: Sequence[tf.Tensor]) -> tf.Tensor:
+            return model.stateless_call(arguments[:-1], [], arguments[-1], training=True)[0]
 
-        return over_trials(one, x)
+        return over_trials(single, x)
 
-    def asked(x: tf.Tensor) -> tf.Tensor:
-        def one(given: Sequence[tf.Tensor]) -> tf.Tensor:
-            return model.stateless_call(given, [], x, training=False)[0]
+    def evaluated(x: tf.Tensor) -> tf.Tensor:
+        def single(arguments: Sequence[tf.Tensor]) -> tf.Tensor:
+            return model.stateless_call(arguments, [], x, training=False)[0]
 
-        return over_trials(one)
+        return over_trials(single)
 
-    return _Network(trained=trained, asked=asked)
+    return _Network(trained=trained, evaluated=evaluated)
 
 
 def _alone(model: keras.Model, state: _State) -> _Network:
@@ -156,11 +155,11 @@ def _alone(model: keras.Model, state: _State) -> _Network:
             variable.assign(value[None])
         return logits
 
-    return _Network(trained=trained, asked=lambda x: call(x, training=False)[0])
+    return _Network(trained=trained, evaluated=lambda x: call(x, training=False)[0])
 
 
 def _losses(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
-    """Cross entropy, mean over all but the trial axis: (size,)."""
+    """Return the mean cross entropy over all but the trial axis, (size,)."""
     each = tf.nn.sparse_softmax_cross_entropy_with_logits(y, tf.cast(logits, tf.float32))
     return tf.reduce_mean(each, axis=list(range(1, len(each.shape))))
 
@@ -171,7 +170,7 @@ def _losses(logits: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 def _gradients(
     network: _Network, state: _State, x: tf.Tensor, y: tf.Tensor
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Losses (size,) and each trial's own gradients: their sum has no mixed terms."""
+    """Return losses (size,) and the gradients of each trial: their sum has no mixed terms."""
     with tf.GradientTape() as tape:
         losses = _losses(network.trained(x), y)
         total = tf.reduce_sum(losses)
@@ -214,7 +213,7 @@ def _evaluate(network: _Network, data: Data, size: int) -> Callable[..., Any]:
 
 def _check(network: _Network, x: tf.Tensor, y: tf.Tensor, size: int) -> tuple[tf.Tensor, tf.Tensor]:
     y = tf.repeat(y[None], size, axis=0)
-    logits = network.asked(x)
+    logits = network.evaluated(x)
     wrong = tf.cast(tf.argmax(logits, -1, tf.int32) != y, tf.float32)
     return tf.reduce_mean(wrong, axis=list(range(1, len(wrong.shape)))), _losses(logits, y)
 
@@ -234,17 +233,17 @@ def _norms(network: _Network, state: _State, data: Data) -> Callable[..., Any]:
             mean = [m + g / count for m, g in zip(mean, gradients, strict=True)]
             small += _squared(gradients) / count
         for variable, value in zip(state.others, before, strict=True):
-            variable.assign(value)  # looking must not move what batch normalisation remembers
+            variable.assign(value)  # restore the moving averages of batch normalisation
         return small, _squared(mean)
 
     return norms  # type: ignore[no-any-return]
 
 
 def _squared(gradients: Sequence[tf.Tensor]) -> tf.Tensor:
-    """Squared length over all parameters of each trial: (size,)."""
+    """Return the squared length over all parameters of each trial: (size,)."""
     return tf.add_n([tf.reduce_sum(g * g, axis=list(range(1, len(g.shape)))) for g in gradients])
 
 
 def columns_of(model: keras.Model) -> Mapping[str, Any]:
-    """What the run record holds of the network itself."""
+    """Return the run columns of the network itself."""
     return {"params": model.count_params()}

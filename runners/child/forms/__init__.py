@@ -1,1 +1,1 @@
-"""Changed forms of a network: pruned, rebuilt with other settings, trained briefly."""
+"""Variants of a network: pruned, rebuilt with other settings, trained briefly."""

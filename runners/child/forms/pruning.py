@@ -1,8 +1,8 @@
 """Pruning by magnitude: single weights set to 0, or whole units and filters cut out.
 
-Zeros in a dense matrix are multiplied like any other number, so the first makes nothing faster
-without hardware or kernels for sparse matrices; it shows what accuracy a share of zeros costs.
-The second leaves a smaller network of ordinary layers.
+The first makes nothing faster without hardware or kernels for sparse matrices, as zeros in a
+dense matrix are multiplied too; it shows the accuracy lost by a share of zeros. The second leaves
+a smaller network of ordinary layers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Weights = dict[str, list[np.ndarray]]
 def prune(model: keras.Model, share: float) -> None:
     """Set `share` of every kernel's weights, the smallest by magnitude, to 0.
 
-    The same share in each layer (Han et al., arXiv 1506.02626); biases and normalisation stay. As
-    long as the network is trained afterwards, the zeros stay zeros: `release` ends that.
+    The same share in each layer (Han et al., arXiv 1506.02626); biases and normalisation stay.
+    Later training keeps the zeros until `release`.
     """
     for kernel in kernels(model):
         mask = _mask(keras.ops.convert_to_numpy(kernel), share)
@@ -34,18 +34,18 @@ def prune(model: keras.Model, share: float) -> None:
 
 
 def release(model: keras.Model) -> None:
-    """Let later trainings change all weights again."""
+    """Let later training change all weights again."""
     for kernel in kernels(model):
         kernel.constraint = None
 
 
 def kernels(model: keras.Model) -> list[Any]:
-    """The matrices and filters that inputs are multiplied with."""
+    """Return the matrices and filters of the network."""
     return [w for w in model.trainable_weights if w.path.endswith("kernel")]
 
 
 def _mask(kernel: np.ndarray, share: float) -> np.ndarray:
-    """1 where a weight stays; exactly round(share * size) places are 0, whatever is equal."""
+    """Return 1 for weights that stay; exactly round(share * size) are 0, even with ties."""
     order = np.argsort(np.abs(kernel), axis=None, kind="stable")
     mask = np.ones(kernel.size, kernel.dtype)
     mask[order[: round(share * kernel.size)]] = 0
@@ -53,7 +53,7 @@ def _mask(kernel: np.ndarray, share: float) -> np.ndarray:
 
 
 def _keeping(mask: np.ndarray) -> Callable[[Any], Any]:
-    """A constraint as Keras's optimisers apply it after each update."""
+    """Return a constraint that Keras's optimisers apply after each update."""
     return lambda weights: weights * mask
 
 
@@ -61,11 +61,10 @@ def _keeping(mask: np.ndarray) -> Callable[[Any], Any]:
 
 
 def structured(model: keras.Model, share: float) -> keras.Model:
-    """The network without `share` of the units or filters of each layer but the logits'.
+    """Return the network without `share` of the units or filters of each layer but the logits'.
 
-    Those with the smallest sum of absolute weights go, layer by layer from the front (Li et al.,
-    arXiv 1608.08710). For networks whose layers follow one another
-    (`runners.plan.variants.CHAINS`).
+    Those with the smallest sum of absolute weights are removed, from the first layer on (Li et
+    al., arXiv 1608.08710). For networks of layers in sequence (`runners.plan.variants.CHAINS`).
     """
     kept = _kept(model, share)
 
@@ -81,9 +80,9 @@ def structured(model: keras.Model, share: float) -> keras.Model:
 
 
 def _kept(model: keras.Model, share: float) -> Weights:
-    """Kernel (..., inputs, outputs) and bias (outputs,) of each layer, with what stays of both."""
-    found: Weights = {}
-    places: np.ndarray | None = None  # what stays of the last axis before the layer; None: all
+    """Return the remaining kernel (..., inputs, outputs) and bias (outputs,) of each layer."""
+    kept: Weights = {}
+    places: np.ndarray | None = None  # remaining inputs of the layer; None: all
     for layer in model.layers:
         if isinstance(layer, keras.layers.Flatten) and places is not None:
             places = _flattened(places, layer.input.shape)
@@ -92,19 +91,19 @@ def _kept(model: keras.Model, share: float) -> Weights:
         kernel, bias = layer.get_weights()
         kernel = kernel if places is None else kernel.take(places, axis=-2)
         places = _strongest(kernel, 0.0 if layer is model.layers[-1] else share)
-        found[layer.name] = [kernel[..., places], bias[places]]
-    return found
+        kept[layer.name] = [kernel[..., places], bias[places]]
+    return kept
 
 
 def _strongest(kernel: np.ndarray, share: float) -> np.ndarray:
-    """Places of the outputs that stay, ascending; at least one does."""
+    """Return the indices of the remaining outputs, ascending; at least one."""
     strength = np.abs(kernel).reshape(-1, kernel.shape[-1]).sum(axis=0)
     cut = min(round(share * len(strength)), len(strength) - 1)
     return np.sort(np.argsort(strength, kind="stable")[cut:])
 
 
 def _flattened(channels: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
-    """Places in the flattened vector of the `channels` that stay of (batch, ..., channels)."""
+    """Return the indices in the flattened (batch, ..., channels) of the remaining `channels`."""
     if len(shape) == 2:
         return channels
     width = int(shape[-1] or 1)

@@ -1,4 +1,4 @@
-"""The same network again with its layers' settings changed: another width, another precision."""
+"""Rebuild a network with changed layer settings, such as width or precision."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ Change = Callable[[keras.layers.Layer, dict[str, Any]], None]
 
 
 def rebuilt(model: keras.Model, change: Change) -> keras.Model:
-    """A new network of the same layers in the same order; its weights are still to be set."""
+    """Return a new network of the same layers, changed by `change`; its weights are not set."""
 
     def again(layer: keras.layers.Layer) -> keras.layers.Layer:
         config = layer.get_config()
-        # Drawing weights would be for nothing, and LSTM's orthogonal ones cannot be in bfloat16.
+        # Random weights are not needed, and LSTM's orthogonal ones fail in bfloat16.
         config |= {name: "zeros" for name in config if name.endswith("_initializer")}
         change(layer, config)
         return layer.__class__.from_config(config)
 
-    # The same layers as a model that was never compiled: a clone would copy the optimiser too.
+    # An uncompiled model of the same layers: a clone of `model` would copy the optimiser too.
     bare = keras.Model(model.inputs, model.outputs, name=model.name)
     return keras.models.clone_model(bare, clone_function=again)
 
 
 def in_precision(model: keras.Model, policy: str) -> keras.Model:
-    """A copy with weights and computing in a Keras policy, and without traces of a training.
+    """Return a copy with weights and computing in a Keras policy, without training state.
 
-    The logits stay float32, as under every policy in this project (`workloads.parts.logits`).
+    The logits stay float32, as in this project under every policy (`workloads.parts.logits`).
     """
 
     def cast(layer: keras.layers.Layer, config: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""The network whose predictions are timed, trained where its data set is real, then changed.
+"""The network whose predictions are timed: trained on a real data set, then changed.
 
-On a real data set every form starts from one and the same float32 network, trained for a few
-seconds from the case's seed, and carries the accuracy that exactly the timed form has. On a
-synthetic set nothing is trained and no accuracy is told: it would say nothing.
+On a real data set every variant starts from the same float32 network, trained for a few seconds
+from the case's seed. Its accuracy is that of the timed variant. On a synthetic set nothing is
+trained and no accuracy is reported, as it would be meaningless.
 """
 
 from __future__ import annotations
@@ -29,17 +29,20 @@ from runners.workloads import CATALOGUE, DATASETS, build, model_title
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A network to be timed, run columns about it, and what has no column."""
+    """A network to time, its run columns, and values without a column."""
 
     model: keras.Model
     columns: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
     training_s: float = 0.0
-    """Time of training, changing and checking it [s]: no part of starting to predict."""
+    """Time of training, changing and checking it [s]; not part of the start-up time."""
 
 
 def make(case: Case) -> Made:
-    """The network of a case; to predict, in its variant and precision (ValueError: unknown one)."""
+    """Return the network of a case; for inference, in its variant and precision.
+
+    ValueError for an unknown variant.
+    """
     if case.mode == "training":
         model = _built(case)
         return Made(model=model, columns={"params": model.count_params()})
@@ -53,27 +56,27 @@ def _built(case: Case) -> keras.Model:
 
 
 def _untrained(case: Case) -> Made:
-    model, told = _changed(case, _built(case), None)
-    return Made(model=model, columns={"params": params(model)}, extra=facts(model) | told)
+    model, extra = _changed(case, _built(case), None)
+    return Made(model=model, columns={"params": params(model)}, extra=facts(model) | extra)
 
 
 def _trained(case: Case) -> Made:
-    """The data set is read whole, whatever part is predicted: one split teaches, one judges."""
+    """Return the trained network; it is trained and checked on the whole data set."""
     began = time.perf_counter()
     plain, data = _built(case), _whole(case)
     train_small.train(plain, data)
     before = _accuracy(case, plain, data)
-    model, told = _changed(case, plain, data)
+    model, extra = _changed(case, plain, data)
     columns = {"params": params(model), **_judged(case, model, data)}
     seconds = time.perf_counter() - began
-    told |= {"float32_accuracy": before, "training_before_s": round(seconds, 3)}
-    return Made(model=model, columns=columns, extra=facts(model) | told, training_s=seconds)
+    extra |= {"float32_accuracy": before, "training_before_s": round(seconds, 3)}
+    return Made(model=model, columns=columns, extra=facts(model) | extra, training_s=seconds)
 
 
 def counted(case: Case, model: keras.Model) -> keras.Model:
-    """The network whose operations are counted: an int8 one as it was before, in float32.
+    """Return the network whose operations are counted: for int8 the float32 network.
 
-    It computes the same products; only TensorFlow has no statistics for those of 8 bits.
+    Its products are the same; TensorFlow has no statistics for 8-bit ones.
     """
     if case.mode != "inference" or case.variant != "int8":
         return model
@@ -86,12 +89,12 @@ def _whole(case: Case) -> Data:
 
 
 def _accuracy(case: Case, model: keras.Model, data: Data) -> float:
-    """By the engine that is timed, in a function of its own: the timed one traces anew."""
+    """Return the accuracy with the timed engine, in a separate function: the timed one retraces."""
     return train_small.accuracy(predict.forward(case, model), data)
 
 
 def _judged(case: Case, model: keras.Model, data: Data) -> dict[str, Any]:
-    """Columns: accuracy over the whole validation split."""
+    """Return the columns for accuracy on the whole validation split."""
     return {
         "validation_samples": len(data.validation_x),
         "evaluation_metric": "accuracy",
@@ -106,7 +109,7 @@ def _judged(case: Case, model: keras.Model, data: Data) -> dict[str, Any]:
 def _changed(
     case: Case, plain: keras.Model, data: Data | None
 ) -> tuple[keras.Model, dict[str, Any]]:
-    """The network in the case's variant and precision, and what to know; data to teach it."""
+    """Return the network in the case's variant and precision, and extras; `data` trains it."""
     variant = parse(case.variant) if case.variant else None
     if variant is None and data is None and case.precision == "float32":
         return plain, {}
@@ -115,17 +118,17 @@ def _changed(
     if variant.kind == "int8":
         return _quantized(in_precision(plain, "float32"))
     if variant.kind == "distilled":
-        model, told = _student(case, plain, data)
+        model, extra = _student(case, plain, data)
     else:
         cut = _pruned if variant.kind == "pruned" else _structured
-        model, told = cut(plain, variant.share, data)
-    return in_precision(model, case.precision), told
+        model, extra = cut(plain, variant.share, data)
+    return in_precision(model, case.precision), extra
 
 
 def _quantized(model: keras.Model) -> tuple[keras.Model, dict[str, Any]]:
-    """Keras quantises dense layers, einsums and embeddings; convolutions stay as they are."""
+    """Return the network with dense layers, einsums and embeddings in int8, and extras."""
     with warnings.catch_warnings():
-        # One for each layer that has nothing to quantise, convolutions among them.
+        # One warning for each layer that cannot be quantised, such as convolutions.
         warnings.filterwarnings("ignore", message=".*does not have a `quantize` method")
         model.quantize("int8")
     eight = [w for w in model.weights if str(w.dtype) == "int8"]
@@ -139,9 +142,9 @@ def _pruned(
     model: keras.Model, share: float, data: Data | None
 ) -> tuple[keras.Model, dict[str, Any]]:
     pruning.prune(model, share)
-    told = _recovered(model, data)
+    extra = _recovered(model, data)
     pruning.release(model)
-    return model, told
+    return model, extra
 
 
 def _structured(
@@ -152,7 +155,7 @@ def _structured(
 
 
 def _recovered(model: keras.Model, data: Data | None) -> dict[str, Any]:
-    """A short training after pruning, as the field does it; told, for it costs time too."""
+    """Fine-tune a pruned network; return its samples as an extra, as it costs time too."""
     if data is None:
         return {"fine_tuned_samples": 0}
     train_small.train(model, data, train_small.SEEN_AGAIN)
@@ -174,7 +177,7 @@ def _student(
 
 
 def facts(model: keras.Model) -> dict[str, Any]:
-    """What a form is made of: bytes of all weights, parameters that are not 0, number formats."""
+    """Return bytes of all weights, parameters that are not 0, parameters by number format."""
     formats: Counter[str] = Counter()
     for weight in _parameters(model):
         formats[str(weight.dtype)] += _size(weight)
@@ -187,7 +190,7 @@ def facts(model: keras.Model) -> dict[str, Any]:
 
 
 def params(model: keras.Model) -> int:
-    """Parameters, without the scales that came with 8 bits."""
+    """Return the number of parameters, without int8 scales."""
     return sum(map(_size, _parameters(model)))
 
 

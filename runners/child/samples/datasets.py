@@ -1,6 +1,6 @@
-"""Samples to train on: real digits, synthetic sets in known shapes, CIFAR where there is a network.
+"""Training samples: real digits, synthetic sets in common shapes, CIFAR if it can be downloaded.
 
-The same name, numbers and seed give the same bytes anywhere, told by their sha256.
+The same name, numbers and seed give the same bytes anywhere, verified by sha256.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from runners.child.samples.synthetic import Bytes, Integers, Split
 from runners.workloads import DATASETS, DataSet
 
 PADDING: Final = 4
-"""Pixels around an image before it is cropped: what CIFAR's augmentation usually is."""
+"""Pixels of padding before cropping: the usual augmentation of CIFAR."""
 
 
 class DataError(Exception):
-    """Samples cannot be had: what, where, and what to do next."""
+    """Samples are unavailable; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,26 +38,28 @@ class Data:
     validation_x: np.ndarray
     validation_y: Integers
     sha256: str
-    """Of the bytes of the four arrays, in this order."""
+    """Hash of the bytes of the four arrays, in this order."""
 
     @property
     def synthetic(self) -> bool:
-        """Whether the samples are made up."""
+        """Whether the samples are synthetic."""
         return self.dataset.synthetic
 
 
 def load(name: str, train_samples: int, validation_samples: int, seed: int) -> Data:
-    """So many samples of the data set called `name` in `runners.workloads.DATASETS`.
+    """Return samples of the data set `name` of `runners.workloads.DATASETS`.
 
-    `seed` decides what synthetic samples are, and how the digits are split; CIFAR has splits of
-    its own and gives its first samples. DataError where a real set has fewer than asked for, or
-    cannot be downloaded; no other set is ever taken instead.
+    `seed` determines synthetic samples and the split of the digits; CIFAR has fixed splits, of
+    which the first samples are returned.
+
+    Raises:
+        DataError: a real set has too few samples or cannot be downloaded.
     """
     dataset = DATASETS[name]
-    wanted = (train_samples, validation_samples)
+    counts = (train_samples, validation_samples)
     if not dataset.synthetic:
-        _check_there_are(dataset, wanted)
-    splits = _splits(dataset, wanted, seed)
+        _check_counts(dataset, counts)
+    splits = _splits(dataset, counts, seed)
     arrays = [np.ascontiguousarray(array) for split in splits for array in split]
     digest = hashlib.sha256()
     for array in arrays:
@@ -72,46 +74,46 @@ def load(name: str, train_samples: int, validation_samples: int, seed: int) -> D
     )
 
 
-def _check_there_are(dataset: DataSet, wanted: tuple[int, int]) -> None:
+def _check_counts(dataset: DataSet, counts: tuple[int, int]) -> None:
     held = (dataset.train_samples, dataset.validation_samples)
-    for split, asked, there in zip(("training", "validation"), wanted, held, strict=True):
-        if asked > there:
+    for split, count, there in zip(("training", "validation"), counts, held, strict=True):
+        if count > there:
             raise DataError(
-                f"{dataset.title} holds {there:,} {split} samples, {asked:,} were asked for. "
-                f"Ask for at most {there:,}, or take a synthetic set."
+                f"{dataset.title} has {there:,} {split} samples; {count:,} are requested. "
+                f"Request at most {there:,}, or use a synthetic set."
             )
 
 
-def _splits(dataset: DataSet, wanted: tuple[int, int], seed: int) -> tuple[Split, Split]:
+def _splits(dataset: DataSet, counts: tuple[int, int], seed: int) -> tuple[Split, Split]:
     if dataset.name == "digits":
-        return _digits(wanted, seed)
+        return _digits(counts, seed)
     if not dataset.synthetic:
-        return _downloaded(dataset, wanted)
-    train, validation = zip(wanted, ("train", "validation"), strict=True)
+        return _downloaded(dataset, counts)
+    train, validation = zip(counts, ("train", "validation"), strict=True)
     return synthetic.make(dataset, *train, seed), synthetic.make(dataset, *validation, seed)
 
 
 # -- real ----------------------------------------------------------------------------------------
 
 
-def _digits(wanted: tuple[int, int], seed: int) -> tuple[Split, Split]:
-    """1,797 handwritten digits of 8x8 pixels, shipped with scikit-learn; grey 0..16 becomes 0..255.
+def _digits(counts: tuple[int, int], seed: int) -> tuple[Split, Split]:
+    """Return scikit-learn's 1,797 handwritten digits of 8x8 pixels; grey 0..16 becomes 0..255.
 
     UCI's "Optical Recognition of Handwritten Digits" (its test part), Alpaydin and Kaynak 1998.
     """
     from sklearn.datasets import load_digits
 
-    found = load_digits()
-    images = np.rint(found.images[..., None] * (255 / 16)).astype(np.uint8)
-    labels = found.target.astype(np.int32)
+    bundle = load_digits()
+    images = np.rint(bundle.images[..., None] * (255 / 16)).astype(np.uint8)
+    labels = bundle.target.astype(np.int32)
     order = np.argsort(synthetic.raw(len(labels), seed, "digits"), kind="stable")
     first = DATASETS["digits"].train_samples
-    train, validation = order[: wanted[0]], order[first : first + wanted[1]]
+    train, validation = order[: counts[0]], order[first : first + counts[1]]
     return Split(images[train], labels[train]), Split(images[validation], labels[validation])
 
 
-def _downloaded(dataset: DataSet, wanted: tuple[int, int]) -> tuple[Split, Split]:
-    """CIFAR-10 or CIFAR-100 by Keras, which keeps it under ~/.keras and checks its sha256."""
+def _downloaded(dataset: DataSet, counts: tuple[int, int]) -> tuple[Split, Split]:
+    """Return CIFAR-10 or CIFAR-100 from Keras, which stores it in ~/.keras and checks sha256."""
     import keras
 
     try:
@@ -119,12 +121,12 @@ def _downloaded(dataset: DataSet, wanted: tuple[int, int]) -> tuple[Split, Split
     except Exception as error:
         raise DataError(
             f"{dataset.title} is not in Keras's cache and could not be downloaded ({error}). "
-            f"Run once with a network, or copy the cache (~/.keras/datasets) from a machine that "
-            f"has it, or name the data set synthetic-{dataset.name}: same shapes, made-up images."
+            f"Run once online, or copy ~/.keras/datasets from a machine that has it, or use the "
+            f"data set synthetic-{dataset.name}: same shapes, random images."
         ) from error
     train, validation = (
         Split(x[:count], y[:count].reshape(-1).astype(np.int32))
-        for (x, y), count in zip(parts, wanted, strict=True)
+        for (x, y), count in zip(parts, counts, strict=True)
     )
     return train, validation
 
@@ -133,9 +135,9 @@ def _downloaded(dataset: DataSet, wanted: tuple[int, int]) -> tuple[Split, Split
 
 
 def augment(batch: Bytes, rng: np.random.Generator) -> Bytes:
-    """Each image moved by up to 4 pixels (black comes in) and mirrored or not, at random.
+    """Return images randomly shifted by up to 4 pixels (padded with black) and mirrored.
 
-    (batch, height, width, channels) in, a new array of the same shape out.
+    Input and output: (batch, height, width, channels); the output is a new array.
     """
     count, height, width, channels = batch.shape
     around = ((0, 0), (PADDING, PADDING), (PADDING, PADDING), (0, 0))
@@ -154,21 +156,21 @@ def augment(batch: Bytes, rng: np.random.Generator) -> Bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PngFolder:
-    """The training split as PNG files in a subfolder for each class."""
+    """The training split as PNG files, with one subfolder per class."""
 
     folder: Path
     paths: tuple[str, ...]
-    """In the order of `labels`, which is the training split's."""
+    """In the order of `labels` and the training split."""
     labels: Integers
 
 
 def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
-    """Write the training images as PNG files into a folder of `root`, once for each content.
+    """Write the training images as PNG files into a folder of `root`, once per content.
 
-    Its name is made of the data set's name, the seed it was loaded with and the sha256, which
-    alone decides whether it is the same. Every class has a subfolder, even one
-    without images, so readers that number the subfolders find the classes. A second epoch reads
-    from the page cache: what is measured is decoding rather than the disk.
+    The folder's name contains the data set's name, the seed and the sha256, which identifies the
+    content. Every class has a subfolder, even without images, so that readers which number the
+    subfolders get the right classes. Later epochs read from the page cache: they measure
+    decoding rather than the disk.
     """
     from planner.store.disk.cache import fill_folder
 
@@ -187,7 +189,7 @@ def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
 
 
 def _png(image: Bytes) -> bytes:
-    """One image (height, width, 1 or 3 channels) as a PNG file."""
+    """Return one image (height, width, 1 or 3 channels) as a PNG file."""
     from PIL import Image
 
     written = io.BytesIO()

@@ -1,8 +1,8 @@
-"""How samples reach the training loop: one function a feed, all of them over the same samples.
+"""Feeds: how samples reach the training loop; all feeds use the same samples.
 
-An epoch visits every training sample once, in an order drawn anew for each epoch. Its last batch
-is smaller where the batch size does not divide the samples, unless `drop_remainder` leaves it
-out; the count of samples really processed is what `samples_of` says.
+An epoch visits every training sample once, in a new random order. Its last batch is smaller if
+the batch size does not divide the samples, unless `drop_remainder` drops it; `samples_of` returns
+the number of processed samples.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Batch = tuple[np.ndarray, np.ndarray]
 
 
 def steps_of(case: Case) -> tuple[int, int]:
-    """Full batches in an epoch, and the samples of the smaller last one (0: there is none)."""
+    """Return the full batches of an epoch, and the samples of a smaller last one (0: none)."""
     full, rest = divmod(case.train_samples, case.batch)
     return full, 0 if case.drop_remainder else rest
 
 
 def samples_of(case: Case) -> int:
-    """Training samples really processed in an epoch."""
+    """Return the number of training samples processed in an epoch."""
     full, rest = steps_of(case)
     return full * case.batch + rest
 
@@ -47,11 +47,11 @@ class Batches:
     steps: int
     """Full batches in an epoch."""
     rest: int
-    """Samples of the last batch; 0 where there is none."""
+    """Samples of the last batch; 0 if none."""
 
 
 def for_loop(case: Case, data: Data, images: PngFolder | None) -> Batches:
-    """tf.data over memory or PNG files. Static batch shapes, so that nothing traces twice."""
+    """Return tf.data iterators over memory or PNG files; static shapes avoid retracing."""
     steps, rest = steps_of(case)
     whole = _Part(skip=0, count=steps, size=case.batch)
     remainder = _Part(skip=steps * case.batch, count=1, size=rest)
@@ -70,7 +70,7 @@ class _Part:
 
 
 def _tf_batches(case: Case, data: Data, images: PngFolder | None, part: _Part) -> Iterator[Any]:
-    """The batches of one part of every epoch, without end."""
+    """Return an endless iterator over the batches of one part of every epoch."""
     import tensorflow as tf
 
     samples = case.train_samples
@@ -89,7 +89,7 @@ def _tf_batches(case: Case, data: Data, images: PngFolder | None, part: _Part) -
 def _gathered(
     case: Case, data: Data, images: PngFolder | None, places: tf.data.Dataset, size: int | None
 ) -> tf.data.Dataset:
-    """Batches of places (positions in the training split) as batches of samples."""
+    """Return batches of samples from batches of indices into the training split."""
     import tensorflow as tf
 
     parallel = case.workers or tf.data.AUTOTUNE
@@ -103,7 +103,7 @@ def _gathered(
 def _from_memory(data: Data) -> Callable[[Any], Any]:
     import tensorflow as tf
 
-    with tf.device("/CPU:0"):  # on a card they would count as the network's memory
+    with tf.device("/CPU:0"):  # on a GPU they would count as the network's memory
         x, y = tf.constant(data.train_x), tf.constant(data.train_y)
     return lambda places: (tf.gather(x, places), tf.gather(y, places))
 
@@ -152,11 +152,11 @@ class Fed:
 
 
 _SHUFFLED: Final = {"shuffle": False}
-"""These feeds draw their own order; Keras must not draw a second one."""
+"""These feeds shuffle themselves; Keras must not shuffle again."""
 
 
 def for_fit(case: Case, data: Data, images: PngFolder | None) -> Fed:
-    """The feed the case names, as `model.fit` takes it."""
+    """Return the case's feed as arguments of `model.fit`."""
     if case.feed == "numpy":
         kept = samples_of(case)
         return Fed(
@@ -180,7 +180,7 @@ def _for_ever(samples: Samples) -> Iterator[Batch]:
 
 
 def _tf_epoch(case: Case, data: Data, images: PngFolder | None) -> tf.data.Dataset:
-    """One epoch, drawn anew each time Keras starts it."""
+    """Return one epoch, shuffled each time Keras starts it."""
     import tensorflow as tf
 
     places = tf.data.Dataset.range(case.train_samples)
@@ -190,7 +190,7 @@ def _tf_epoch(case: Case, data: Data, images: PngFolder | None) -> tf.data.Datas
 
 
 def _directory(case: Case, images: PngFolder | None) -> Any:  # noqa: ANN401 - a tf.data.Dataset
-    """`keras.utils.image_dataset_from_directory`: Keras's own reader of class subfolders."""
+    """Return `keras.utils.image_dataset_from_directory`: Keras's own reader of class subfolders."""
     assert images is not None  # noqa: S101 - the spec refuses this feed from memory
     size = keras.utils.load_img(images.paths[0]).size
     batches = keras.utils.image_dataset_from_directory(
@@ -200,7 +200,7 @@ def _directory(case: Case, images: PngFolder | None) -> Any:  # noqa: ANN401 - a
 
 
 class Samples(keras.utils.PyDataset):  # type: ignore[misc] # Keras ships no types
-    """One batch an item, from memory or from PNG files, augmented where asked for."""
+    """Batches as items, from memory or PNG files, augmented if requested."""
 
     def __init__(self, case: Case, data: Data, images: PngFolder | None) -> None:
         super().__init__(
@@ -215,7 +215,7 @@ class Samples(keras.utils.PyDataset):  # type: ignore[misc] # Keras ships no typ
         self._order = self._rng.permutation(case.train_samples)
 
     def __len__(self) -> int:
-        """Steps in an epoch."""
+        """Return the number of steps in an epoch."""
         full, rest = steps_of(self._case)
         return full + bool(rest)
 
@@ -230,7 +230,7 @@ class Samples(keras.utils.PyDataset):  # type: ignore[misc] # Keras ships no typ
         return x, self._y[places]
 
     def on_epoch_end(self) -> None:
-        """Draw a new order."""
+        """Shuffle the samples again."""
         self._order = self._rng.permutation(self._case.train_samples)
 
     def _read(self, places: np.ndarray) -> np.ndarray:
@@ -242,5 +242,5 @@ class Samples(keras.utils.PyDataset):  # type: ignore[misc] # Keras ships no typ
 
 
 def _as_image(pixels: np.ndarray) -> np.ndarray:
-    """Grey PNGs come without a channel axis."""
+    """Return the pixels with a channel axis, which grey PNGs lack."""
     return pixels[..., None] if pixels.ndim == 2 else pixels

@@ -1,7 +1,7 @@
-"""Which samples each training step sees: one seeded order for each seed, on the host.
+"""Order of the samples in training: one random order per seed, on the host.
 
-Trials of one seed see the same batches whatever their learning rate, and the same in any company:
-their curves differ by the rate alone.
+Trials of one seed see the same batches at any learning rate and beside any other trials: their
+curves differ by the rate alone.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 Sampling = Literal["epochwise", "with replacement"]
 Places = npt.NDArray[np.int32]
-_ORDER, _DRAWS = 1, 2  # streams of their own: asking for the noise scale changes no training
+_ORDER, _DRAWS = 1, 2  # separate streams: estimating the noise scale changes no training
 
 
 @dataclass(slots=True)
 class _Order:
-    """The endless order of one seed; moves on as it is read."""
+    """The endless order of one seed; reading advances it."""
 
     rng: np.random.Generator
     left: Places
@@ -30,7 +30,7 @@ class Orders:
     """Batches for several seeds side by side."""
 
     def __init__(self, seeds: Sequence[int], samples: int, batch: int, sampling: Sampling) -> None:
-        """ValueError where a batch is larger than the set and samples are not drawn again."""
+        """Raise ValueError if a batch is larger than the set and sampling is epochwise."""
         if batch > samples and sampling == "epochwise":
             raise ValueError(f"a batch of {batch} cannot be taken from {samples} samples")
         self._samples, self._batch, self._sampling = samples, batch, sampling
@@ -38,11 +38,11 @@ class Orders:
         self._draws = [_rng(s, _DRAWS) for s in seeds]
 
     def take(self, steps: int) -> Places:
-        """The next batches, as places in the training split: (seeds, steps, batch)."""
+        """Return the next batches as indices of the training split, (seeds, steps, batch)."""
         return np.stack([self._next(order, steps) for order in self._orders])
 
     def draw(self, parts: int, size: int) -> Places:
-        """Samples to estimate the gradient noise from, with replacement: (seeds, parts, size)."""
+        """Return samples for the gradient noise, with replacement: (seeds, parts, size)."""
         shape = (parts, size)
         return np.stack([_places(rng, self._samples, shape) for rng in self._draws])
 
@@ -53,7 +53,7 @@ class Orders:
         return np.stack([self._of_epoch(order) for _ in range(steps)])
 
     def _of_epoch(self, order: _Order) -> Places:
-        """A batch of this epoch's permutation; what is left of an epoch is dropped."""
+        """Return a batch of this epoch's permutation; the remainder of an epoch is dropped."""
         if len(order.left) < self._batch:
             order.left = order.rng.permutation(self._samples).astype(np.int32)
         taken: Places = order.left[: self._batch]

@@ -1,9 +1,9 @@
-"""Made-up samples in known shapes, seeded, that can be learnt.
+"""Seeded synthetic samples in common shapes that a network can learn.
 
-They are made from raw PCG64 numbers, the only stream NumPy promises never to change, so the same
-name, seed and number give the same bytes anywhere, and fewer samples are the first of more.
-Images carry their class's pattern and tokens follow a rule, so a loss falls; their accuracy says
-nothing about the real set whose shape they have.
+They are made from raw PCG64 numbers, the only stream that NumPy guarantees. So the same name, seed
+and number give the same bytes anywhere, and fewer samples are the first of more. Images contain
+their class's pattern and tokens follow a rule, so the loss falls; the accuracy is unrelated to the
+real set of the same shape.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ Integers = npt.NDArray[np.int32]
 PATTERN: Final = 8
 """Rows and columns of a class's pattern; each cell covers the same share of the image."""
 CHUNK_BYTES: Final = 1 << 25
-"""Images are made in pieces of this size, so that memory holds the set hardly more than once."""
+"""Images are made in pieces of this size, to limit memory to little more than the set."""
 SUCCESSORS: Final = 4
-"""Tokens that may follow a token, but for one in eight that follows no rule."""
+"""Number of tokens that may follow a token; one in eight follows no rule."""
 
 
 class Split(NamedTuple):
@@ -35,13 +35,13 @@ class Split(NamedTuple):
 
 
 def make(dataset: DataSet, samples: int, split: str, seed: int) -> Split:
-    """So many samples of a split ("train" or "validation"), which share their rule by `seed`."""
+    """Return samples of a split ("train" or "validation"); both splits share a rule by `seed`."""
     kind = _images if dataset.task == "images" else _tokens
     return kind(dataset, samples, seed, split)
 
 
 def _images(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
-    """Each image is its class's pattern of 8x8 cells (0..127) and noise (0..127), added."""
+    """Return images: the class's pattern of 8x8 cells (0..127) plus noise (0..127)."""
     height, width, channels = dataset.shape
     cells = (dataset.classes, PATTERN, PATTERN, channels)
     count = int(np.prod(cells))
@@ -64,9 +64,9 @@ def _pieces(samples: int, size: int) -> Iterator[slice]:
 
 
 def _tokens(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
-    """Sequences in which a token is mostly one of four that its predecessor allows.
+    """Return sequences in which a token is usually one of four successors of the previous one.
 
-    Small tokens are more frequent, as common words are, so a loss falls from the first steps.
+    Small tokens are more frequent, like common words, so the loss falls from the first steps.
     """
     length, vocabulary = dataset.shape[0], dataset.classes
     allowed = _frequent(raw(vocabulary * SUCCESSORS, seed, dataset.name, "rule"), vocabulary)
@@ -82,14 +82,14 @@ def _tokens(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
 
 
 def _frequent(numbers: npt.NDArray[np.uint64], vocabulary: int) -> Integers:
-    """Tokens from raw numbers, token t about as t**(-2/3): the cube of an even draw."""
+    """Return tokens from raw numbers, with frequency t**(-2/3): the cube of a uniform number."""
     even = (numbers >> 11).astype(np.float64) * 2.0**-53
     tokens: Integers = (vocabulary * (even * even * even)).astype(np.int32)
     return tokens
 
 
 def raw(count: int, seed: int, *purpose: str) -> npt.NDArray[np.uint64]:
-    """`count` random 64-bit numbers; each seed and purpose has a stream of its own."""
+    """Return `count` random 64-bit numbers; each seed and purpose has its own stream."""
     words = int.from_bytes(hashlib.sha256(" ".join(purpose).encode()).digest()[:8], "little")
     return np.random.PCG64(np.random.SeedSequence([seed, words])).random_raw(count)
 

@@ -26,7 +26,7 @@ B: Final = replace(A, data_set="B", asked=300, seconds=1.5)
 
 def test_a_thousand_answers_take_a_thousand_times_the_mean() -> None:
     assert per_thousand([A]) == pytest.approx(5.0)
-    with pytest.raises(ValueError, match="Nothing was asked"):
+    with pytest.raises(ValueError, match="The timings have no answers"):
         per_thousand([])
 
 

@@ -116,7 +116,7 @@ def test_a_result_set_without_anything_to_hide_is_said_so_and_nothing_is_written
 ) -> None:
     a_set(tmp_path / "sets", [_timed(8)], slug="few")
     assert main(["backtest", str(tmp_path / "sets"), "--into", str(tmp_path / "into")]) == 1
-    assert "nothing in it can be hidden and asked about" in capsys.readouterr().err
+    assert "has nothing that can be hidden and predicted" in capsys.readouterr().err
     assert not (tmp_path / "into").exists()
 
 

@@ -151,7 +151,7 @@ def test_what_is_missed_is_listed_first_with_its_reason(known: Accuracy) -> None
     assert len(listed) == len(known.missed)
     for line, verdict in zip(listed, known.missed, strict=True):
         assert verdict.what[1:] in line
-        assert f"target {verdict.wanted}" in line
+        assert f"target {verdict.target}" in line
         assert verdict.why[1:] in line
 
 

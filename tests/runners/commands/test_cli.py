@@ -152,7 +152,7 @@ def test_a_sweep_that_cannot_be_planned_is_2_and_json_for_programs(
     (here / "mine.toml").write_text('title = "t"\n[[runs]]\nworkload = "mpl"\n', encoding="utf-8")
     assert asked(here, "plan", "--json") == 2
     told = json.loads(capsys.readouterr().out)
-    assert any("workload 'mpl' is not known" in text for text in told["problems"])
+    assert any("workload 'mpl' is unknown" in text for text in told["problems"])
 
 
 def test_a_folder_that_cannot_be_written_is_2_with_a_sentence(
@@ -200,7 +200,7 @@ def test_stopped_is_130_with_what_is_saved_and_how_to_go_on(
     process.send_signal(number)
     out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, err) == (130, "")
-    assert "of 3 runs are saved, none is half. Go on with: python -m runners resume" in out
+    assert "of 3 runs are saved whole. Continue with: python -m runners resume" in out
     [status] = read_statuses(here / "state")
     assert (status.phase, status.current) == ("stopped", None)
 
@@ -245,7 +245,7 @@ def test_a_sweep_whose_batches_are_still_to_be_found_is_not_called_short(
     assert asked(here, "run", "--max-hours", "1e-7") == 130  # the clock ends it
     assert rows(here) == []
     assert asked(here, "plan") == 0
-    assert "is searched first" in capsys.readouterr().out
+    assert "a search finds the largest batch" in capsys.readouterr().out
 
 
 # -- what was asked for by name ------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_no_two_runs_of_a_shipped_sweep_have_the_same_words(name: str) -> None:
 
 
 def test_a_device_that_is_not_here_is_told_before_anything_is_started() -> None:
-    assert "device gpu is asked for and none is seen here" in problem(device="gpu")
+    assert "device gpu is requested but not detected here" in problem(device="gpu")
     assert of({"device": "cpu"})
 
 
@@ -136,7 +136,7 @@ def test_auto_batches_are_groups_whose_members_have_any_batch() -> None:
         ({"engine": "fit", "feed": "numpy", "augmentation": True}, "feed numpy cannot augment"),
         ({"engine": "fit", "feed": "numpy", "storage": "storage"},
          "feed numpy reads from memory"),
-        ({"engine": "fit", "feed": "directory"}, 'say storage = "storage"'),
+        ({"engine": "fit", "feed": "directory"}, 'set storage = "storage"'),
         ({"workers": 2, "engine": "fit", "feed": "numpy"}, "workers is a factor of the feeds"),
         ({"validation": True, "validation_samples": 0}, "validation needs validation_samples"),
         ({"dataset": "digits", "train_samples": 2_000}, "digits has 1280 training samples"),

@@ -48,14 +48,14 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"title": ""}, "title: is missing. Say in a line what the sweep is for."),
-        ({"title": 3}, "title: is missing. Say in a line what the sweep is for."),
+        ({"title": ""}, "title: is missing. Describe the sweep in one line."),
+        ({"title": 3}, "title: is missing. Describe the sweep in one line."),
         ({"about": 5}, "about: is 5; it must be text."),
         ({"epochs": 0}, "epochs: is 0; it must be a whole number from 1."),
         ({"repeats": True}, "repeats: is True; it must be a whole number from 1."),
-        ({"repeat": 2}, "repeat: is not known at the top. Did you mean repeats?"),
+        ({"repeat": 2}, "repeat: is unknown at the top. Did you mean repeats?"),
         ({"limits": 5}, "limits: must be a table, as [limits]."),
-        ({"limits": {"timeout": 5}}, "timeout: is not known in [limits]. Did you mean timeout_s?"),
+        ({"limits": {"timeout": 5}}, "timeout: is unknown in [limits]. Did you mean timeout_s?"),
         ({"limits": {"timeout_s": -1}}, "limits.timeout_s: is -1; it must be a number above 0."),
         ({"limits": {"memory_share": 2}}, "limits.memory_share: is 2; it is a share, at most 1."),
         ({"limits": {"attempts": 1.5}}, "limits.attempts: is 1.5; it must be a number above 0."),
@@ -71,7 +71,7 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
         ({"patterns": 5}, 'patterns: must be tables, as [patterns."name"].'),
         ({"patterns": {"a": 5}}, '[patterns."a"]: must be a table.'),
         ({"patterns": {"a": {"feeds": "numpy"}}},
-         'feeds: is not known in [patterns."a"]. Did you mean feed?'),
+         'feeds: is unknown in [patterns."a"]. Did you mean feed?'),
     ],
 )  # fmt: skip
 def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
@@ -93,7 +93,7 @@ def test_a_mistake_at_the_top_says_what_where_and_what_to_do(
         ({"learning_rate": float("nan")},
          "learning_rate is nan; it must be at least 1e-30 and at most 1e+30."),
         ({"jit": 1}, 'jit is 1; it must be true or false or "auto".'),
-        ({"pattern": "a"}, "a: is not known in [[runs]] block 1 (pattern). None are defined."),
+        ({"pattern": "a"}, "a: is unknown in [[runs]] block 1 (pattern). None are defined."),
         ({"options": [{"units": 5}]}, "options must be one table; lists go into it."),
         ({"options": {"units": []}},
          "options: units is an empty list. Leave it out or give values."),
@@ -142,11 +142,9 @@ def test_a_wrong_value_of_a_megabyte_is_told_by_its_beginning() -> None:
 
 def test_lists_that_multiply_beyond_every_patience_are_refused_before_they_are_taken() -> None:
     lists = {"seed": list(range(1_000)), "threads": list(range(1, 1_000))}
-    assert of_run(**lists) == (
-        "it has 999,000 runs; at most 200,000 are planned. Shorten its lists.",
-    )
-    assert "at most" in problems(repeats=10**12)[0]
-    assert "at most" in of_run(options={"units": list(range(1, 300_000))})[0]
+    assert of_run(**lists) == ("it has 999,000 runs; the limit is 200,000. Shorten its lists.",)
+    assert "the limit is 200,000" in problems(repeats=10**12)[0]
+    assert "the limit is 200,000" in of_run(options={"units": list(range(1, 300_000))})[0]
 
 
 # -- hostile files -------------------------------------------------------------------------------

@@ -177,7 +177,7 @@ def test_any_bytes_are_an_event_or_none(line: bytes) -> None:
 
 def test_what_a_teller_tells_is_read_as_it_was() -> None:
     reading, writing = os.pipe()
-    events.Teller(writing).tell("epoch", epoch=1, epoch_s=0.5, samples=3, loss=float("nan"))
+    events.EventWriter(writing).send("epoch", epoch=1, epoch_s=0.5, samples=3, loss=float("nan"))
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         event = parse(pipe.read())
@@ -323,6 +323,6 @@ def test_an_error_the_program_told_itself_is_marked_so() -> None:
     crashed = Ended(
         status="crashed", reason="x", events=(told,), wall_s=1.0, peak_rss_bytes=0
     )  # fmt: skip
-    assert crashed.told_why
-    assert not replace(crashed, status="killed", events=()).told_why
-    assert not replace(crashed, status="ok").told_why
+    assert crashed.self_reported
+    assert not replace(crashed, status="killed", events=()).self_reported
+    assert not replace(crashed, status="ok").self_reported

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from runners.sweep.max_batch import (
     RESOLUTION,
     SMALL,
-    Found,
     Probe,
+    Result,
     search,
 )
 
@@ -36,7 +36,7 @@ def _true(base: float, slope: float, limit: float, bound: int) -> int:
     return low
 
 
-def _is_right(found: Found, true: int, bound: int) -> None:
+def _is_right(found: Result, true: int, bound: int) -> None:
     """The largest seen to fit fits; the true one is less than 1/16 (or one sample) above it."""
     if true == 0:
         assert (found.largest, found.fails) == (None, 1)
@@ -134,10 +134,10 @@ def test_a_search_that_was_cut_off_goes_on_and_tries_nothing_twice() -> None:
         tried.clear()
         known = {b: fits(b) for b in every[:cut]}
         tried.clear()
-        found = search(fits, bound=65_536, memory_bytes=2e9, known=known)
+        found = search(fits, bound=65_536, memory_bytes=2e9, earlier=known)
         assert not set(tried) & set(known)
         assert found.largest is not None
         assert 777 - 777 / 16 - 1 <= found.largest <= 777
     tried.clear()
-    again = search(fits, bound=65_536, memory_bytes=2e9, known={b: fits(b) for b in every})
+    again = search(fits, bound=65_536, memory_bytes=2e9, earlier={b: fits(b) for b in every})
     assert (again.largest, again.fails) == (whole.largest, whole.fails)

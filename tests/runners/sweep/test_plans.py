@@ -33,7 +33,7 @@ def context(tmp: Path, cases: int = 2) -> Context:
 def no_rows(monkeypatch: pytest.MonkeyPatch) -> list[Row]:
     """The rows that are known are these, and no shipped ones."""
     known: list[Row] = []
-    monkeypatch.setattr(plans, "known_rows", lambda _: known)
+    monkeypatch.setattr(plans, "own_rows", lambda _: known)
     return known
 
 
@@ -121,7 +121,7 @@ def test_a_stopped_sweep_predicts_its_other_networks_from_its_own_runs(tmp_path:
     assert rough.seconds == pytest.approx(wall_s)
     assert rough.low_s == pytest.approx(wall_s / 3)
     assert rough.high_s == pytest.approx(wall_s * 3)
-    assert "1 run of networks that are not measured yet" in (made.basis or "")
+    assert "1 run of unmeasured networks" in (made.basis or "")
     assert "within a factor of 3" in (made.basis or "")
 
 

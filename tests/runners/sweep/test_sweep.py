@@ -101,7 +101,7 @@ def test_numbers_that_make_no_row_are_crashes_with_that_as_their_reason(
 ) -> None:
     run(tmp_path, [case(1)], bench(tmp_path, {1: how}))
     assert ends(tmp_path) == {1: ["crashed"] * 3}
-    assert all("its numbers make no row" in r["status_reason"] for r in kept(tmp_path))
+    assert all("its values are invalid" in r["status_reason"] for r in kept(tmp_path))
     checked(tmp_path)
 
 
@@ -232,7 +232,7 @@ def test_a_stop_saves_what_is_finished_and_no_row_of_what_is_not(tmp_path: Path)
 def test_the_status_counts_runs_and_names_the_time_left(tmp_path: Path) -> None:
     seen: list[SweepStatus] = []
     journal = book(tmp_path, planned=3)
-    journal.told = seen.append
+    journal.on_update = seen.append
     run(tmp_path, [case(s) for s in range(3)], bench(tmp_path, {1: "oom"}), journal)
     assert [s.finished for s in seen] == sorted(s.finished for s in seen)
     assert (seen[-1].finished, seen[-1].failed, seen[-1].planned) == (3, 1, 3)
@@ -247,7 +247,7 @@ def test_many_epochs_in_a_moment_cost_few_writes_of_the_status(tmp_path: Path) -
     journal = book(tmp_path)
     journal.update()
     written: list[SweepStatus] = []
-    journal.told = written.append
+    journal.on_update = written.append
     for number in range(1_000):
         journal.epoch(number)
     assert journal.status.current_epoch == 999
