@@ -1,8 +1,8 @@
-"""Start Epochwise: `make app`, `streamlit run app.py` and `uvicorn app:app` all come here.
+"""Entry point of `make app`, `streamlit run app.py` and `uvicorn app:app`.
 
-The script proper is pages/shell.py: with `st.navigation` in this file, beside the folder pages/,
-a cold deep link would run a page without the shell (docs/decisions/0002). The HTTP interface
-(docs/api.md) answers beside it, from the same store; `api.guard` stands before both.
+The script is pages/shell.py: with `st.navigation` in this file, next to the folder pages/, a cold
+deep link would run a page without the shell (docs/decisions/0002). The HTTP interface (docs/api.md)
+uses the same store; `api.guard` checks both.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What each address answers, as plain data; all of it from `planner.answers._asking`."""
+"""The answer of each address as plain data, from `planner.answers._asking`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from planner.store import Store, queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What there is to answer from, at one moment."""
+class Sources:
+    """The store, the catalogue and the date of an answer."""
 
     store: Store
     catalog: Catalog
@@ -35,76 +35,77 @@ class Known:
 
 
 Answer = tuple[Body, Sequence[Problem]]
-Ask = Callable[[Known, Given], Answer]
+AnswerFunction = Callable[[Sources, Given], Answer]
 
 
-def index(known: Known, given: Given) -> Answer:
-    """Every workload with its patterns, by the names that questions use."""
-    problems = [Problem(parameter=n, message="Nothing can be asked here.") for n in given]
-    found = slugs(queries.workloads(known.store))
-    told = [
+def index(sources: Sources, query: Given) -> Answer:
+    """Return every workload with its patterns, by slug and name."""
+    problems = [Problem(parameter=n, message="This address takes no parameters.") for n in query]
+    slugs_to_names = slugs(queries.workloads(sources.store))
+    workloads = [
         {
             "workload": short,
             "name": name,
             "patterns": [
                 {"pattern": p, "name": n}
-                for p, n in slugs(queries.patterns(known.store, name)).items()
+                for p, n in slugs(queries.patterns(sources.store, name)).items()
             ],
         }
-        for short, name in found.items()
+        for short, name in slugs_to_names.items()
     ]
-    return {"openapi": "/api/v1/openapi.json", "workloads": told}, problems
+    return {"openapi": "/api/v1/openapi.json", "workloads": workloads}, problems
 
 
-def results(known: Known, given: Given) -> Answer:
-    """Runs under filters."""
-    told = results_answered(known.store, given)
+def results(sources: Sources, query: Given) -> Answer:
+    """Return filtered runs."""
+    answer = results_answered(sources.store, query)
     body = {
-        "query": told.query,
-        "total": told.total,
-        "next_cursor": told.next_cursor or None,
-        "rows": list(told.rows),
+        "query": answer.query,
+        "total": answer.total,
+        "next_cursor": answer.next_cursor or None,
+        "rows": list(answer.rows),
     }
-    return body, told.problems
+    return body, answer.problems
 
 
-def projection(known: Known, given: Given) -> Answer:
-    """N epochs on each system."""
-    told = how_long_answered(known.store, given)
-    if told.problems or told.result is None:
-        return {}, told.problems or [NO_RUN]
-    return projection_body(told.result, told.suspect, known.store.sets, told.query), ()
+def projection(sources: Sources, query: Given) -> Answer:
+    """Return the times of N epochs on each system."""
+    answer = how_long_answered(sources.store, query)
+    if answer.problems or answer.result is None:
+        return {}, answer.problems or [NO_RUN]
+    return projection_body(answer.result, answer.suspect, sources.store.sets, answer.query), ()
 
 
-def curve(known: Known, given: Given) -> Answer:
-    """Throughput against batch size."""
-    told = curve_answered(known.store, given)
-    if told.problems:
-        return {}, told.problems
-    return curve_body(told.chosen, told.batches, known.store.sets, told.query, told.notes), ()
+def curve(sources: Sources, query: Given) -> Answer:
+    """Return throughput against batch size."""
+    answer = curve_answered(sources.store, query)
+    if answer.problems:
+        return {}, answer.problems
+    sets = sources.store.sets
+    return curve_body(answer.chosen, answer.batches, sets, answer.query, answer.notes), ()
 
 
-def compare(known: Known, given: Given) -> Answer:
-    """Which hardware, rented or bought."""
-    told = compare_answered(known.store, known.catalog, given, known.today)
-    comparison = told.answered.comparison
-    if told.problems or comparison is None:
-        return {}, told.problems or [NO_RUN]
-    return compare_body(comparison, told.display, told.query, told.by), ()
+def compare(sources: Sources, query: Given) -> Answer:
+    """Return the comparison of hardware."""
+    answer = compare_answered(sources.store, sources.catalog, query, sources.today)
+    comparison = answer.answered.comparison
+    if answer.problems or comparison is None:
+        return {}, answer.problems or [NO_RUN]
+    return compare_body(comparison, answer.display, answer.query, answer.by), ()
 
 
-def options(known: Known, given: Given) -> Answer:
-    """Every option that a comparison may name."""
-    told = compare_answered(known.store, known.catalog, given, known.today)
+def options(sources: Sources, query: Given) -> Answer:
+    """Return every option of a comparison."""
+    answer = compare_answered(sources.store, sources.catalog, query, sources.today)
     rows = [
         {"option_id": c.id, "option": c.label, "way": c.way, "price": c.price,
-         "price_is_stale": c.stale, "usual": c.id in told.answered.chosen}
-        for c in told.answered.candidates
+         "price_is_stale": c.stale, "usual": c.id in answer.answered.chosen}
+        for c in answer.answered.candidates
     ]  # fmt: skip
-    return {"query": told.query, "rows": rows}, told.problems
+    return {"query": answer.query, "rows": rows}, answer.problems
 
 
-ANSWERS: Final[Mapping[str, Ask]] = MappingProxyType(
+ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(
     {
         "/api/v1": index,
         "/api/v1/results": results,
@@ -114,4 +115,4 @@ ANSWERS: Final[Mapping[str, Ask]] = MappingProxyType(
         "/api/v1/options": options,
     }
 )
-"""What is asked at each address."""
+"""The function of each address."""

@@ -1,12 +1,12 @@
-"""Checks before every page, file, socket and answer: allowed callers, and headers for browsers.
+"""Checks before every page, file, socket and answer: allowed clients, and headers for browsers.
 
-- A request that arrives on a loopback address has to name this machine (`localhost`, 127.0.0.1,
-  ::1). Else it comes through a name that somebody led here (DNS rebinding). Where the operator
-  names hosts, those count instead, on every address.
-- A socket, and every request that changes something, comes from a page of this server or from a
-  program. Another port of the same machine is another server.
-- Browsers are told to load nothing from elsewhere, to show no page inside another one, and to take
-  files for what they are called.
+- A request on a loopback address must name this machine (`localhost`, 127.0.0.1, ::1). Otherwise
+  a foreign name resolves here (DNS rebinding). If the operator lists hosts, those count instead, on
+  every address.
+- A socket, and every request that changes something, must come from a page of this server or from
+  a program. Another port of the same machine is another server.
+- Headers forbid browsers to load anything from elsewhere, to show a page inside another one, and
+  to guess file types.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from planner.answers import host_of, is_loopback, is_own
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 HEALTH: Final = "/_stcore/health"
-"""Says ok and nothing else; whoever watches the server asks by its address."""
+"""The health check: it only answers ok, under any name."""
 WRONG_HOST: Final = (
-    "This server does not answer to that name. Open it as localhost, or add the name to "
+    "This server does not accept that host name. Open it as localhost, or add the name to "
     "server.allowedHosts."
 )
 WRONG_ORIGIN: Final = (
-    "Another web page asked. Open this server's own page, or add that page's address to "
+    "The request comes from another web page. Open this server's own page, or add its address to "
     "server.corsAllowedOrigins."
 )
 _REFUSED_SOCKET: Final = 1008
@@ -53,10 +53,10 @@ _ALWAYS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
-    """Who is let in.
+    """The allowed clients.
 
-    `hosts` are the names the operator lists, none where they list none; `host_allowed` says whether
-    a Host header is among them. `origins` are addresses of other pages that may use the server.
+    `hosts` are the names that the operator lists; `host_allowed` checks a Host header against
+    them. `origins` are addresses of other pages that may use the server.
     """
 
     hosts: Callable[[], Sequence[str]] = tuple
@@ -73,7 +73,7 @@ class Guard:
         self.policy = policy_of(scripts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the request through, or answer why not."""
+        """Pass the request on, or refuse it with the reason."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
@@ -82,36 +82,36 @@ class Guard:
         if scope["type"] == "websocket":
             await (_shut(receive, send) if why else self.app(scope, receive, send))
             return
-        told = headers_of(self.policy, headers.get("host", ""))
+        added = headers_of(self.policy, headers.get("host", ""))
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                add(MutableHeaders(scope=message), told)
+                add(MutableHeaders(scope=message), added)
             await send(message)
 
         await (_refused(scope, why) if why else self.app)(scope, receive, with_headers)
 
 
 def failed(request: Request, _: Exception) -> Response:
-    """Return the answer to a request that broke the server: it stands before the guard too."""
+    """Return the response to a server error; it bypasses the guard, so it adds the headers."""
     response = PlainTextResponse("Something went wrong here. The server's log has it.\n", 500)
     add(response.headers, headers_of(policy_of(()), request.headers.get("host", "")))
     return response
 
 
 def headers_of(policy: str, host: str) -> dict[str, str]:
-    """Return the headers of every answer; some browsers want the socket's address in full."""
+    """Return the headers of every response; some browsers need the socket's full address."""
     sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
     return {**_ALWAYS, "Content-Security-Policy": policy.replace("{sockets}", sockets)}
 
 
 def refusal(scope: Scope, headers: Headers, doors: Doors) -> str:
-    """Return why a request may not be answered; "" where it may."""
+    """Return why a request is refused; "" where it is allowed."""
     hosts = headers.getlist("host")
     host = hosts[0] if hosts else None
     if scope.get("path", "").endswith(HEALTH):
         return ""
-    if len(hosts) > 1 or not _knows(scope, host, doors):
+    if len(hosts) > 1 or not _host_is_known(scope, host, doors):
         return WRONG_HOST
     changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
     origin = headers.get("origin")
@@ -122,7 +122,7 @@ def refusal(scope: Scope, headers: Headers, doors: Doors) -> str:
 
 
 def policy_of(scripts: Iterable[bytes]) -> str:
-    """Return the content security policy of pages; `scripts` stand inside them.
+    """Return the content security policy of pages with these inline scripts.
 
     Streamlit writes styles into the page, draws charts into blobs and pictures into data addresses,
     and reads arrow tables in WebAssembly; Plotly and Vega need nothing else.
@@ -149,20 +149,20 @@ def policy_of(scripts: Iterable[bytes]) -> str:
 
 
 def scripts_of(page: Path) -> tuple[bytes, ...]:
-    """Return the scripts that stand inside a page on disk; none where it cannot be read."""
+    """Return the inline scripts of a page on disk; () where it cannot be read."""
     try:
         return tuple(_INLINE.findall(page.read_bytes()))
     except OSError:
         return ()
 
 
-def add(headers: MutableHeaders, told: Mapping[str, str]) -> None:
-    """Add headers that the answer does not have itself."""
-    for name, value in told.items():
+def add(headers: MutableHeaders, added: Mapping[str, str]) -> None:
+    """Add headers that the response does not have."""
+    for name, value in added.items():
         headers.setdefault(name, value)
 
 
-def _knows(scope: Scope, host: str | None, doors: Doors) -> bool:
+def _host_is_known(scope: Scope, host: str | None, doors: Doors) -> bool:
     if doors.hosts():
         return doors.host_allowed(host)
     here = (scope.get("server") or ("",))[0]
@@ -171,7 +171,7 @@ def _knows(scope: Scope, host: str | None, doors: Doors) -> bool:
 
 def _listed(origin: str | None, listed: Sequence[str]) -> bool:
     return origin is not None and origin.rstrip("/").lower() in {
-        one.rstrip("/").lower() for one in listed
+        page.rstrip("/").lower() for page in listed
     }
 
 

@@ -19,7 +19,7 @@ VERSION: Final = "1.0.0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """One address: what it answers, what may be asked, and the schema of the answer."""
+    """An address with its parameters and the schema of its answer."""
 
     path: str
     name: str
@@ -33,7 +33,7 @@ ADDRESSES: Final = (
     Address(
         path="/api/v1",
         name="index",
-        summary="Workloads and their input patterns, by the names that questions use",
+        summary="Workloads and their input patterns, by slug and name",
         about="Start here.",
         schema="Index",
     ),
@@ -41,8 +41,8 @@ ADDRESSES: Final = (
         path="/api/v1/results",
         name="results",
         summary="Measured and published runs",
-        about="As the page Results lists them, a part at a time: ask again with `cursor` set to "
-        "`next_cursor` until that is null.",
+        about="As on the page Results, a part at a time: repeat with `cursor` set to "
+        "`next_cursor` until it is null.",
         schema="Results",
         parameters=asked.RESULTS,
     ),
@@ -50,7 +50,7 @@ ADDRESSES: Final = (
         path="/api/v1/projection",
         name="projection",
         summary="N epochs of a workload on each system it ran on",
-        about="As the page How long? answers: total time with its interval, or why it is refused.",
+        about="As on the page How long?: total time with its interval, or the reason of a refusal.",
         schema="Projection",
         parameters=asked.HOW_LONG,
     ),
@@ -58,23 +58,23 @@ ADDRESSES: Final = (
         path="/api/v1/curve",
         name="curve",
         summary="Samples per second against batch size",
-        about="As the page Throughput answers; `batch` asks the curves at batch sizes of yours.",
+        about="As on the page Throughput; `batch` adds answers at your batch sizes.",
         schema="Curves",
         parameters=asked.CURVE,
     ),
     Address(
         path="/api/v1/compare",
         name="compare",
-        summary="Which hardware, rented, bought or there already: time, money and how sure",
-        about="As the page Compare hardware answers. Money is in `currency`.",
+        summary="Hardware, rented, bought or already owned: time, cost and probability",
+        about="As on the page Compare hardware. Money is in `currency`.",
         schema="Comparison",
         parameters=COMPARE,
     ),
     Address(
         path="/api/v1/options",
         name="options",
-        summary="Every option that a comparison may name",
-        about="Takes the same question; `usual` are those compared where none is named.",
+        summary="All options of a comparison",
+        about="Takes the same question; `usual` marks the default options.",
         schema="Options",
         parameters=COMPARE,
     ),
@@ -82,17 +82,17 @@ ADDRESSES: Final = (
 
 
 def description() -> dict[str, Any]:
-    """The whole document."""
+    """Return the OpenAPI document."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "Epochwise",
             "version": VERSION,
-            "summary": "What training jobs take and cost on other hardware, with honest error bars",
-            "description": "The same questions by the same names as in the pages' links, and the "
-            "same numbers. Read-only. A question that does not fit the data is refused with all "
-            "that is wrong with it. Fields ending in `_s` are seconds; `_low` and `_high` are the "
-            "ends of 90 % intervals.",
+            "summary": "Time and cost of training jobs on other hardware, with intervals",
+            "description": "The questions of the pages' links, with the same names and numbers. "
+            "Read-only. A question that does not fit the data is refused with all its problems. "
+            "Fields ending in `_s` are seconds; `_low` and `_high` are the ends of 90 % "
+            "intervals.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
@@ -114,7 +114,7 @@ def _operation(address: Address) -> dict[str, Any]:
                 "headers": {"ETag": {"schema": {"type": "string"}}},
                 "content": {"application/json": {"schema": answer}},
             },
-            "304": {"description": "The answer whose ETag If-None-Match names still holds"},
+            "304": {"description": "The answer with the ETag of If-None-Match is still valid"},
             **{s: {"$ref": f"#/components/responses/{n}"} for s, n in _ERRORS.items()},
         },
     }
@@ -122,71 +122,81 @@ def _operation(address: Address) -> dict[str, Any]:
 
 _ERRORS: Final = {"400": "Wrong", "403": "Forbidden", "404": "NoData", "414": "TooLong",
                   "503": "Busy"}  # fmt: skip
-_TOLD: Final = {
-    "Wrong": "The question cannot be answered as it stands; `errors` holds everything",
-    "Forbidden": "The server does not answer under this name",
-    "NoData": "There is no run to answer from",
+_DESCRIPTIONS: Final = {
+    "Wrong": "The question is invalid; `errors` has all problems",
+    "Forbidden": "The server does not accept this host name",
+    "NoData": "There is no run",
     "TooLong": "The query is too long",
-    "Busy": "Too many questions at once; Retry-After says when to ask again",
+    "Busy": "Too many questions at once; Retry-After has the time to wait",
 }
 
 
 def _responses() -> dict[str, Any]:
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {name: {"description": told, "content": content} for name, told in _TOLD.items()}
+    return {name: {"description": text, "content": content} for name, text in _DESCRIPTIONS.items()}
 
 
-def _parameter(one: Parameter) -> dict[str, Any]:
-    unit = f" [{one.unit}]" if one.unit else ""
-    told: dict[str, Any] = {
-        "name": one.name,
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    unit = f" [{parameter.unit}]" if parameter.unit else ""
+    described: dict[str, Any] = {
+        "name": parameter.name,
         "in": "query",
         "required": False,
-        "description": f"{one.words}{unit}",
-        "schema": _schema(one),
+        "description": f"{parameter.words}{unit}",
+        "schema": _schema(parameter),
     }
-    return told | ({"style": "form", "explode": True} if one.many > 1 else {})
+    return described | ({"style": "form", "explode": True} if parameter.many > 1 else {})
 
 
-def _schema(one: Parameter) -> Schema:
-    value = _value(one)
-    if one.many > 1:
-        return {"type": "array", "items": value, "maxItems": one.many}
-    return value | ({} if one.default is None else {"default": _default(one)})
+def _schema(parameter: Parameter) -> Schema:
+    value = _value(parameter)
+    if parameter.many > 1:
+        return {"type": "array", "items": value, "maxItems": parameter.many}
+    return value | ({} if parameter.default is None else {"default": _default(parameter)})
 
 
-def _value(one: Parameter) -> Schema:
-    limits = {k: v for k, v in (("minimum", one.least), ("maximum", one.most)) if v is not None}
+def _value(parameter: Parameter) -> Schema:
+    limits = {
+        k: v
+        for k, v in (("minimum", parameter.least), ("maximum", parameter.most))
+        if v is not None
+    }
     kinds: dict[str, Schema] = {
         "whole": {"type": "integer", **limits},
         "number": {"type": "number", **limits},
-        "choice": {"type": "string", "enum": list(one.choices)},
+        "choice": {"type": "string", "enum": list(parameter.choices)},
         "flag": {"type": "string", "enum": ["on", "off"]},
         "date": {"type": "string", "format": "date"},
         "text": {"type": "string", "maxLength": LONGEST_VALUE},
     }
-    return kinds[one.kind]
+    return kinds[parameter.kind]
 
 
-def _default(one: Parameter) -> str | int | float:
-    if isinstance(one.default, bool):
-        return "on" if one.default else "off"
-    if isinstance(one.default, date):
-        return one.default.isoformat()
-    return one.default if isinstance(one.default, int | float) else str(one.default)
+def _default(parameter: Parameter) -> str | int | float:
+    if isinstance(parameter.default, bool):
+        return "on" if parameter.default else "off"
+    if isinstance(parameter.default, date):
+        return parameter.default.isoformat()
+    return (
+        parameter.default if isinstance(parameter.default, int | float) else str(parameter.default)
+    )
 
 
 def table_of(parameters: Sequence[Parameter]) -> list[str]:
-    """Lines of Markdown: one for each parameter, with its limits and its default."""
+    """Return a Markdown table with a line per parameter: limits, default, meaning."""
     lines = ["| parameter | kind | values | default | meaning |", "|---|---|---|---|---|"]
     return lines + [_line(p) for p in parameters]
 
 
-def _line(one: Parameter) -> str:
-    kind = f"{one.kind}, up to {one.many}" if one.many > 1 else one.kind
-    limits = f"{one.least:g} to {one.most:g}" if one.least is not None and one.most else ""
-    values = " / ".join(one.choices) or ("on / off" if one.kind == "flag" else limits)
-    default = "" if one.default is None or one.many > 1 else f"`{_default(one)}`"
-    unit = f" [{one.unit}]" if one.unit else ""
-    words = one.words.replace("|", "\\|")
-    return f"| `{one.name}` | {kind} | {values} | {default} | {words}{unit} |"
+def _line(parameter: Parameter) -> str:
+    kind = f"{parameter.kind}, up to {parameter.many}" if parameter.many > 1 else parameter.kind
+    limits = (
+        f"{parameter.least:g} to {parameter.most:g}"
+        if parameter.least is not None and parameter.most
+        else ""
+    )
+    values = " / ".join(parameter.choices) or ("on / off" if parameter.kind == "flag" else limits)
+    default = "" if parameter.default is None or parameter.many > 1 else f"`{_default(parameter)}`"
+    unit = f" [{parameter.unit}]" if parameter.unit else ""
+    words = parameter.words.replace("|", "\\|")
+    return f"| `{parameter.name}` | {kind} | {values} | {default} | {words}{unit} |"

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 has them: application/problem+json, with everything that is wrong at once."""
+"""Errors by RFC 9457 (application/problem+json), with all problems at once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-"""Of every answer of this interface."""
+"""Headers of every response of this interface."""
 PARAMETERS: Final = "urn:epochwise:problem:parameters"
 NO_DATA: Final = "urn:epochwise:problem:no-data"
 
 
 def encoded(content: Any) -> bytes:  # noqa: ANN401 - whatever JSON holds
-    """Plain data as JSON."""
+    """Return plain data as JSON bytes."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
 
 
@@ -36,25 +36,25 @@ def problem(
     errors: Sequence[Problem] = (),
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """An answer that says what went wrong and what to do.
+    """Return a response with the problem and what to do.
 
     Args:
-        status: of HTTP.
-        detail: for a person.
-        kind: URI of the kind of problem; "about:blank" where the status says it all.
-        errors: each parameter that is wrong.
-        headers: further ones.
+        status: HTTP status.
+        detail: sentence for the user.
+        kind: URI of the kind of problem; "about:blank" for a plain HTTP status.
+        errors: problems of the parameters.
+        headers: further headers.
     """
-    title = "The question cannot be answered as it stands" if errors else status.phrase
+    title = "The question is invalid" if errors else status.phrase
     body: dict[str, Any] = {"type": kind, "title": title, "status": int(status), "detail": detail}
     if errors:
         body["errors"] = [_error(e) for e in errors]
-    told = {**HEADERS, "Cache-Control": "no-store", **(headers or {})}
-    return Response(encoded(body), status_code=int(status), headers=told, media_type=MEDIA_TYPE)
+    sent = {**HEADERS, "Cache-Control": "no-store", **(headers or {})}
+    return Response(encoded(body), status_code=int(status), headers=sent, media_type=MEDIA_TYPE)
 
 
 def of_parameters(errors: Sequence[Problem]) -> Response:
-    """Everything that is wrong with a question."""
+    """Return the response to a question with problems."""
     if NO_RUN in errors:
         return problem(HTTPStatus.NOT_FOUND, NO_RUN.message, kind=NO_DATA)
     return problem(
@@ -65,7 +65,7 @@ def of_parameters(errors: Sequence[Problem]) -> Response:
     )
 
 
-def _error(told: Problem) -> dict[str, str]:
-    return {"parameter": told.parameter, "detail": told.message} if told.parameter else {
-        "detail": told.message
+def _error(error: Problem) -> dict[str, str]:
+    return {"parameter": error.parameter, "detail": error.message} if error.parameter else {
+        "detail": error.message
     }  # fmt: skip

@@ -1,7 +1,7 @@
-"""The addresses of the HTTP interface, to be mounted beside the app.
+"""The addresses of the HTTP interface, mounted with the app.
 
-Reading is as open as the pages are, and for the same people: `api.guard` stands before both.
-Answers are read-only, kept for one state of the data, and carry an ETag.
+Access is that of the pages: `api.guard` checks both. Answers are read-only, cached for one state of
+the data, and carry an ETag.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from api import openapi
-from api.answers import ANSWERS, Ask, Known
+from api.answers import ANSWERS, AnswerFunction, Sources
 from api.problems import HEADERS, encoded, of_parameters, problem
 from planner.catalog import TABLE_NAMES, Catalog
 from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem
@@ -35,11 +35,11 @@ from planner.store.catalog import read_catalog
 
 ALL_METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 AT_ONCE: Final = 2
-"""Questions that are worked on at the same time; more wait. Two keep two cores busy."""
+"""Questions computed at the same time; more wait. Two keep two cores busy."""
 MOST_WAITING: Final = 8
-"""Questions that wait; further ones are asked to come again."""
+"""Most waiting questions; further ones get 503."""
 LOOKS_AT_ONCE: Final = 2
-"""Questions whose answer is looked for at the same time; that takes milliseconds."""
+"""Questions looked up in the cache at the same time; a look-up takes milliseconds."""
 MOST_KEPT_BYTES: Final = 32 * 1024 * 1024
 Endpoint = Callable[[Request], Awaitable[Response]]
 _LOG: Final = logging.getLogger("epochwise.api")
@@ -47,10 +47,10 @@ _LOG: Final = logging.getLogger("epochwise.api")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What the interface answers from.
+    """The data sources of the interface.
 
-    `store` gives the store that the pages use, fresh. `catalogs` are the shipped folder of the
-    catalogue and the user's own.
+    `store` returns the pages' store, refreshed. `catalogs` are the shipped catalogue folder and the
+    user's own.
     """
 
     store: Callable[[], Store]
@@ -59,24 +59,24 @@ class Rules:
 
 
 def routes(rules: Rules) -> list[BaseRoute]:
-    """Routes for `st.App` or any other Starlette application."""
+    """Return the routes for `st.App` or another Starlette application."""
     desk = _Desk(rules)
-    found: list[BaseRoute] = [
+    routes_of_answers: list[BaseRoute] = [
         Route(path, _answering(desk, path), methods=["GET"], name=path) for path in ANSWERS
     ]
     description = openapi.PATH
-    found.append(Route(description, _describing(), methods=["GET"], name=description))
-    known = {*ANSWERS, description}
-    found.append(Route("/api", _missing(known), methods=ALL_METHODS))
-    found.append(Route("/api/{rest:path}", _missing(known), methods=ALL_METHODS))
-    return found
+    routes_of_answers.append(Route(description, _describing(), methods=["GET"], name=description))
+    paths = {*ANSWERS, description}
+    routes_of_answers.append(Route("/api", _missing(paths), methods=ALL_METHODS))
+    routes_of_answers.append(Route("/api/{rest:path}", _missing(paths), methods=ALL_METHODS))
+    return routes_of_answers
 
 
 class _Desk:
-    """Answers, each worked out once for one state of the data, at most so many at once.
+    """Answers, each computed once per state of the data, a few at a time.
 
-    Both the look at what is kept and the work run on threads of their own: questions that wait
-    must not hold the threads on which the server hands out pages and files.
+    Cache look-ups and computation have their own threads: waiting questions must not block the
+    threads that serve pages and files.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -88,26 +88,28 @@ class _Desk:
         self._look = ThreadPoolExecutor(LOOKS_AT_ONCE, thread_name_prefix="api-look")
         self._work = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="api-work")
 
-    async def body(self, path: str, query: str, given: dict[str, list[str]]) -> bytes | Response:
-        """The answer as JSON, or a problem."""
+    async def body(self, path: str, query: str, values: dict[str, list[str]]) -> bytes | Response:
+        """Return the answer as JSON, or a problem."""
         loop = asyncio.get_running_loop()
-        key, store, kept = await loop.run_in_executor(self._look, self._at_hand, path, query, given)
+        key, store, kept = await loop.run_in_executor(
+            self._look, self._at_hand, path, query, values
+        )
         if kept is not None:
             return kept
         if not self._come_in():
             return _too_busy()
-        # Whoever goes away while the work is under way leaves its answer to the next one.
-        return await loop.run_in_executor(self._work, self._worked_out, key, path, store, given)
+        # if the client disconnects, the answer is still cached for the next one
+        return await loop.run_in_executor(self._work, self._worked_out, key, path, store, values)
 
     def _at_hand(
-        self, path: str, query: str, given: dict[str, list[str]]
+        self, path: str, query: str, values: dict[str, list[str]]
     ) -> tuple[object, Store, bytes | None]:
-        """What the question is now, the store to ask, and its answer where that is kept."""
+        """Return the key of the question, the store, and the cached answer or None."""
         store, stamp = self.rules.store(), _stamp(self.rules.catalogs)
-        key = (path, query, store.generation, stamp, self.rules.today(), _minute(given))
-        return key, store, self._known(key)
+        key = (path, query, store.generation, stamp, self.rules.today(), _minute(values))
+        return key, store, self._cached(key)
 
-    def _known(self, key: object) -> bytes | None:
+    def _cached(self, key: object) -> bytes | None:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -121,10 +123,10 @@ class _Desk:
             return True
 
     def _worked_out(
-        self, key: object, path: str, store: Store, given: dict[str, list[str]]
+        self, key: object, path: str, store: Store, values: dict[str, list[str]]
     ) -> bytes | Response:
         try:
-            made = self._known(key) or self._made(ANSWERS[path], store, given)
+            made = self._cached(key) or self._made(ANSWERS[path], store, values)
             if isinstance(made, bytes):
                 self._keep(key, made)
             return made
@@ -139,9 +141,11 @@ class _Desk:
             while self._size > MOST_KEPT_BYTES:
                 self._size -= len(self._kept.popitem(last=False)[1])
 
-    def _made(self, ask: Ask, store: Store, given: dict[str, list[str]]) -> bytes | Response:
-        known = Known(store=store, catalog=self._catalog(), today=self.rules.today())
-        body, problems = ask(known, given)
+    def _made(
+        self, answer: AnswerFunction, store: Store, values: dict[str, list[str]]
+    ) -> bytes | Response:
+        sources = Sources(store=store, catalog=self._catalog(), today=self.rules.today())
+        body, problems = answer(sources, values)
         return of_parameters(problems) if problems else encoded(body)
 
     def _catalog(self) -> Catalog:
@@ -165,14 +169,14 @@ def _describing() -> Endpoint:
     return describe
 
 
-def _missing(known: set[str]) -> Endpoint:
+def _missing(paths: set[str]) -> Endpoint:
     async def missing(request: Request) -> Response:
         path = request.url.path.rstrip("/") or "/"
-        if request.url.path in known:
-            detail = f"{request.method[:20]} is not answered here. Ask with GET."
+        if request.url.path in paths:
+            detail = f"{request.method[:20]} is not supported here. Use GET."
             allow = {"Allow": "GET, HEAD"}
             return problem(HTTPStatus.METHOD_NOT_ALLOWED, detail, headers=allow)
-        near = f" Perhaps {path}?" if path in known else ""
+        near = f" Perhaps {path}?" if path in paths else ""
         detail = f"There is no such address.{near} See {openapi.PATH} for all of them."
         return problem(HTTPStatus.NOT_FOUND, detail)
 
@@ -186,29 +190,29 @@ async def _answer(desk: _Desk, path: str, request: Request) -> Response:
         return problem(HTTPStatus.REQUEST_URI_TOO_LONG, detail)
     try:
         text = query.decode("ascii")
-        given = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_GIVEN, errors="strict")
+        values = parse_qs(text, keep_blank_values=True, max_num_fields=MOST_GIVEN, errors="strict")
     except ValueError:
-        told = f"It must be UTF-8, percent-encoded, with {MOST_GIVEN} values at most."
-        return of_parameters([Problem(parameter="", message=f"The query cannot be read. {told}")])
-    made = await desk.body(path, text, given)
+        limit = f"It must be UTF-8, percent-encoded, with {MOST_GIVEN} values at most."
+        return of_parameters([Problem(parameter="", message=f"The query cannot be read. {limit}")])
+    made = await desk.body(path, text, values)
     return made if isinstance(made, Response) else _fresh(made, request)
 
 
 def _fresh(body: bytes, request: Request) -> Response:
-    """The answer, or that it is the one the asker has already."""
+    """Return the answer, or 304 where the client already has it."""
     tag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {**HEADERS, "ETag": tag, "Cache-Control": "no-cache"}
-    asked = [t.strip() for t in request.headers.get("If-None-Match", "").split(",")]
-    if tag in asked or "*" in asked or tag.removeprefix("W/") in asked:
+    tags = [t.strip() for t in request.headers.get("If-None-Match", "").split(",")]
+    if tag in tags or "*" in tags or tag.removeprefix("W/") in tags:
         return Response(status_code=int(HTTPStatus.NOT_MODIFIED), headers=headers)
     return Response(body, headers=headers, media_type="application/json")
 
 
 async def _safely(answer: Awaitable[Response]) -> Response:
-    """Whatever goes wrong inside stays inside: the asker gets a number, the log the rest."""
+    """Return the response; after an error a number, with the details in the log only."""
     try:
         return await answer
-    except Exception:  # noqa: BLE001 - an error page would tell strangers too much
+    except Exception:  # noqa: BLE001 - an error page would expose internals
         number = uuid.uuid4().hex[:12]
         _LOG.exception("Error %s", number)
         detail = f"Something went wrong here. The server's log has it under {number}."
@@ -216,23 +220,23 @@ async def _safely(answer: Awaitable[Response]) -> Response:
 
 
 def _too_busy() -> Response:
-    detail = "Too many questions at once. Ask again in a moment."
+    detail = "Too many questions at once. Try again in a moment."
     return problem(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": "5"})
 
 
-def _minute(given: Mapping[str, Sequence[str]]) -> str:
-    """A deadline that is a date comes nearer: its answer is kept for a minute, others for a day."""
-    return f"{datetime.now(UTC):%H:%M}" if "by" in given else ""
+def _minute(values: Mapping[str, Sequence[str]]) -> str:
+    """Return the current minute for a question with a date as deadline, else ""."""
+    return f"{datetime.now(UTC):%H:%M}" if "by" in values else ""
 
 
 def _stamp(folders: tuple[Path, ...]) -> tuple[tuple[int, int] | None, ...]:
-    """Which state the catalogue's files are in."""
-    found: list[tuple[int, int] | None] = []
+    """Return the state of the catalogue's files: times and sizes."""
+    stamps: list[tuple[int, int] | None] = []
     for folder in folders:
         for table in TABLE_NAMES:
             try:
-                told = (folder / f"{table}.csv").stat()
-                found.append((told.st_mtime_ns, told.st_size))
+                file = (folder / f"{table}.csv").stat()
+                stamps.append((file.st_mtime_ns, file.st_size))
             except OSError:
-                found.append(None)
-    return tuple(found)
+                stamps.append(None)
+    return tuple(stamps)

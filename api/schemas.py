@@ -1,4 +1,4 @@
-"""What answers look like, as JSON Schema: every field with its kind; `?` may be null."""
+"""JSON Schema of the answers: every field with its type; `?` may be null."""
 
 from __future__ import annotations
 
@@ -77,19 +77,19 @@ _ROWS: Final = {
     "OptionRow": _OPTION, "RunRow": _RUN, "Choice": _CHOICE,
 }  # fmt: skip
 _WORDS: Final = {
-    "finishes": "When it ends if work begins now, ISO 8601 with its zone: 2026-11-22T07:43Z. Told "
-    "in files only; null here, where no answer says when it was asked.",
+    "finishes": "The end if work begins now, ISO 8601 with its zone: 2026-11-22T07:43Z. In files "
+    "only; null here, as answers have no time of request.",
 }
-"""Fields whose names do not tell how they are written."""
+"""Descriptions of fields whose format is not obvious."""
 _OPTIONAL: Final = {"CurveRow": {"points", "left_out", "curve"}}
-"""Rows of which only these fields are always there: a refused curve has no parameters."""
+"""Required fields of rows with optional ones: a refused curve has no parameters."""
 
 
 def schemas() -> dict[str, Schema]:
-    """All of them by name."""
-    found = {name: _row(columns, _OPTIONAL.get(name)) for name, columns in _ROWS.items()}
+    """Return all schemas by name."""
+    rows = {name: _row(columns, _OPTIONAL.get(name)) for name, columns in _ROWS.items()}
     source: Schema = {"type": "object", "additionalProperties": _type("any?")}
-    return found | {
+    return rows | {
         "Source": source | {"description": "Where numbers come from, with licence and date."},
         "Index": _object({"openapi": _type("string"), "workloads": _list(_workload())}),
         "Results": _object({"query": _type("string"), "total": _type("integer"),
@@ -150,8 +150,8 @@ def _electricity() -> Schema:
 
 
 def _assumption(name: str) -> Schema:
-    told = ASSUMPTION_TEXTS[name]
-    return _type("number?") | {"description": f"{told.words} [{told.unit}]: {told.why}"}
+    text = ASSUMPTION_TEXTS[name]
+    return _type("number?") | {"description": f"{text.words} [{text.unit}]: {text.why}"}
 
 
 def _workload() -> Schema:

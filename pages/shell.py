@@ -1,6 +1,6 @@
-"""The frame of every page: tab icon, navigation, and what data is behind it.
+"""The frame of every page: tab icon, navigation, and the footer.
 
-Every request, a cold deep link too, runs this script first (docs/decisions/0002).
+Every request, also a cold deep link, runs this script first (docs/decisions/0002).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _pages() -> dict[str, list[st.Page]]:
                 default=True,
                 help="What N epochs take on each system",
             ),
-            # The default page answers at / only; people will link to its name as well.
+            # The default page is at / only; links use its name as well.
             st.Page(
                 PAGES / "how_long" / "link.py",
                 title="How long?",
@@ -87,15 +87,15 @@ def _pages() -> dict[str, list[st.Page]]:
 
 
 def _footer() -> None:
-    """How much data there is and how fresh: the same on every page."""
+    """Draw the amount and date of the data: the same on every page."""
     shared = store()
-    known = kept.totals(shared)
-    newest = f"last recorded {known.newest:%-d %b %Y}" if known.newest else "no data yet"
+    totals = kept.totals(shared)
+    newest = f"last recorded {totals.newest:%-d %b %Y}" if totals.newest else "no data yet"
     refused = f" · {len(shared.refused)} refused" if shared.refused else ""
     with st.sidebar:
         st.caption(
             f"**Epochwise** · {_several(len(shared.sets), 'result set')} · "
-            f"{_several(known.runs, 'run')}{refused} · {newest}"
+            f"{_several(totals.runs, 'run')}{refused} · {newest}"
         )
 
 
@@ -105,6 +105,6 @@ def _several(count: int, what: str) -> str:
 
 st.set_page_config(page_icon=str(PAGES / "icon.png"), layout="wide")
 page = st.navigation(_pages())
-with TURNS.turn() as asked_s, at_one_moment(asked_s):
+with TURNS.turn() as requested_s, at_one_moment(requested_s):
     page.run()
     _footer()

@@ -108,10 +108,10 @@ def _asked(options: argparse.Namespace, left: list[str]) -> int:
         return run(options)
     except words.WrongWordsError as error:
         more = (f"- {p}" for p in options.strange if str(p) not in str(error))
-        words.tell("\n".join([str(error), *more]))
+        words.note("\n".join([str(error), *more]))
         return words.WRONG_WORDS
     except words.NoDataError as error:
-        words.tell(str(error))
+        words.note(str(error))
         return words.REFUSED
 
 

@@ -168,7 +168,7 @@ def test_options_that_do_not_exist_are_told_with_what_is_near_and_where_all_are(
     see = f"See python -m planner {command} --help."
     assert f"- There is no option --workloat. Perhaps --workload? {see}" in err
     assert f"- There is no option --zzz. {see}" in err
-    assert "- Nothing can be done with '4'" in err
+    assert "- Unexpected word '4'" in err
     assert "workload:" in err  # all at once
     assert "'3'" not in err  # the value of an option that is told already
 

@@ -16,7 +16,7 @@ from typing import Final
 from backtest.published.answers import Answer, Pair, answer_of
 from planner.catalog import PRECISIONS, Catalog
 from planner.compare import better, compare
-from planner.compare.comparison import Question, Wanted
+from planner.compare.comparison import Limits, Question
 from planner.compare.ranking import DECIDED
 from planner.core import Estimate, Refusal
 from planner.job import Candidate, Described, Goal, Hardware, Job, Known, job_described, timed
@@ -28,7 +28,7 @@ MANY_NODES: Final = 8
 EPOCH: Final = 1e9
 """Samples of the epoch: so many that start-up and rounding are negligible."""
 ONE_EPOCH: Final = Goal(words="1 epoch", epochs=1)
-FASTEST: Final = Wanted(order="time")
+FASTEST: Final = Limits(order="time")
 Kept = Callable[[Configuration], bool]
 
 
@@ -149,7 +149,7 @@ def _pair(first: Configuration, second: Configuration) -> Pair:
     if isinstance(job, Refusal) or isinstance(other, Refusal):
         return Pair(source=first.source, name=name, answered=False)
     rows = [
-        compare(Question(job=of, goal=ONE_EPOCH, wanted=FASTEST), [_candidate(run)]).rows[0]
+        compare(Question(job=of, goal=ONE_EPOCH, limits=FASTEST), [_candidate(run)]).rows[0]
         for of, run in ((job, first), (other, second))
     ]
     if any(isinstance(row.time, Refusal) for row in rows):

@@ -1,4 +1,4 @@
-"""Several files side by side under a table."""
+"""Download buttons side by side under a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pages.common import widgets
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that is made when it is clicked: its label, its bytes, its name, the widget's key."""
+    """A file that is made at the click: label, function that makes it, name, widget key."""
 
     label: str
     make: Callable[[], bytes | str]
@@ -21,7 +21,7 @@ class File:
 
 
 def row(files: Sequence[File]) -> None:
-    """A button for each file, in columns of equal width."""
+    """Draw a button per file, in columns of equal width."""
     for place, file in zip(st.columns(len(files)), files, strict=True):
         with place:
             widgets.download(file.label, file.make, file.name, key=file.key)

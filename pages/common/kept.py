@@ -1,8 +1,8 @@
-"""Questions every rerun asks again, answered once for each state of the runs they are about.
+"""Cached queries of the store, shared by all reruns of the pages.
 
-A person moving a slider changes the answer, not the data behind it. What the store said of a
-workload is kept until one of its runs changes, what it said of all runs until any of them does
-(decision 0030); everything that depends on the person is worked out anew.
+A slider changes the answer, not the data behind it. Results about a workload are cached until one
+of its runs changes, results about all runs until any run changes (decision 0030). Everything that
+depends on the user is computed anew.
 """
 
 from __future__ import annotations
@@ -27,105 +27,105 @@ Answer = TypeVar("Answer")
 
 
 def totals(shared: Store) -> queries.Totals:
-    """As `planner.store.queries.totals`."""
+    """Return `planner.store.queries.totals`, cached until its runs change."""
     return _once(shared, "totals", lambda: queries.totals(shared))
 
 
 def workloads(shared: Store) -> dict[str, int]:
-    """As `planner.store.queries.workloads`."""
+    """Return `planner.store.queries.workloads`, cached until its runs change."""
     return _once(shared, "workloads", lambda: queries.workloads(shared))
 
 
 def about_workloads(shared: Store) -> dict[str, KnownWorkload]:
-    """As `planner.store.queries.about_workloads`."""
+    """Return `planner.store.queries.about_workloads`, cached until its runs change."""
     return _once(shared, "about workloads", lambda: queries.about_workloads(shared))
 
 
 def workload_names(shared: Store) -> dict[str, str]:
-    """Slug and name of each of `about_workloads`, in its order: one's own first."""
+    """Return names of `about_workloads` by slug, in its order: the user's own first."""
 
-    def ask() -> dict[str, str]:
+    def query() -> dict[str, str]:
         return slugs(about_workloads(shared))
 
-    return _once(shared, "workload names", ask)
+    return _once(shared, "workload names", query)
 
 
 def workload_labels(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
     """Return labels by slug: the workload's name with its run and accelerator counts.
 
     Args:
-        shared: where the runs are.
+        shared: the store.
         names: workload names by slug.
     """
 
-    def ask() -> dict[str, str]:
+    def query() -> dict[str, str]:
         about = about_workloads(shared)
         return {short: _label(name, about.get(name)) for short, name in names.items()}
 
-    return _once(shared, ("workload labels", tuple(names.items())), ask)
+    return _once(shared, ("workload labels", tuple(names.items())), query)
 
 
-def _label(name: str, known: KnownWorkload | None) -> str:
-    if known is None:
+def _label(name: str, about: KnownWorkload | None) -> str:
+    if about is None:
         return name
-    runs = f"{known.runs:,} run{'' if known.runs == 1 else 's'}"
-    cards = f", {known.accelerators:,} accelerators" if known.accelerators > 1 else ""
+    runs = f"{about.runs:,} run{'' if about.runs == 1 else 's'}"
+    cards = f", {about.accelerators:,} accelerators" if about.accelerators > 1 else ""
     return f"{name} ({runs}{cards})"
 
 
 def workload_kinds(shared: Store, names: Mapping[str, str]) -> dict[str, str]:
     """Return the kind of each workload that has one; arguments as `workload_labels`."""
 
-    def ask() -> dict[str, str]:
+    def query() -> dict[str, str]:
         about = about_workloads(shared)
         return {short: about[name].kind for short, name in names.items() if name in about}
 
-    return _once(shared, ("workload kinds", tuple(names.items())), ask)
+    return _once(shared, ("workload kinds", tuple(names.items())), query)
 
 
 def usual_workload(shared: Store) -> str:
-    """The slug of the workload that is shown where nothing is chosen: the one of most systems."""
+    """Return the slug of the default workload: that of most systems."""
     first = next(iter(workloads(shared)))
     return next(s for s, name in workload_names(shared).items() if name == first)
 
 
 def trained_workloads(shared: Store) -> dict[str, int]:
-    """Those of `workloads` that were trained, in their order."""
+    """Return the trained ones of `workloads`, in their order."""
 
-    def ask() -> dict[str, int]:
+    def query() -> dict[str, int]:
         trained = queries.trained(shared)
         return {name: runs for name, runs in workloads(shared).items() if name in trained}
 
-    return _once(shared, "trained", ask)
+    return _once(shared, "trained", query)
 
 
 def usual_trained(shared: Store) -> str:
-    """As `usual_workload`, of those that were trained; empty where none was."""
+    """Return the slug of the default trained workload; "" where none is trained."""
     first = next(iter(trained_workloads(shared)), None)
     return next((s for s, name in workload_names(shared).items() if name == first), "")
 
 
 def patterns(shared: Store, workload: str) -> dict[str, int]:
-    """As `planner.store.queries.patterns`."""
+    """Return `planner.store.queries.patterns`, cached until its runs change."""
     return _of(shared, workload, "patterns", lambda: queries.patterns(shared, workload))
 
 
 def runs_of(shared: Store, workload: str, pattern: str) -> list[Run]:
-    """As `planner.store.queries.runs_of`."""
+    """Return `planner.store.queries.runs_of`, cached until its runs change."""
     question = ("runs", pattern)
     return _of(shared, workload, question, lambda: queries.runs_of(shared, workload, pattern))
 
 
 def stated_samples(shared: Store, workload: str) -> tuple[int, ...]:
-    """As `planner.store.queries.stated_samples`."""
-    ask = lambda: queries.stated_samples(shared, workload)  # noqa: E731
-    return _of(shared, workload, "stated samples", ask)
+    """Return `planner.store.queries.stated_samples`, cached until its runs change."""
+    query = lambda: queries.stated_samples(shared, workload)  # noqa: E731
+    return _of(shared, workload, "stated samples", query)
 
 
 def runs_with_priors(
     shared: Store, workload: str, pattern: str, without: frozenset[str]
 ) -> list[Run]:
-    """As `runs_of`, with what other runs say of the scatter of their epochs."""
+    """Return `runs_of`, with priors of the scatter of epochs from other runs."""
     runs = runs_of(shared, workload, pattern)
     priors = _priors(shared, runs, without)
     question = ("runs with priors", pattern, priors)
@@ -133,7 +133,7 @@ def runs_with_priors(
 
 
 def priors(shared: Store, workload: str, pattern: str) -> Hashable:
-    """What the runs of other workloads change of the answers about these runs."""
+    """Return a key of what other workloads' runs contribute to answers about these runs."""
     return _priors(shared, runs_of(shared, workload, pattern), frozenset())
 
 
@@ -146,38 +146,38 @@ def _priors(shared: Store, runs: list[Run], without: frozenset[str]) -> Hashable
 def curves(
     shared: Store, workload: str, samples: float | None = None
 ) -> tuple[list[SystemCurve], list[str], list[str], EpochSize]:
-    """Every curve of a workload under all its patterns, its systems, the usual ones, an epoch.
+    """Return all curves of a workload, its systems, the default systems, and the epoch size.
 
-    `samples` is the size of an epoch where somebody entered it [samples].
+    `samples` is the epoch size where entered [samples].
     """
 
-    def ask() -> tuple[list[SystemCurve], list[str], list[str], EpochSize]:
-        found = [r for p in patterns(shared, workload) for r in runs_of(shared, workload, p)]
-        size = epoch_size(found, samples, stated_samples(shared, workload))
-        timed = with_step_times(found, size).runs
+    def query() -> tuple[list[SystemCurve], list[str], list[str], EpochSize]:
+        runs = [r for p in patterns(shared, workload) for r in runs_of(shared, workload, p)]
+        size = epoch_size(runs, samples, stated_samples(shared, workload))
+        timed = with_step_times(runs, size).runs
         return curves_of(timed), systems_of(timed), usual_systems(timed), size
 
-    return _of(shared, workload, ("curves", samples), ask)
+    return _of(shared, workload, ("curves", samples), query)
 
 
 def forms(shared: Store, workload: str) -> list[FormRun]:
-    """As `planner.store.queries.forms`."""
+    """Return `planner.store.queries.forms`, cached until its runs change."""
     return _of(shared, workload, "forms", lambda: queries.forms(shared, workload))
 
 
 def trial_sets(shared: Store) -> list[TrialSet]:
-    """As `planner.store.queries.trial_sets`."""
+    """Return `planner.store.queries.trial_sets`, cached until its runs change."""
     return _once(shared, "trial sets", lambda: queries.trial_sets(shared))
 
 
 def trials(shared: Store, of: TrialSet) -> Trials:
-    """As `planner.store.queries.trials`: the flat arrays that every target is asked of."""
+    """Return `planner.store.queries.trials`: flat arrays for every target."""
     question = ("trials", of, trials_version(shared, of))
     return shared.kept.once(question, lambda: queries.trials(shared, of))
 
 
 def trials_version(shared: Store, of: TrialSet) -> int:
-    """A number that grows whenever a run of that network changes."""
+    """Return a number that grows whenever a run of that network changes."""
     begin = f"{of.network} · "
     return shared.version(*(w for w in shared.workloads if w.startswith(begin) or w == of.network))
 
@@ -185,7 +185,7 @@ def trials_version(shared: Store, of: TrialSet) -> int:
 def optimizer_comparison(
     shared: Store, of: TrialSet, target: float, optimizers: tuple[str, ...]
 ) -> Comparison:
-    """Return the comparison of optimisers of these trials, kept until one changes."""
+    """Return the comparison of optimisers of these trials, cached until one changes."""
     question = ("compared", of, target, optimizers, trials_version(shared, of))
     return shared.kept.once(question, lambda: compare(trials(shared, of), target, optimizers))
 
@@ -193,109 +193,109 @@ def optimizer_comparison(
 def fitted_curves(
     shared: Store, runs: Sequence[Run], left_out: Collection[str]
 ) -> list[SystemCurve]:
-    """Return `planner.throughput.curves.curves_of` these runs, kept for the same runs."""
+    """Return `planner.throughput.curves.curves_of` these runs, cached for the same runs."""
     gone = frozenset(r.run_id for r in runs) & frozenset(left_out)
     return shared.kept.once(("fitted", tuple(runs), gone), lambda: curves_of(runs, left_out))
 
 
 def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
-    """As `planner.answers.comparison.facts.trial_set_of`."""
+    """Return `planner.answers.comparison.facts.trial_set_of`, cached until its runs change."""
     return facts.own_trials(trial_sets(shared), workload)
 
 
 def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:
-    """As `planner.convergence._trial_targets.targets_of` and `usual_target`."""
-    known = trials(shared, of)
+    """Return `planner.convergence.targets_of` and `usual_target` of these trials, cached."""
+    read = trials(shared, of)
     question = ("targets", of, trials_version(shared, of))
-    return shared.kept.once(question, lambda: (targets_of(known), usual_target(known)))
+    return shared.kept.once(question, lambda: (targets_of(read), usual_target(read)))
 
 
 def target_times(shared: Store, of: TrialSet) -> list[dict[str, Any]]:
-    """As `planner.store.queries.target_times`."""
+    """Return `planner.store.queries.target_times`, cached until its runs change."""
     question = ("target times", of, trials_version(shared, of))
     return shared.kept.once(question, lambda: queries.target_times(shared, of))
 
 
 def timed_workloads(shared: Store) -> list[str]:
-    """As `planner.store.queries.timed_workloads`."""
+    """Return `planner.store.queries.timed_workloads`, cached until its runs change."""
     return _once(shared, "timed workloads", lambda: queries.timed_workloads(shared))
 
 
 def timed_systems(shared: Store, workload: str) -> list[TimedSystem]:
-    """As `planner.store.queries.timed_systems`."""
+    """Return `planner.store.queries.timed_systems`, cached until its runs change."""
     return _of(shared, workload, "timed systems", lambda: queries.timed_systems(shared, workload))
 
 
 def library(shared: Store) -> Hashable:
-    """How fast every workload was on every system with accelerators, as a key."""
+    """Return a key of the throughput of every workload on every system with accelerators."""
     return facts.library_key(shared)
 
 
 def placements(shared: Store, workload: str, pattern: str) -> dict[str, Placement]:
-    """As `planner.store.queries.placements`."""
+    """Return `planner.store.queries.placements`, cached until its runs change."""
     question = ("placements", pattern)
     return _of(shared, workload, question, lambda: queries.placements(shared, workload, pattern))
 
 
 def facets(shared: Store, filters: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
-    """As `planner.store.queries.facets`."""
-    return _once(shared, ("facets", _asked(filters)), lambda: queries.facets(shared, filters))
+    """Return `planner.store.queries.facets`, cached until its runs change."""
+    return _once(shared, ("facets", _key(filters)), lambda: queries.facets(shared, filters))
 
 
 def facet_names(shared: Store) -> dict[str, dict[str, str]]:
     """Return the values of each facet over all runs, by facet and slug."""
 
-    def ask() -> dict[str, dict[str, str]]:
+    def query() -> dict[str, dict[str, str]]:
         return {facet: slugs(values) for facet, values in facets(shared, {}).items()}
 
-    return _once(shared, "facet names", ask)
+    return _once(shared, "facet names", query)
 
 
 def epochs_of(shared: Store, workload: str, run_ids: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """As `planner.store.queries.epochs_of`, of runs of that workload."""
+    """Return `planner.store.queries.epochs_of` of runs of that workload, cached."""
     question = ("epochs", tuple(run_ids))
     return _of(shared, workload, question, lambda: queries.epochs_of(shared, run_ids))
 
 
 def which(shared: Store, filters: queries.Filters) -> list[str]:
-    """As `planner.store.queries.which`."""
-    return _once(shared, ("which", _asked(filters)), lambda: queries.which(shared, filters))
+    """Return `planner.store.queries.which`, cached until its runs change."""
+    return _once(shared, ("which", _key(filters)), lambda: queries.which(shared, filters))
 
 
 def count(shared: Store, filters: queries.Filters) -> int:
-    """As `planner.store.queries.count`."""
-    return _once(shared, ("count", _asked(filters)), lambda: queries.count(shared, filters))
+    """Return `planner.store.queries.count`, cached until its runs change."""
+    return _once(shared, ("count", _key(filters)), lambda: queries.count(shared, filters))
 
 
 def suspects(shared: Store) -> Suspects:
-    """As `planner.answers.runs._suspect_runs.suspects_of`."""
+    """Return `planner.answers.runs._suspect_runs.suspects_of`, cached until its runs change."""
     return suspects_of(shared)
 
 
 def effects(
     shared: Store, workload: str, without: frozenset[str]
 ) -> dict[str, tuple[FactorEffect, ...]]:
-    """What each factor does in a workload, told by runs that are not among `without`."""
+    """Return the effect of each factor in a workload, from runs that are not in `without`."""
     rows = _of(shared, workload, "factors", lambda: queries.factor_rows(shared, workload))
     gone = frozenset(r["run_id"] for r in rows) & without
 
-    def ask() -> dict[str, tuple[FactorEffect, ...]]:
+    def query() -> dict[str, tuple[FactorEffect, ...]]:
         return effects_of([r for r in rows if r["run_id"] not in gone], workload)
 
-    return _of(shared, workload, ("effects", gone), ask)
+    return _of(shared, workload, ("effects", gone), query)
 
 
-def _asked(filters: queries.Filters) -> Hashable:
-    """Filters as a key; no value of a facet is no filter, but no run of `only` is one."""
+def _key(filters: queries.Filters) -> Hashable:
+    """Return filters as a key; an empty facet is no filter, but an empty `only` is one."""
     kept = ((n, tuple(v)) for n, v in sorted(filters.items()) if v or n == "only")
     return tuple(kept)
 
 
-def _of(shared: Store, workload: str, question: Hashable, ask: Callable[[], Answer]) -> Answer:
-    """The answer about one workload: until its runs change."""
-    return shared.kept.once((question, workload, shared.version(workload)), ask)
+def _of(shared: Store, workload: str, question: Hashable, query: Callable[[], Answer]) -> Answer:
+    """Return a result about one workload, cached until its runs change."""
+    return shared.kept.once((question, workload, shared.version(workload)), query)
 
 
-def _once(shared: Store, question: Hashable, ask: Callable[[], Answer]) -> Answer:
-    """The answer about all runs: until any of them changes."""
-    return shared.kept.once((question, shared.generation), ask)
+def _once(shared: Store, question: Hashable, query: Callable[[], Answer]) -> Answer:
+    """Return a result about all runs, cached until any of them changes."""
+    return shared.kept.once((question, shared.generation), query)

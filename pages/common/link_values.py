@@ -1,4 +1,4 @@
-"""How values are written in a link and read from one, and how names are kept from being markup."""
+"""Write values into a link, and escape names for Markdown."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from planner.core import text_of
 
 _JOIN: Final = "\u2060"
-"""Takes no room and joins words: between two signs it stops them from meaning more than one."""
+"""Word joiner of zero width: between two characters it stops them from forming markup."""
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
-"""Controls, direction marks and half characters: nothing one could see."""
+"""Categories of invisible characters: controls, direction marks, surrogates."""
 _LATE: Final = re.compile(
     r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>=~])(?=[-<>=~])", re.IGNORECASE
 )
@@ -19,18 +19,18 @@ _LATE: Final = re.compile(
 
 
 def as_text(text: str) -> str:
-    """`text` on one line, so that Markdown shows it as it is: names from data are never markup."""
+    """Return `text` on one line, escaped so that Markdown shows it as it is."""
     joined = _LATE.sub(_JOIN, plain(text))
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", joined)
 
 
 def plain(text: str) -> str:
-    """`text` on one line, without what nobody can see."""
+    """Return `text` on one line, without invisible characters."""
     return "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in _UNSEEN)
 
 
 def as_texts(value: object) -> list[str]:
-    """A widget's value as it stands in a link."""
+    """Return a widget's value as texts of a link."""
     if isinstance(value, list):
         return [text_of(v) for v in value] or [""]
     return [text_of(value)]

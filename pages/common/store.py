@@ -1,4 +1,4 @@
-"""The store that all sessions share, brought up to date once a rerun."""
+"""The store that all sessions share, refreshed once a rerun."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _store(environment: tuple[tuple[str, str], ...]) -> Store:
 
 
 def store() -> Store:
-    """The store over the shipped folder, the user's own and any further ones; fresh.
+    """Return the refreshed store over the shipped folder, the user's own and any further ones.
 
-    While a page is drawn it is that of the moment when drawing began (pages/shell.py).
+    While a page is drawn, the store keeps the state of the start of drawing (pages/shell.py).
     """
     shared = _shared()
     if not shared.is_held:
@@ -35,13 +35,13 @@ def store() -> Store:
 
 
 @contextmanager
-def at_one_moment(asked_s: float) -> Iterator[None]:
-    """Show this thread one state of the store until the block ends: that of `asked_s` or later."""
-    with _shared().at_one_moment(asked_s):
+def at_one_moment(requested_s: float) -> Iterator[None]:
+    """Show this thread one state of the store until the block ends: `requested_s` or later."""
+    with _shared().at_one_moment(requested_s):
         yield
 
 
 def _shared() -> Store:
-    known = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
-    with _STORE_LOCK:  # the first two sessions share one store
-        return _store(known)
+    environment = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
+    with _STORE_LOCK:  # simultaneous first sessions share one store
+        return _store(environment)

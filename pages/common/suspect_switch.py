@@ -1,4 +1,4 @@
-"""Suspect runs behind an answer: how many, what is odd about them, and the switch."""
+"""Suspect runs behind an answer: count, evidence, and the switch that leaves them out."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from planner.store import Store
 from planner.suspects import LEFT_OUT
 
 PARAMETER: Final = "without_suspects"
-MOST_TOLD: Final = 3
-"""So many runs have their evidence told; more are counted."""
+MOST_SHOWN: Final = 3
+"""Most runs whose evidence is shown; more are only counted."""
 STAY: Final = "Unsteady epochs alone make a mean less sure, not wrong, and stay in."
 SCATTER: Final = "Leave suspect runs out of the scatter"
 ELSEWHERE: Final = "Suspect runs elsewhere on these machines are left out of the scatter."
@@ -32,7 +32,7 @@ _RESULTS: Final = ROOT / "pages" / "results" / "page.py"
 
 
 def left_out(link: Link, shared: Store) -> frozenset[str]:
-    """Ids of the runs to leave out: none until somebody asks for it. Call before `link.write`."""
+    """Return ids of the runs to leave out; none by default. Call before `link.write`."""
     on = link.flag(PARAMETER, default=False)
     return kept.suspects(shared).left_out if on else frozenset()
 
@@ -40,15 +40,14 @@ def left_out(link: Link, shared: Store) -> frozenset[str]:
 def draw(
     link: Link, shared: Store, shown: Iterable[Run], label: str, *, scatter: bool = False
 ) -> None:
-    """The switch, where a shown run can be left out; and what is suspect about how many.
+    """Draw the switch where a shown run can be left out, and the evidence.
 
-    `scatter`: runs that are not shown count as well, for the scatter of epochs on their machines.
-    Then the switch is also there where it is on and leaves out no shown run, so that it can be seen
-    and turned off.
+    `scatter`: runs that are not shown count too, for the scatter of epochs on their machines. The
+    switch is then also drawn while it is on and leaves out no shown run.
     """
-    found = kept.suspects(shared)
-    suspect = [run for run in {r.run_id: r for r in shown}.values() if run.run_id in found.flags]
-    may = any(run.run_id in found.left_out for run in suspect)
+    suspects = kept.suspects(shared)
+    suspect = [run for run in {r.run_id: r for r in shown}.values() if run.run_id in suspects.flags]
+    may = any(run.run_id in suspects.left_out for run in suspect)
     elsewhere = scatter and not may and bool(st.session_state[link.key(PARAMETER)])
     if not suspect and not elsewhere:
         return
@@ -68,33 +67,33 @@ def _see_them(link: Link, shared: Store, suspect: list[Run]) -> None:
 
 
 def _evidence(shared: Store, suspect: list[Run]) -> None:
-    """How many are suspect of what, and of a few what was seen."""
-    found = kept.suspects(shared)
+    """Draw counts of suspect runs by flag, and the evidence of a few."""
+    suspects = kept.suspects(shared)
     st.caption(as_text(_sentence(shared, suspect)))
-    if len(suspect) <= MOST_TOLD:
-        for flag in (f for run in suspect for f in found.flags[run.run_id]):
+    if len(suspect) <= MOST_SHOWN:
+        for flag in (f for run in suspect for f in suspects.flags[run.run_id]):
             st.caption(widgets.answer_text(f"{flag.name.capitalize()}: {flag.evidence}"))
 
 
 def _sentence(shared: Store, suspect: list[Run]) -> str:
-    found = kept.suspects(shared)
-    names = Counter(flag.name for run in suspect for flag in found.flags[run.run_id])
-    told = ", ".join(f"{name} ({n:,})" for name, n in names.most_common())
+    suspects = kept.suspects(shared)
+    names = Counter(flag.name for run in suspect for flag in suspects.flags[run.run_id])
+    counts = ", ".join(f"{name} ({n:,})" for name, n in names.most_common())
     many = "1 run here is" if len(suspect) == 1 else f"{len(suspect):,} runs here are"
-    may = sum(run.run_id in found.left_out for run in suspect)
-    return f"{many} suspect: {told}. {_switched(may, len(suspect))}{STAY}"
+    may = sum(run.run_id in suspects.left_out for run in suspect)
+    return f"{many} suspect: {counts}. {_switched(may, len(suspect))}{STAY}"
 
 
 def _switched(may: int, suspect: int) -> str:
-    """How many runs the switch leaves out, and which those are."""
+    """Return which runs the switch leaves out, and for which flags."""
     if not may:
         return ""
     whom = ("it" if may == 1 else "them") if may == suspect else f"{may:,} of them"
-    return f"The switch leaves {whom} out; what counts is {', '.join(LEFT_OUT)}. "
+    return f"The switch leaves {whom} out; flags that count: {', '.join(LEFT_OUT)}. "
 
 
 def _in_results(shared: Store, suspect: list[Run]) -> Parameters:
-    """Which link lists the suspect runs of these workloads."""
+    """Return the filters that list the suspect runs of these workloads."""
     names = slugs(kept.facets(shared, {})["workload"])
-    wanted = {run.workload for run in suspect}
-    return {"suspect": ["any"], "workload": [s for s, name in names.items() if name in wanted]}
+    workloads = {run.workload for run in suspect}
+    return {"suspect": ["any"], "workload": [s for s, name in names.items() if name in workloads]}

@@ -1,4 +1,4 @@
-"""Which of the two themes the person sees, as the figures need it."""
+"""The theme of the browser, for the figures."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from planner.figures.palette import DARK_THEME, LIGHT_THEME, Theme
 
 
 def current() -> Theme:
-    """Dark where the browser shows the dark theme, else light."""
+    """Return the dark theme where the browser shows it, else the light one."""
     return DARK_THEME if st.context.theme.type == "dark" else LIGHT_THEME

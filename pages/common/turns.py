@@ -1,7 +1,7 @@
 """Draw a few pages at a time, first come, first served (decision 0030).
 
-Python runs one thread at a time, and drawing a page gives way at each of its sixty messages: where
-thirty pages are drawn at once, each message of each page waits for the twenty-nine others.
+Python runs one thread at a time, and drawing a page yields at each of its sixty messages. If thirty
+pages are drawn at once, each message of each page waits for the twenty-nine others.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Final
 AT_ONCE: Final = 2
 """Pages that are drawn at the same time: one works in Python, one waits for DuckDB or numpy."""
 LONGEST_S: Final = 1.0
-"""A page that takes longer waits for something else, a child process say: its turn is over."""
+"""Longest turn [s]; a slower page waits for something else, such as a child process."""
 _LOOK_S: Final = 0.1
 
 
 class Turns:
-    """Turns for threads, in the order in which they ask."""
+    """Turns for threads, in the order of their requests."""
 
     def __init__(self, at_once: int = AT_ONCE, longest_s: float = LONGEST_S) -> None:
         self._at_once, self._longest_s = at_once, longest_s
@@ -31,11 +31,11 @@ class Turns:
 
     @contextmanager
     def turn(self) -> Iterator[float]:
-        """Wait for a turn, and keep it until the block ends or it has lasted for too long.
+        """Wait for a turn, and hold it until the block ends or the longest turn is over.
 
-        The block is told when the turn was asked for, by the monotonic clock [s].
+        Yields when the turn was requested, by the monotonic clock [s].
         """
-        asked_s = time.monotonic()
+        requested_s = time.monotonic()
         me, mine = object(), threading.Event()
         with self._lock:
             self._queue.append((me, mine))
@@ -44,21 +44,21 @@ class Turns:
             with self._lock:
                 self._next()
         try:
-            yield asked_s
+            yield requested_s
         finally:
             with self._lock:
                 self._running.pop(me, None)
                 self._next()
 
     def _next(self) -> None:
-        """Give free turns to those who have waited longest."""
+        """Give free turns to the threads that have waited longest."""
         now = time.monotonic()
-        for one, began in list(self._running.items()):
+        for thread, began in list(self._running.items()):
             if now - began > self._longest_s:
-                del self._running[one]
+                del self._running[thread]
         while self._queue and len(self._running) < self._at_once:
-            one, event = self._queue.popleft()
-            self._running[one] = now
+            thread, event = self._queue.popleft()
+            self._running[thread] = now
             event.set()
 
 

@@ -1,4 +1,4 @@
-"""Small pieces several pages draw: a chart, a share button, downloads, an empty state."""
+"""Elements that several pages draw: chart, table, share button, downloads, empty state."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table(
 ) -> None:
     """Draw rows as a table; unknown values are dashes, `alt` describes it for screen readers.
 
-    The columns are Arrow's, because Streamlit converts rows through pandas, which is slower.
+    The columns are Arrow arrays: Streamlit converts rows through pandas, which is slower.
     """
     st.dataframe(
         columns_of(rows),
@@ -66,7 +66,7 @@ def _column(values: list[object]) -> pa.Array:
 
 
 def scale(title: str, key: str) -> None:
-    """The title of a chart, and beside it the switch between log and linear axes."""
+    """Draw the title of a chart and the switch between log and linear axes."""
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
@@ -83,12 +83,12 @@ def scale(title: str, key: str) -> None:
 
 
 def answer_text(sentence: str) -> str:
-    """A sentence as harmless Markdown; a number and its % sign stay on one line."""
+    """Return a sentence as escaped Markdown; a number and its % sign stay on one line."""
     return as_text(sentence).replace(" %", "\u00a0%")
 
 
 def share(link: Link, sentence: str, width: Width = "stretch") -> None:
-    """A button that shows the answer and the full address of this view, each to copy."""
+    """Draw a button that shows the answer and the full address of this view, each to copy."""
     with st.popover("Share", icon=":material/link:", width=width):
         st.caption("The answer, to paste")
         st.code(sentence, language=None, wrap_lines=True)
@@ -104,7 +104,7 @@ _KINDS: Final = {
 
 
 def actions() -> DeltaGenerator:
-    """A row for what one does with an answer; it wraps where the page is narrow."""
+    """Return a row for buttons below an answer; it wraps on a narrow page."""
     return st.container(horizontal=True, vertical_alignment="center")
 
 
@@ -116,7 +116,7 @@ def download(
     key: str,
     width: Width = "stretch",
 ) -> None:
-    """A download named `name`, whose bytes are made when it is clicked."""
+    """Draw a download named `name`, whose bytes are made at the click."""
     mime, icon = _KINDS[name.rsplit(".", 1)[-1]]
     st.download_button(
         label,
@@ -131,18 +131,18 @@ def download(
 
 
 def cut_short(runs: Sequence[object]) -> None:
-    """Say so where a list of runs is only the first part of what there is."""
+    """Draw a note where a list of runs is cut short."""
     if len(runs) >= queries.MOST_RUNS:
         st.caption(f"Only the first {queries.MOST_RUNS:,} runs of this input pattern are used.")
 
 
 def folded(label: str, icon: str, key: str) -> ExpanderContainer:
-    """A folded box whose inside is only made once it is open: ask its `.open`."""
+    """Return a folded box; draw its content only if `.open`."""
     return st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun")
 
 
 def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: str) -> None:
-    """An empty state: what is missing, which choice caused it, one button back."""
+    """Draw an empty state: what is missing, the cause, one button back."""
     with st.container(border=True):
         st.markdown(f"**{what}**")
         st.caption(why)
@@ -150,7 +150,7 @@ def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: 
 
 
 def no_run(page: str) -> None:
-    """The empty state of a page that has nothing to ask about."""
+    """Draw the empty state of a page without runs."""
     nothing(
         "There is no run yet.",
         "No result folder holds a good run.",

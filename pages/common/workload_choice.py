@@ -1,4 +1,4 @@
-"""The box in which a workload is chosen: by its kind, then by typing a part of its name."""
+"""The choice of a workload: by kind, then by typing a part of its name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from planner.networks import KINDS, kind_of
 from planner.store import Store
 
 FEW: Final = 20
-"""Up to so many workloads are looked through without a choice of their kind."""
+"""Most workloads that are listed without a choice of kind."""
 ALL: Final = "All"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """The options of one page's box: slugs with the labels they are shown with.
+    """The options of one page's box: labels by slug.
 
-    `kinds` has the kind of each option that has one; the others are offered under every kind.
+    `kinds` are the kinds by slug; an option without a kind is offered under every kind.
     """
 
     link: Link
@@ -36,12 +36,12 @@ class Offer:
         return len(self.labels) > FEW and len(set(self.kinds.values())) > 1
 
     def options(self) -> list[str]:
-        """The slugs of the chosen kind."""
+        """Return the slugs of the chosen kind."""
         kind = self._kind() if self.is_by_kind else ALL
         return [s for s in self.labels if kind in (ALL, self.kinds.get(s, kind))]
 
     def alike(self, workload: str, also: Collection[str] = ()) -> list[str]:
-        """The slugs of the kind of one workload, and those of `also`; all where they are few."""
+        """Return the slugs of a workload's kind, and those of `also`; all where they are few."""
         if not self.is_by_kind:
             return list(self.labels)
         kind = self.kinds.get(workload)
@@ -50,8 +50,8 @@ class Offer:
     def draw(
         self, kind: DeltaGenerator, box: DeltaGenerator, changed: Callable[[], None] | None = None
     ) -> None:
-        """The boxes, each in its place; `changed` is called where another workload is chosen."""
-        options = self.options()  # before the kind is drawn: it may have to change
+        """Draw the boxes, each in its place; `changed` is called on another choice of workload."""
+        options = self.options()  # before the kind is drawn, as it may change
         if self.is_by_kind:
             there = set(self.kinds.values())
             kind.selectbox(
@@ -72,7 +72,7 @@ class Offer:
         )
 
     def _kind(self) -> str:
-        """The kind that is chosen; all where the workload that is shown is of another one."""
+        """Return the chosen kind; `ALL` where the shown workload is of another kind."""
         key, shown = self.link.key("kind"), str(self.link.held("workload"))
         kind = str(st.session_state.get(key, ALL))
         if kind not in (ALL, self.kinds.get(shown, kind)):
@@ -80,7 +80,7 @@ class Offer:
         return kind
 
     def _first_of_kind(self, changed: Callable[[], None] | None) -> None:
-        """Show the first workload of the kind that was just chosen, unless one of it is shown."""
+        """Show the first workload of the chosen kind, unless one of that kind is shown."""
         kind, key = st.session_state[self.link.key("kind")], self.link.key("workload")
         if kind in (ALL, self.kinds.get(str(st.session_state.get(key)), kind)):
             return
@@ -90,7 +90,7 @@ class Offer:
 
 
 def offer(link: Link, shared: Store, names: Mapping[str, str]) -> Offer:
-    """The workloads of the store among `names`, which are slugs and names, with what is known."""
+    """Return the choice among `names` (by slug), with labels and kinds from the store."""
     return Offer(
         link=link,
         labels=kept.workload_labels(shared, names),
@@ -99,5 +99,5 @@ def offer(link: Link, shared: Store, names: Mapping[str, str]) -> Offer:
 
 
 def by_name(link: Link, names: Mapping[str, str]) -> Offer:
-    """Options whose kind is that of their name."""
+    """Return the choice among `names`, with kinds derived from the names."""
     return Offer(link=link, labels=names, kinds={s: kind_of(n) for s, n in names.items()})

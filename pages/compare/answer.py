@@ -1,4 +1,4 @@
-"""The answer of the page Compare hardware in words, and what one does with it."""
+"""The answer of the page Compare hardware in words, and the buttons below it."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _LIKELY: Final = (
     "all others at once."
 )
 _MOST_NOT_FITTING: Final = 3
-"""Most options that are named one by one where they do not fit."""
+"""Most options without enough memory that are named one by one."""
 
 
 def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins: datetime) -> str:
-    """The card; the sentence it shows."""
+    """Draw the answer card and return its first sentence."""
     first = sentence(comparison, reply.display)
     pair = charts.bought(reply, comparison)
     bought = buying(pair) if pair else ""
@@ -72,8 +72,8 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
         _not_fitting(comparison, first)
         _small_print(comparison)
         with widgets.actions():
-            said = [first, keeps, bought, open_question, measure]
-            widgets.share(link, "\n".join(s for s in said if s), "content")
+            lines = [first, keeps, bought, open_question, measure]
+            widgets.share(link, "\n".join(line for line in lines if line), "content")
             report.draw(link, reply, comparison, begins)
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
@@ -81,32 +81,32 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
 
 
 def until(reply: Reply, comparison: Comparison, begins: datetime) -> str:
-    """The deadline as a date; "" where there is none, or none that a calendar knows."""
+    """Return the deadline as a date; "" without one, or beyond the calendar."""
     if reply.by is not None:
         return in_words(reply.by, begins)
-    seconds = comparison.question.wanted.deadline_s
+    seconds = comparison.question.limits.deadline_s
     if seconds is None:
         return ""
     by = after(seconds, begins)
     return "" if by is None else in_words(by, begins)
 
 
-def _not_fitting(comparison: Comparison, said: str) -> None:
-    """Show which options do not fit into memory, and what to do."""
+def _not_fitting(comparison: Comparison, sentence: str) -> None:
+    """Draw the options that do not fit into memory, and what to do."""
     rows = [r for r in comparison.rows if r.timed.fit.fits is False]
     for row in rows[:_MOST_NOT_FITTING]:
         fit = row.timed.fit
-        why = "" if fit.sentence in said else fit.sentence
-        told = f"{row.candidate.label}: {f'{why} {fit.way_out}'.strip()}"
-        st.markdown(f":orange[:material/memory:] {widgets.answer_text(told)}")
+        why = "" if fit.sentence in sentence else fit.sentence
+        text = f"{row.candidate.label}: {f'{why} {fit.way_out}'.strip()}"
+        st.markdown(f":orange[:material/memory:] {widgets.answer_text(text)}")
     left = len(rows) - _MOST_NOT_FITTING
     if left > 0:
-        one = "One more does" if left == 1 else f"{left} more do"
-        st.caption(f"{one} not fit either: see the table for what to do.")
+        count_text = "One more does" if left == 1 else f"{left} more do"
+        st.caption(f"{count_text} not fit either. The table shows what to do.")
 
 
 def _small_print(comparison: Comparison) -> None:
-    """What the first option's time rests on."""
+    """Draw the basis of the first option's time, and notes."""
     leader = comparison.leader
     if leader is not None and isinstance(leader.time, Estimate):
         words = basis_words(leader, comparison.question.goal)
@@ -127,37 +127,37 @@ _PLAIN_PAGE: Final = re.compile(r"https://[A-Za-z0-9./_~%?=&#:+,;@-]+")
 
 
 def _with_links(line: str, pages: Sequence[str]) -> str:
-    """The line as harmless Markdown, in which pages of our own catalogue can be opened."""
-    said = widgets.answer_text(line)
+    """Return the line as escaped Markdown; addresses of the catalogue become links."""
+    text = widgets.answer_text(line)
     for page in pages:
         if _PLAIN_PAGE.fullmatch(page):
-            said = said.replace(
+            text = text.replace(
                 as_text(page), f"[{as_text(page.removeprefix('https://'))}]({page})"
             )
-    return said
+    return text
 
 
 def how_sure(comparison: Comparison) -> None:
-    """What every time rests on, option by option."""
+    """Draw the basis and the fit of every option."""
     box = widgets.folded("How sure each time is, and why", "rule", "compare.sure")
     if box.open:
         with box:
             for row in comparison.rows:
-                told = row.time
-                if isinstance(told, Estimate):
-                    said = " ".join(r if r.endswith(".") else f"{r}." for r in told.reasons)
+                time = row.time
+                if isinstance(time, Estimate):
+                    explanation = " ".join(r if r.endswith(".") else f"{r}." for r in time.reasons)
                 else:
-                    said = f"{told.reason} {told.measure_next}"
-                known = basis_words(row, comparison.question.goal)
-                basis = known if isinstance(told, Estimate) else "no answer"
+                    explanation = f"{time.reason} {time.measure_next}"
+                words = basis_words(row, comparison.question.goal)
+                basis = words if isinstance(time, Estimate) else "no answer"
                 st.markdown(f"**{as_text(row.candidate.label)}** · {as_text(basis)}")
                 room = row.timed.fit.sentence
-                told_once = said if room in said else f"{said} {room}"
-                st.caption(widgets.answer_text(told_once))
+                text = explanation if room in explanation else f"{explanation} {room}"
+                st.caption(widgets.answer_text(text))
 
 
 def problems(reply: Reply) -> None:
-    """What of the question could not be used."""
+    """Draw the parts of the question that could not be used."""
     if reply.problems:
         lines = "\n".join(f"- {as_text(p)}" for p in dict.fromkeys(reply.problems))
         st.warning(f"Part of the question could not be used:\n{lines}", icon=":material/rule:")

@@ -30,26 +30,26 @@ _GROUPS: Final = {
     ),
     "Uncertainties": ("price_doubt", "stale_price_doubt", "capital_doubt"),
 }  # fmt: skip
-"""All fields of `Assumptions` but the runs a month, which stand above."""
+"""All fields of `Assumptions` except the runs a month, which is drawn above."""
 
 
 def declare(link: Link) -> None:
-    """First values of all fields, whether the box is open or not."""
+    """Declare the initial values of all fields, whether the box is open or not."""
     usual = Assumptions()
     for field in fields(Assumptions):
-        told, default = ASSUMPTION_TEXTS[field.name], getattr(usual, field.name)
-        if default is None or field.name == TARIFF:  # empty is the country's, or the usual one
-            link.decimal(field.name, told.least, told.most, None)
+        assumption, default = ASSUMPTION_TEXTS[field.name], getattr(usual, field.name)
+        if default is None or field.name == TARIFF:  # empty: the country's or the default
+            link.decimal(field.name, assumption.least, assumption.most, None)
         elif field.name != "runs_per_month":
-            required(link, field.name, told.least, told.most, default)
+            required(link, field.name, assumption.least, assumption.most, default)
     catalog = state.catalog().catalog
 
     def code(text: str) -> str:
-        found = tariff_of(catalog, text)
-        return text if found is None else found.id
+        tariff = tariff_of(catalog, text)
+        return text if tariff is None else tariff.id
 
     link.translate("country", code)
-    link.one("country", ["", *(t.id for t in catalog.tariffs)], "")
+    link.choice("country", ["", *(t.id for t in catalog.tariffs)], "")
     link.words("currency", "USD", 3)
     link.decimal("rate", *limits(BY_NAME["rate"]), None)
     link.day("rate_as_of")
@@ -57,7 +57,7 @@ def declare(link: Link) -> None:
 
 
 def draw(link: Link) -> None:
-    """The folded box."""
+    """Draw the folded box."""
     declare(link)
     box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
     if not box.open:
@@ -82,8 +82,8 @@ def draw(link: Link) -> None:
 
 
 def _field(link: Link, name: str, tariff: Tariff | None) -> None:
-    told, default = ASSUMPTION_TEXTS[name], getattr(Assumptions(), name)
-    unit = "" if told.unit == "1" else f" ({told.unit})"
+    assumption, default = ASSUMPTION_TEXTS[name], getattr(Assumptions(), name)
+    unit = "" if assumption.unit == "1" else f" ({assumption.unit})"
     of_country = {
         TARIFF: tariff.price_usd_per_kwh, "kg_co2_per_kwh": tariff.carbon_kg_per_kwh,
     }.get(name) if tariff else None  # fmt: skip
@@ -91,35 +91,35 @@ def _field(link: Link, name: str, tariff: Tariff | None) -> None:
         f"{of_country:.4g}, {tariff.country}"
     )  # fmt: skip
     st.number_input(
-        f"{told.words}{unit}",
-        told.least,
-        told.most,
+        f"{assumption.words}{unit}",
+        assumption.least,
+        assumption.most,
         value=None,
         format="%g",
         placeholder=empty,
         key=link.key(name),
-        help=f"{told.why[:1].upper()}{told.why[1:]}. Usual: {_usual(default)}.",
+        help=f"{assumption.why[:1].upper()}{assumption.why[1:]}. Default: {_usual(default)}.",
     )
 
 
 def _whose(link: Link, tariff: Tariff | None) -> None:
-    """Whose price and carbon count: what is typed, else the country's, else the usual ones."""
+    """Draw which price and carbon count: entered, else the country's, else the defaults."""
     typed = st.session_state[link.key(TARIFF)] is not None
     where = tariff.country if tariff else ""
-    price = f"the price of {where}" if tariff and tariff.price_usd_per_kwh else "the usual price"
+    price = f"the price of {where}" if tariff and tariff.price_usd_per_kwh else "the default price"
     carbon = f"; carbon is that of {where}" if tariff and tariff.carbon_kg_per_kwh else ""
     if st.session_state[link.key("kg_co2_per_kwh")] is not None:
-        carbon = "; carbon is what you typed"
-    whose = "your own price, as typed" if typed else f"{price}; type your own to use that"
+        carbon = "; carbon is your own value"
+    whose = "your own price" if typed else f"{price}; enter your own to replace it"
     st.caption(as_text(f"Used here: {whose}{carbon}."))
 
 
 def _usual(default: float | None) -> str:
-    return "not known" if default is None else f"{default:g}"
+    return "unknown" if default is None else f"{default:g}"
 
 
 def _money(link: Link) -> None:
-    """Whose electricity, in which currency money is shown, with which tax."""
+    """Draw country of electricity, currency, exchange rate and tax."""
     tariffs = {t.id: t.country for t in state.catalog().catalog.tariffs}
 
     def other() -> None:
@@ -148,7 +148,7 @@ def _money(link: Link) -> None:
         )  # fmt: skip
         st.number_input(
             "Exchange rate (per USD)", *limits(BY_NAME["rate"]), value=None, format="%g",
-            placeholder="not known" if rate is None else f"{rate:g}", key=link.key("rate"),
+            placeholder="unknown" if rate is None else f"{rate:g}", key=link.key("rate"),
             on_change=other, help=f"Empty: the rate of the {SOURCE} of {reference.as_of}",
         )  # fmt: skip
         st.date_input(

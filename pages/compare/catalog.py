@@ -1,4 +1,4 @@
-"""Prices and hardware behind the chosen options, and the rows that are this machine's own."""
+"""Prices and hardware behind the chosen options, and this machine's own rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ACTIONS: Final = {
     "price": "Price",
     "hardware": "Accelerator",
     "import": "Import a CSV",
-    "own": "Rows of yours",
+    "own": "Your rows",
     "live": "Live offers",
 }
 _LINKS: Final[Mapping[str, Any]] = {
@@ -32,7 +32,7 @@ _LINKS: Final[Mapping[str, Any]] = {
 
 
 def draw(reply: Reply | None) -> None:
-    """The folded box."""
+    """Draw the folded box."""
     box = widgets.folded("Prices and hardware", "sell", _BOX)
     if not box.open:
         return
@@ -44,15 +44,12 @@ def draw(reply: Reply | None) -> None:
         if len(read.problems) > 10:
             st.caption(f"{len(read.problems) - 10:,} more rows are left out.")
         st.caption(
-            "The price of one option can be changed for this link alone: *Add an option by hand*, "
-            "*Instead of*. Rows added here count in every comparison on this machine."
+            "To change one price for this link only, use *Add an option by hand*, *Instead of*. "
+            "Rows added here count in every comparison on this machine."
         )
         allowed = permission()
         if not allowed.allowed:
-            st.caption(
-                "Rows are kept on the machine this app runs on, by whoever sits at it. "
-                f"{allowed.why}"
-            )
+            st.caption(f"Rows can only be added on the machine that runs this app. {allowed.why}")
             return
         _actions(reply, read.catalog)
         rows.outcome()
@@ -77,10 +74,10 @@ def _actions(reply: Reply | None, catalog: Catalog) -> None:
 
 
 def _behind(reply: Reply | None) -> None:
-    """The rows of the catalogue that the chosen options rest on."""
+    """Draw the rows of the catalogue behind the chosen options."""
     comparison = reply.answered.comparison if reply else None
     if comparison is None:
-        st.caption("No option is chosen: nothing of the catalogue is in use.")
+        st.caption("No option is chosen, so no row is in use.")
         return
     widgets.table(
         [row_of(r.candidate) for r in comparison.rows],
@@ -90,18 +87,18 @@ def _behind(reply: Reply | None) -> None:
     )
 
 
-def row_of(one: Candidate) -> Record:
-    """What the catalogue says about an option, with dates and sources."""
-    sheet, offer = one.hardware.accelerator, one.offer
+def row_of(candidate: Candidate) -> Record:
+    """Return the catalogue's data on an option, with dates and sources."""
+    sheet, offer = candidate.hardware.accelerator, candidate.offer
     as_of = offer.as_of if offer else sheet.list_price_as_of if sheet else None
     memory = sheet.memory_bytes if sheet else None
     return {
-        "Option": one.label,
-        "Price": one.price,
-        "As of": f"{as_of:%Y-%m-%d}" if as_of and one.way != "own" else None,
-        "Stale": _stale(one),
-        "Price from": one.source if one.source.startswith("http") else None,
-        "Whose row": _whose(one, sheet, offer),
+        "Option": candidate.label,
+        "Price": candidate.price,
+        "As of": f"{as_of:%Y-%m-%d}" if as_of and candidate.way != "own" else None,
+        "Stale": _stale(candidate),
+        "Price from": candidate.source if candidate.source.startswith("http") else None,
+        "Whose row": _whose(candidate, sheet, offer),
         "Accelerator": sheet.name if sheet else None,
         "Memory (GB)": memory / 1e9 if memory else None,
         "Board power (W)": sheet.board_power_watts if sheet else None,
@@ -111,14 +108,14 @@ def row_of(one: Candidate) -> Record:
     }
 
 
-def _stale(one: Candidate) -> str | None:
-    old = one.offer is not None and is_stale(one.offer.as_of, state.today())
-    return "older than 12 months" if one.stale or old else None
+def _stale(candidate: Candidate) -> str | None:
+    old = candidate.offer is not None and is_stale(candidate.offer.as_of, state.today())
+    return "older than 12 months" if candidate.stale or old else None
 
 
-def _whose(one: Candidate, sheet: Accelerator | None, offer: Offer | None) -> str:
-    if not one.source.startswith("http"):
-        return one.source
+def _whose(candidate: Candidate, sheet: Accelerator | None, offer: Offer | None) -> str:
+    if not candidate.source.startswith("http"):
+        return candidate.source
     row = offer or sheet
     return "yours" if row is not None and row.origin == "yours" else "shipped"
 
@@ -128,7 +125,7 @@ _MOST_LINES: Final = 5
 
 
 def draw_live(catalog: Catalog, chosen: Sequence[Candidate]) -> None:
-    """The button where the library is there, a sentence where it is not."""
+    """Draw the button, or a sentence where the library is missing."""
     if not has_library():
         st.caption(
             "Live offers need the library gpuhunt, which is not installed: "
@@ -138,45 +135,45 @@ def draw_live(catalog: Catalog, chosen: Sequence[Candidate]) -> None:
     st.button(
         "Read live offers", key="compare.live.read", icon=":material/cloud_download:",
         on_click=lambda: _read(catalog),
-        help="Asks the providers' price lists over the network",
+        help="Reads the providers' price lists over the network",
     )  # fmt: skip
-    found = st.session_state.get(_FOUND)
-    if isinstance(found, Refusal):
-        st.warning(as_text(f"{found.reason}. {found.measure_next}"))
-    elif isinstance(found, LiveOffers):
-        _offers(found, chosen)
+    live = st.session_state.get(_FOUND)
+    if isinstance(live, Refusal):
+        st.warning(as_text(f"{live.reason}. {live.measure_next}"))
+    elif isinstance(live, LiveOffers):
+        _offers(live, chosen)
 
 
 def _read(catalog: Catalog) -> None:
     st.session_state[_FOUND] = live_offers(catalog, state.today())
 
 
-def _offers(found: LiveOffers, chosen: Sequence[Candidate]) -> None:
-    """Those of the accelerators that are being compared, or all where none is."""
-    wanted = {c.hardware.accelerator.id for c in chosen if c.hardware.accelerator}
-    kept = [o for o in found.offers if not wanted or o.accelerator in wanted]
-    every = _several(len(found.offers))
+def _offers(live: LiveOffers, chosen: Sequence[Candidate]) -> None:
+    """Draw live offers of the compared accelerators; all where none is compared."""
+    compared = {c.hardware.accelerator.id for c in chosen if c.hardware.accelerator}
+    kept = [o for o in live.offers if not compared or o.accelerator in compared]
+    every = _several(len(live.offers))
     st.caption(f"{every}, {len(kept):,} of the accelerators compared here.")
     widgets.table(
         rows.listed(Catalog(offers=tuple(kept[:200]))),
         key="compare.live.table", alt="Live offers of the accelerators that are compared",
     )  # fmt: skip
     st.button(
-        f"Keep {_several(len(kept))}", key="compare.live.keep", disabled=not kept,
+        f"Save {_several(len(kept))}", key="compare.live.keep", disabled=not kept,
         icon=":material/save:", on_click=lambda: rows.add_offers(kept),
     )  # fmt: skip
-    for line in found.left_out[:_MOST_LINES]:
+    for line in live.left_out[:_MOST_LINES]:
         st.caption(as_text(line))
-    if found.left_out:
-        st.caption(_left_out(len(found.left_out) - _MOST_LINES))
+    if live.left_out:
+        st.caption(_left_out(len(live.left_out) - _MOST_LINES))
 
 
 def _left_out(more: int) -> str:
-    """Why offers are left out, and what to do."""
+    """Return why offers are left out, and what to do."""
     others = f"{more:,} more reasons. " if more > 1 else "1 more reason. " if more == 1 else ""
     return (
-        f"{others}Only offers of accelerators that the catalogue knows for certain can be compared."
-        " To compare another, add it under Accelerator or its price under Price."
+        f"{others}Only offers that match one accelerator of the catalogue can be compared. To "
+        "compare another, add it under Accelerator or its price under Price."
     )
 
 

@@ -29,8 +29,8 @@ _NO_MARKS: Final = "Nothing to draw: no option has both a time and a cost; the t
 
 
 def declare(link: Link) -> None:
-    """First values of what can be switched."""
-    link.one("chart", list(_USES), "runs")
+    """Declare the initial value of the switch."""
+    link.choice("chart", list(_USES), "runs")
 
 
 def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
@@ -41,10 +41,10 @@ def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
         if not spots:
             st.caption(_NO_MARKS)
             return
-        wanted = comparison.question.wanted
+        limits = comparison.question.limits
         most = cost_bound(comparison)
         bounds = figures.Bounds(
-            deadline_s=wanted.deadline_s,
+            deadline_s=limits.deadline_s,
             cost=None if most is None else shown(most, reply.display),
         )
         goal = comparison.question.goal
@@ -62,19 +62,19 @@ def _front(spots: Sequence[figures.Spot]) -> bool:
 
 
 def _spots(reply: Reply, comparison: Comparison) -> list[figures.Spot]:
-    rows = [r for r in comparison.rows if _known(r)]
+    rows = [r for r in comparison.rows if _has_answer(r)]
     short = short_names([r.candidate for r in rows])
     slot = colours([r.candidate.id for r in comparison.rows])
     return [_spot(r, reply, short[r.candidate.id], slot[r.candidate.id]) for r in rows]
 
 
-def _known(row: Row) -> bool:
+def _has_answer(row: Row) -> bool:
     return isinstance(row.time, Estimate) and isinstance(row.cost, Estimate)
 
 
 def _spot(row: Row, reply: Reply, short: str, slot: int) -> figures.Spot:
     time, cost = row.time, row.cost
-    assert isinstance(time, Estimate)  # noqa: S101 - `_known` has looked
+    assert isinstance(time, Estimate)  # noqa: S101 - checked by `_has_answer`
     assert isinstance(cost, Estimate)  # noqa: S101
     in_time = row.in_time
     return figures.Spot(
@@ -98,7 +98,7 @@ def _spot(row: Row, reply: Reply, short: str, slot: int) -> figures.Spot:
 
 
 def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
-    """Cost against how much one does, over runs a month or over the use of the machine."""
+    """Draw cost against runs a month, or against utilisation of the machine."""
     over = st.session_state[link.key("chart")]
     with st.container(border=True):
         with st.container(
@@ -121,17 +121,17 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
 
 
 def bought(reply: Reply, comparison: Comparison) -> RentOrBuy | None:
-    """As `planner.compare.rent_or_buy.rent_or_buy`, once an answer."""
+    """Return `planner.compare.rent_or_buy.rent_or_buy`, cached per answer."""
     key = ("rent or buy", reply.key, reply.display)
     return state.once(key, lambda: rent_or_buy(comparison, reply.display))
 
 
 def _compared(comparison: Comparison) -> list[Row]:
-    """The best of each way, and the best ones beside them."""
-    known = [r for r in comparison.rows if _known(r) and r.rank is not None]
-    first = {r.candidate.way: r for r in reversed(known)}
-    kept = [r for r in known if first[r.candidate.way] is r]
-    kept += [r for r in known if r not in kept]
+    """Return the best option of each way, then the next best ones."""
+    rows = [r for r in comparison.rows if _has_answer(r) and r.rank is not None]
+    first = {r.candidate.way: r for r in reversed(rows)}
+    kept = [r for r in rows if first[r.candidate.way] is r]
+    kept += [r for r in rows if r not in kept]
     return kept[: max(len(first), min(MOST_LINES, 3))]
 
 
@@ -145,8 +145,8 @@ def _use(
 ) -> tuple[list[figures.UseLine], figures.UseAxes]:
     machine = pair.buy if pair else next((r for r in rows if r.candidate.way == "buy"), rows[0])
     full = _runs_at_full_use(machine)
-    asked_runs = comparison.question.assumed.runs_per_month
-    end = full if by_use else _end(asked_runs, pair)
+    runs_per_month = comparison.question.assumed.runs_per_month
+    end = full if by_use else _end(runs_per_month, pair)
     runs = np.linspace(end / POINTS, end, POINTS)
     key = ("use", reply.key, tuple(r.candidate.id for r in rows), end)
     costs = state.once(key, lambda: [monthly_cost(r, runs.tolist()) for r in rows])
@@ -167,8 +167,8 @@ def _use(
     return lines, figures.UseAxes(
         x_title=f"share of the time {name} works" if by_use else "runs a month",
         y_title=f"cost of a run ({money})" if by_use else f"cost of a month ({money})",
-        asked=asked_runs / full if by_use else asked_runs,
-        asked_words=f"{asked_runs:,.4g} runs a month" if by_use else f"{asked_runs:,.4g} asked",
+        asked=runs_per_month / full if by_use else runs_per_month,
+        asked_words=f"{runs_per_month:,.4g} {'runs a month' if by_use else 'requested'}",
         pays_off=_pays_off(pair, by_use=by_use),
         per_cent=by_use,
         log=by_use,
@@ -177,7 +177,7 @@ def _use(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Over:
-    """Places on the axis: `x` as shown, `per` runs that a month's cost is divided by."""
+    """Points on the axis: `x` as shown, `per` the runs by which a month's cost is divided."""
 
     x: Floats
     per: Floats
@@ -195,48 +195,48 @@ def _line(row: Row, cost: Estimate, over: _Over, look: tuple[str, int]) -> figur
 
 
 def _runs_at_full_use(row: Row) -> float:
-    """Runs a month that keep one machine busy all the time."""
+    """Return the runs a month that keep one machine fully busy."""
     work = float(np.median(row.drawn.work_s)) if row.drawn is not None else 1.0
     return HOURS_PER_MONTH * 3600.0 / max(work, 1e-6)
 
 
-def _end(asked: float, pair: RentOrBuy | None) -> float:
-    """Far enough to see where buying begins to pay, but never so far that the question vanishes."""
+def _end(requested: float, pair: RentOrBuy | None) -> float:
+    """Return the end of the axis: past the break-even, at most 50 times the requested runs."""
     runs = pair.runs_per_month if pair else None
     crossing = float(runs.value) if isinstance(runs, Estimate) else 0.0
-    wanted = 1.6 * crossing if math.isfinite(crossing) else 0.0
-    return max(2.5 * asked, min(wanted, 50.0 * asked))
+    reach = 1.6 * crossing if math.isfinite(crossing) else 0.0
+    return max(2.5 * requested, min(reach, 50.0 * requested))
 
 
 def _pays_off(pair: RentOrBuy | None, *, by_use: bool) -> tuple[float, float, float] | None:
     if pair is None or not isinstance(pair.use, BreakEven):
         return None
-    found = pair.use.utilisation if by_use else pair.runs_per_month
-    if not isinstance(found, Estimate) or not math.isfinite(float(found.value)):
+    break_even = pair.use.utilisation if by_use else pair.runs_per_month
+    if not isinstance(break_even, Estimate) or not math.isfinite(float(break_even.value)):
         return None
-    return float(found.value), float(found.low), float(found.high)
+    return float(break_even.value), float(break_even.low), float(break_even.high)
 
 
 def _use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -> str:
     ways = {r.candidate.way for r in rows}
     if "buy" not in ways:
-        return "No option is bought: choose one to see from when on it pays off."
+        return "No purchase is chosen. Choose one to see from when it pays off."
     if pair is None:
-        return "No option is rented: choose one to see from when on buying pays off."
+        return "No rental is chosen. Choose one to see from when buying pays off."
     if keeps_too_seldom(pair.buy):
         zone = "; buying misses the deadline or budget"
     elif _pays_off(pair, by_use=by_use):
         zone = "; grey: where buying begins to pay off"
     else:
-        zone = "; buying does not pay off for sure"
-    return f"Solid: rented, dashed: bought, dotted: there already. Bands: 90\u00a0%{zone}."
+        zone = "; buying may never pay off"
+    return f"Solid: rented, dashed: bought, dotted: already owned. Bands: 90\u00a0%{zone}."
 
 
 # -- what matters ----------------------------------------------------------------------------------
 
 
 def what_matters(reply: Reply, comparison: Comparison) -> None:
-    """Which uncertain input moves the answer most."""
+    """Draw which uncertain inputs move the answer most."""
     influence: Tornado | None = state.once(("tornado", reply.key), lambda: tornado(comparison))
     with st.container(border=True):
         st.markdown("**What matters most**")
@@ -258,9 +258,9 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
         st.caption(
             "Each bar: one input from low (5 %, blue) to high (95 %, orange), the others in their "
             "middle."
-            + (" A bar that crosses the dashed line can turn the order round." if compared else "")
+            + (" A bar that crosses the dashed line can reverse the ranking." if compared else "")
         )
 
 
-def _widest(found: Tornado) -> str:
-    return ", ".join(i.name for i in found.influences[:3])
+def _widest(influence: Tornado) -> str:
+    return ", ".join(i.name for i in influence.influences[:3])

@@ -1,7 +1,7 @@
 """The deadline as a date, converted to hours from now.
 
-The date itself stands in the link, with its zone; hours are only ever read off it, so tomorrow the
-same link promises the same Friday.
+The link holds the date with its zone, and hours are derived from it. So tomorrow the same link has
+the same deadline.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ def now() -> datetime:
     return datetime.now(UTC).astimezone(zone or UTC).replace(second=0, microsecond=0)
 
 
-def asked_by(link: Link) -> datetime | None:
-    """Return the chosen date, also one that has passed; None where hours or nothing is given."""
+def date_in_link(link: Link) -> datetime | None:
+    """Return the chosen date, even if it has passed; None without a date."""
     text = st.session_state.get(link.key("by"))
     return moment_of(str(text)) if text else None
 
 
 def left(link: Link, begins: datetime) -> str:
-    """What the field for hours says where it is empty: how much is left until the date."""
-    by = asked_by(link)
+    """Return the placeholder of the hours field: the time left until the date."""
+    by = date_in_link(link)
     if by is None:
         return "none"
     hours = (by - begins).total_seconds() / HOUR_S
@@ -46,24 +46,24 @@ def left(link: Link, begins: datetime) -> str:
 
 
 def after(seconds: float, begins: datetime) -> datetime | None:
-    """So much later on the same clock, changed meanwhile or not; None beyond the calendar."""
+    """Return the moment so many seconds later on the same clock; None beyond the calendar."""
     return end_of(Estimate(value=seconds, low=seconds, high=seconds), begins)
 
 
 def in_words(by: datetime, begins: datetime, *, year: bool = True) -> str:
-    """The date on the clock of the browser: 'Fri 27 Nov 2026, 09:00'."""
+    """Return the date on the clock of the browser: 'Fri 27 Nov 2026, 09:00'."""
     there = by.astimezone(begins.tzinfo)
     return f"{there:%a %-d %b %Y, %H:%M}" if year else f"{there:%a %-d %b, %H:%M}"
 
 
 def draw(link: Link, begins: datetime) -> None:
-    """A popover that sets the date, or takes it away."""
-    by = asked_by(link)
+    """Draw a popover that sets or removes the date."""
+    by = date_in_link(link)
     with st.popover(_label(link, by, begins), icon=":material/event:", key="compare.by.box"):
         st.date_input("Day", value=None, min_value=begins.date(), key=_DAY)
         st.time_input("Time", value=time(9, 0), step=900, key=_TIME)
         st.caption(
-            as_text(f"On the clock of {begins.tzname()}, if work begins now. The link keeps it.")
+            as_text(f"In the time zone {begins.tzname()}, if work begins now. The link holds it.")
         )
         st.button(
             "Finish by then", key="compare.by.set", type="primary",
@@ -94,7 +94,7 @@ def _set(link: Link, begins: datetime) -> None:
     by = datetime.combine(day, clock, begins.tzinfo)
     hours = (by - begins).total_seconds() / HOUR_S
     if hours <= 0.0 or hours > MOST_HOURS:
-        st.session_state[_PROBLEM] = "That is not ahead. Choose a later time."
+        st.session_state[_PROBLEM] = "That time has passed or is too far ahead. Choose another."
         return
     link.put("by", moment_text(by))
     link.put("deadline", None)

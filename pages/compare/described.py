@@ -38,7 +38,7 @@ from planner.networks import FAMILIES, TRAININGS, Network, network_named, networ
 from planner.store import Store
 
 NAMES: Final = tuple(p.name for p in DESCRIPTION)
-_BY_NAME: Final = {p.name: p for p in DESCRIPTION}
+_BY_MFU_NAME: Final = {p.name: p for p in DESCRIPTION}
 _OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "Adafactor", "LAMB", "LARS",
                       "Lion")  # fmt: skip
 _TRAININGS: Final = {"full": "All weights", "lora": "LoRA", "qlora": "QLoRA"}
@@ -56,7 +56,7 @@ _KINDS: Final = {
     "speech": "speech networks", "recommender": "recommenders",
 }  # fmt: skip
 AMOUNTS: Final = ("samples", "total_tokens", "params", "active_params", "tokens", "flops")
-"""Large numbers, typed as 7B or 100M."""
+"""Fields for large numbers, written as 7B or 100M."""
 _EMPTY: Final[Mapping[str, object]] = MappingProxyType(
     {
         **dict.fromkeys(("network", *AMOUNTS), ""), "image_px": None, "family": "",
@@ -84,7 +84,7 @@ EXAMPLES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
     }
 )  # fmt: skip
 """Fine-tuning on 100 million tokens, 100,000 sequences of a language model, and ImageNet
-(`RESNET_50_FLOPS`). Every field of `NAMES` is set, so that nothing of another description stays."""
+(`RESNET_50_FLOPS`). Every field of `NAMES` is set, so that no value of another example remains."""
 
 
 _TOTAL_TOKENS: Final = "100M"
@@ -99,15 +99,15 @@ _SAMPLES: Final[Mapping[str, tuple[float, str]]] = MappingProxyType(
         "recommender": (1e8, "samples, an example"),
     }
 )  # fmt: skip
-"""Samples of an epoch that are filled in for a network without tokens, and what they are."""
+"""Default samples of an epoch for a network without tokens, with their unit and origin."""
 _NO_ADAPTERS: Final = frozenset({"cnn", "detection", "segmentation", "recommender"})
-"""Families that are trained whole: LoRA adapts the matrices of transformers."""
+"""Families without adapters: LoRA adapts the matrices of transformers."""
 
 
 def draw(link: Link) -> bool:
-    """Network, size and weight of a sample, number format, optimiser.
+    """Draw the fields of a described workload.
 
-    Returns whether the tokens of the whole run are given, which take the place of epochs.
+    Returns whether the total tokens of the run are given; they replace epochs.
     """
     _network(link)
     own = _own_values(link)
@@ -120,12 +120,12 @@ def draw(link: Link) -> bool:
     last = st.columns(6, vertical_alignment="bottom")
     _number(link, last[0], "image_px", "Image size (px)", own.get("image_px", "none"))
     _amount(link, last[1], "flops", "FLOPs a sample", _flops(link))
-    link.one("training", list(TRAININGS), "full")
+    link.choice("training", list(TRAININGS), "full")
     last[2].selectbox(
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
     )  # fmt: skip
-    _number(link, last[3], "batch", "Global batch size", "not known")
+    _number(link, last[3], "batch", "Global batch size", "unknown")
     declare_efficiency(link)
     _timed_step(link, last[4])
     link.flag("recompute", default=False)
@@ -142,33 +142,33 @@ def fill_in(link: Link, example: str) -> None:
 
 
 def problems(link: Link) -> list[str]:
-    """Return what is missing in a description that has been begun."""
-    given = link.parameters()
-    shown = {"tokens", "network", "total_tokens", *(n for n in AMOUNTS if n in given)}
-    return [p.message for p in compare_parameters(given)[1] if p.parameter in shown]
+    """Return what is missing in an incomplete description."""
+    parameters = link.parameters()
+    shown = {"tokens", "network", "total_tokens", *(n for n in AMOUNTS if n in parameters)}
+    return [p.message for p in compare_parameters(parameters)[1] if p.parameter in shown]
 
 
 def _network(link: Link) -> None:
-    """A named network, the name, the family, number format and optimiser."""
+    """Draw the fields for network, name, family, number format and optimiser."""
     row = st.columns([3, 3, 2, 2, 2], vertical_alignment="bottom")
     link.translate("network", _id_of)
     names = {"": "not listed", **{n.id: n.name for n in networks().values()}}
-    link.one("network", list(names), "")
+    link.choice("network", list(names), "")
     row[0].selectbox(
         "Network", list(names), link.place("network", list(names)),
         format_func=names.__getitem__, key=link.key("network"),
         on_change=lambda: _fill(link), help="Fills the fields below; each may be changed",
     )  # fmt: skip
-    link.words("name", str(_BY_NAME["name"].default))
+    link.words("name", str(_BY_MFU_NAME["name"].default))
     row[1].text_input("Name", key=link.key("name"), max_chars=80)
-    link.one("family", ["", *FAMILIES], "")
+    link.choice("family", ["", *FAMILIES], "")
     row[2].selectbox(
         "Kind", ["", *FAMILIES], link.place("family", ["", *FAMILIES]),
         format_func=_FAMILIES.__getitem__, key=link.key("family"), help=_help("family"),
     )  # fmt: skip
     formats = ["", *TRAINED_IN]
     link.translate("precision", lambda name: FORMATS.get(name.lower(), name))
-    link.one("precision", formats, "")
+    link.choice("precision", formats, "")
     row[3].selectbox(
         "Precision", formats, link.place("precision", formats),
         format_func=lambda name: name or "usual", key=link.key("precision"),
@@ -181,7 +181,7 @@ def _network(link: Link) -> None:
         optimizers if now in optimizers else [*optimizers, now],
         key=link.key("network_optimizer"),
         format_func=lambda o: o or "not stated",
-        help="For the memory its state takes; not stated: Adam's two moments are assumed",
+        help="For the memory of its state; default: Adam's two moments",
     )
 
 
@@ -193,49 +193,49 @@ def _timed_step(link: Link, column: DeltaGenerator) -> None:
     _number(link, box, "step_batch", "Batch size of the step", "global batch size")
     names = {"": "not chosen", **{a.id: a.name for a in catalog().catalog.accelerators}}
     link.translate("step_accelerator", _card_id)
-    link.one("step_accelerator", list(names), "")
+    link.choice("step_accelerator", list(names), "")
     box.selectbox(
         "Accelerator", list(names), link.place("step_accelerator", list(names)),
         format_func=names.__getitem__, key=link.key("step_accelerator"),
     )  # fmt: skip
-    least, most = map(int, limits(_BY_NAME["step_count"]))
+    least, most = map(int, limits(_BY_MFU_NAME["step_count"]))
     link.number("step_count", least, most, 1)
     box.number_input("Accelerator count", least, most, key=link.key("step_count"))
 
 
 def _card_id(text: str) -> str:
-    """The id of an accelerator as a link writes it; the text itself where there is none."""
-    found = accelerator_named(catalog().catalog, text)
-    return text if isinstance(found, Refusal) else found.id
+    """Return the id of an accelerator; the text itself where none matches."""
+    accelerator = accelerator_named(catalog().catalog, text)
+    return text if isinstance(accelerator, Refusal) else accelerator.id
 
 
 def _fill(link: Link) -> None:
-    """Put what a named network says into the fields (from the callback of its field)."""
-    found = network_named(str(link.held("network") or ""))
-    if isinstance(found, Refusal):
+    """Fill the fields with the values of a named network (callback of its field)."""
+    network = network_named(str(link.held("network") or ""))
+    if isinstance(network, Refusal):
         return
-    link.put("name", found.name)
+    link.put("name", network.name)
     link.put("flops", "")
-    for name, value in network_values(found).items():
+    for name, value in network_values(network).items():
         if name in AMOUNTS:
             link.put(name, "" if value is None else number_text(float(f"{value:.4g}")))
         else:
             link.put(name, value)
     for name in ("step_s", "step_batch", "step_accelerator"):  # timed for another network
         link.put(name, "" if name == "step_accelerator" else None)
-    _fill_amount(link, found)
+    _fill_amount(link, network)
 
 
 def _fill_amount(link: Link, network: Network) -> None:
-    """Put in how much is trained, where the form has no amount of this kind, and how."""
-    given, family = str(link.held("samples") or ""), network.family
+    """Fill in amount, precision and optimiser where the form has no amount of this kind."""
+    samples_text, family = str(link.held("samples") or ""), network.family
     usual = {number_text(samples) for samples, _ in _SAMPLES.values()}
-    counted = bool(given) and given not in usual
+    counted = bool(samples_text) and samples_text not in usual
     if network.of_tokens:
         if not counted:
             link.put("samples", "")
             link.put("total_tokens", link.held("total_tokens") or _TOTAL_TOKENS)
-        if given:  # of a network without tokens
+        if samples_text:  # of a network without tokens
             link.put("precision", "bfloat16")
             link.put("network_optimizer", "AdamW")
         return
@@ -251,20 +251,20 @@ def _fill_amount(link: Link, network: Network) -> None:
 
 
 def _own_values(link: Link) -> dict[str, str]:
-    """What empty fields stand for where a network is chosen, by parameter: 8.03B of Llama 3 8B."""
-    found = network_named(str(link.held("network") or ""))
-    if isinstance(found, Refusal):
+    """Return placeholders for the chosen network, by parameter: '8.03B of Llama 3 8B'."""
+    network = network_named(str(link.held("network") or ""))
+    if isinstance(network, Refusal):
         return {}
-    values = network_values(found)
+    values = network_values(network)
     return {
-        name: f"{number_text(float(f'{value:.4g}'))} of {found.name}"
+        name: f"{number_text(float(f'{value:.4g}'))} of {network.name}"
         for name, value in values.items()
         if isinstance(value, float | int)
     }
 
 
 def _assumed_amount(link: Link) -> str:
-    """What the samples are that a network without tokens was filled in with; "" of other ones."""
+    """Return a note on the default samples of an epoch; "" where others are given."""
     family, samples = str(link.held("family") or ""), str(link.held("samples") or "")
     if not link.held("network") or family not in _SAMPLES:
         return ""
@@ -275,30 +275,30 @@ def _assumed_amount(link: Link) -> str:
 
 
 def _id_of(text: str) -> str:
-    """The id of a network as a link writes it; the text itself where there is none."""
-    found = network_named(text)
-    return text if isinstance(found, Refusal) else found.id
+    """Return the id of a network; the text itself where none matches."""
+    network = network_named(text)
+    return text if isinstance(network, Refusal) else network.id
 
 
 def _flops(link: Link) -> str:
-    """What an empty field for the operations stands for."""
+    """Return the placeholder of the field for operations."""
     if link.held("network"):
         return "of the network"
     return f"{RESNET_50_FLOPS / 1e9:g}G: ResNet-50"
 
 
 def _amount(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
-    """A field for a large number: 7B, 100M, 1e9."""
-    link.amount(name, *limits(_BY_NAME[name]))
+    """Draw a field for a large number: 7B, 100M, 1e9."""
+    link.amount(name, *limits(_BY_MFU_NAME[name]))
     column.text_input(
         label, key=link.key(name), placeholder=placeholder, max_chars=30, help=_help(name)
     )
 
 
 def _number(link: Link, column: DeltaGenerator, name: str, label: str, placeholder: str) -> None:
-    one = _BY_NAME[name]
-    low, high = limits(one)
-    link.decimal(name, low, high, None, short=one.short)
+    parameter = _BY_MFU_NAME[name]
+    low, high = limits(parameter)
+    link.decimal(name, low, high, None, short=parameter.short)
     column.number_input(
         label, low, high, value=None, format="%g", placeholder=placeholder,
         key=link.key(name), help=_help(name),
@@ -306,30 +306,30 @@ def _number(link: Link, column: DeltaGenerator, name: str, label: str, placehold
 
 
 def _help(name: str) -> str:
-    words = _BY_NAME[name].words
+    words = _BY_MFU_NAME[name].words
     return f"{words[:1].upper()}{words[1:]}"
 
 
 _RESULTS: Final = Path(__file__).resolve().parent.parent / "results" / "page.py"
-_NAME: Final = "assumed_mfu"
-_ONE: Final = next(p for p in DESCRIPTION if p.name == _NAME)
+_MFU_NAME: Final = "assumed_mfu"
+_MFU: Final = next(p for p in DESCRIPTION if p.name == _MFU_NAME)
 
 
 def declare_efficiency(link: Link) -> None:
-    """Take the assumed efficiency from the link."""
-    link.decimal(_NAME, *limits(_ONE), None, short=_ONE.short)
+    """Read the assumed efficiency from the link."""
+    link.decimal(_MFU_NAME, *limits(_MFU), None, short=_MFU.short)
 
 
 def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
-    """A field for the efficiency, with quantiles of published runs where there are any."""
+    """Draw the field for the assumed efficiency, with quantiles of published runs."""
     job = comparison.question.job
     if not job.described or job.train_flops_per_sample is None:
         return
-    low, high = limits(_ONE)
+    low, high = limits(_MFU)
     with st.popover("Assumed MFU", icon=":material/speed:"):
         st.number_input(
             "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
-            key=link.key(_NAME), help=f"{_ONE.words[:1].upper()}{_ONE.words[1:]}",
+            key=link.key(_MFU_NAME), help=f"{_MFU.words[:1].upper()}{_MFU.words[1:]}",
         )  # fmt: skip
         row = comparison.leader or comparison.rows[0]
         question = question_of(job, row.candidate.hardware, job.batch)
@@ -348,15 +348,15 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
         stepped = None if job.step is None else efficiency_with_step(job, question)
         if stepped is not None:
             st.markdown(as_text(f"With your timed step: {stepped.value:.0%}".replace("%", " %")))
-        said, rows = _published(shared, job.family, question.accelerator)
-        st.markdown(as_text(said))
+        count_text, rows = _published(shared, job.family, question.accelerator)
+        st.markdown(as_text(count_text))
         page_link(link.page, _RESULTS, "Show these runs", ":material/table_rows:", rows)
 
 
 def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Parameters]:
-    """How many published runs of a family there are, and the filters that list just these.
+    """Return a count of published runs of a family, and the filters that list them.
 
-    Those on the accelerator; else those on its generation; else all of the family.
+    Runs on the accelerator; else runs on its generation; else all of the family.
     """
     every = catalog().catalog.accelerators
     alike = [a.name for a in every if generation_of(a) and generation_of(a) == generation_of(card)]
@@ -365,12 +365,12 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
         (f"on {generation_label(card)} accelerators, none on {card.name}", alike),
     )
     for where, names in places:
-        wanted = {"family": [family], "accelerator_model_name": names, "basis": ["published"]}
-        rows = _rows(shared, wanted)
-        if len(rows) == len(wanted) and (number := results_answered(shared, rows).total):
+        values = {"family": [family], "accelerator_model_name": names, "basis": ["published"]}
+        rows = _rows(shared, values)
+        if len(rows) == len(values) and (number := results_answered(shared, rows).total):
             return _counted(number, family, where), rows
-    wanted = {"family": [family], "basis": ["published"]}
-    rows = _rows(shared, wanted)
+    values = {"family": [family], "basis": ["published"]}
+    rows = _rows(shared, values)
     number = results_answered(shared, rows).total
     return _counted(number, family, f"none on {card.name}"), rows
 
@@ -380,12 +380,12 @@ def _counted(number: int, family: str, where: str) -> str:
     return f"{runs} of {_KINDS[family]}, {where}, with all weights or adapters trained."
 
 
-def _rows(shared: Store, wanted: Mapping[str, list[str]]) -> Parameters:
-    """The filters of the Results page that leave these values."""
+def _rows(shared: Store, values: Mapping[str, list[str]]) -> Parameters:
+    """Return the filters of the Results page for these values."""
     facets = kept.facets(shared, {})
-    found = {facet: slugs(facets[facet]) for facet in wanted}
+    by_slug = {facet: slugs(facets[facet]) for facet in values}
     return {
         facet: chosen
-        for facet, names in wanted.items()
-        if (chosen := [s for s, name in found[facet].items() if name in names])
+        for facet, names in values.items()
+        if (chosen := [s for s, name in by_slug[facet].items() if name in names])
     }

@@ -1,4 +1,4 @@
-"""What the page Compare hardware asks: which job, how much of it, until when, for how much."""
+"""The inputs of the page Compare hardware: job, amount of training, deadline, budget."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ from planner.runs import TrialSet
 from planner.store import Store
 
 _BUDGET: Final = (
-    "Money to be paid to get the job done: what a rental bills; the whole price of what is bought, "
-    "and the electricity of the job. Already owned: electricity only"
+    "Total to pay for the job. Rented: the bill. Bought: the full price and electricity. Already "
+    "owned: electricity only"
 )
-_COST_LIMIT: Final = "Cost of one run: what is bought counts with its part of a month"
+_COST_LIMIT: Final = "Cost of one run: a purchase counts with its share of a month"
 _SHOWN: Final = "compare-shown-in"
-"""How money was shown when the page was drawn last."""
+"""Session key of the currency and tax when the page was last drawn."""
 _GOALS: Final = {"epochs": "Epochs", "target": "Target"}
 _ORDERS: Final[Mapping[Order, str]] = {"cost": "Cost", "time": "Time"}
 
 
 def draw(link: Link, shared: Store, begins: datetime) -> None:
-    """The first rows of the page; what is chosen stands in the link.
+    """Draw the first rows of the page; the link holds the choices.
 
-    Currency and tax have to be declared before: the budget is asked in them.
+    Declare currency and tax first: the budget is in them.
     """
     trained, timed = kept.trained_workloads(shared), kept.workload_names(shared)
     measured = {s: name for s, name in timed.items() if name in trained}
-    meant = looked_up(_requested(link), timed)  # of inference only it is offered, and refused
+    meant = looked_up(_requested(link), timed)  # inference-only workloads are offered, and refused
     also = {meant: timed[meant]} if isinstance(meant, str) and meant not in measured else {}
     names = {**measured, **also, DESCRIBED: "Described by hand"}
-    workload = link.one("workload", names, kept.usual_trained(shared))
-    if not workload:  # nothing was measured; it is written into the link all the same
+    workload = link.choice("workload", names, kept.usual_trained(shared))
+    if not workload:  # nothing is measured; the link states it all the same
         st.session_state[link.key("workload")] = workload = DESCRIBED
-    known = slugs(kept.patterns(shared, names[workload])) if workload != DESCRIBED else {}
-    several, boxes = len(known) > 1, workload_choice.offer(link, shared, names)
+    patterns = slugs(kept.patterns(shared, names[workload])) if workload != DESCRIBED else {}
+    several, boxes = len(patterns) > 1, workload_choice.offer(link, shared, names)
     widths = [*([3] if boxes.is_by_kind else []), 8, *([8] if several else [])]
     row = st.columns(widths, vertical_alignment="bottom")
     place = row[1 if boxes.is_by_kind else 0]
     boxes.draw(row[0], place, lambda: link.forget_now("samples_per_epoch"))
-    if known:
-        link.one("pattern", known, next(iter(known)))
+    if patterns:
+        link.choice("pattern", patterns, next(iter(patterns)))
     if several:
         row[-1].selectbox(
-            "Input pattern", list(known), link.place("pattern", list(known)),
-            format_func=known.__getitem__, key=link.key("pattern"),
+            "Input pattern", list(patterns), link.place("pattern", list(patterns)),
+            format_func=patterns.__getitem__, key=link.key("pattern"),
         )  # fmt: skip
     if workload == DESCRIBED:
         link.ignore("pattern", "goal", "target", "optimizer")
@@ -72,29 +72,29 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
         by_tokens = described.draw(link)
         if by_tokens:
             link.keep("epochs")
-        _wanted(link, begins, epochs=not by_tokens)
+        _limits(link, begins, epochs=not by_tokens)
         return
     of = _trials(shared, names[workload])
     by_target = _goal(link, shared, of) if of else False
     if of is None:
-        link.one("goal", ["epochs"], "epochs")
+        link.choice("goal", ["epochs"], "epochs")
         link.ignore("target", "optimizer")
     if by_target:
         link.ignore("batch")
     _epoch_size(link, shared, workload)
-    _wanted(link, begins, epochs=not by_target, batch=not by_target)
+    _limits(link, begins, epochs=not by_target, batch=not by_target)
     others = [name for name in described.NAMES if name != "batch"]
     link.keep(*others, *(["epochs"] if by_target else ["target", "optimizer"]))
 
 
 def _requested(link: Link) -> str:
-    """The workload that the field holds, or before it is drawn the link."""
+    """Return the workload of the field; before it is drawn, that of the link."""
     held = st.session_state.get(link.key("workload"))
-    return str(held or next(iter(link.given.get("workload", [])), ""))
+    return str(held or next(iter(link.initial.get("workload", [])), ""))
 
 
 def _trials(shared: Store, workload: str) -> TrialSet | None:
-    """Trials of the workload that a target can be asked of."""
+    """Return the workload's trials if a target can be computed from them, else None."""
     of = kept.trial_set_of(shared, workload)
     if of is None or kept.targets(shared, of)[1] is None:
         return None
@@ -102,8 +102,8 @@ def _trials(shared: Store, workload: str) -> TrialSet | None:
 
 
 def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
-    """Epochs or a target; for a target which, and the optimiser that gets there."""
-    by_target = link.one("goal", list(_GOALS), "epochs") == "target"
+    """Draw epochs or target; return whether a target is chosen."""
+    by_target = link.choice("goal", list(_GOALS), "epochs") == "target"
     row = st.columns([2, 5, 4] if by_target else [1], vertical_alignment="bottom")
     row[0].segmented_control(
         "Train for",
@@ -119,7 +119,7 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
     trials, (values, usual) = kept.trials(shared, of), kept.targets(shared, of)
     offered = targets.offered(link, values, workload)
     texts = {k: target_text(t, in_per_cent=trials.in_per_cent) for k, t in offered.items()}
-    link.one("target", list(offered), f"{usual:.6g}")
+    link.choice("target", list(offered), f"{usual:.6g}")
     if len(offered) > 1:
         row[1].select_slider(
             f"Target: {trials.metric}, from easy to strict",
@@ -128,24 +128,24 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
             key=link.key("target"),
             format_func=texts.__getitem__,
         )
-    known = slugs([n for n in trials.optimizers if n])
+    optimizers = slugs([n for n in trials.optimizers if n])
     job, _ = state.facts(shared, {"workload": [workload], "pattern": [pattern]})
     used = job.job.optimizer if job else ""
-    own = next((s for s, n in known.items() if n == used), next(iter(known)))
-    link.one("optimizer", known, own)
+    own = next((s for s, n in optimizers.items() if n == used), next(iter(optimizers)))
+    link.choice("optimizer", optimizers, own)
     row[2].selectbox(
-        "Optimiser", list(known), link.place("optimizer", list(known)),
-        format_func=known.__getitem__, key=link.key("optimizer"),
+        "Optimiser", list(optimizers), link.place("optimizer", list(optimizers)),
+        format_func=optimizers.__getitem__, key=link.key("optimizer"),
     )  # fmt: skip
     return True
 
 
 def _epoch_size(link: Link, shared: Store, workload: str) -> None:
-    """Draw the samples of an epoch where a user gave them, or where no other source does."""
-    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    """Draw the samples per epoch where entered, or where no other source states them."""
+    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
     pattern = str(st.session_state.get(link.key("pattern"), ""))
-    found, _ = state.facts(shared, {"workload": [workload], "pattern": [pattern]})
-    if given is None and (found is None or found.job.samples_per_epoch is not None):
+    job_facts, _ = state.facts(shared, {"workload": [workload], "pattern": [pattern]})
+    if entered is None and (job_facts is None or job_facts.job.samples_per_epoch is not None):
         return
     st.number_input(
         "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
@@ -154,8 +154,8 @@ def _epoch_size(link: Link, shared: Store, workload: str) -> None:
     )  # fmt: skip
 
 
-def _wanted(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) -> None:
-    """How much training, how often, until when, for how much, and what comes first."""
+def _limits(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) -> None:
+    """Draw epochs, batch, runs a month, deadline, budget, cost limit and ranking."""
     row = iter(st.columns(5 + epochs + batch, vertical_alignment="bottom"))
     if epochs:
         link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
@@ -170,13 +170,13 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) 
             placeholder="fastest", key=link.key("batch"),
             help="A measured batch size; empty: the fastest on each system",
         )  # fmt: skip
-    told = ASSUMPTION_TEXTS["runs_per_month"]
-    required(link, "runs_per_month", told.least, told.most, Assumptions().runs_per_month)
+    runs = ASSUMPTION_TEXTS["runs_per_month"]
+    required(link, "runs_per_month", runs.least, runs.most, Assumptions().runs_per_month)
     next(row).number_input(
-        "Runs a month", told.least, told.most, link.held("runs_per_month"), step=1.0, format="%g",
+        "Runs a month", runs.least, runs.most, link.held("runs_per_month"), step=1.0, format="%g",
         key=link.key("runs_per_month"), help="Runs of this kind a month",
     )  # fmt: skip
-    link.text("by", r".{1,40}")  # the answer reports what is no date
+    link.text("by", r".{1,40}")  # the answer reports an invalid date
     link.decimal("deadline", *limits(BY_NAME["deadline"]), None)
     next(row).number_input(
         "Deadline (hours)", *limits(BY_NAME["deadline"]), value=None, step=1.0, format="%g",
@@ -187,7 +187,7 @@ def _wanted(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) 
         _money(link, "budget", "Budget", _BUDGET)
     with next(row):
         _money(link, "cost_limit", "Cost per run at most", _COST_LIMIT)
-    link.one("order", list(_ORDERS), "cost")
+    link.choice("order", list(_ORDERS), "cost")
     next(row).segmented_control(
         "Rank by",
         list(_ORDERS),
@@ -205,7 +205,7 @@ def _in_hours(link: Link) -> None:
 
 
 def _money(link: Link, name: str, title: str, words: str) -> None:
-    """A limit, typed as every amount is shown, its tax in it, and in the link as it was typed."""
+    """Draw a money limit in the currency and tax shown; the link holds it as entered."""
     link.decimal(name, *limits(BY_NAME[name]), None)
     display = shown_in(link)
     st.session_state[_SHOWN] = display
@@ -230,14 +230,14 @@ def shown_otherwise(link: Link) -> None:
 
 
 def shown_in(link: Link) -> Display:
-    """Return the chosen currency and tax; USD where they are not valid."""
+    """Return the chosen currency and tax; USD where they are invalid."""
     names = {p.name for p in DISPLAY}
-    given = {n: v for n, v in link.parameters().items() if n in names}
-    return compare_parameters(given)[0].display
+    parameters = {n: v for n, v in link.parameters().items() if n in names}
+    return compare_parameters(parameters)[0].display
 
 
 def required(link: Link, name: str, low: float, high: float, default: float) -> float:
-    """Draw a number that returns to its default once its field is empty."""
+    """Return the value of a number field; an empty field returns to its default."""
     value = link.decimal(name, low, high, default)
     if value is None:
         st.session_state[link.key(name)] = value = default

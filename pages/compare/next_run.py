@@ -1,4 +1,4 @@
-"""What to measure next, and the page without an answer."""
+"""The next measurement, and the page without an answer."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from planner.store import Store
 
 MOST: Final = 6
 _NARROW: Final = 1.05
-"""Factor either way that is worth a word."""
+"""Smallest factor of an interval that is shown."""
 _RUN_THERE: Final = {"measured", "interpolated", "extrapolated"}
 _ARTICLE: Final = re.compile(r"an? (\S+)")
 _AN: Final = re.compile(r"[AEIO]|[FHLMNRSX](?=[A-Z]*[0-9]|TX)")
-"""Names whose first sound is a vowel's: EPYC, A100, Instinct; letter by letter H100, L4, MI300X."""
+"""Names that begin with a vowel sound: EPYC, A100, Instinct; by letters H100, L4, MI300X."""
 
 
 def _why_alone(comparison: Comparison) -> str:
-    """Return why the first is not tied: it alone may meet the limits, or it is better."""
+    """Return why the first is not tied: it alone is likely to meet the limits, or it is better."""
     likely = [r for r in comparison.answered if (r.in_time or 0.0) >= LIKELY_IN_TIME]
     if likely == [comparison.leader]:
         return "Only the first option is likely to meet your limits."
-    return "The first is decided; no run is needed for that."
+    return "The first option is decided; no run is needed."
 
 
 def draw(comparison: Comparison) -> None:
-    """The run that would decide first, then what would narrow each option."""
+    """Draw the run that would decide the ranking, then runs that narrow each option."""
     with st.container(border=True):
-        st.markdown("**What to measure next**")
+        st.markdown("**Next measurement**")
         _, first = undecided(comparison)
         if first:
             st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
@@ -53,14 +53,14 @@ def draw(comparison: Comparison) -> None:
         begins = f"Measure {comparison.question.job.workload} on "
         lines = _lines(rows, begins)[:MOST]
         if lines:
-            st.markdown("A run of this workload narrows what was not measured:")
+            st.markdown("A run of this workload narrows these estimates:")
             st.markdown("\n".join(f"- {line}" for line in lines))
         else:
             st.caption(_nothing_to_run(comparison))
 
 
 def _nothing_to_run(comparison: Comparison) -> str:
-    """Why no run is proposed: only what was run as long as asked was measured."""
+    """Return why no run is proposed; only runs of the requested length count as measured."""
     bases = {r.time.basis if isinstance(r.time, Estimate) else "" for r in comparison.rows}
     if bases == {"measured"}:
         return "Every time here was measured."
@@ -70,7 +70,7 @@ def _nothing_to_run(comparison: Comparison) -> str:
 
 
 def _measurable(row: Row) -> bool:
-    """Return whether a run would narrow the interval; none does where the job does not fit."""
+    """Return whether a run would narrow the interval; not where the job does not fit."""
     return bool(row.timed.measure_next) and row.timed.fit.fits is not False
 
 
@@ -80,38 +80,38 @@ def _lines(rows: Sequence[Row], begins: str) -> list[str]:
     for row in rows:
         what = row.timed.measure_next.rstrip(".").removeprefix(begins)
         widest[what] = max(widest.get(what, 1.0), _factor(row))
-    return [widgets.answer_text(f"{_with_article(w)}{_known(f)}") for w, f in widest.items()]
+    return [widgets.answer_text(f"{_with_article(w)}{_factor_text(f)}") for w, f in widest.items()]
 
 
 def _factor(row: Row) -> float:
-    """How many times more or less the time may be: the interval's half width as a ratio."""
+    """Return the half-width of the time's interval as a ratio."""
     time = row.time
     if not isinstance(time, Estimate) or not float(time.low) > 0.0:
         return 1.0
     return math.sqrt(float(time.high) / float(time.low))
 
 
-def _known(factor: float) -> str:
-    return f" (known within a factor of {factor:.2g} either way)" if factor > _NARROW else ""
+def _factor_text(factor: float) -> str:
+    return f" (within a factor of {factor:.2g} either way)" if factor > _NARROW else ""
 
 
 def _with_article(what: str) -> str:
-    """'an EPYC 7742', 'an H100', 'a TPU v3': by how the name is said, letter by letter or not."""
-    found = _ARTICLE.match(what)
-    if found is None:
+    """Return the text with the right article: 'an EPYC 7742', 'an H100', 'a TPU v3'."""
+    match = _ARTICLE.match(what)
+    if match is None:
         return what
-    return f"{'an' if _AN.match(found[1]) else 'a'} {found[1]}{what[found.end() :]}"
+    return f"{'an' if _AN.match(match[1]) else 'a'} {match[1]}{what[match.end() :]}"
 
 
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
-    """Why there is no answer, and the one way on."""
+    """Draw why there is no answer, and one way to get one."""
     described = st.session_state.get(link.key("workload")) == DESCRIBED
     incomplete = described and state.facts(shared, link.parameters())[0] is None
     if chosen == []:
         widgets.nothing(
             "No option is chosen.",
             "The list of options above is empty.",
-            "Show the usual ones",
+            "Show the defaults",
             lambda: link.forget("options"),
             key="compare.back",
         )
@@ -120,10 +120,10 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
             st.markdown("**How heavy is the workload?**")
             st.caption(
                 as_text(
-                    "Give the samples of an epoch, and how heavy a sample is: parameters and "
-                    "tokens, or FLOPs of forward and backward pass. For a language model: its "
-                    "parameters, the tokens in a sequence, and the sequences in an epoch. For "
-                    "images: the FLOPs of one, and the images in an epoch."
+                    "Give the samples of an epoch and the work of a sample: parameters and tokens, "
+                    "or FLOPs of forward and backward pass. Language model: parameters, tokens in "
+                    "a sequence, sequences in an epoch. Images: FLOPs of one image, images in an "
+                    "epoch."
                 )
             )
             for problem in compare_described.problems(link):
@@ -138,7 +138,7 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
                         args=(link, name),
                     )
             if not kept.workloads(shared):
-                st.caption("No run has been measured yet, so times rest on data sheets alone.")
+                st.caption("No run is measured yet, so times are estimated from data sheets.")
     elif refused := _only_inference(link, shared):
         widgets.nothing(
             refused.reason,
@@ -150,7 +150,7 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
     else:
         widgets.nothing(
             "There is nothing to compare.",
-            "No hardware is known: no catalogue could be read, and no run was measured.",
+            "No catalogue could be read, and no run is measured.",
             "Look again",
             lambda: None,
             key="compare.again",
@@ -158,7 +158,7 @@ def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
 
 
 def wrong_step(link: Link) -> None:
-    """That no answer is given beside a timed step that cannot be, and the way on."""
+    """Draw that the timed step cannot be used, and a button to clear it."""
     widgets.nothing(
         "The timed step cannot be used.",
         "Correct it under “Timed step”, or compare without it.",
@@ -169,15 +169,15 @@ def wrong_step(link: Link) -> None:
 
 
 def _to_trained(link: Link, shared: Store) -> None:
-    """Choose the first workload that was trained (from a button's callback)."""
+    """Choose the first trained workload (from a button's callback)."""
     link.forget("workload", "pattern")
     trained = kept.trained_workloads(shared)
     first = [s for s, name in slugs(kept.workloads(shared)).items() if name in trained][:1]
-    for one in first:
-        link.put("workload", one)
+    for workload in first:
+        link.put("workload", workload)
 
 
 def _only_inference(link: Link, shared: Store) -> Refusal | None:
-    """The refusal of a workload that was never trained; None for every other."""
+    """Return the refusal of an inference-only workload; None for every other."""
     name = slugs(kept.workloads(shared)).get(str(st.session_state.get(link.key("workload"))))
     return None if name is None or name in kept.trained_workloads(shared) else INFERENCE

@@ -1,4 +1,4 @@
-"""Which options are compared: chosen from all there are, or written by hand."""
+"""The options to compare: chosen from a list, or entered by hand."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ from planner.store import Store
 
 _WAYS: Final = {"rent": "Rent", "buy": "Buy", "own": "Already owned"}
 _USUAL: Final = "compare-usual-options"
-"""What one began with when the page was drawn last."""
+"""Session key of the default options when the page was last drawn."""
 _PRICES: Final = {"rent": "an hour", "buy": "with host"}
 
 
 def draw(link: Link, shared: Store, begins: datetime) -> list[str] | None:
-    """The list of options; the ids chosen, None where there is nothing to choose from."""
+    """Draw the list of options; return the chosen ids, None where there are none to choose."""
     _entries(link)
     offered = compare_state.offered(shared, link.parameters(), begins)
     if offered is None or not offered.candidates:
         link.keep("options", "baseline")
         return None
-    known = {c.id: c for c in sorted(offered.candidates, key=_place)}
+    by_id = {c.id: c for c in sorted(offered.candidates, key=_place)}
     _follow(link, list(offered.usual))
-    named = {o: c.named for o, c in known.items()}
-    link.many("options", named, list(offered.usual), MOST_OPTIONS)
+    named = {o: c.named for o, c in by_id.items()}
+    link.choices("options", named, list(offered.usual), MOST_OPTIONS)
     _with_own(link, offered)
     chosen: list[str] = st.multiselect(
         "Options",
-        list(known),
-        format_func=lambda o: known[o].label if o in known else o,
+        list(by_id),
+        format_func=lambda o: by_id[o].label if o in by_id else o,
         key=link.key("options"),
         max_selections=MOST_OPTIONS,
         placeholder="Type a card, a provider, rent or buy",
         on_change=lambda: _taken_out(link),
-        help=f"{len(known):,} ways to get it done: type to search. At most {MOST_OPTIONS}.",
+        help=f"{len(by_id):,} options; type to search. Choose at most {MOST_OPTIONS}.",
     )
     return chosen
 
 
 def _entries(link: Link) -> None:
-    """The entries of the link; of several that are one option, however written, the first."""
+    """Keep one entry per option of those in the link: the first."""
     texts = link.texts("own", MOST_OPTIONS)
     kept: dict[str, str] = {}
     for text in texts:
@@ -79,10 +79,10 @@ def _follow(link: Link, usual: list[str]) -> None:
 
 
 def _with_own(link: Link, offered: Offered) -> None:
-    """A link's own options are compared, whatever else it names."""
+    """Add the link's own options to the chosen ones."""
     chosen = list(st.session_state[link.key("options")])
-    known = {c.id for c in offered.candidates}
-    own = [o for o in offered.own if o in known]
+    ids = {c.id for c in offered.candidates}
+    own = [o for o in offered.own if o in ids]
     if not chosen or all(o in chosen for o in own):
         return
     kept, left = with_own(chosen, own)
@@ -92,28 +92,28 @@ def _with_own(link: Link, offered: Offered) -> None:
 
 
 def _taken_out(link: Link) -> None:
-    """An option of one's own that is taken out of the list goes for good."""
+    """Delete own options that were removed from the list."""
     chosen = st.session_state[link.key("options")]
     kept = [t for t in st.session_state[link.key("own")] if _id(link, t) in ("", *chosen)]
     link.put("own", kept)
 
 
 def _id(link: Link, text: str) -> str:
-    """The id of an entry's option; "" where it is none, which is reported elsewhere."""
-    found = entry_of(
+    """Return the option id of an entry; "" where invalid, which is reported elsewhere."""
+    entry = entry_of(
         text, compare_state.catalog().catalog, compare_state.usd_per(link.parameters())
     )
-    return entry_id(found) if isinstance(found, Entry) else ""
+    return entry_id(entry) if isinstance(entry, Entry) else ""
 
 
-def _place(one: Candidate) -> tuple[int, str, str]:
-    """Own entries and what is there first, then by way and accelerator."""
-    first = 0 if one.source == OWN_ENTRY or one.way == "own" else 1
-    return first, one.way, one.label
+def _place(candidate: Candidate) -> tuple[int, str, str]:
+    """Return the sort key: own entries and owned systems first, then way and label."""
+    first = 0 if candidate.source == OWN_ENTRY or candidate.way == "own" else 1
+    return first, candidate.way, candidate.label
 
 
 def own_entry(link: Link, shared: Store, begins: datetime) -> None:
-    """A popover that adds an option by hand, at one's own price."""
+    """Draw a popover that adds an option by hand, at your own price."""
     box = st.popover("Add an option by hand", icon=":material/add:", key="compare.by_hand",
                      on_change="rerun")  # fmt: skip
     if not box.open:
@@ -137,7 +137,7 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
         way = str(st.session_state.get("compare.own.way") or "rent")
         st.number_input("How many", 1, MOST_COUNT, key="compare.own.count")
         currency = shown_in(link).currency
-        what = f"{currency} {_PRICES[way]}, without tax" if way in _PRICES else "none is paid"
+        what = f"{currency} {_PRICES[way]}, without tax" if way in _PRICES else "no price"
         st.number_input(
             f"Price of the whole machine ({what})", 0.0, MOST_PRICE, value=None, format="%g",
             placeholder="its list price" if way == "buy" else "", disabled=way == "own",
@@ -148,14 +148,14 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
             "Add", key="compare.own.add", type="primary", on_click=lambda: _add(link),
             icon=":material/add:",
         )  # fmt: skip
-        if told := st.session_state.pop("compare.own.problem", ""):
-            st.warning(as_text(told))
+        if problem := st.session_state.pop("compare.own.problem", ""):
+            st.warning(as_text(problem))
         for name, text in slugs(st.session_state.get(link.key("own"), []), any_ascii=True).items():
             _entry(link, name, text)
 
 
 def _price_each(way: str, currency: str) -> None:
-    """The price of one accelerator beside that of the whole machine, where there are several."""
+    """Draw the price per accelerator, where there are several."""
     price, count = st.session_state.get("compare.own.price"), st.session_state["compare.own.count"]
     if price and count > 1:
         hour = "/h" if way == "rent" else ""
@@ -163,35 +163,35 @@ def _price_each(way: str, currency: str) -> None:
 
 
 def _instead(link: Link, shared: Store, begins: datetime) -> None:
-    """Begin with a chosen option, to give it another price."""
+    """Draw the choice of an option to start from, to change its price."""
     offered = compare_state.offered(shared, link.parameters(), begins)
     every = () if offered is None else offered.candidates
     chosen = st.session_state.get(link.key("options"), [])
-    known = {c.id: c for c in every if c.id in chosen and c.hardware.accelerator}
+    by_id = {c.id: c for c in every if c.id in chosen and c.hardware.accelerator}
     st.selectbox(
         "Instead of",
-        ["", *known],
+        ["", *by_id],
         key="compare.own.instead",
-        format_func=lambda o: known[o].label if o in known else "none: one more option",
-        on_change=lambda: _fill(known),
+        format_func=lambda o: by_id[o].label if o in by_id else "none: one more option",
+        on_change=lambda: _fill(by_id),
         help="Give one of the chosen options another price",
     )
 
 
-def _fill(known: dict[str, Candidate]) -> None:
-    one = known.get(str(st.session_state.get("compare.own.instead")))
-    if one is not None and one.hardware.accelerator is not None:
-        st.session_state["compare.own.way"] = one.way
-        st.session_state["compare.own.accelerator"] = one.hardware.accelerator.id
-        st.session_state["compare.own.count"] = one.hardware.count
+def _fill(by_id: dict[str, Candidate]) -> None:
+    candidate = by_id.get(str(st.session_state.get("compare.own.instead")))
+    if candidate is not None and candidate.hardware.accelerator is not None:
+        st.session_state["compare.own.way"] = candidate.way
+        st.session_state["compare.own.accelerator"] = candidate.hardware.accelerator.id
+        st.session_state["compare.own.count"] = candidate.hardware.count
 
 
 def _add(link: Link) -> None:
-    """Write the entry into the link and choose it; problems are shown in the popover."""
+    """Add the entry to the link and choose it; problems are shown in the popover."""
     state = st.session_state
     way = cast("Way", state.get("compare.own.way") or "rent")
     typed = None if way == "own" else state.get("compare.own.price")
-    if typed is not None and way == "buy":  # a link has the price of one
+    if typed is not None and way == "buy":  # a link holds the price of each
         typed /= int(state["compare.own.count"])
     price, quote = (None, None) if typed is None else _quoted(typed, shown_in(link))
     entry = Entry(
@@ -214,7 +214,7 @@ def _add(link: Link) -> None:
 
 
 def _quoted(amount: float, display: Display) -> tuple[float, Quote | None]:
-    """What was typed in the currency that is shown: in USD, and as written with its rate."""
+    """Return an entered price in USD, and its quote in the currency shown."""
     if display.currency == "USD":
         return amount, None
     quote = Quote(amount=amount, currency=display.currency, per_usd=display.per_usd)
@@ -225,16 +225,16 @@ def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
     if len(own) >= MOST_OPTIONS:
         return f"There are {MOST_OPTIONS} options by hand. Remove one first."
     if len(chosen) >= MOST_OPTIONS:
-        return f"{MOST_OPTIONS} options are compared at most. Take one out first."
+        return f"At most {MOST_OPTIONS} options are compared. Remove one first."
     return ""
 
 
 def _entry(link: Link, name: str, text: str) -> None:
-    """One entry that stands in the link, under a name of its own; a button takes it out."""
+    """Draw one entry of the link with a button to remove it."""
     with st.container(horizontal=True, vertical_alignment="center"):
         catalog = compare_state.catalog().catalog
-        found = entry_of(text, catalog, compare_state.usd_per(link.parameters()))
-        st.caption(as_text(entry_words(found, catalog) if isinstance(found, Entry) else text))
+        entry = entry_of(text, catalog, compare_state.usd_per(link.parameters()))
+        st.caption(as_text(entry_words(entry, catalog) if isinstance(entry, Entry) else text))
         st.button(
             "Remove",
             key=f"compare.own.remove.{name}",

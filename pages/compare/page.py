@@ -1,4 +1,4 @@
-"""Compare hardware: which accelerator, rented or bought, for how long and for how much."""
+"""Compare hardware: time and cost of accelerators, rented or bought."""
 
 from __future__ import annotations
 
@@ -35,15 +35,16 @@ def show() -> None:
     begins = deadline.now()
     st.title("Compare hardware")
     saved.begin(link)
-    begun = link.key("workload") in st.session_state or "saved" in link.given
-    if not begun and not asks(link.given):
+    initial = link.initial
+    begun = link.key("workload") in st.session_state or "saved" in initial
+    if not begun and not asks(initial):
         opening = {name: list(values) for name, values in OPENING.items()}
-        link.adopt({**link.given, **opening})
-    elif not begun and "workload" not in link.given and "workload" in described_given(link.given):
-        link.adopt({**link.given, "workload": [DESCRIBED]})
-    assumed.declare(link)  # money is asked for in the currency it is shown in
+        link.adopt({**initial, **opening})
+    elif not begun and "workload" not in initial and "workload" in described_given(initial):
+        link.adopt({**initial, "workload": [DESCRIBED]})
+    assumed.declare(link)  # money is entered in the currency shown
     inputs.draw(link, shared, begins)
-    if not asks(link.parameters()):  # an empty address would ask the opening question
+    if not asks(link.parameters()):  # an empty address means the opening question
         link.pin("workload")
     chosen = options.draw(link, shared, begins)
     with widgets.actions():
@@ -62,7 +63,7 @@ def show() -> None:
 
 
 def _reply(link: Link, shared: Store, chosen: list[str] | None, begins: datetime) -> Reply | None:
-    """Return the answered question; None where no option is chosen or the question is empty."""
+    """Return the answer; None where no option is chosen."""
     return state.reply(shared, link.parameters(), begins) if chosen else None
 
 
@@ -71,7 +72,7 @@ def _answered(
 ) -> None:
     charts.declare(link)
     table.declare(link, comparison)
-    link.tell()
+    link.warn()
     answer.problems(reply)
     saved.since(link, reply)
     saved.state(link, reply)
@@ -88,9 +89,9 @@ def _answered(
 
 
 def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | None) -> None:
-    """No answer: nothing is chosen, the description is incomplete or wrong, or nothing is known."""
+    """Draw the page without an answer: no options, or an incomplete or wrong description."""
     link.keep("baseline", "view", "show", "chart")
-    link.tell()
+    link.warn()
     if reply is not None:
         answer.problems(reply)
     if reply is not None and reply.wrong_step:

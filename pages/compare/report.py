@@ -1,4 +1,4 @@
-"""The answer to hand out: a page or a PDF with one's own name and logo, and the rows as data."""
+"""The report: a page or a PDF with your name and logo, and the rows as data."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _REFUSED: Final = "compare-report-logo-problem"
 _PDF: Final = "compare-report-pdf"
 _FIELD: Final = "compare.report.company"
 _FILE: Final = "compare.report.logo"
-"""What widgets hold is gone with a closed popover, so it is kept under names of its own."""
+"""Session keys; a widget's value is lost when its popover closes."""
 
 
 def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
-    """The report at one click, and beside it what else can be handed out."""
+    """Draw the report button, and a popover with logo, PDF and data."""
     made = _maker(reply, link.url(), begins)
     widgets.download(
         "Report", made, "epochwise-compare.html", key="compare.report", width="content"
@@ -41,7 +41,7 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
         return
     with box:
         _letterhead()
-        made = _maker(reply, link.url(), begins)  # with what was just typed
+        made = _maker(reply, link.url(), begins)  # with the current letterhead
         widgets.download("HTML", made, "epochwise-compare.html", key="compare.report.html")
         _pdf(made)
         records = option_rows(comparison, reply.display, begins)
@@ -55,7 +55,7 @@ def _data(make: Callable[[], bytes | str], kind: str) -> None:
 
 
 def _maker(reply: Reply, address: str, begins: datetime) -> Callable[[], str]:
-    """Makes the page at the click, when no page is being drawn: all it needs is read now."""
+    """Return a function that makes the page at the click; it reads its inputs now."""
     company, logo = st.session_state.get(_COMPANY, ""), st.session_state.get(_LOGO)
     made = f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}"
     answered = replace(reply.answered, problems=tuple(dict.fromkeys(reply.problems)))
@@ -66,20 +66,20 @@ def _maker(reply: Reply, address: str, begins: datetime) -> Callable[[], str]:
 
 
 def _letterhead() -> None:
-    """Whose name and which picture stand above; they stay in this session, in no link."""
+    """Draw company name and logo of the report; they stay in this session, not in the link."""
     st.text_input(
         "Company", st.session_state.get(_COMPANY, ""), key=_FIELD, max_chars=MOST_NAME,
-        on_change=_named, placeholder="stands above the report",
+        on_change=_named, placeholder="shown above the report",
     )  # fmt: skip
-    given = st.file_uploader(
+    upload = st.file_uploader(
         f"Logo (PNG, JPEG or SVG, {MOST_LOGO_BYTES // 1024:,} KiB at most)",
         type=["png", "jpg", "jpeg", "svg"], key=_FILE, on_change=_pictured,
         max_upload_size=max(MOST_LOGO_BYTES // 1_000_000, 1),
     )  # fmt: skip
-    if given is None:
+    if upload is None:
         st.session_state.pop(_REFUSED, None)
-    elif problem := st.session_state.get(_REFUSED, ""):  # as long as that file stands there
-        st.warning(as_text(f"{problem} The report is made without {plain(given.name)[:80]}."))
+    elif problem := st.session_state.get(_REFUSED, ""):  # as long as that file is chosen
+        st.warning(as_text(f"{problem} The report leaves out {plain(upload.name)[:80]}."))
     if logo := st.session_state.get(_LOGO):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(as_text(f"Logo: {logo[0]}"))
@@ -92,26 +92,26 @@ def _named() -> None:
 
 
 def _pictured() -> None:
-    """A picture is looked at as soon as it is chosen; one that is refused is not kept."""
-    given = st.session_state.get(_FILE)
+    """Check a logo as soon as it is chosen; a refused one is not kept."""
+    upload = st.session_state.get(_FILE)
     st.session_state.pop(_REFUSED, None)
-    if given is None:
+    if upload is None:
         return
-    picture = given.getvalue()
+    picture = upload.getvalue()
     try:
         logo_uri(picture)
     except ValueError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_LOGO] = (plain(given.name)[:80], picture)
+    st.session_state[_LOGO] = (plain(upload.name)[:80], picture)
 
 
 def _pdf(made: Callable[[], str]) -> None:
-    """Draw a button that prints, then one that saves: a failed download shows no reason."""
+    """Draw a button that makes the PDF, then one that saves it; a download cannot show errors."""
     if chromium() is None:
         st.caption(
-            "A PDF needs Chromium or Chrome on the machine this app runs on, and none was found. "
-            "Open the HTML and print it: it is laid out for A4."
+            "A PDF needs Chromium or Chrome on the machine that runs this app; none was found. "
+            "Open the HTML and print it. It is laid out for A4."
         )
         return
     page = made()
@@ -122,10 +122,10 @@ def _pdf(made: Callable[[], str]) -> None:
     )  # fmt: skip
     if problem := st.session_state.pop(f"{_PDF}-problem", ""):
         st.warning(as_text(problem))
-    known: Any = st.session_state.get(_PDF)
-    if known and known[0] == key:
+    made_pdf: Any = st.session_state.get(_PDF)
+    if made_pdf and made_pdf[0] == key:
         st.download_button(
-            "Save the PDF", known[1], "epochwise-compare.pdf", "application/pdf",
+            "Save the PDF", made_pdf[1], "epochwise-compare.pdf", "application/pdf",
             key="compare.report.pdf", icon=":material/picture_as_pdf:", type="primary",
             on_click="ignore", width="stretch",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Adding rows to the catalogue: by a form, from a file; and taking one's own out again."""
+"""Add rows to the catalogue, by a form or from a file, and remove your own."""
 
 from __future__ import annotations
 
@@ -32,52 +32,52 @@ from planner.core import Record
 from planner.job import Candidate
 from planner.store import catalog as rows_on_disk
 
-_SAID: Final = "compare-catalog-said"
+_DONE: Final = "compare-catalog-said"
 _WRONG: Final = "compare-catalog-wrong"
 _REPLACED: Final = "compare-catalog-replaced"
-_MOST_TOLD: Final = 20
+_MOST_LINES: Final = 20
 _MOST_SHOWN: Final = 200
 _DAY: Final = "YYYY-MM-DD"
 
 
 def outcome() -> None:
-    """What the last change did, or why it was not made."""
-    if said := st.session_state.pop(_SAID, ""):
-        st.success(as_text(said))
-    _tell_replaced(st.session_state.pop(_REPLACED, []), "In place of what was there before")
+    """Draw the result of the last change, or why it was refused."""
+    if message := st.session_state.pop(_DONE, ""):
+        st.success(as_text(message))
+    _draw_replaced(st.session_state.pop(_REPLACED, []), "Replaced rows, before -> after")
     if wrong := st.session_state.pop(_WRONG, []):
         st.warning("Nothing was added:\n" + "\n".join(f"- {as_text(w)}" for w in wrong))
 
 
-def replaced(catalog: Catalog, found: Catalog) -> list[str]:
-    """What rows of the catalogue say before and after these rows: a line each that differs."""
-    return [line for line in merged(catalog, found).overridden if not line.endswith(f": {SAME}")]
+def replaced(catalog: Catalog, rows: Catalog) -> list[str]:
+    """Return a line per catalogue row that these rows change: before and after."""
+    return [line for line in merged(catalog, rows).overridden if not line.endswith(f": {SAME}")]
 
 
-def _tell_replaced(lines: Sequence[str], title: str) -> None:
-    """Rows that are replaced, with their numbers before and after."""
+def _draw_replaced(lines: Sequence[str], title: str) -> None:
+    """Draw the replaced rows, with their numbers before and after."""
     if not lines:
         return
-    more = len(lines) - _MOST_TOLD
-    told = [as_text(line) for line in lines[:_MOST_TOLD]]
-    told += [f"and {more:,} more rows."] if more > 0 else []
-    st.warning(f"{title}:\n" + "\n".join(f"- {t}" for t in told), icon=":material/swap_horiz:")
+    more = len(lines) - _MOST_LINES
+    shown = [as_text(line) for line in lines[:_MOST_LINES]]
+    shown += [f"and {more:,} more rows."] if more > 0 else []
+    st.warning(f"{title}:\n" + "\n".join(f"- {t}" for t in shown), icon=":material/swap_horiz:")
 
 
 # -- a form ----------------------------------------------------------------------------------------
 
 
 def form(table: TableName, catalog: Catalog, chosen: Sequence[Candidate]) -> None:
-    """One row, begun with one there is; an unchanged name replaces that row."""
-    known = _beginnings(table, catalog, chosen)
+    """Draw a form for one row, started from an existing row; the same name replaces that row."""
+    starts = _beginnings(table, catalog, chosen)
     start = st.selectbox(
-        "Begin with",
-        ["", *known],
+        "Start from",
+        ["", *starts],
         key=f"compare.rows.{table}.start",
-        format_func=lambda i: known[i][0] if i in known else "an empty row",
-        help="With the same name it replaces that row; with another it is one more",
+        format_func=lambda i: starts[i][0] if i in starts else "an empty row",
+        help="The same name replaces that row; a new name adds one",
     )
-    cells = _own(table, _cells(table, known[start][1])) if start in known else {}
+    cells = _own(table, _cells(table, starts[start][1])) if start in starts else {}
     if table == "prices" and "currency" not in cells:
         cells |= {"currency": "USD", "terms": "on demand", "region": "any"}
     with st.form(f"compare.rows.{table}.{start}", border=False):
@@ -85,7 +85,7 @@ def form(table: TableName, catalog: Catalog, chosen: Sequence[Candidate]) -> Non
             for column in TABLES[table]:
                 _field(table, column, cells.get(column.name, ""), start)
         st.form_submit_button(
-            "Keep this row", key=f"compare.rows.{table}.keep", icon=":material/save:",
+            "Save this row", key=f"compare.rows.{table}.keep", icon=":material/save:",
             on_click=_keep, args=(table, start),
         )  # fmt: skip
 
@@ -93,7 +93,7 @@ def form(table: TableName, catalog: Catalog, chosen: Sequence[Candidate]) -> Non
 def _beginnings(
     table: TableName, catalog: Catalog, chosen: Sequence[Candidate]
 ) -> dict[str, tuple[str, Accelerator | Offer]]:
-    """Rows to begin with, those of the chosen options first."""
+    """Return the rows to start from, those of the chosen options first."""
     if table == "hardware":
         mine = [c.hardware.accelerator for c in chosen if c.hardware.accelerator]
         return {a.id: (a.name, a) for a in (*mine, *catalog.accelerators)}
@@ -106,9 +106,9 @@ def _cells(table: TableName, entry: Accelerator | Offer) -> dict[str, str]:
 
 
 def _own(table: TableName, cells: dict[str, str]) -> dict[str, str]:
-    """A price to change: another one is of today, and its source and note are not the stranger's.
+    """Return the cells of a copied row; a price gets today's date and no source or note.
 
-    A source is asked for anew; a data sheet stays the one it was.
+    A hardware row keeps its data sheet.
     """
     if table != "prices":
         return cells
@@ -124,17 +124,17 @@ def _field(table: TableName, column: Column, value: str, start: str) -> None:
     unit = f" ({column.unit})" if column.unit else ""
     name = column.name.replace("_", " ")
     label = f"{name[:1].upper()}{name[1:]}{unit}{' *' if column.required else ''}"
-    told = f"{column.meaning[:1].upper()}{column.meaning[1:]}"
+    meaning = f"{column.meaning[:1].upper()}{column.meaning[1:]}"
     key = _key(table, column.name, start)
     if column.choices:
         options = ["", *column.choices]
         st.selectbox(
             label, options, index=options.index(value) if value in options else 0, key=key,
-            help=told,
+            help=meaning,
         )  # fmt: skip
         return
     hint = _DAY if column.kind == "date" else column.example
-    st.text_input(label, value, key=key, help=told, placeholder=hint, max_chars=1000)
+    st.text_input(label, value, key=key, help=meaning, placeholder=hint, max_chars=1000)
 
 
 def _keep(table: TableName, start: str) -> None:
@@ -144,31 +144,31 @@ def _keep(table: TableName, start: str) -> None:
     writer.writerow(names)
     writer.writerow([st.session_state.get(_key(table, n, start)) or "" for n in names])
     catalog = state.catalog().catalog
-    found, problems = rows_on_disk.import_csv(table, out.getvalue().encode(), catalog)
-    told = [str(p).replace(f"Row 2 of {table}.csv: ", "") for p in problems]
-    _add(found, told)
+    rows, problems = rows_on_disk.import_csv(table, out.getvalue().encode(), catalog)
+    lines = [str(p).replace(f"Row 2 of {table}.csv: ", "") for p in problems]
+    _add(rows, lines)
 
 
-def _add(found: Catalog, problems: Sequence[str] = ()) -> None:
-    """Rows into this machine's own files, where that is allowed; says what they replace."""
-    allowed, before = permission(), replaced(state.catalog().catalog, found)
+def _add(rows: Catalog, problems: Sequence[str] = ()) -> None:
+    """Add rows to this machine's own files, where allowed, and note what they replace."""
+    allowed, before = permission(), replaced(state.catalog().catalog, rows)
     wrong = list(problems) if allowed.allowed else [allowed.why]
-    count = len(found.accelerators) + len(found.offers) + len(found.tariffs)
+    count = len(rows.accelerators) + len(rows.offers) + len(rows.tariffs)
     if not wrong and not count:
-        wrong = ["There is no row."]
+        wrong = ["There is no row to add."]
     if not wrong:
         try:
-            rows_on_disk.add_rows(state.folder(), found)
+            rows_on_disk.add_rows(state.folder(), rows)
         except OSError as error:
             wrong = [str(error)]
         else:
-            st.session_state[_SAID] = f"{count:,} {'row is' if count == 1 else 'rows are'} kept."
+            st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} saved."
             st.session_state[_REPLACED] = before
     st.session_state[_WRONG] = wrong
 
 
 def add_offers(offers: Sequence[Offer]) -> None:
-    """Offers into this machine's own prices."""
+    """Add offers to this machine's own prices."""
     _add(Catalog(offers=tuple(offers)))
 
 
@@ -176,32 +176,32 @@ def add_offers(offers: Sequence[Offer]) -> None:
 
 
 def import_file(catalog: Catalog) -> None:
-    """A CSV of hardware, prices or electricity: rows and problems first, then the button."""
-    given = st.file_uploader(
+    """Draw the import of a CSV of hardware, prices or electricity: rows, problems, button."""
+    upload = st.file_uploader(
         "CSV with the columns of docs/catalog.md", type="csv", key="compare.rows.file",
         max_upload_size=max(LIMITS["file"].value // 1_000_000, 1),
     )  # fmt: skip
-    if given is None:
+    if upload is None:
         return
-    content = given.getvalue()
+    content = upload.getvalue()
     table = table_of(content)
     if table is None:
         needed = "; ".join(
             f"{t}: {', '.join(c.name for c in TABLES[t] if c.required)}" for t in TABLE_NAMES
         )
-        st.warning(as_text(f"Its header is that of no table. Every row needs, by table: {needed}."))
+        st.warning(as_text(f"The header matches no table. Columns needed, by table: {needed}."))
         return
-    found, problems = rows_on_disk.import_csv(table, content, catalog, file=given.name[:80])
-    records = listed(found)
-    st.caption(f"{_several(records, 'sound row')} of {table}, {_several(problems, 'problem')}.")
+    new_rows, problems = rows_on_disk.import_csv(table, content, catalog, file=upload.name[:80])
+    records = listed(new_rows)
+    st.caption(f"{_several(records, 'valid row')} of {table}, {_several(problems, 'problem')}.")
     if records:
         widgets.table(
             records[:_MOST_SHOWN], key="compare.rows.preview",
-            alt="Sound rows of the file",
+            alt="Valid rows of the file",
         )  # fmt: skip
-    before = replaced(catalog, found)
-    rows = "row that is" if len(before) == 1 else "rows that are"
-    _tell_replaced(before, f"It replaces {len(before):,} {rows} there already, before -> after")
+    before = replaced(catalog, new_rows)
+    rows = "row" if len(before) == 1 else "rows"
+    _draw_replaced(before, f"Replaces {len(before):,} existing {rows}, before -> after")
     for problem in problems[:20]:
         st.caption(as_text(str(problem)))
     if len(problems) > 20:
@@ -209,14 +209,14 @@ def import_file(catalog: Catalog) -> None:
     st.button(
         f"Add {_several(records, 'row')}",
         key="compare.rows.import", disabled=not records, icon=":material/add:",
-        on_click=lambda: _add(found),
+        on_click=lambda: _add(new_rows),
     )  # fmt: skip
 
 
-def listed(found: Catalog) -> list[Record]:
-    """Rows of a catalogue as one table."""
+def listed(rows: Catalog) -> list[Record]:
+    """Return the rows of a catalogue as one table."""
     entries: list[Accelerator | Offer | Tariff]
-    entries = [*found.accelerators, *found.offers, *found.tariffs]
+    entries = [*rows.accelerators, *rows.offers, *rows.tariffs]
     return [_listed(e) for e in entries]
 
 
@@ -232,11 +232,11 @@ def _listed(entry: Accelerator | Offer | Tariff) -> Record:
             "As of": f"{entry.price_as_of or entry.carbon_as_of}"}  # fmt: skip
 
 
-# -- one's own -------------------------------------------------------------------------------------
+# -- your own --------------------------------------------------------------------------------------
 
 
 def own(catalog: Catalog) -> None:
-    """This machine's own rows, and a way to take some out so that shipped ones count again."""
+    """Draw this machine's own rows, and a button to remove some; shipped rows then count again."""
     mine = Catalog(
         accelerators=tuple(a for a in catalog.accelerators if a.origin == "yours"),
         offers=tuple(o for o in catalog.offers if o.origin == "yours"),
@@ -244,17 +244,17 @@ def own(catalog: Catalog) -> None:
     )
     records = listed(mine)
     if not records:
-        where = f" They would lie in {state.folder()}." if permission().allowed else ""
-        st.caption(as_text(f"No row is yours yet.{where}"))
+        where = f" They are saved in {state.folder()}." if permission().allowed else ""
+        st.caption(as_text(f"You have no rows yet.{where}"))
         return
     widgets.table(
         records[:_MOST_SHOWN], key="compare.rows.own",
-        alt="Rows of your own",
+        alt="Your own rows",
     )  # fmt: skip
     names = [f"{r['Table']}: {r['Row']}" for r in records]
-    st.multiselect("Take out", names, key="compare.rows.gone", placeholder="Choose rows")
+    st.multiselect("Remove", names, key="compare.rows.gone", placeholder="Choose rows")
     st.button(
-        "Take these rows out", key="compare.rows.remove", icon=":material/delete:",
+        "Remove these rows", key="compare.rows.remove", icon=":material/delete:",
         disabled=not st.session_state.get("compare.rows.gone"), on_click=_remove,
     )  # fmt: skip
 
@@ -272,9 +272,9 @@ def _remove() -> None:
         st.session_state[_WRONG] = [str(error)]
         return
     st.session_state["compare.rows.gone"] = []
-    st.session_state[_SAID] = f"{count:,} {'row is' if count == 1 else 'rows are'} taken out."
+    st.session_state[_DONE] = f"{count:,} {'row is' if count == 1 else 'rows are'} removed."
 
 
-def _several(found: Sized, what: str) -> str:
-    """'1 sound row', '2 sound rows'."""
-    return f"{len(found):,} {what}{'' if len(found) == 1 else 's'}"
+def _several(items: Sized, what: str) -> str:
+    """Return a count in words: '1 valid row', '2 valid rows'."""
+    return f"{len(items):,} {what}{'' if len(items) == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Comparisons that were saved: keep one, open one, and say what has changed since."""
+"""Saved comparisons: save one, open one, and show what has changed since."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _MADE: Final = "compare-made"
 _PROBLEM: Final = "compare-saved-problem"
 _DONE: Final = "compare-saved-done"
 _REPLACE: Final = "compare-saved-replace"
-"""The one that the next press replaces."""
+"""Session key of the comparison that the next click replaces."""
 _ID: Final = r"[a-z0-9.~\-]{1,80}"
 
 
 def folder() -> Path:
-    """Where saved comparisons lie."""
+    """Return the folder of saved comparisons."""
     return saved.saved_folder(ROOT, os.environ)
 
 
 def begin(link: Link) -> None:
-    """A link that only names a saved comparison opens it, before any widget is drawn.
+    """Draw a link that only names a saved comparison opens it, before any widget is drawn.
 
     The link of an open comparison holds its whole question, since the default options may change.
     """
@@ -44,23 +44,25 @@ def begin(link: Link) -> None:
     if name is None:
         return
     link.pin(*ALWAYS)
-    given = {n: v for n, v in link.given.items() if n not in VIEW}
-    if "options" in given or st.session_state.get("compare-opened") == name:
+    parameters = {n: v for n, v in link.initial.items() if n not in VIEW}
+    if "options" in parameters or st.session_state.get("compare-opened") == name:
         return
-    found = saved.read(folder(), name)
-    if isinstance(found, Saved) and all(found.parameters.get(n) == v for n, v in given.items()):
-        _open(link, found)
+    comparison = saved.read(folder(), name)
+    if isinstance(comparison, Saved) and all(
+        comparison.parameters.get(n) == v for n, v in parameters.items()
+    ):
+        _open(link, comparison)
         link.text("saved", _ID)
 
 
-def _open(link: Link, found: Saved) -> None:
-    view = {n: v for n, v in link.given.items() if n in VIEW}
-    link.adopt({**found.parameters, **view, "saved": [found.id]})
-    st.session_state["compare-opened"] = found.id
+def _open(link: Link, kept: Saved) -> None:
+    view = {n: v for n, v in link.initial.items() if n in VIEW}
+    link.adopt({**kept.parameters, **view, "saved": [kept.id]})
+    st.session_state["compare-opened"] = kept.id
 
 
 def offer(link: Link, reply: Reply) -> None:
-    """Save under a name; only from this machine."""
+    """Draw the button to save a comparison; only on this machine."""
     parameters = question(link)
     box = st.popover("Save", icon=":material/bookmark_add:", key="compare.save", width="content",
                      on_change="rerun")  # fmt: skip
@@ -70,7 +72,7 @@ def offer(link: Link, reply: Reply) -> None:
         allowed = permission()
         if not allowed.allowed:
             st.caption(
-                "Comparisons are saved on the machine this app runs on, by whoever sits at it. "
+                "Comparisons can only be saved on the machine that runs this app. "
                 f"{allowed.why} The link under Share holds the whole question as well."
             )
             return
@@ -89,12 +91,12 @@ def offer(link: Link, reply: Reply) -> None:
 
 
 def question(link: Link) -> Parameters:
-    """What is asked, written out, so that it stays the same when the usual options change."""
+    """Return the question with its defaults written out, so that it stays the same."""
     return {n: v for n, v in link.parameters(*ALWAYS).items() if n not in VIEW}
 
 
 def state(link: Link, reply: Reply) -> None:
-    """Write the question into the link to share, with the runs and prices it was made with."""
+    """Write the question into the link to share, with a fingerprint of its runs and prices."""
     comparison, job = reply.answered.comparison, reply.facts.job
     made = made_text(comparison, job, today()) if comparison is not None else ""
     rate = {}
@@ -103,12 +105,12 @@ def state(link: Link, reply: Reply) -> None:
             "rate": f"{reply.display.per_usd:g}",
             "rate_as_of": f"{reply.display.as_of}",
         }
-    precision = job.precision if job.described else ""  # the usual one, where none was chosen
+    precision = job.precision if job.described else ""  # the default, where none is chosen
     link.state(*STATED, made=made, precision=precision, **rate)
 
 
 def made(link: Link) -> None:
-    """Take in what a link was made with; forget it once the question has been changed."""
+    """Read the link's fingerprint of runs and prices; drop it once the question changes."""
     text, now = link.text("made", r".{1,40}"), question(link)
     if text is None:
         return
@@ -137,7 +139,7 @@ def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
     if again and st.session_state.get(_REPLACE) != kept.id:
         st.session_state[_REPLACE] = kept.id
         st.session_state[_PROBLEM] = (
-            f"{name} is saved already. Save it once more to replace it, or choose another name."
+            f"{name} exists. Save again to replace it, or choose another name."
         )
         return
     st.session_state[_REPLACE] = None
@@ -146,32 +148,32 @@ def _save(link: Link, reply: Reply, parameters: Parameters) -> None:
     except OSError as error:
         st.session_state[_PROBLEM] = str(error)
         return
-    st.session_state[_DONE] = f"{name} is saved{', in place of the one before' if again else ''}."
+    st.session_state[_DONE] = f"{name} is {'replaced' if again else 'saved'}."
     st.session_state["compare-opened"] = kept.id
     link.put("saved", kept.id)
 
 
 def draw(link: Link) -> None:
-    """The list of saved comparisons; one that is chosen is opened."""
-    known, problems = saved.read_all(folder())
+    """Draw the list of saved comparisons; a click opens one."""
+    comparisons, problems = saved.read_all(folder())
     now = st.session_state.get(link.key("saved"))
-    if now and all(s.id != now for s in known):
+    if now and all(s.id != now for s in comparisons):
         problems = [*problems, *([w] if isinstance(w := saved.read(folder(), now), str) else [])]
-    if not known and not problems:
+    if not comparisons and not problems:
         return
     box = st.popover("Saved comparisons", icon=":material/bookmarks:", key="compare.open",
                      on_change="rerun")  # fmt: skip
     if not box.open:
         return
     with box:
-        names = {s.id: s for s in known}
-        if known:
+        names = {s.id: s for s in comparisons}
+        if comparisons:
             st.selectbox(
                 "Open",
                 list(names),
                 index=None,
                 key="compare.open.which",
-                placeholder=f"{len(known):,} saved",
+                placeholder=f"{len(comparisons):,} saved",
                 format_func=lambda i: f"{names[i].name} · {names[i].saved_at[:10]}",
                 on_change=lambda: _chosen(link, names),
             )
@@ -201,34 +203,34 @@ def _remove(link: Link, which: str) -> None:
 
 
 def since(link: Link, reply: Reply | None) -> None:
-    """What has changed since the open comparison was saved, in words."""
+    """Draw what has changed since the open comparison was saved."""
     now = st.session_state.get(link.key("saved"))
     if not now:
         return
-    found = saved.read(folder(), now)
-    if isinstance(found, str):
-        st.warning(as_text(found), icon=":material/bookmark:")
+    comparison = saved.read(folder(), now)
+    if isinstance(comparison, str):
+        st.warning(as_text(comparison), icon=":material/bookmark:")
         return
-    title = f"{found.name}, saved on {found.saved_at[:10]}"
-    if not same(found.parameters, question(link)):
+    title = f"{comparison.name}, saved on {comparison.saved_at[:10]}"
+    if not same(comparison.parameters, question(link)):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(as_text(f"{title}: the question has been changed since it was opened."))
+            st.caption(as_text(f"{title}: the question has changed since."))
             st.button(
-                "As it was saved", key="compare.open.again", icon=":material/undo:",
-                on_click=lambda: _open(link, found),
+                "Restore", key="compare.open.again", icon=":material/undo:",
+                on_click=lambda: _open(link, comparison),
             )  # fmt: skip
         return
     lines: list[str] = []
     if reply is not None:
-        now_known = snapshot_of(reply.answered.comparison, reply.facts.job)
-        lines = changes(found.snapshot, now_known, reply.display)
+        snapshot = snapshot_of(reply.answered.comparison, reply.facts.job)
+        lines = changes(comparison.snapshot, snapshot, reply.display)
     if not lines:
         st.caption(as_text(f"{title}. Nothing has changed since: prices, runs and numbers agree."))
         return
-    told_lines = "\n".join(f"- {as_text(line)}" for line in lines)
-    st.info(f"**{as_text(title)}.** Changed since:\n{told_lines}", icon=":material/update:")
+    changed = "\n".join(f"- {as_text(line)}" for line in lines)
+    st.info(f"**{as_text(title)}.** Changed since:\n{changed}", icon=":material/update:")
 
 
 def same(before: Parameters | object, now: Parameters) -> bool:
-    """Whether two questions are one, whatever the order of their parts."""
+    """Return whether two questions are equal, in any order of their parameters."""
     return isinstance(before, dict) and {n: list(v) for n, v in before.items()} == now

@@ -1,8 +1,7 @@
-"""What the page Compare hardware asks of the planner, each question once.
+"""Cached answers of the planner for the page Compare hardware.
 
-The same functions answer the command and the HTTP interface (`planner.answers._asking`), so a page
-and
-a program that ask alike get the same numbers. Draws take room, so only the last answers are kept.
+The same functions answer the command and the HTTP interface (`planner.answers._asking`), so equal
+questions have equal numbers. Draws need memory, so only the last answers are kept.
 """
 
 from __future__ import annotations
@@ -15,17 +14,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pages.common import kept as asked
+from pages.common import kept
 from pages.common.link import Parameters, slugs
 from pages.common.store import ROOT
-from planner.answers import compare_facts
-from planner.answers import question as ask
+from planner.answers import compare_facts, question
 from planner.answers.comparison import (
     Answered,
-    Asked,
     CompareParameters,
     Facts,
     Offered,
+    Request,
     answered_whole,
     compare_parameters,
 )
@@ -39,45 +37,45 @@ from planner.store.kept import Kept
 Answer = TypeVar("Answer")
 SHIPPED: Final = ROOT / "data" / "catalog"
 _MOST: Final = 64
-"""Answers kept; each holds some hundred kilobytes of draws."""
+"""Cached answers; each holds some hundred kilobytes of draws."""
 _KEPT: Final = Kept(_MOST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answered question: `key` identifies it, `problems` are the mistakes in it.
+    """An answered question: `key` identifies it, `problems` are its errors.
 
-    `by` is the deadline where a date was given. `wrong_step` says that the timed step
-    cannot be used: an answer without it would be one to another question.
+    `by` is the deadline where it is a date. `wrong_step`: the timed step cannot be used, so the
+    answer is not shown.
     """
 
     key: Hashable
     answered: Answered
     facts: Facts
-    asked: Asked
+    request: Request
     display: Display
     problems: tuple[str, ...]
     by: datetime | None = None
     wrong_step: bool = False
 
 
-def once(key: Hashable, ask: Callable[[], Answer]) -> Answer:
-    """The answer of a question, worked out when it is not among the last ones."""
-    return _KEPT.once(key, ask)
+def once(key: Hashable, compute: Callable[[], Answer]) -> Answer:
+    """Return the cached answer of a question, or compute it."""
+    return _KEPT.once(key, compute)
 
 
 def today() -> date:
-    """The day by which prices are old or fresh."""
+    """Return today's date (UTC), for the age of prices."""
     return datetime.now(UTC).date()
 
 
 def folder() -> Path:
-    """Where this machine's own rows of the catalogue are kept."""
+    """Return the folder of this machine's own catalogue rows."""
     return own_folder(ROOT, os.environ)
 
 
 def catalog() -> CatalogRead:
-    """The shipped catalogue with this machine's own rows in it, read anew when a file changes."""
+    """Return the shipped catalogue with this machine's own rows, cached until a file changes."""
     return _read(SHIPPED, folder(), _stamps(SHIPPED), _stamps(folder()))
 
 
@@ -87,109 +85,111 @@ def _read(shipped: Path, own: Path, *_: Hashable) -> CatalogRead:
 
 
 def _stamps(place: Path) -> tuple[tuple[int, int] | None, ...]:
-    found: list[tuple[int, int] | None] = []
+    stamps: list[tuple[int, int] | None] = []
     for table in TABLE_NAMES:
         try:
-            told = os.stat(f"{place}/{table}.csv")  # noqa: PTH116 - six times a rerun, fast
-            found.append((told.st_mtime_ns, told.st_size))
+            file = os.stat(f"{place}/{table}.csv")  # noqa: PTH116 - faster, six times a rerun
+            stamps.append((file.st_mtime_ns, file.st_size))
         except OSError:
-            found.append(None)
-    return tuple(found)
+            stamps.append(None)
+    return tuple(stamps)
 
 
 def of_state(shared: Store, asking: CompareParameters) -> Hashable:
-    """What every answer depends on: the runs of the job, the catalogue, the day."""
+    """Return a key of an answer's data: the runs of the job, the catalogue, the date."""
     places = (*(f.path for f in shared.folders), SHIPPED, folder())
     stamps = (_stamps(SHIPPED), _stamps(folder()), today())
     return shared.serial, places, _of_runs(shared, asking), stamps
 
 
 def _of_runs(shared: Store, asking: CompareParameters) -> Hashable:
-    """The state of the runs that a job's answers are about; of all where there is no such job.
+    """Return a key of the runs behind a job's answers; of all runs where there is no such job.
 
-    Those are its own, those of other workloads that say how much epochs scatter or how fast
-    accelerators are, and the trials of its network.
+    These are its own runs, runs of other workloads for the scatter of epochs and the speed of
+    accelerators, and the trials of its network.
     """
-    library = asked.library(shared)
+    library = kept.library(shared)
     if asking.described is not None:
         return library
-    trained = list(asked.trained_workloads(shared))
-    named = asked.workload_names(shared)
+    trained = list(kept.trained_workloads(shared))
+    named = kept.workload_names(shared)
     workload = named.get(asking.workload) if asking.workload else next(iter(trained), None)
     if workload not in trained:
         return shared.generation
-    patterns = asked.patterns(shared, workload)
-    priors = tuple(asked.priors(shared, workload, pattern) for pattern in patterns)
+    patterns = kept.patterns(shared, workload)
+    priors = tuple(kept.priors(shared, workload, pattern) for pattern in patterns)
     trials: Hashable = None
-    if asking.asked.epochs is None:  # of a target without trials the answer names others
-        of = asked.trial_set_of(shared, workload)
-        version = asked.trials_version(shared, of) if of else 0
-        trials = (*asked.trial_sets(shared), version)
+    if asking.request.epochs is None:  # without trials the answer names other workloads
+        of = kept.trial_set_of(shared, workload)
+        version = kept.trials_version(shared, of) if of else 0
+        trials = (*kept.trial_sets(shared), version)
     return workload, tuple(slugs(patterns)), shared.version(workload), priors, library, trials
 
 
-def facts(shared: Store, given: Parameters) -> tuple[Facts | None, tuple[str, ...]]:
-    """What is known about the job in question, and what of it cannot be looked up."""
-    asking, _ = compare_parameters(given)
+def facts(shared: Store, parameters: Parameters) -> tuple[Facts | None, tuple[str, ...]]:
+    """Return the facts of the job, and the problems of names that cannot be looked up."""
+    asking, _ = compare_parameters(parameters)
     key = ("facts", of_state(shared, asking), _job_key(asking))
     return once(key, lambda: _facts(shared, asking))
 
 
 def _facts(shared: Store, asking: CompareParameters) -> tuple[Facts | None, tuple[str, ...]]:
     problems: list[Problem] = []
-    found = compare_facts(shared, catalog().catalog, asking, problems)
-    return found, tuple(map(str, problems))
+    job_facts = compare_facts(shared, catalog().catalog, asking, problems)
+    return job_facts, tuple(map(str, problems))
 
 
 def _job_key(asking: CompareParameters) -> Hashable:
-    target = (asking.target, asking.optimizer) if asking.asked.epochs is None else None
+    target = (asking.target, asking.optimizer) if asking.request.epochs is None else None
     size = asking.samples_per_epoch
     return asking.workload, asking.pattern, asking.described, target, size
 
 
-def offered(shared: Store, given: Parameters, begins: datetime | None = None) -> Offered | None:
-    """All options of the job and those to begin with, as its answer has them; None without a job.
+def offered(
+    shared: Store, parameters: Parameters, begins: datetime | None = None
+) -> Offered | None:
+    """Return all options of the job and the defaults; None without a job.
 
-    With a deadline or a budget one begins with those that are likely to keep them. Work begins
-    then, or now.
+    With a deadline or a budget the defaults are options likely to meet them. Work starts at
+    `begins`, or now.
     """
-    asking, _ = compare_parameters(given, begins=begins)
-    known, _ = facts(shared, given)
-    return None if known is None else _offered(shared, asking, known)
+    asking, _ = compare_parameters(parameters, begins=begins)
+    job_facts, _ = facts(shared, parameters)
+    return None if job_facts is None else _offered(shared, asking, job_facts)
 
 
-def _offered(shared: Store, asking: CompareParameters, known: Facts) -> Offered:
-    offers = ask.offers_key(asking.asked, known)
+def _offered(shared: Store, asking: CompareParameters, job_facts: Facts) -> Offered:
+    offers = question.offers_key(asking.request, job_facts)
     key = ("offered", of_state(shared, asking), _job_key(asking), offers)
-    return once(key, lambda: ask.offered(asking.asked, known, today()))
+    return once(key, lambda: question.offered(asking.request, job_facts, today()))
 
 
-def usd_per(given: Parameters) -> dict[str, float]:
-    """US dollars for one unit of the currency that is shown, where that is another one."""
-    return dict(compare_parameters(given)[0].asked.usd_per)
+def usd_per(parameters: Parameters) -> dict[str, float]:
+    """Return US dollars per unit of the currency shown; empty for USD."""
+    return dict(compare_parameters(parameters)[0].request.usd_per)
 
 
-def reply(shared: Store, given: Parameters, begins: datetime | None = None) -> Reply | None:
-    """The answer to what a link asks; None where there is no such job. Work begins then, or now."""
-    asking, wrong = compare_parameters(given, begins=begins)
-    known, gone = facts(shared, given)
-    if known is None:
+def reply(shared: Store, parameters: Parameters, begins: datetime | None = None) -> Reply | None:
+    """Return the answer to a link; None without such a job. Work starts at `begins`, or now."""
+    asking, invalid = compare_parameters(parameters, begins=begins)
+    job_facts, gone = facts(shared, parameters)
+    if job_facts is None:
         return None
-    key = ("answer", of_state(shared, asking), _job_key(asking), asking.asked)
-    shown = _offered(shared, asking, known)
-    found = once(key, lambda: answered_whole(asking.asked, known, today(), shown))
+    key = ("answer", of_state(shared, asking), _job_key(asking), asking.request)
+    shown = _offered(shared, asking, job_facts)
+    answered = once(key, lambda: answered_whole(asking.request, job_facts, today(), shown))
     return Reply(
         key=key,
-        answered=found,
-        facts=known,
-        asked=asking.asked,
+        answered=answered,
+        facts=job_facts,
+        request=asking.request,
         display=asking.display,
-        problems=(*map(str, wrong), *gone, *found.problems),
+        problems=(*map(str, invalid), *gone, *answered.problems),
         by=asking.by,
         wrong_step=any(problem.startswith("step_") for problem in gone),
     )
 
 
-def alike(one: Reply, problems: Sequence[str]) -> Reply:
-    """The same answer with other problems."""
-    return replace(one, problems=tuple(problems))
+def alike(reply: Reply, problems: Sequence[str]) -> Reply:
+    """Return the answer with other problems."""
+    return replace(reply, problems=tuple(problems))

@@ -37,7 +37,7 @@ from planner.store.records_file import records_file
 
 
 def clocked(time: tuple[float, float, float], clock: str) -> str:
-    """'14 h (12 to 17 h)'; without an interval where its ends read the same.
+    """Return '14 h (12 to 17 h)'; without the interval where its ends are equal as shown.
 
     Args:
         time: value, low and high [s].
@@ -49,34 +49,34 @@ def clocked(time: tuple[float, float, float], clock: str) -> str:
 _PER: Final = {"run": "A run", "month": "A month", "epoch": "An epoch"}
 _CLOCK: Final = {"unit": "Own unit", "hours": "Hours"}
 _LETTER_PX, _PADDING_PX, _MOST_PX = 6.0, 20, 280
-"""A digit of the table, the room beside a cell's text, and the widest column of numbers [px]."""
+"""Width of a digit, padding of a cell, and largest width of a number column [px]."""
 Shown = dict[str, str | float | int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """How the table is read: compared with which option, for what, in which form."""
+    """Settings of the table: baseline, what numbers are for, and unit of time."""
 
     base: Row | None
     per: str = "run"
     clock: str = "unit"
 
     def factor(self, comparison: Comparison) -> float:
-        """What times, costs and energies of a run are multiplied by."""
+        """Return the factor from a run to a month or an epoch."""
         if self.per == "month":
             return comparison.question.assumed.runs_per_month
         return 1.0 / (comparison.question.goal.epochs or 1) if self.per == "epoch" else 1.0
 
 
 def declare(link: Link, comparison: Comparison) -> None:
-    """First values of what can be switched."""
-    link.one("baseline", ["", *(r.candidate.id for r in comparison.rows)], "")
-    link.one("view", list(_per(comparison)), "run")
-    link.one("show", list(_CLOCK), "unit")
+    """Declare the initial values of the switches."""
+    link.choice("baseline", ["", *(r.candidate.id for r in comparison.rows)], "")
+    link.choice("view", list(_per(comparison)), "run")
+    link.choice("show", list(_CLOCK), "unit")
 
 
 def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
-    """All options, best first, and what can be taken away."""
+    """Draw the options, best first, with downloads."""
     ids = {r.candidate.id: r.candidate.label for r in comparison.rows}
     per = _per(comparison)
     baseline, view, clock = (
@@ -117,21 +117,21 @@ def draw(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> 
 
 
 def _per(comparison: Comparison) -> dict[str, str]:
-    """An epoch is only asked of so many epochs."""
-    known = dict(_PER)
+    """Return the choices of what numbers are for; an epoch only where the goal is epochs."""
+    choices = dict(_PER)
     if comparison.question.goal.epochs is None:
-        del known["epoch"]
-    return known
+        del choices["epoch"]
+    return choices
 
 
 def _baseline(comparison: Comparison, chosen: str) -> Row | None:
-    """The option that is chosen, else the first one."""
+    """Return the chosen baseline, else the first option."""
     named = (r for r in comparison.rows if r.candidate.id == chosen)
     return next(named, comparison.leader)
 
 
 def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> list[Shown]:
-    """The table as it is shown: what is not known is None, which is shown as a dash."""
+    """Return the rows of the table; None is unknown and shown as a dash."""
     records = option_rows(comparison, reply.display, begins)
     factor = view.factor(comparison)
     names = short_names([r.candidate for r in comparison.rows])
@@ -142,7 +142,7 @@ def rows(reply: Reply, comparison: Comparison, view: View, begins: datetime) -> 
 
 
 def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[float, float]) -> Shown:
-    """One row; `factors` are for times and for money."""
+    """Return one row; `factors` multiply times and money."""
     stale = "stale · " if row.candidate.stale else ""
     machines = f" · {row.machines} of them" if row.machines > 1 else ""
     why = " ".join(str(record[n]) for n in ("refused", "measure_next") if record[n])
@@ -173,7 +173,7 @@ def _shown(row: Row, short: str, record: Record, view: View, factors: tuple[floa
 
 
 def _free(row: Row) -> float | None:
-    """Share of the memory that is free; None where it does not fit: nothing of it is."""
+    """Return the free share of memory; None where the job does not fit."""
     return None if row.timed.fit.fits is False else row.timed.fit.headroom
 
 
@@ -186,7 +186,7 @@ def _text(cell: Cell) -> str | None:
 
 
 def _moment(cell: Cell) -> str | None:
-    """Day and time; the zone, the same for all, stands in the caption."""
+    """Return day and time; the caption has the zone."""
     return None if cell is None else str(cell)[:16].replace("T", " ")
 
 
@@ -195,14 +195,14 @@ def _number(cell: Cell) -> float | None:
 
 
 def _rank(row: Row) -> str | None:
-    """1, or 1= where it shares its rank."""
+    """Return the rank: '1', or '1=' for a tie."""
     return None if row.rank is None else f"{row.rank}{'=' if row.tied else ''}"
 
 
-def _scaled(told: Estimate | Refusal, factor: float) -> tuple[float, float, float] | None:
-    if isinstance(told, Refusal):
+def _scaled(answer: Estimate | Refusal, factor: float) -> tuple[float, float, float] | None:
+    if isinstance(answer, Refusal):
         return None
-    return float(told.value) * factor, float(told.low) * factor, float(told.high) * factor
+    return float(answer.value) * factor, float(answer.low) * factor, float(answer.high) * factor
 
 
 def _energy(row: Row, factor: float) -> float | None:
@@ -210,13 +210,13 @@ def _energy(row: Row, factor: float) -> float | None:
 
 
 def _ratio(row: Row, base: Row | None, order: Order) -> str | None:
-    """By how much it is cheaper (faster) or dearer (slower) than the baseline, in words."""
-    found = times_better(row, base, order) if base is not None else None
-    return None if found is None else ahead_of(found, COST if order == "cost" else SPEED)
+    """Return cost or speed relative to the baseline, in words."""
+    ratio = times_better(row, base, order) if base is not None else None
+    return None if ratio is None else ahead_of(ratio, COST if order == "cost" else SPEED)
 
 
 def _rounded(value: float) -> float:
-    """Three digits: what follows is the draws', not the world's."""
+    """Return a value with three digits: more would be noise of the draws."""
     return float(f"{value:.3g}")
 
 
@@ -226,15 +226,15 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
         {"run": "a run", "month": "a month", "epoch": "an epoch"},
     )
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
-    wanted = comparison.question.wanted
-    limits = kept_to(wanted)
+    limits = comparison.question.limits
+    within = kept_to(limits)
     (cheapest, fastest), words = odds_heads(comparison), odds_words(comparison)
-    by_time = wanted.order == "time"
+    by_time = limits.order == "time"
     optional = {
         "month": view == "run",
         "finishes": view == "run",
-        "in_time": bool(limits),
-        "to_pay": wanted.budget_usd is not None or any(map(pays_up_front, comparison.rows)),
+        "in_time": bool(within),
+        "to_pay": limits.budget_usd is not None or any(map(pays_up_front, comparison.rows)),
     }
     order = [
         "rank", "short", "cost", "time", "cost_range", "to_pay", "in_time",
@@ -267,17 +267,17 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
                 f"{money} to pay",
                 format="localized",
                 width=84,
-                help="Money to be paid so that the job is done: what a rental bills, the whole "
-                "price of what is bought. A budget is compared with it.",
+                help="Total to pay for the job: the bill of a rental, the full price of a "
+                "purchase. The budget is compared with it.",
             ),
             "cheapest": _share(cheapest, words),
             "fastest": _share(fastest, words),
-            "in_time": _share("Meets limits", f"How likely it finishes {limits}"),
+            "in_time": _share("Meets limits", f"Probability of finishing {within}"),
             "basis": text("Basis", width=150),
             "memory": number("Memory free", format="%.0f %%", width=90),
             "batch": number("Batch", format="localized", width=64),
             "price": text("Price", width=190),
-            "why": text("Why not, and the way out", width=420),
+            "why": text("Why not, and what to do", width=420),
         },
     )
 
@@ -300,14 +300,15 @@ def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
     st.caption(
         as_text(
             "1= means a tie: the intervals overlap too much to rank."
-            f"{against} Finish if work begins now ({begins:%a %-d %b, %H:%M} {begins.tzname()}). "
+            f"{against} Finish times if work begins now "
+            f"({begins:%a %-d %b, %H:%M} {begins.tzname()}). "
             f"{reply.display.note[:1].upper()}{reply.display.note[1:]}."
         )
     )
 
 
 def sources(comparison: Comparison) -> None:
-    """Where times, prices and data sheets are from."""
+    """Draw the sources of times, prices and data sheets."""
     box = widgets.folded("Where these numbers come from", "source", "compare.origin")
     if box.open:
         with box:
@@ -322,9 +323,9 @@ def sources(comparison: Comparison) -> None:
 
 
 def _with_links_only(record: Record) -> Record:
-    """'own entry' is no address one could open."""
-    told = record["Price from"]
-    address = told if isinstance(told, str) and told.startswith("http") else None
+    """Return a source row; a price source that is not a web address becomes None."""
+    source = record["Price from"]
+    address = source if isinstance(source, str) and source.startswith("http") else None
     return {**record, "Price from": address}
 
 

@@ -23,10 +23,10 @@ from planner.figures.palette import slots
 def lines(
     result: HowLong, options: Sequence[Option], suspect: Mapping[str, str]
 ) -> list[figures.TimeLine]:
-    """One line per option with a total, in the colour of its place among all options."""
+    """Return a line per option with a total; its colour is fixed by its place among all options."""
     colour = slots([a.option.label for a in result.answers], [o.label for o in options])
-    found = [_line(a, result, colour[a.option.label], suspect) for a in result.answers]
-    return [line for line in found if line]
+    drawn = [_line(a, result, colour[a.option.label], suspect) for a in result.answers]
+    return [line for line in drawn if line]
 
 
 def _line(

@@ -1,4 +1,4 @@
-"""What the How long? page compares: workload, pattern, number of epochs, systems, the baseline."""
+"""The inputs of the page How long?: workload, pattern, epochs, systems, baseline."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["MOST_CHOSEN", "MOST_LINES", "Chosen", "draw", "usual_options"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """All options of the workload, those to rank (none: an empty list), and what is asked."""
+    """All options of the workload, those to rank, the baseline, epochs and epoch size."""
 
     options: list[Option]
     ranked: list[Option]
@@ -42,21 +42,21 @@ class Chosen:
 
 
 def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
-    """The controls, in two rows; None where there is nothing to choose from.
+    """Draw the controls; return the choices, None where there is no run.
 
-    Runs that are left out say nothing of how much the epochs of others scatter.
+    Runs that are left out do not count for the scatter of other runs' epochs.
     """
     workloads = kept.workload_names(shared)
     if not workloads:
         widgets.no_run("how-long")
         return None
-    workload = link.one("workload", workloads, kept.usual_workload(shared))
+    workload = link.choice("workload", workloads, kept.usual_workload(shared))
     boxes = workload_choice.offer(link, shared, workloads)
     widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
     *kind, first, second = st.columns(widths, vertical_alignment="bottom")
     boxes.draw((kind or [first])[0], first, lambda: link.forget_now("samples_per_epoch"))
     patterns = slugs(kept.patterns(shared, workloads[workload]))
-    pattern = link.one("pattern", patterns, next(iter(patterns)))
+    pattern = link.choice("pattern", patterns, next(iter(patterns)))
     with second:
         st.selectbox(
             "Input pattern",
@@ -79,8 +79,8 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Chosen | None:
     labels = slugs([o.label for o in options])
     by_slug = dict(zip(labels, options, strict=True))
     usual = usual_options(by_slug, size)
-    link.many("systems", labels, usual, MOST_CHOSEN)
-    baseline = link.one("baseline", labels, next(iter(labels)))
+    link.choices("systems", labels, usual, MOST_CHOSEN)
+    baseline = link.choice("baseline", labels, next(iter(labels)))
     with third:
         st.selectbox(
             "Compare with",
@@ -119,10 +119,10 @@ def _epochs(link: Link) -> int:
 def _size(
     link: Link, shared: Store, workload: str, options: list[Option]
 ) -> tuple[EpochSize, bool]:
-    """Size of an epoch, and whether its field is shown: runs differ from it, or it was entered."""
-    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    """Return the epoch size, and whether to show its field: runs differ from it, or entered."""
+    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
     runs = [o.run for o in options]
-    size = epoch_size(runs, given, kept.stated_samples(shared, workload))
+    size = epoch_size(runs, entered, kept.stated_samples(shared, workload))
     return size, needs_field(runs, size)
 
 
@@ -135,12 +135,12 @@ def _size_field(link: Link, size: EpochSize) -> None:
 
 
 def _placeholder(size: EpochSize) -> str:
-    """The size that counts while the field is empty."""
+    """Return the epoch size that counts while the field is empty."""
     return "not stated" if size.samples is None else f"{size.samples:,.0f}"
 
 
 def _quick(link: Link, epochs: int) -> None:
-    """Quick picks that write into the number beside them."""
+    """Draw quick picks that set the number of epochs."""
     key = link.key("quick")
     lit = epochs if epochs in QUICK else None
     if st.session_state.get(key) != lit:
@@ -154,7 +154,7 @@ def _quick(link: Link, epochs: int) -> None:
 
 
 def _options(shared: Store, place: tuple[str, str], left_out: frozenset[str]) -> list[Option]:
-    """The workload's runs; single epochs are fetched only where the summary does not hold them."""
+    """Return the workload's runs; single epochs are read only where the summary lacks them."""
     runs = kept.runs_with_priors(shared, *place, left_out)
     widgets.cut_short(runs)
     return offered(runs, partial(kept.epochs_of, shared, place[0]))

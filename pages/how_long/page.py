@@ -1,4 +1,4 @@
-"""How long? N epochs of a workload on each system one has numbers for, and how sure that is."""
+"""How long?: the time of N epochs of a workload on each measured system, with intervals."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def show() -> None:
     st.title("How long?")
     left_out = suspect_switch.left_out(link, shared)
     chosen = option_choice.draw(link, shared, left_out)
-    link.one("scale", ["log", "linear"], "log")
+    link.choice("scale", ["log", "linear"], "log")
     another = link.flag("session", default=False)
     like_last = link.flag("rest_like_last", default=False)
     link.state("workload", "pattern", "epochs", "systems", "baseline", "samples_per_epoch")
     link.write()
     if chosen is None:
         return
-    link.tell()
+    link.warn()
     if not chosen.ranked:
         widgets.nothing(
             "No system is chosen.",
             "The list of systems above is empty.",
-            "Show the usual ones",
+            "Show the defaults",
             lambda: link.forget("systems"),
             key="how-long.back",
         )
@@ -79,7 +79,7 @@ def show() -> None:
 
 
 def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -> None:
-    """The sentence first; then how sure, and what to do with it."""
+    """Draw the answer, its basis, and buttons."""
     with st.container(border=True):
         st.markdown(f"#### {widgets.answer_text(result.sentence)}")
         if result.undecided:
@@ -104,16 +104,16 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
 
 
 def _several_kinds(link: Link, result: HowLong) -> None:
-    """Where single epochs are of several kinds: what was seen, and how to go on all the same."""
-    found = [(o.label, k) for a in result.answers if (k := of_several_kinds(o := a.option))]
-    if found:
+    """Draw a switch and notes where the epoch time of an option changes during the run."""
+    changing = [(o.label, k) for a in result.answers if (k := of_several_kinds(o := a.option))]
+    if changing:
         st.checkbox("The rest continues like the last part", key=link.key("rest_like_last"))
-        if len(result.answers) > 1:  # alone, its answer says so
-            st.caption(as_text(" ".join(f"{label}: {kinds.sentence}" for label, kinds in found)))
+        if len(result.answers) > 1:  # a single answer includes it
+            st.caption(as_text(" ".join(f"{label}: {kinds.sentence}" for label, kinds in changing)))
 
 
 def how_sure(result: HowLong) -> str:
-    """What the best answer rests on, and what its interval is for."""
+    """Return the basis of the best answer, and what its interval covers."""
     best = result.answers[0]
     if isinstance(best.total, Refusal):
         return f"Next: {best.total.measure_next}"
@@ -121,13 +121,13 @@ def how_sure(result: HowLong) -> str:
     where = (
         "any session on hardware of this kind"
         if result.another_session
-        else "the machine and session that were measured; two sessions differ by about 3 % (sd)"
+        else "the measured machine and session; two sessions differ by about 3 % (SD)"
     )
-    told = best.total
-    meant = [f"The interval is for {where}."] if told.low < told.high else []
-    said = [t for t in (result.size_sentence, result.start_sentence) if t]
-    reasons = [r for r in told.reasons if not (result.no_start and r == START_NOT_INCLUDED)]
-    return " ".join([f"Basis: {basis}.", *said, *meant, *reasons])
+    total = best.total
+    meant = [f"The interval is for {where}."] if total.low < total.high else []
+    notes = [t for t in (result.size_sentence, result.start_sentence) if t]
+    reasons = [r for r in total.reasons if not (result.no_start and r == START_NOT_INCLUDED)]
+    return " ".join([f"Basis: {basis}.", *notes, *meant, *reasons])
 
 
 def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[str, str]) -> None:
@@ -135,7 +135,7 @@ def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[
         widgets.scale("Total time against epochs", link.key("scale"))
         drawn = lines(result, options, suspect)
         if not drawn:
-            st.caption("Nothing to draw: every option is refused; the table says why.")
+            st.caption("No chart: every option is refused. The table shows why.")
             return
         log = st.session_state[link.key("scale")] == "log"
         figure = figures.total_time(drawn, result.epochs, theme.current(), log=log)
@@ -147,7 +147,7 @@ def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[
 
 
 def _open_markers(drawn: list[figures.TimeLine]) -> str:
-    """What open markers and grey lines are, where there are any."""
+    """Return the legend of open markers and grey lines, where there are any."""
     if any(x.left_out for x in drawn):
         return " Open markers are suspect runs; grey ones are left out."
     return " An open marker is a suspect run." if any(x.suspect for x in drawn) else ""
@@ -213,7 +213,7 @@ def _shown(
 
 
 def _other_epochs(result: HowLong) -> None:
-    box = widgets.folded("Other numbers of epochs", "table", "how-long.others")
+    box = widgets.folded("Other epoch counts", "table", "how-long.others")
     if box.open:
         with box:
             options = [a.option for a in result.answers]
@@ -230,7 +230,7 @@ def _other_epochs(result: HowLong) -> None:
 
 
 def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) -> None:
-    """The fastest system against the baseline's, in every honest way to compare the two."""
+    """Draw the fastest system against the baseline: every ratio of the two."""
     fast, slow = result.answers[0].option.run.system, result.baseline.run.system
     if fast == slow:
         return
@@ -250,11 +250,11 @@ def _ratios(result: HowLong, options: list[Option], left_out: frozenset[str]) ->
                 key="how-long.ratios",
                 alt="How many times faster one system is than the other",
             )
-            st.caption("Each ratio includes the variation between sessions of about 3 % (sd).")
+            st.caption("Each ratio includes the variation between sessions of about 3 % (SD).")
 
 
 def _with_answered(options: list[Option], result: HowLong) -> list[Option]:
-    """The options, those that are ranked with the single epochs their answers rest on."""
+    """Return the options; ranked ones have the single epochs of their answers."""
     ranked = {a.option.run.run_id: a.option for a in result.answers}
     return [ranked.get(o.run.run_id, o) for o in options]
 

@@ -1,7 +1,7 @@
-"""What the Measure page does besides drawing: ask the runners for plans, start, stop, resume.
+"""Actions of the Measure page: plans of the runners; start, stop and resume of sweeps.
 
-Nothing imports `runners`: a page talks to it through processes. What a sweep does is told by its
-status on disk, never by this server's memory, so a restart of the server changes nothing.
+Nothing imports `runners`: a page uses it through processes. The state of a sweep is its status on
+disk, never this server's memory, so a restart of the server changes nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from planner.store.disk.sweeps import ACTIVE, Condition, SweepStatus
 
 COMMAND: tuple[str, ...] = (sys.executable, "-m", "runners")
 FOLLOW_S: Final = 2.0
-"""How often a page that follows a sweep looks again [s]: as often as the sweep reports."""
+"""Interval between updates of a page that follows a sweep [s]: that of the sweep's reports."""
 SO_FAR: Final = "the runs of this sweep measured so far"
 """The basis of a plan while its sweep is being measured."""
 _ANSWER_S: Final = 60.0
@@ -33,7 +33,7 @@ _PROBE_S: Final = 600.0
 
 
 class NotDoneError(Exception):
-    """Why something was not done, and what to do next, in words for the page."""
+    """An action failed; the message for the user has the reason and the next step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class Shipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a sweep would measure and cost; None is not known. Memory in bytes, energy in kWh."""
+    """Runs, time and cost of a sweep; None is unknown. Memory in bytes, energy in kWh."""
 
     name: str
     title: str = ""
@@ -73,28 +73,29 @@ class Plan:
 
 
 def shipped() -> list[Shipped]:
-    """The sweeps that come with the program; NotDoneError where they cannot be told."""
-    found = [s for s in _ask(COMMAND, ("sweeps", "--json")) if s["command"] == "run"]
-    return [Shipped(name=s["name"], title=s["title"], about=s["about"]) for s in found]
+    """Return the shipped sweeps; NotDoneError where they cannot be listed."""
+    runnable = [s for s in _cached_answer(COMMAND, ("sweeps", "--json")) if s["command"] == "run"]
+    return [Shipped(name=s["name"], title=s["title"], about=s["about"]) for s in runnable]
 
 
 def plan(spec: str, generation: int) -> Plan:
-    """What `spec` would take; `generation` of the store, for what is measured is not planned."""
-    return _plan(_ask(COMMAND, ("plan", spec, "--json", "--results", str(results())), generation))
+    """Return the plan of `spec`, without measured runs; `generation` is that of the store."""
+    question = ("plan", spec, "--json", "--results", str(results()))
+    return _plan(_cached_answer(COMMAND, question, generation))
 
 
 def probe(spec: str) -> Plan:
-    """As `plan`, but from two real steps of each network; takes seconds to minutes."""
+    """Return the plan of `spec` from two timed steps per network; takes seconds to minutes."""
     require()
     question = ("plan", spec, "--json", "--probe", "--results", str(results()))
     return _plan(_answer([*COMMAND, *question], _PROBE_S))
 
 
 def so_far(planned: Plan, status: SweepStatus) -> Plan:
-    """Return the plan of a sweep that is being measured, with what its runs took so far.
+    """Return the plan of a running sweep, updated with its runs so far.
 
-    The time left is that of the status; energy and cost shrink with it. The runners are not asked
-    again: their answer would take time from the run that is being measured.
+    The time left is that of the status; energy and cost shrink with it. The runners do not plan
+    again, as this would slow down the current run.
     """
     left = max(0, status.planned - status.finished)
     counted = replace(planned, planned=status.planned, finished=status.finished, left=left)
@@ -113,99 +114,99 @@ def _part(whole: float | None, share: float | None) -> float | None:
 
 
 def status_of(ticket: str) -> SweepStatus | None:
-    """The newest status of a sweep; None where this machine has none of that ticket."""
+    """Return the newest status of a sweep; None for an unknown ticket."""
     return sweeps.read_status(state(), ticket)
 
 
 def results() -> Path:
-    """The folder that new runs go to: the person's own."""
+    """Return the folder of new runs: the user's own."""
     folders = folders_from_environment(ROOT, os.environ)
     return next(f.path for f in folders if f.kind == "own")
 
 
 def state() -> Path:
-    """Where sweeps on this machine tell their state."""
+    """Return the folder of the statuses of this machine's sweeps."""
     return sweeps.state_folder(os.environ)
 
 
 def statuses() -> list[tuple[SweepStatus, Condition]]:
-    """All sweeps known here, the newest first, each with the state it is really in."""
+    """Return all sweeps of this machine, newest first, each with its actual condition."""
     return [(s, sweeps.condition(s)) for s in sweeps.read_statuses(state())]
 
 
 def is_active(of: Condition) -> bool:
-    """Whether somebody measures, waits to, or seems to."""
+    """Return whether a sweep runs, waits or is stalled."""
     return of in {*ACTIVE, "stalled"}
 
 
-# -- what changes something: each asks for permission itself -----------------------------------
+# -- actions: each checks the permission -------------------------------------------------------
 
 
 def require() -> None:
-    """NotDoneError where measuring is off, whatever the page shows."""
-    if not (found := permission()).allowed:
-        raise NotDoneError(found.why)
+    """Raise NotDoneError where measuring is off."""
+    if not (allowed := permission()).allowed:
+        raise NotDoneError(allowed.why)
 
 
 def start(planned: Plan) -> str:
-    """Start a shipped sweep as a process of its own; its ticket."""
+    """Start a shipped sweep as a process of its own; return its ticket."""
     require()
     if planned.name not in {s.name for s in shipped()}:
         raise NotDoneError(f"No sweep is called {planned.name}.")
     _not_twice(planned.name, results())
     ticket = sweeps.new_ticket(planned.name)
-    asked = _asked(ticket, planned)
-    _launch(asked, ("run", planned.name, "--yes"))
+    status = _waiting(ticket, planned)
+    _launch(status, ("run", planned.name, "--yes"))
     return ticket
 
 
 def resume(ticket: str) -> None:
-    """Measure what a sweep that has stopped left open."""
+    """Resume a stopped sweep."""
     require()
-    status = _known(ticket)
+    status = _status(ticket)
     _not_twice(status.sweep, Path(status.folder))
     _launch(status, ("resume", _spec_of(status), "--yes"))
 
 
 def _spec_of(status: SweepStatus) -> str:
-    """What to resume: the file kept when it began, or the shipped sweep of that name."""
+    """Return the spec to resume: the file saved at the start, or the shipped sweep's name."""
     if kept := sweeps.kept_spec(state(), status):
         return str(kept)
     if status.sweep in {s.name for s in shipped()}:
         return status.sweep
-    raise NotDoneError("Its file is not kept here. Resume it in a terminal, where it was started.")
+    raise NotDoneError("Its spec is not saved here. Resume it in the terminal that started it.")
 
 
 def stop(ticket: str) -> None:
-    """Ask a sweep to stop: the run at hand is given up, finished ones stay."""
+    """Stop a sweep: the current run is discarded, finished runs stay."""
     require()
-    if not sweeps.ask_to_stop(_known(ticket)):
-        raise NotDoneError("Its process is gone already, or runs on another machine.")
+    if not sweeps.ask_to_stop(_status(ticket)):
+        raise NotDoneError("Its process has ended, or runs on another machine.")
 
 
 def forget(ticket: str) -> None:
-    """Take a sweep that has ended off the list; its results stay."""
+    """Remove an ended sweep from the list; its results stay."""
     require()
-    if is_active(sweeps.condition(_known(ticket))):
-        raise NotDoneError("It is still being measured. Stop it first.")
+    if is_active(sweeps.condition(_status(ticket))):
+        raise NotDoneError("It is still running. Stop it first.")
     sweeps.remove_status(state(), ticket)
 
 
-def _known(ticket: str) -> SweepStatus:
-    if found := sweeps.read_status(state(), ticket):
-        return found
-    raise NotDoneError("This machine knows no such sweep any more.")
+def _status(ticket: str) -> SweepStatus:
+    if status := sweeps.read_status(state(), ticket):
+        return status
+    raise NotDoneError("This sweep is no longer on this machine.")
 
 
 def _not_twice(sweep: str, folder: Path) -> None:
-    """Two supervisors of one sweep would measure the same runs after each other."""
+    """Raise NotDoneError if the sweep is active: two processes would measure the same runs."""
     busy = [s for s, c in statuses() if is_active(c) and s.sweep == sweep]
     if any(Path(s.folder) == folder for s in busy):
-        raise NotDoneError("This sweep is being measured already, or waits to be.")
+        raise NotDoneError("This sweep is already running or waiting.")
 
 
-def _asked(ticket: str, planned: Plan) -> SweepStatus:
-    """What is known of a sweep before its process is there; `launch` fills in the rest."""
+def _waiting(ticket: str, planned: Plan) -> SweepStatus:
+    """Return the status of a sweep before its process starts; `launch` completes it."""
     return SweepStatus(
         ticket=ticket,
         sweep=planned.name,
@@ -222,24 +223,24 @@ def _asked(ticket: str, planned: Plan) -> SweepStatus:
     )
 
 
-def _launch(asked: SweepStatus, what: Sequence[str]) -> None:
-    command = [*COMMAND, *what, "--results", asked.folder, "--ticket", asked.ticket]
+def _launch(status: SweepStatus, what: Sequence[str]) -> None:
+    command = [*COMMAND, *what, "--results", status.folder, "--ticket", status.ticket]
     try:
-        sweeps.launch(state(), asked, command, ROOT, os.environ)
+        sweeps.launch(state(), status, command, ROOT, os.environ)
     except OSError as error:
         raise NotDoneError(f"It could not be started: {error.strerror}.") from error
 
 
-# -- asking the runners ------------------------------------------------------------------------
+# -- answers of the runners --------------------------------------------------------------------
 
 
 @st.cache_data(ttl=600, max_entries=64, show_spinner="Working out the plan")
-def _ask(command: Sequence[str], question: Sequence[str], generation: int = 0) -> Any:  # noqa: ANN401, ARG001 - any JSON; what is known by then is part of the question
+def _cached_answer(command: Sequence[str], question: Sequence[str], generation: int = 0) -> Any:  # noqa: ANN401, ARG001 - any JSON; the generation is a part of the cache key
     return _answer([*command, *question], _ANSWER_S)
 
 
 def _answer(command: Sequence[str], patience_s: float) -> Any:  # noqa: ANN401 - any JSON
-    """What a command says as JSON; NotDoneError where it says none. A bad plan says why in it."""
+    """Return a command's JSON output; NotDoneError without one. A bad plan holds its reason."""
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, timeout=patience_s,
@@ -251,10 +252,10 @@ def _answer(command: Sequence[str], patience_s: float) -> Any:  # noqa: ANN401 -
     except OSError as error:
         raise NotDoneError(f"The runners could not be started: {error.strerror}.") from error
     except ValueError as error:
-        last = next(reversed(done.stderr.strip().splitlines()), "no word")
-        raise NotDoneError(f"The runners gave no answer, but: {last}") from error
+        last = next(reversed(done.stderr.strip().splitlines()), "nothing")
+        raise NotDoneError(f"The runners gave no answer. Last line: {last}") from error
 
 
 def _plan(body: Mapping[str, Any]) -> Plan:
-    known = {k: v for k, v in body.items() if k in Plan.__dataclass_fields__}
-    return Plan(**{"name": "", **known})
+    values = {k: v for k, v in body.items() if k in Plan.__dataclass_fields__}
+    return Plan(**{"name": "", **values})

@@ -1,4 +1,4 @@
-"""Measure: what a sweep would cost, start it, follow it, stop and resume it."""
+"""Measure: plan, start, follow, stop and resume sweeps."""
 
 from __future__ import annotations
 
@@ -21,89 +21,89 @@ def show() -> None:
     """Draw the page."""
     link = Link(sweep_card.PAGE)
     st.title("Measure")
-    may, known = permission(), measuring.statuses()
-    opened = _opened(link, known)
+    may, sweeps = permission(), measuring.statuses()
+    opened = _opened(link, sweeps)
     names = plan_card.choose(link) if may.allowed else {}
     if not names or isinstance(names, NotDoneError):
         link.keep("sweep")
     link.write()
-    link.tell()
+    link.warn()
     if not may.allowed:
         _off(may)
-    with st.container():  # a place of their own: what is below stays where it is
-        _follow(known, may)
+    with st.container():  # a fixed place, so that the rest of the page does not move
+        _follow(sweeps, may)
         if opened and not is_active(opened[1]):
             sweep_card.draw(*opened, allowed=may.allowed)
     if may.allowed:
-        plan_card.draw(link, names, store().generation, _busy(known))
-    _earlier(link, known, may)
+        plan_card.draw(link, names, store().generation, _busy(sweeps))
+    _earlier(link, sweeps, may)
 
 
-def _opened(link: Link, known: list[Sweep]) -> Sweep | None:
-    """The sweep the link names."""
+def _opened(link: Link, sweeps: list[Sweep]) -> Sweep | None:
+    """Return the sweep of the link; None without one."""
     ticket = link.text("ticket", TICKET)
-    found = next((told for told in known if told[0].ticket == ticket), None)
-    if ticket and found is None:
-        link.problems.append("ticket: the sweep this link names is not known on this machine now.")
+    opened = next((sweep for sweep in sweeps if sweep[0].ticket == ticket), None)
+    if ticket and opened is None:
+        link.problems.append("ticket: this link's sweep is not on this machine.")
         link.forget_now("ticket")
-    return found
+    return opened
 
 
 def _off(may: Permission) -> None:
-    """Why nothing can be started here, and what to do about it."""
+    """Draw why nothing can be started here, and what to do."""
     with st.container(border=True, key="measure.off"):
         st.markdown("#### Measuring is switched off here.")
         st.markdown(may.why)
         st.caption(
-            "It is on by itself where the app is reached from its own machine only, as `make app` "
-            "starts it. `EPOCHWISE_MEASURE=on` switches it on for everybody who can open this "
-            "page. In a terminal `python -m runners run quick` measures in any case."
+            "It is on where only this machine can reach the app, as with `make app`. "
+            "`EPOCHWISE_MEASURE=on` switches it on for every visitor. In a terminal, "
+            "`python -m runners run quick` always works."
         )
 
 
 # -- following ---------------------------------------------------------------------------------
 
 
-def _follow(known: list[Sweep], may: Permission) -> None:
-    """The sweeps that are active, looked at again and again only while there are any."""
-    tickets = [s.ticket for s, c in known if is_active(c)]
+def _follow(sweeps: list[Sweep], may: Permission) -> None:
+    """Draw the active sweeps, updated while there are any."""
+    tickets = [s.ticket for s, c in sweeps if is_active(c)]
     if tickets:
         st.fragment(_active, run_every=FOLLOW_S)(tickets, allowed=may.allowed)
 
 
 def _active(tickets: list[str], *, allowed: bool) -> None:
-    known = measuring.statuses()
-    now = [s.ticket for s, c in known if is_active(c)]
-    if now != tickets:  # one ended or came: the rest of the page has to know
+    sweeps = measuring.statuses()
+    now = [s.ticket for s, c in sweeps if is_active(c)]
+    if now != tickets:  # one ended or started: redraw the page
         for ended in set(tickets) - set(now):
             st.session_state[sweep_card.OPENED] = ended
         st.rerun()
-    for status, of in sorted((t for t in known if t[0].ticket in now), key=_turn):
+    for status, of in sorted((t for t in sweeps if t[0].ticket in now), key=_turn):
         sweep_card.draw(status, of, allowed=allowed)
 
 
-def _turn(told: Sweep) -> tuple[bool, float]:
-    """The one that measures first, then those that wait, in their order."""
-    return told[0].phase == "waiting", told[0].asked_at
+def _turn(sweep: Sweep) -> tuple[bool, float]:
+    """Return the sort key: running sweeps first, then waiting ones in their order."""
+    return sweep[0].phase == "waiting", sweep[0].asked_at
 
 
-def _busy(known: list[Sweep]) -> dict[str, SweepStatus]:
-    """Sweeps that are active, by name."""
-    return {s.sweep: s for s, c in known if is_active(c)}
+def _busy(sweeps: list[Sweep]) -> dict[str, SweepStatus]:
+    """Return active sweeps by name."""
+    return {s.sweep: s for s, c in sweeps if is_active(c)}
 
 
 # -- earlier -----------------------------------------------------------------------------------
 
 
-def _earlier(link: Link, known: list[Sweep], may: Permission) -> None:
-    ended = [(s, c) for s, c in known if not is_active(c)]
+def _earlier(link: Link, sweeps: list[Sweep], may: Permission) -> None:
+    ended = [(s, c) for s, c in sweeps if not is_active(c)]
     with st.container(border=True):
         st.markdown("**Earlier sweeps on this machine**")
         if not ended:
             st.caption("None yet. Finished sweeps are listed here.")
             return
         further = ", to resume or to remove it" if may.allowed else ""
-        st.caption(f"Choose a row to see what came of it{further}.")
+        st.caption(f"Choose a row to see its result{further}.")
         _table(link, ended)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep would measure and cost, before anything is started."""
+"""The plan of a sweep: its runs, time and cost."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from planner.core import in_words
 from planner.store.disk.sweeps import SweepStatus
 
 USUAL: Final = "quick"
-"""What is offered first: it takes minutes, the others may take hours."""
-UNKNOWN: Final = "not known"
+"""The default sweep: it takes minutes, others may take hours."""
+UNKNOWN: Final = "unknown"
 _PROBED: Final = "measure.probed"
 
 
 def choose(link: Link) -> dict[str, str] | NotDoneError:
-    """Titles of the shipped sweeps by name, one of them chosen; why not where they are unknown."""
+    """Return titles of the shipped sweeps by name and declare the choice; or the error."""
     try:
         names = {s.name: s.title for s in measuring.shipped()}
     except NotDoneError as why:
         return why
     if names:
-        link.one("sweep", list(names), USUAL if USUAL in names else next(iter(names)))
+        link.choice("sweep", list(names), USUAL if USUAL in names else next(iter(names)))
     return names
 
 
@@ -37,12 +37,12 @@ def draw(
     generation: int,
     busy: Mapping[str, SweepStatus],
 ) -> None:
-    """The choice of a sweep, its plan, and the button that starts it.
+    """Draw the choice of a sweep, its plan and the start button.
 
-    `busy` are the sweeps that are being measured or wait to be, by name.
+    `busy` are the running and waiting sweeps by name.
     """
     if isinstance(names, NotDoneError):
-        _not_told("The list of sweeps could not be read.", names)
+        _failed("The list of sweeps could not be read.", names)
         return
     with st.container(border=True, key="measure.plan"):
         st.selectbox("Sweep", list(names), format_func=names.__getitem__, key=link.key("sweep"))
@@ -50,16 +50,16 @@ def draw(
         try:
             planned = _probed(name, generation) or measuring.plan(name, generation)
         except NotDoneError as why:
-            _not_told("This sweep could not be planned.", why)
+            _failed("This sweep could not be planned.", why)
             return
         _plan(link, planned, generation, busy)
 
 
-def _not_told(what: str, why: NotDoneError) -> None:
+def _failed(what: str, why: NotDoneError) -> None:
     with st.container(border=True):
         st.markdown(f"**{what}**")
         st.caption(as_text(str(why)))
-        st.button("Ask again", key="measure.again", icon=":material/refresh:")
+        st.button("Try again", key="measure.again", icon=":material/refresh:")
 
 
 def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepStatus]) -> None:
@@ -77,7 +77,7 @@ def _plan(link: Link, planned: Plan, generation: int, busy: Mapping[str, SweepSt
 
 
 def _figures(planned: Plan) -> None:
-    """What the plan takes, and what it rests on."""
+    """Draw time and cost of the plan, and their basis."""
     st.markdown(f"#### {widgets.answer_text(sentence(planned))}")
     if planned.about:
         st.caption(as_text(planned.about))
@@ -87,13 +87,13 @@ def _figures(planned: Plan) -> None:
 
 
 def _followed(planned: Plan, ticket: str) -> None:
-    """The same of a sweep that is being measured, looked at again and again."""
+    """Draw the figures of a running sweep, updated."""
     status = measuring.status_of(ticket)
     _figures(measuring.so_far(planned, status) if status else planned)
 
 
 def sentence(planned: Plan) -> str:
-    """What the plan takes, to paste."""
+    """Return the plan in one sentence, to paste."""
     if planned.planned and not planned.left:
         return f"{planned.title}: all {_count(planned.planned)} are measured."
     done = (
@@ -104,7 +104,7 @@ def sentence(planned: Plan) -> str:
 
 
 def designs(planned: Plan) -> str:
-    """The smallest design that answers the question, against the full one."""
+    """Return the smallest sufficient design against the full one, in words."""
     small, full = planned.smallest, planned.full
     if not small or not full or small.get("runs") == full.get("runs"):
         return ""
@@ -137,7 +137,7 @@ def _numbers(planned: Plan) -> None:
 
 
 def basis(planned: Plan) -> str:
-    """How the time is known, and between what limits."""
+    """Return the basis of the time, and its range."""
     if planned.hours is None:
         return (
             "No run of this sweep or of its networks is measured on this machine yet. Time two "
@@ -145,7 +145,7 @@ def basis(planned: Plan) -> str:
         )
     low, high = planned.hours_low, planned.hours_high
     limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
-    source = (planned.hours_basis or "what is not said").removeprefix("from ")
+    source = (planned.hours_basis or "an unstated source").removeprefix("from ")
     return f"Time predicted from {source}{limits}."
 
 
@@ -154,7 +154,7 @@ def _time(hours: float) -> str:
 
 
 def _energy(planned: Plan) -> str:
-    """A time without power is one of runs whose power was not measured."""
+    """Return the energy in words; a known time without energy had no power measurement."""
     if planned.energy_kwh is not None:
         return f"{planned.energy_kwh:.2g} kWh"
     unknown = planned.hours is None or planned.hours_basis == measuring.SO_FAR
@@ -194,9 +194,9 @@ def _buttons(link: Link, planned: Plan, generation: int, busy: Mapping[str, Swee
     if probe:
         _probe(planned.name, generation)
     if mine:
-        st.caption("It is being measured, or waits to be: see above.")
+        st.caption("It is running or waiting: see above.")
     elif busy:
-        st.caption("A machine measures one sweep at a time: this one will wait for its turn.")
+        st.caption("A machine measures one sweep at a time. This one will wait for its turn.")
 
 
 def _start(link: Link, planned: Plan) -> None:
@@ -206,24 +206,24 @@ def _start(link: Link, planned: Plan) -> None:
         st.toast(as_text(f"Not started. {why}"), icon=":material/block:")
         return
     st.session_state[link.key("ticket")] = ticket
-    st.toast("Started. It goes on when you close this page.", icon=":material/check:")
+    st.toast("Started. It continues when you close this page.", icon=":material/check:")
 
 
 def _probe(name: str, generation: int) -> None:
     try:
         with st.spinner("Timing two steps of each network: seconds to minutes", show_time=True):
-            found = measuring.probe(name)
+            probed = measuring.probe(name)
     except NotDoneError as why:
         st.toast(as_text(f"Not timed. {why}"), icon=":material/block:")
         return
-    st.session_state[_PROBED] = (name, generation, found)
+    st.session_state[_PROBED] = (name, generation, probed)
     st.rerun()
 
 
 def _probed(name: str, generation: int) -> Plan | None:
-    """What a probe in this session said of this sweep, until there are new results."""
-    known: tuple[str, int, Plan] | None = st.session_state.get(_PROBED)
-    return known[2] if known and known[:2] == (name, generation) else None
+    """Return this session's probed plan of a sweep; None after new results."""
+    probed: tuple[str, int, Plan] | None = st.session_state.get(_PROBED)
+    return probed[2] if probed and probed[:2] == (name, generation) else None
 
 
 def _runs(planned: Plan) -> None:

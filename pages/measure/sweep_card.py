@@ -1,4 +1,4 @@
-"""One sweep on the Measure page: what it does, in words; what failed; where its results are."""
+"""One sweep on the Measure page: its state in words, failures, and links to its results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from planner.store.disk import sweeps
 from planner.store.disk.sweeps import Condition, SweepStatus
 
 OPENED: Final = "measure.ticket"
-"""Where the session keeps which sweep is opened."""
+"""Session key of the opened sweep."""
 MOST_FAILURES: Final = 50
 MOST_LINKS: Final = 3
 _COLOURS = Literal["blue", "green", "orange", "red", "gray"]
@@ -38,7 +38,7 @@ _THROUGHPUT: Final = ROOT / "pages" / "throughput" / "page.py"
 
 
 def sentence(status: SweepStatus, of: Condition) -> str:
-    """What this sweep does or did, to paste."""
+    """Return the state of the sweep in one sentence, to paste."""
     done = f"{status.finished:,} of {_runs(status.planned)} measured{_failed(status)}"
     name = status.title or status.sweep
     if of == "waiting":
@@ -56,17 +56,17 @@ def _failed(status: SweepStatus) -> str:
 
 
 def explanation(status: SweepStatus, of: Condition) -> str:
-    """What that means and what to do next, as Markdown; empty where the sentence says it all."""
-    told = as_text(status.message or "")
+    """Return what the state means and what to do next, as Markdown; may be empty."""
+    message = as_text(status.message or "")
     if of == "stalled":
         return _stalled(status)
     if of == "interrupted":
         return (
-            "Its process is gone without a word: the machine was restarted, ran out of memory, or "
-            "somebody ended it. Finished runs are kept; Resume measures the others."
+            "Its process ended unexpectedly: the machine was restarted, ran out of memory, or "
+            "someone ended it. Finished runs are kept; Resume measures the others."
         )
     if of == "failed":
-        why = told or "It did not say why"
+        why = message or "No reason is recorded"
         return f"{why.rstrip('.')}. Finished runs are kept; Resume tries the others again."
     if of == "stopped":
         return "Finished runs are kept; Resume measures the others."
@@ -77,26 +77,25 @@ def _stalled(status: SweepStatus) -> str:
     age = in_words(max(0.0, time.time() - status.heartbeat_at))
     if not sweeps.here(status):
         return (
-            f"No sign of life for {age} from {as_text(status.host)}, where it runs. Look there: "
-            "from here its process cannot be seen."
+            f"No report for {age} from {as_text(status.host)}, where it runs. Check there: its "
+            "process is not visible from here."
         )
     return (
-        f"No sign of life for {age}, though its process {status.pid} is there. A machine that is "
-        "short of memory, asleep or very busy looks like this: give it a minute. Else stop it; if "
-        f"that does nothing, end the process with `kill -9 {status.pid}`, then resume. "
-        "Finished runs are kept."
+        f"No report for {age}, though its process {status.pid} exists. The machine may be short of "
+        "memory, asleep or very busy: wait a minute. Else stop it; if that fails, end the process "
+        f"with `kill -9 {status.pid}`, then resume. Finished runs are kept."
     )
 
 
 def draw(status: SweepStatus, of: Condition, *, allowed: bool) -> None:
-    """The card of a sweep: badge, sentence, progress, what is being measured."""
+    """Draw the card of a sweep: badge, sentence, progress, current run."""
     with st.container(border=True, key=f"measure.card.{status.ticket}"):
         label, icon, colour = BADGES[of]
         st.badge(label, icon=f":material/{icon}:", color=colour)
         st.markdown(f"#### {widgets.answer_text(sentence(status, of))}")
         if of in {"waiting", "running", "stalled"}:
             st.progress(_share(status), text=_progress(status))
-        if allowed and (words := explanation(status, of)):  # pids and paths are not for strangers
+        if allowed and (words := explanation(status, of)):  # it may name paths
             st.markdown(words)
         if allowed:
             _actions(status, of)
@@ -118,15 +117,15 @@ def _progress(status: SweepStatus) -> str:
 
 
 def _share(status: SweepStatus) -> float:
-    """Finished of planned runs: nothing is guessed of the one at hand."""
+    """Return finished runs over planned runs [0..1]."""
     return min(1.0, status.finished / status.planned) if status.planned > 0 else 0.0
 
 
 def _waits(status: SweepStatus) -> str:
-    told = (status.message or "").rstrip(".")
-    if told == "starting":
+    message = (status.message or "").rstrip(".")
+    if message == "starting":
         return "starting"
-    return told[:1].lower() + told[1:] if told else "waits until this machine is free"
+    return message[:1].lower() + message[1:] if message else "waits until this machine is free"
 
 
 def _left(status: SweepStatus) -> str:
@@ -143,7 +142,7 @@ def _runs(count: int) -> str:
     return f"{count:,} {'run' if count == 1 else 'runs'}"
 
 
-# -- what one may do ---------------------------------------------------------------------------
+# -- buttons -----------------------------------------------------------------------------------
 
 
 def _actions(status: SweepStatus, of: Condition) -> None:
@@ -151,7 +150,7 @@ def _actions(status: SweepStatus, of: Condition) -> None:
     with widgets.actions():
         if measuring.is_active(of):
             _button("Stop", "stop", f"measure.stop.{ticket}", lambda: measuring.stop(ticket),
-                    "Stopping: the current run is given up.")  # fmt: skip
+                    "Stopping: the current run is discarded.")  # fmt: skip
             return
         if of != "finished":
             _button("Resume", "resume", f"measure.resume.{ticket}",
@@ -165,25 +164,25 @@ def _forget(ticket: str) -> None:
     st.session_state[OPENED] = None
 
 
-def _button(label: str, icon: str, key: str, do: Callable[[], None], said: str) -> None:
-    st.button(label, icon=f":material/{icon}:", key=key, on_click=_tried, args=(do, said))
+def _button(label: str, icon: str, key: str, do: Callable[[], None], message: str) -> None:
+    st.button(label, icon=f":material/{icon}:", key=key, on_click=_tried, args=(do, message))
 
 
-def _tried(do: Callable[[], None], said: str) -> None:
-    """Do what a button asks, and say how it went."""
+def _tried(do: Callable[[], None], message: str) -> None:
+    """Run a button's action, and report the outcome."""
     try:
         do()
     except measuring.NotDoneError as why:
         st.toast(as_text(f"Not done. {why}"), icon=":material/block:")
     else:
-        st.toast(said, icon=":material/check:")
+        st.toast(message, icon=":material/check:")
 
 
-# -- what came of it ---------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------
 
 
 def _outcome(status: SweepStatus) -> None:
-    """Links to the results, as soon as there is one, and the runs that failed."""
+    """Draw links to the results, where there are any, and the failed runs."""
     shared = store()
     named = slugs(kept.facets(shared, {})["result_set"])
     short = next((s for s, name in named.items() if name == status.result_set), None)
@@ -197,20 +196,20 @@ def _outcome(status: SweepStatus) -> None:
 
 
 def _curves(shared: Store, result_set: str) -> None:
-    """Links to the curves: one for each of its workloads that the Throughput page knows."""
+    """Draw a link to the curve of each workload on the Throughput page."""
     within = kept.facets(shared, {"result_set": [result_set], "status": ["ok"]})
     systems = {name: s for s, name in slugs(kept.facets(shared, {})["system"]).items()}
     here = [systems[name] for name in within["system"]]
     all_of = {name: s for s, name in kept.workload_names(shared).items()}
     names = [n for n in within["workload"] if n in all_of]
-    for name, short in list(zip(names, told_apart(names), strict=True))[:MOST_LINKS]:
-        wanted = {"workload": [all_of[name]], "systems": here[:1]}
+    for name, short in list(zip(names, short_labels(names), strict=True))[:MOST_LINKS]:
+        parameters = {"workload": [all_of[name]], "systems": here[:1]}
         label = f"Throughput of {as_text(short)}" if short else "Throughput curve"
-        page_link(PAGE, _THROUGHPUT, label, ":material/show_chart:", wanted)
+        page_link(PAGE, _THROUGHPUT, label, ":material/show_chart:", parameters)
 
 
-def told_apart(names: list[str]) -> list[str]:
-    """Workloads without the parts that all of them share; a single one needs no name."""
+def short_labels(names: list[str]) -> list[str]:
+    """Return workload names without their common parts; "" for a single one."""
     parts = [name.split(" · ") for name in names]
     shared = set(parts[0]).intersection(*parts) if parts else set()
     return [" · ".join(p for p in of if p not in shared) for of in parts]
@@ -221,8 +220,8 @@ def _failures(shared: Store, result_set: str) -> None:
     if not bad:
         return
     ids = queries.table(shared, {"result_set": [result_set], "status": bad}, MOST_FAILURES)
-    found = [run for i in ids["run_id"].to_pylist() if (run := queries.run(shared, i))]
-    st.markdown("**Attempts that did not end well**")
+    failed = [run for i in ids["run_id"].to_pylist() if (run := queries.run(shared, i))]
+    st.markdown("**Failed attempts**")
     widgets.table(
         [
             {
@@ -232,7 +231,7 @@ def _failures(shared: Store, result_set: str) -> None:
                 "Ended as": r.status,
                 "Why": r.status_reason,
             }
-            for r in found
+            for r in failed
         ],
         key=f"measure.failures.{result_set}",
         alt="Runs of this sweep that failed, with the reason",
@@ -240,6 +239,6 @@ def _failures(shared: Store, result_set: str) -> None:
 
 
 def _log(status: SweepStatus) -> None:
-    if said := sweeps.log_tail(measuring.state(), status.ticket):
-        with st.expander("What it printed last", icon=":material/notes:"):
-            st.code(said, language=None, wrap_lines=True)
+    if output := sweeps.log_tail(measuring.state(), status.ticket):
+        with st.expander("Last output", icon=":material/notes:"):
+            st.code(output, language=None, wrap_lines=True)

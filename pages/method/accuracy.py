@@ -32,7 +32,7 @@ from planner.core import csv_text
 from planner.figures.palette import Theme, slots
 
 LEAST: Final = 0.1
-"""Errors below this stand at the left end of the chart [%]."""
+"""Errors below this are drawn at the left end of the chart [%]."""
 MOST_DRAWN: Final = 40
 """Rows of the chart; the table below has all."""
 _SIDES: Final = {"all": "All methods", "ours": "Ours", "others": "Others"}
@@ -41,7 +41,7 @@ _VERDICTS: Final = ("missed", "reached", "all")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What the filters say, and the rows that they leave."""
+    """The filters' values, and the rows that match."""
 
     question: str
     task: str
@@ -49,7 +49,7 @@ class Chosen:
     side: Side
     rows: list[Row]
     methods: list[str]
-    """Every method of the question, so that a filter recolours none."""
+    """Every method of the question, so that filters keep the colours."""
 
     @property
     def answered(self) -> list[Row]:
@@ -57,55 +57,55 @@ class Chosen:
         return [row for row in self.rows if row.points]
 
 
-def choose(link: Link, known: Accuracy) -> Chosen:
+def choose(link: Link, accuracy: Accuracy) -> Chosen:
     """Read the filters from the link."""
-    of = slugs(figures_of.titles(known.rows))
-    question = of[link.one("question", of, next(iter(of)))]
-    tasks = slugs(figures_of.tasks_of(known.rows, question))
-    task = tasks[link.one("task", tasks, next(iter(tasks)))]
-    names = slugs(figures_of.data_sets_of(known.rows, question, task))
+    of = slugs(figures_of.titles(accuracy.rows))
+    question = of[link.choice("question", of, next(iter(of)))]
+    tasks = slugs(figures_of.tasks_of(accuracy.rows, question))
+    task = tasks[link.choice("task", tasks, next(iter(tasks)))]
+    names = slugs(figures_of.data_sets_of(accuracy.rows, question, task))
     usual = list(names)[:1] if MEAN in names.values() else list(names)
-    picked = link.many("data", names, usual)
-    side: Side = next(s for s in SIDES if s == link.one("methods", list(SIDES), "all"))
+    picked = link.choices("data", names, usual)
+    side: Side = next(s for s in SIDES if s == link.choice("methods", list(SIDES), "all"))
     data_sets = [names[s] for s in names if s in picked]
     return Chosen(
         question=question,
         task=task,
         data_sets=data_sets,
         side=side,
-        rows=figures_of.shown_rows(known.rows, question, task, data_sets, side),
-        methods=figures_of.methods_of(known.rows, question),
+        rows=figures_of.shown_rows(accuracy.rows, question, task, data_sets, side),
+        methods=figures_of.methods_of(accuracy.rows, question),
     )
 
 
-def draw(link: Link, known: Accuracy, chosen: Chosen) -> None:
-    """Filters, chart, table and downloads."""
+def draw(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
+    """Draw filters, chart, table and downloads."""
     with st.container(border=True):
-        _filters(link, known, chosen)
+        _filters(link, accuracy, chosen)
     if not chosen.rows:
         widgets.nothing(
-            "Nothing is left to show.",
-            "No data set is chosen above, or none of the methods chosen answers there.",
-            "Show the usual ones",
+            "No rows to show.",
+            "No data set is chosen above, or no chosen method answers there.",
+            "Show the defaults",
             lambda: link.forget("data", "methods"),
             key="method.back",
         )
         return
     with st.container(border=True):
-        st.markdown(f"**{widgets.answer_text(_heading(known, chosen))}**")
+        st.markdown(f"**{widgets.answer_text(_heading(accuracy, chosen))}**")
         if chosen.answered:
             widgets.chart(chart(chosen, theme.current()), "method.chart", alt_text(chosen))
         for text in _unanswered(chosen):
             st.markdown(widgets.answer_text(text))
         st.caption(_caption(chosen))
-    _table(known, chosen)
+    _table(accuracy, chosen)
 
 
-def _filters(link: Link, known: Accuracy, chosen: Chosen) -> None:
-    titles = figures_of.titles(known.rows)
+def _filters(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
+    titles = figures_of.titles(accuracy.rows)
     of = slugs(titles)
-    tasks = slugs(figures_of.tasks_of(known.rows, chosen.question))
-    names = slugs(figures_of.data_sets_of(known.rows, chosen.question, chosen.task))
+    tasks = slugs(figures_of.tasks_of(accuracy.rows, chosen.question))
+    names = slugs(figures_of.data_sets_of(accuracy.rows, chosen.question, chosen.task))
     first, second = st.columns(2, vertical_alignment="bottom")
     first.selectbox("Question", list(of), key=link.key("question"),
                     format_func=lambda s: titles[of[s]][0])  # fmt: skip
@@ -118,16 +118,16 @@ def _filters(link: Link, known: Accuracy, chosen: Chosen) -> None:
 
 
 def sentence_case(text: str) -> str:
-    """The text with a capital at its beginning."""
+    """Return the text with a capital at its beginning."""
     return text[:1].upper() + text[1:]
 
 
-def _heading(known: Accuracy, chosen: Chosen) -> str:
-    return f"{figures_of.titles(known.rows)[chosen.question][0]}: {chosen.task}"
+def _heading(accuracy: Accuracy, chosen: Chosen) -> str:
+    return f"{figures_of.titles(accuracy.rows)[chosen.question][0]}: {chosen.task}"
 
 
 def chart(chosen: Chosen, look: Theme) -> figures.ChartSpec:
-    """A dot for every method, its whisker up to what nine in ten errors stay below."""
+    """Return a chart with a dot per method and a whisker to the 90th percentile of its errors."""
     regret = figures_of.is_regret(chosen.rows[0])
     colour = slots(chosen.methods, chosen.methods)
     several = len({r.data_set for r in chosen.rows}) > 1
@@ -145,30 +145,31 @@ def _dot(row: Row, slot: int, *, several: bool) -> figures.Dot:
         low=100 * row.median_error if math.isfinite(end) else math.nan,
         high=end,
         group=sentence_case(row.data_set) if several else "",
-        told=_told(row),
+        told=_hover(row),
         strong=figures_of.is_ours(row),
         faint=row.method in {REFUSED, UNREFUSED},
     )
 
 
-def _told(row: Row) -> str:
+def _hover(row: Row) -> str:
     parts = [f"{row.data_set}: {row.points:,} points of {row.curves:,} curves"]
     if not figures_of.is_regret(row):
         parts.append(f"mean {per_cent(row.mean_error)}, 90th percentile {per_cent(row.p90_error)}")
     if math.isfinite(row.coverage):
         held, wide = per_cent(row.coverage), per_cent(row.median_width)
-        parts.append(f"90 % interval held {held}, {wide} wide")
+        parts.append(f"coverage of the 90 % interval {held}, width {wide}")
     return "\n".join(parts)
 
 
 def alt_text(chosen: Chosen) -> str:
-    """The chart in words, for those who cannot see it."""
-    told = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in chosen.answered[:MOST_DRAWN])
-    return f"Median error of each method, {chosen.task}: {told}"
+    """Return the chart in words, for screen readers."""
+    drawn = chosen.answered[:MOST_DRAWN]
+    errors = ", ".join(f"{r.method} {per_cent(r.median_error)}" for r in drawn)
+    return f"Median error of each method, {chosen.task}: {errors}"
 
 
 def _unanswered(chosen: Chosen) -> list[str]:
-    """Data sets on which nothing that was asked is answered: that is a figure too."""
+    """Return a sentence per data set without a single answered point."""
     return [
         f"{sentence_case(row.data_set)}: none of {row.asked:,} points is answered (0 %), so there "
         "is nothing to compare."
@@ -183,8 +184,8 @@ def _caption(chosen: Chosen) -> str:
     )
     if figures_of.is_regret(chosen.rows[0]):
         return (
-            "Regret is what a choice of devices and batch took beyond the best of all measured "
-            f"ones. The axis is logarithmic; a triangle says {LEAST:g}\u00a0% or less.{cut}"
+            "Regret is the extra time of a choice of devices and batch over the best measured "
+            f"one. The axis is logarithmic; a triangle means {LEAST:g}\u00a0% or less.{cut}"
         )
     return (
         "All methods predict the same held-out points. The axis is logarithmic: "
@@ -193,12 +194,12 @@ def _caption(chosen: Chosen) -> str:
     )
 
 
-def _table(known: Accuracy, chosen: Chosen) -> None:
+def _table(accuracy: Accuracy, chosen: Chosen) -> None:
     with st.container(border=True):
         st.markdown("**The figures**")
         several = len({r.data_set for r in chosen.rows}) > 1
         widgets.table(
-            [_cells(row, known, several=several) for row in chosen.rows],
+            [_cells(row, accuracy, several=several) for row in chosen.rows],
             key="method.table",
             alt="Errors, intervals and sizes of every method and data set shown",
         )
@@ -209,7 +210,7 @@ def _table(known: Accuracy, chosen: Chosen) -> None:
             "Answered is the share of all questions. Seconds are those of a thousand answers, on "
             "one machine, once."
         )
-        about = figures_of.titles(known.rows)[chosen.question][1]
+        about = figures_of.titles(accuracy.rows)[chosen.question][1]
         if about:
             st.caption(widgets.answer_text(about))
         first, second, third = st.columns(3)
@@ -220,12 +221,14 @@ def _table(known: Accuracy, chosen: Chosen) -> None:
             widgets.download("Shown as parquet", lambda: parquet_bytes(columns_of(chosen.rows)),
                              "epochwise-accuracy.parquet", key="method.parquet")  # fmt: skip
         with third:
-            widgets.download("Everything as CSV", lambda: csv_text(figures_of.records(known.rows)),
-                             "epochwise-accuracy-all.csv", key="method.all_csv")  # fmt: skip
+            widgets.download(
+                "Everything as CSV", lambda: csv_text(figures_of.records(accuracy.rows)),
+                "epochwise-accuracy-all.csv", key="method.all_csv",
+            )  # fmt: skip
 
 
-def _cells(row: Row, known: Accuracy, *, several: bool) -> dict[str, str | float | int | None]:
-    """Numbers stay numbers, so that a column can be sorted."""
+def _cells(row: Row, accuracy: Accuracy, *, several: bool) -> dict[str, str | float | int | None]:
+    """Return the cells of a row; numbers stay numbers, so that columns can be sorted."""
     regret, data_set = figures_of.is_regret(row), {"Data set": row.data_set}
     return {
         **(data_set if several else {}),
@@ -239,7 +242,7 @@ def _cells(row: Row, known: Accuracy, *, several: bool) -> dict[str, str | float
         "Curves": row.curves,
         "Answered (%)": _number(row.answered),
         "Asked": row.asked,
-        **_seconds(row, known),
+        **_seconds(row, accuracy),
         **data_set,
     }  # fmt: skip
 
@@ -248,29 +251,29 @@ def _number(share: float) -> float | None:
     return float(f"{100 * share:.3g}") if math.isfinite(share) else None
 
 
-def _seconds(row: Row, known: Accuracy) -> dict[str, float | None]:
-    """How long a thousand answers took, where the back-test kept it; no column for regrets."""
-    if not known.timings or figures_of.is_regret(row):
+def _seconds(row: Row, accuracy: Accuracy) -> dict[str, float | None]:
+    """Return the seconds of a thousand answers; {} for regrets and without timings."""
+    if not accuracy.timings or figures_of.is_regret(row):
         return {}
-    seconds = seconds_of(known.timings, row, [MEAN])
+    seconds = seconds_of(accuracy.timings, row, [MEAN])
     return {"Seconds": None if seconds is None else float(f"{seconds:.2g}")}
 
 
-# -- wanted and measured -----------------------------------------------------------------------
+# -- targets and results -----------------------------------------------------------------------
 
 
 def choose_verdicts(link: Link) -> str:
-    """Which verdicts to show; those that are missed first."""
-    return link.one("verdict", list(_VERDICTS), _VERDICTS[0])
+    """Return which verdicts to show; missed ones by default."""
+    return link.choice("verdict", list(_VERDICTS), _VERDICTS[0])
 
 
-def draw_verdicts(link: Link, known: Accuracy, verdict: str) -> None:
-    """What is wanted of the figures, what was measured, and why some are missed."""
-    chosen = {"missed": known.missed, "all": known.verdicts}.get(verdict)
-    shown = [v for v in known.verdicts if v.reached] if chosen is None else chosen
+def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
+    """Draw targets and results, with the reason of each miss."""
+    chosen = {"missed": accuracy.missed, "all": accuracy.verdicts}.get(verdict)
+    shown = [v for v in accuracy.verdicts if v.reached] if chosen is None else chosen
     with st.container(border=True):
         st.markdown("**Targets and results**")
-        counts = {"missed": len(known.missed), "all": len(known.verdicts)}
+        counts = {"missed": len(accuracy.missed), "all": len(accuracy.verdicts)}
         counts["reached"] = counts["all"] - counts["missed"]
         st.segmented_control(
             "Verdict",
@@ -296,15 +299,15 @@ def draw_verdicts(link: Link, known: Accuracy, verdict: str) -> None:
         )
 
 
-def _missed_line(one: Verdict) -> str:
-    """A list reads better than a narrow table where every line has a reason."""
-    told = figures_of.verdict_record(one)
-    figure, why = (widgets.answer_text(t) for t in (sentence_case(one.what), one.why))
-    said = widgets.answer_text(f"{told['Measured']}, target {told['Target']}.")
-    return f"- **{figure}:** {said} {sentence_case(why)}{'.' if why else ''}"
+def _missed_line(verdict: Verdict) -> str:
+    """Return a missed target with its reason as a list item."""
+    record = figures_of.verdict_record(verdict)
+    figure, why = (widgets.answer_text(t) for t in (sentence_case(verdict.what), verdict.why))
+    result = widgets.answer_text(f"{record['Measured']}, target {record['Target']}.")
+    return f"- **{figure}:** {result} {sentence_case(why)}{'.' if why else ''}"
 
 
-def _verdict_cells(one: Verdict, *, alone: bool) -> dict[str, str]:
-    cells = figures_of.verdict_record(one)
+def _verdict_cells(verdict: Verdict, *, alone: bool) -> dict[str, str]:
+    cells = figures_of.verdict_record(verdict)
     dropped = {"Verdict"} if alone else set()
     return {k: widgets.answer_text(v) for k, v in cells.items() if k not in dropped}

@@ -25,7 +25,7 @@ from planner.scaling import ScalingCurve, answers, fit, fit_scaling, growth
 from planner.transfer import BASIS_OF, Cell, DataSheet, Library, Transferred, fit_library, transfer
 
 BATCH: Final = 64.0
-"""Batch per device that the picture of devices asks about [samples]."""
+"""Batch per device in the chart of devices [samples]."""
 PER_NODE: Final = 8
 A1: Final = Slider(name="a1", label="Crossing a link in one node, a1", unit="ms", default=5,
                    options=(0, 1, 2, 5, 10, 20, 50, 100))  # fmt: skip
@@ -46,7 +46,7 @@ MOST: Final = Slider(name="devices", label="Most devices measured", unit="device
 
 
 def _scaling(values: Values) -> ScalingCurve | Refusal:
-    """The curve through made-up step times on the form: 0.01 s + b/2000 a step, nodes of 8."""
+    """Return the curve through made-up step times: 0.01 s + b/2000 a step, nodes of 8."""
     counts = 2.0 ** np.arange(np.log2(values["devices"]) + 0.5)
     batch, count = (v.ravel() for v in np.meshgrid([BATCH / 2, BATCH, 2 * BATCH], counts))
     nodes = np.ceil(count / PER_NODE)
@@ -58,16 +58,17 @@ def _scaling(values: Values) -> ScalingCurve | Refusal:
 
 
 def devices_picture(values: Values, look: Theme) -> Picture:
-    """Weak scaling efficiency over devices, measured, told and not answered."""
+    """Return weak scaling efficiency over devices: measured, extrapolated and refused."""
     curve, most = _scaling(values), values["devices"]
     count: Floats = np.asarray(2.0 ** np.arange(8), dtype=np.float64)
     if isinstance(curve, Refusal):
         return withheld(curve)
-    told = curve.weak_scaling(BATCH, count, np.ceil(count / PER_NODE))
-    if isinstance(told, Refusal):
-        return withheld(told)
-    found = told.efficiency
-    value, low, high = (100 * np.asarray(v) for v in (found.value, found.low, found.high))
+    scaling = curve.weak_scaling(BATCH, count, np.ceil(count / PER_NODE))
+    if isinstance(scaling, Refusal):
+        return withheld(scaling)
+    efficiency = scaling.efficiency
+    ends = (efficiency.value, efficiency.low, efficiency.high)
+    value, low, high = (100 * np.asarray(v) for v in ends)
     line = figures.Share(label="weak scaling", short="weak scaling", slot=0, x=count, value=value,
                          low=low, high=high, largest=most)  # fmt: skip
     return Picture(
@@ -80,11 +81,11 @@ def devices_picture(values: Values, look: Theme) -> Picture:
 
 def _made_of(curve: ScalingCurve, most: float) -> str:
     nodes = float(np.ceil(most / PER_NODE))
-    told = curve.shares(BATCH, most, nodes)
-    if isinstance(told, Refusal):
-        return told.reason
+    shares = curve.shares(BATCH, most, nodes)
+    if isinstance(shares, Refusal):
+        return shares.reason
     compute, link, grown = (
-        f"{100 * float(part.value):.0f} %" for part in (told.compute, told.link, told.growth)
+        f"{100 * float(part.value):.0f} %" for part in (shares.compute, shares.link, shares.growth)
     )
     return (
         f"On {most:.0f} devices a step is {compute} compute and {link} crossing links. "
@@ -127,7 +128,7 @@ DEVICES: Final = Formula(
 )
 
 
-# -- hardware nobody measured ------------------------------------------------------------------
+# -- unmeasured hardware -----------------------------------------------------------------------
 
 CARD, WORKLOAD = "Card X", "your network"
 CARDS: Final = 8
@@ -141,7 +142,7 @@ RAN: Final = Slider(name="runs", label="Your own runs on card X", default=0, opt
 
 @cache
 def _made_table() -> tuple[Floats, tuple[DataSheet, ...]]:
-    """Made-up samples/s, shape (networks, cards), the wanted ones last; and the data sheets."""
+    """Return made-up samples/s, shape (networks, cards), target network last; and data sheets."""
     draw = np.random.default_rng(3)
     flops = 1e14 * 2.0 ** np.linspace(0, 3, CARDS)
     width = 1e12 * 2.0 ** (np.linspace(0, 2, CARDS) + draw.normal(0, 0.15, CARDS))
@@ -163,7 +164,7 @@ def _card(place: int) -> str:
 
 @cache
 def _library(benchmarks: int, own: int, runs: int) -> Library:
-    """What is known where so much was measured of the wanted network and the wanted card."""
+    """Return a library with this many measurements of the target network and card."""
     speed, sheets = _made_table()
     rows = [
         (WORKLOAD if w == NETWORKS - 1 else f"network {w + 1}", _card(c), float(speed[w, c]))
@@ -191,27 +192,27 @@ def _truth() -> float:
 
 @cache
 def _rungs(benchmarks: int, own: int, runs: int) -> tuple[Transferred, ...] | Refusal:
-    """What every rung that can answer says, the best one first."""
-    library, wanted = (
+    """Return the answer of every rung that has one, the best rung first."""
+    library, target = (
         _library(benchmarks, own, runs),
         Cell(workload=WORKLOAD, precision="fp16", card=CARD),
     )
-    best = transfer(library, wanted)
+    best = transfer(library, target)
     if isinstance(best, Refusal):
         return best
-    others = (transfer(library, wanted, rung=rung) for rung in BASIS_OF if rung != best.rung)
-    return (best, *(told for told in others if isinstance(told, Transferred)))
+    others = (transfer(library, target, rung=rung) for rung in BASIS_OF if rung != best.rung)
+    return (best, *(answer for answer in others if isinstance(answer, Transferred)))
 
 
 def cards_picture(values: Values, look: Theme) -> Picture:
-    """What every rung says, the one that answers emphasised, beside the truth."""
-    told = _rungs(*(int(values[k]) for k in ("benchmarks", "cards", "runs")))
-    if isinstance(told, Refusal):
-        return withheld(told)
-    best, truth, order = told[0], _truth(), list(BASIS_OF)
+    """Return the chart of every rung's answer against the truth, the best emphasised."""
+    rungs = _rungs(*(int(values[k]) for k in ("benchmarks", "cards", "runs")))
+    if isinstance(rungs, Refusal):
+        return withheld(rungs)
+    best, truth, order = rungs[0], _truth(), list(BASIS_OF)
     rows = [
-        _rung_dot(one, order.index(one.rung), truth, chosen=one is best)
-        for one in sorted(told, key=lambda t: order.index(t.rung))
+        _rung_dot(answer, order.index(answer.rung), truth, chosen=answer is best)
+        for answer in sorted(rungs, key=lambda t: order.index(t.rung))
     ]
     scale = figures.Scale(title="estimated / true samples per second", unit="", least=1e-3,
                           compare=1.0, compared="true")  # fmt: skip
@@ -228,21 +229,21 @@ def cards_picture(values: Values, look: Theme) -> Picture:
     )
 
 
-def _rung_dot(told: Transferred, place: int, truth: float, *, chosen: bool) -> figures.Dot:
-    value, low, high = (float(v) / truth for v in
-                        (told.estimate.value, told.estimate.low, told.estimate.high))  # fmt: skip
+def _rung_dot(transferred: Transferred, place: int, truth: float, *, chosen: bool) -> figures.Dot:
+    estimate = transferred.estimate
+    value, low, high = (float(v) / truth for v in (estimate.value, estimate.low, estimate.high))
     return figures.Dot(
-        label=told.rung, slot=place, value=value, low=low, high=high, strong=chosen,
+        label=transferred.rung, slot=place, value=value, low=low, high=high, strong=chosen,
         told=f"90 %: {low:.2f} to {high:.2f}",
     )  # fmt: skip
 
 
-def _next(told: Transferred) -> tuple[str, ...]:
-    if not told.next_runs:
+def _next(transferred: Transferred) -> tuple[str, ...]:
+    if not transferred.next_runs:
         return ()
-    run = told.next_runs[0]
+    run = transferred.next_runs[0]
     return (
-        f"It would narrow most by measuring {run.run}: then about "
+        f"Measuring {run.run} would narrow it most, to about "
         f"−{100 * (1 - 1 / run.factor):.0f} % to +{100 * (run.factor - 1):.0f} %.",
     )
 
@@ -254,7 +255,7 @@ TRANSFER: Final = Formula(
         r"\hat{y} = \exp\left(\textstyle\sum_i w_i \log y_i\right), \qquad "
         r"[\,\hat{y}\,e^{-q},\ \hat{y}\,e^{q}\,]",
     ),
-    words="The best rung that has what it needs answers, and says which it is: **measured** on "
+    words="The best rung with enough data answers and is named: **measured** on "
     "that card; the **workload on other cards**, scaled by what similar workloads gain; "
     "**benchmarks of the card**, scaled by how the workload goes with them elsewhere; its **data "
     "sheet** (operations a second, bandwidth, memory). Weights come from the library, drawn "

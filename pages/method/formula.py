@@ -10,12 +10,12 @@ from planner.figures import ChartSpec
 from planner.figures.palette import Theme
 
 Values = Mapping[str, float]
-"""What the sliders of the page say, by their names in the link."""
+"""Slider values by their names in the link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slider:
-    """One quantity of a picture: the values one may choose, as they stand in the link."""
+    """A quantity of a chart, with its choices as in the link."""
 
     name: str
     label: str
@@ -25,13 +25,13 @@ class Slider:
 
     @property
     def texts(self) -> dict[str, str]:
-        """What stands in the link -> what the person reads."""
+        """Displayed text by text of the link."""
         return {f"{v:g}": f"{v:,.10g} {self.unit}".strip() for v in self.options}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """What the planner answers to the sliders: a figure (None where refused) and sentences."""
+    """The planner's answer to the sliders: a figure (None where refused) and sentences."""
 
     figure: ChartSpec | None
     sentences: tuple[str, ...]
@@ -39,21 +39,21 @@ class Picture:
 
 
 def withheld(refusal: Refusal) -> Picture:
-    """No picture: why, and what to measure."""
+    """Return a picture without a figure: the reason, and what to measure."""
     return Picture(figure=None, sentences=(refusal.reason, refusal.measure_next))
 
 
 def in_per_cent(share: float) -> str:
-    """A constant as people say it: 0.6 %, 5 %; the sign stays on the number's line."""
+    """Return a share in per cent: 0.6 %, 5 %; number and sign stay on one line."""
     return f"{100 * share:g}\u00a0%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Formula:
-    """One formula, told once.
+    """A formula with its explanation and chart.
 
     `laws` are LaTeX; `words`, `units`, `limits` and `source` are Markdown. `evidence` names the
-    question, task and data set of the back-test that measured it, where one did.
+    question, task and data set of its back-test, if any.
     """
 
     slug: str

@@ -40,17 +40,17 @@ SLIDERS: Final[dict[str, Slider]] = {s.name: s for f in FORMULAS.values() for s 
 
 
 def choose(link: Link) -> tuple[Formula, Values]:
-    """The formula, and what every slider says; those of other formulas keep their values."""
-    formula = FORMULAS[link.one("formula", list(FORMULAS), next(iter(FORMULAS)))]
+    """Return the chosen formula and all slider values; other formulas keep theirs."""
+    formula = FORMULAS[link.choice("formula", list(FORMULAS), next(iter(FORMULAS)))]
     values = {
-        name: float(link.one(name, list(slider.texts), f"{slider.default:g}"))
+        name: float(link.choice(name, list(slider.texts), f"{slider.default:g}"))
         for name, slider in SLIDERS.items()
     }
     return formula, values
 
 
-def draw(link: Link, formula: Formula, values: Values, known: Accuracy | None) -> None:
-    """The formula one has chosen, and its picture."""
+def draw(link: Link, formula: Formula, values: Values, accuracy: Accuracy | None) -> None:
+    """Draw the chosen formula and its chart."""
     st.selectbox("Formula", list(FORMULAS), key=link.key("formula"),
                  format_func=lambda slug: FORMULAS[slug].title)  # fmt: skip
     with st.container(border=True):
@@ -61,7 +61,7 @@ def draw(link: Link, formula: Formula, values: Values, known: Accuracy | None) -
             f"**Units.** {formula.units}\n\n**Limits.** {formula.limits}\n\n"
             f"**Source.** {formula.source}"
         )
-        if evidence := _evidence(formula, known):
+        if evidence := _evidence(formula, accuracy):
             st.markdown(f"**How wrong.** {evidence}")
     with st.container(border=True):
         with st.grid(2, min_column_width=280):
@@ -77,23 +77,23 @@ def _slider(link: Link, slider: Slider) -> None:
 
 
 def _picture(formula: Formula, values: Values) -> None:
-    told = formula.picture(values, theme.current())
-    for sentence in told.sentences:
+    picture = formula.picture(values, theme.current())
+    for sentence in picture.sentences:
         st.markdown(widgets.answer_text(sentence))
-    if told.figure is None:
-        st.caption("Nothing to draw: the planner refuses, and says why and what to measure.")
+    if picture.figure is None:
+        st.caption("No chart: the planner refuses. The reason and the next measurement are above.")
         return
-    widgets.chart(told.figure, "method.picture", " ".join(told.sentences))
-    st.caption(told.caption.replace(" %", "\u00a0%"))
+    widgets.chart(picture.figure, "method.picture", " ".join(picture.sentences))
+    st.caption(picture.caption.replace(" %", "\u00a0%"))
 
 
-def _evidence(formula: Formula, known: Accuracy | None) -> str:
-    """What the back-test found, with the figures of its table."""
-    row = ours(known.rows, *formula.evidence) if known and formula.evidence else None
+def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
+    """Return the error and coverage of the formula in the back-test."""
+    row = ours(accuracy.rows, *formula.evidence) if accuracy and formula.evidence else None
     if row is None:
         return ""
-    held = f"; its 90 % interval held {per_cent(row.coverage)}"
+    coverage = f"; coverage of the 90 % interval {per_cent(row.coverage)}"
     return widgets.answer_text(
-        f"{sentence_case(row.task)} ({row.data_set}): {per_cent(row.median_error)} off in the "
-        f"median{'' if math.isnan(row.coverage) else held}."
+        f"{sentence_case(row.task)} ({row.data_set}): median error {per_cent(row.median_error)}"
+        f"{'' if math.isnan(row.coverage) else coverage}."
     )

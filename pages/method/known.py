@@ -16,9 +16,9 @@ PLACE: Final = ROOT / "data" / "accuracy-published.json"
 
 def draw() -> None:
     """Draw the whole jobs, the figures of every task, and the worst misses."""
-    found = _figures()
-    if isinstance(found, str):
-        st.info(found, icon=":material/table_view:")
+    figures = _figures()
+    if isinstance(figures, str):
+        st.info(figures, icon=":material/table_view:")
         return
     with st.container(border=True):
         st.markdown("**Would we have known?**")
@@ -27,34 +27,34 @@ def draw() -> None:
             "accelerator and count. Intervals are 90 %."
         )
         widgets.table(
-            [_job(job) for job in found["jobs"]], key="method.known.jobs",
+            [_job(job) for job in figures["jobs"]], key="method.known.jobs",
             alt="Published whole jobs beside our estimate in device-hours",
         )  # fmt: skip
     with st.container(border=True):
         st.markdown("**Described workloads and published series**")
         st.caption(
-            "Each published row is a question that a person would type. The efficiency model was "
-            "fitted on these tables; docs/efficiency.md has its errors on hidden sources."
+            "Each published row is a question as a user would enter it. The efficiency model was "
+            "fitted on these tables; docs/efficiency.md has its errors on held-out sources."
         )
         widgets.table(
-            _tasks(found["tasks"]), height="content", key="method.known.tasks",
+            _tasks(figures["tasks"]), height="content", key="method.known.tasks",
             alt="Errors, coverage and width by task",
         )  # fmt: skip
     with st.expander("Worst misses"):
         widgets.table(
-            _misses(found["worst"]), height="content", key="method.known.worst",
+            _misses(figures["worst"]), height="content", key="method.known.worst",
             alt="The three worst misses of each task",
         )  # fmt: skip
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
 def _kept(path: str, changed: int) -> dict[str, Any]:  # noqa: ARG001 - it is the key
-    found: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8"))
-    return found
+    figures: dict[str, Any] = json.loads(PLACE.read_text(encoding="utf-8"))
+    return figures
 
 
 def _figures() -> dict[str, Any] | str:
-    """The figures, or why there are none."""
+    """Return the figures, or why they are missing."""
     try:
         return _kept(str(PLACE), PLACE.stat().st_mtime_ns)
     except (OSError, ValueError) as error:

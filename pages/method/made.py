@@ -1,4 +1,4 @@
-"""The made-up measurements behind the pictures of several formulas."""
+"""Made-up measurements for the charts of several formulas."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ def batches(largest: float) -> Floats:
 
 
 def made_curve(values: Values) -> ThroughputCurve | Refusal:
-    """The curve through made-up step times on the law; a bend lifts the larger half of them."""
+    """Return the curve through made-up step times; a bend lifts the larger half of them."""
     sizes = batches(values["largest"])
     lifted = 1 + values.get("bend", 0.0) / 100 * (np.arange(sizes.size) >= sizes.size / 2)
     return fit_throughput(sizes, lifted * (values["t"] + sizes / values["v0"]))
 
 
-def parts_of(told: Estimate | Refusal, grid: Floats) -> tuple[Floats, Floats, Floats]:
-    """Value, low and high over the grid, NaN where refused."""
-    if isinstance(told, Refusal):
+def parts_of(answer: Estimate | Refusal, grid: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return value, low and high over the grid, NaN where refused."""
+    if isinstance(answer, Refusal):
         nothing = np.full(grid.shape, np.nan)
         return nothing, nothing, nothing
-    return np.asarray(told.value), np.asarray(told.low), np.asarray(told.high)
+    return np.asarray(answer.value), np.asarray(answer.low), np.asarray(answer.high)
 
 
 def made_line(
     curve: ThroughputCurve, grid: Floats, *, label: str, short: str, slot: int, kind: str
 ) -> figures.ThroughputLine:
-    """A made-up curve over the batches of the grid [samples], with its points, to be drawn."""
+    """Return a made-up curve over the grid of batches [samples] with its points, for a chart."""
     value, low, high = parts_of(curve.throughput(grid), grid)
     points = figures.Points(
         batch=curve.batch,

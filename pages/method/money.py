@@ -48,7 +48,7 @@ COUNT: Final = Slider(name="count", label="Device count", unit="devices", defaul
 
 
 def money_picture(values: Values, look: Theme) -> Picture:
-    """What a busy hour costs over utilisation, bought and rented, and where they meet."""
+    """Return cost of a busy hour over utilisation, bought and rented, with the break-even."""
     owned = Owned(
         price_usd=values["price"], life_years=values["life"], power_watts=values["power"],
         tariff_usd_per_kwh=values["tariff"], rate_of_capital=values["rate"] / 100,
@@ -68,9 +68,9 @@ def money_picture(values: Values, look: Theme) -> Picture:
     hour = money(float(cost_per_busy_hour(owned, 1.0)))
     return Picture(
         figure=figures.rent_or_buy(drawn, axes, look),
-        sentences=(_pays_off(pays), f"A machine that never stands still costs {hour} an hour."),
-        caption="Made-up prices. Rent is for the same work in the same time; no upkeep, no tax, "
-        "nothing left of it in the end, and no electricity while it stands still.",
+        sentences=(_pays_off(pays), f"A fully used machine costs {hour} an hour."),
+        caption="Made-up prices. Rent is for the same work in the same time; no upkeep, tax, "
+        "residual value or idle power.",
     )
 
 
@@ -112,30 +112,33 @@ MONEY: Final = Formula(
 )
 
 
-# -- several devices, never measured -----------------------------------------------------------
+# -- several devices, not measured -------------------------------------------------------------
 
 
 def several_picture(values: Values, look: Theme) -> Picture:
-    """Efficiency over devices that nobody measured together."""
+    """Return efficiency over device counts without a measurement."""
     count: Floats = np.asarray(2.0 ** np.arange(7), dtype=np.float64)
-    per_node, asked = int(values["node"]), int(values["count"])
-    told = [efficiency(int(n), -(-int(n) // per_node)) for n in count]
+    per_node, chosen = int(values["node"]), int(values["count"])
+    estimates = [efficiency(int(n), -(-int(n) // per_node)) for n in count]
     value, low, high = (
-        100 * np.array([float(getattr(one, end)) for one in told])
+        100 * np.array([float(getattr(estimate, end)) for estimate in estimates])
         for end in ("value", "low", "high")
     )
-    nodes = -(-asked // per_node)
-    one = efficiency(asked, nodes)
-    line = figures.Share(label="nobody measured", short="not measured", slot=0, x=count,
+    nodes = -(-chosen // per_node)
+    low_times, times, high_times = (
+        f"{chosen * float(getattr(efficiency(chosen, nodes), end)):.3g}"
+        for end in ("low", "value", "high")
+    )
+    line = figures.Share(label="not measured", short="not measured", slot=0, x=count,
                          value=value, low=low, high=high, largest=1.0)  # fmt: skip
     over = f" on {nodes} nodes" if nodes > 1 else ""
     return Picture(
         figure=figures.efficiency([line], look),
         sentences=(
-            f"{asked} devices{over} give {asked * float(one.value):.3g} times one device, 90 % "
-            f"from {asked * float(one.low):.3g} to {asked * float(one.high):.3g} times.",
+            f"{chosen} devices{over} give {times} times one device, 90 % from {low_times} to "
+            f"{high_times} times.",
         ),
-        caption="At the same batch on each device. Grey dashes: nothing of this was measured.",
+        caption="At the same batch on each device. Grey dashes: not measured.",
     )
 
 

@@ -19,9 +19,7 @@ from pages.method import (
     state,
     tables,
 )
-from pages.method import (
-    known as method_known,
-)
+from pages.method import known as published
 from pages.method.accuracy import Chosen
 from planner import figures
 from planner.core import Report, html_page
@@ -43,32 +41,32 @@ def show() -> None:
     link = Link("method")
     shared = store()
     st.title("Method & accuracy")
-    found = state.accuracy()
-    known = found if isinstance(found, Accuracy) else None
-    section = link.one("section", list(SECTIONS), next(iter(SECTIONS)))
-    chosen = accuracy.choose(link, known) if known else None
+    read = state.accuracy()
+    back_test = read if isinstance(read, Accuracy) else None
+    section = link.choice("section", list(SECTIONS), next(iter(SECTIONS)))
+    chosen = accuracy.choose(link, back_test) if back_test else None
     verdict = accuracy.choose_verdicts(link)
     formula, values = formulas.choose(link)
-    if not known:
+    if not back_test:
         link.keep("question", "task", "data", "methods")
     link.write()
-    link.tell()
-    if known and chosen:
-        _answer(link, known, chosen, whole=section in {"accuracy", "wanted"})
+    link.warn()
+    if back_test and chosen:
+        _answer(link, back_test, chosen, whole=section in {"accuracy", "wanted"})
     else:
-        _no_figures(str(found))
+        _no_figures(str(read))
     st.segmented_control(
         "Section", list(SECTIONS), key=link.key("section"), required=True,
         format_func=SECTIONS.__getitem__, label_visibility="collapsed",
     )  # fmt: skip
-    if section == "accuracy" and known and chosen:
-        accuracy.draw(link, known, chosen)
-    elif section == "wanted" and known:
-        accuracy.draw_verdicts(link, known, verdict)
+    if section == "accuracy" and back_test and chosen:
+        accuracy.draw(link, back_test, chosen)
+    elif section == "wanted" and back_test:
+        accuracy.draw_verdicts(link, back_test, verdict)
     elif section == "known":
-        method_known.draw()
+        published.draw()
     elif section == "formulas":
-        formulas.draw(link, formula, values, known)
+        formulas.draw(link, formula, values, back_test)
     elif section == "refusals":
         tables.refusals()
     elif section == "constants":
@@ -77,25 +75,25 @@ def show() -> None:
         tables.sources(shared)
 
 
-def _answer(link: Link, known: Accuracy, chosen: Chosen, *, whole: bool) -> None:
-    """How wrong we were; the first sentence alone above what is no figure of accuracy."""
+def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> None:
+    """Draw the accuracy in words; other sections show the first sentence only."""
     with st.container(border=True):
-        first, *others = known.sentences
+        first, *others = accuracy.sentences
         st.markdown(f"#### {widgets.answer_text(first)}")
         for text in others if whole else ():
             st.markdown(widgets.answer_text(text))
         with widgets.actions():
-            widgets.share(link, "\n".join(known.sentences), "content")
+            widgets.share(link, "\n".join(accuracy.sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
-            widgets.download("Report", lambda: _report(address, known, chosen),
+            widgets.download("Report", lambda: _report(address, accuracy, chosen),
                              "epochwise-accuracy.html", key="method.report",
                              width="content")  # fmt: skip
 
 
 def _no_figures(why: str) -> None:
-    """The state of a program whose figures are missing or damaged."""
+    """Draw the empty state where the figures are missing or damaged."""
     widgets.nothing(
-        "How wrong we were is not known here.",
+        "The accuracy is unknown here.",
         f"{widgets.answer_text(why)} `python -m planner backtest DIR` writes it. DIR holds the "
         "public data sets, one folder each. The formulas below need no figures.",
         "Look again",
@@ -104,13 +102,13 @@ def _no_figures(why: str) -> None:
     )
 
 
-def _report(address: str, known: Accuracy, chosen: Chosen) -> str:
+def _report(address: str, back_test: Accuracy, chosen: Chosen) -> str:
     drawn = figures.html(accuracy.chart(chosen, LIGHT_THEME)) if chosen.answered else ""
     return html_page(
         Report(
             title="How wrong were we?",
-            sentence=known.sentences[0],
-            notes=[*known.sentences[1:], f"{chosen.question}: {chosen.task}"],
+            sentence=back_test.sentences[0],
+            notes=[*back_test.sentences[1:], f"{chosen.question}: {chosen.task}"],
             figure=drawn,
             table=[*figures_of.records(chosen.rows)],
             sources=[

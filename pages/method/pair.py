@@ -56,7 +56,7 @@ NAMES: Final = ("system A", "system B")
 
 
 def crossover_picture(values: Values, look: Theme) -> Picture:
-    """Two curves over the batch, and where they take the same time."""
+    """Return two curves over the batch, with their crossover."""
     a = made_curve({k: values[k] for k in ("v0", "t", "largest")})
     b = made_curve({"v0": values["v0b"], "t": values["tb"], "largest": values["largest"]})
     if isinstance(a, Refusal):
@@ -64,7 +64,7 @@ def crossover_picture(values: Values, look: Theme) -> Picture:
     if isinstance(b, Refusal):
         return withheld(b)
     crossing = crossover_batch(a, b, names=NAMES)
-    said = (
+    sentences = (
         (crossing.reason, crossing.measure_next)
         if isinstance(crossing, Refusal)
         else (
@@ -80,7 +80,7 @@ def crossover_picture(values: Values, look: Theme) -> Picture:
     ]
     return Picture(
         figure=figures.throughput(drawn, look, log=True),
-        sentences=said,
+        sentences=sentences,
         caption="Made-up step times of two systems that lie on their laws.",
     )
 
@@ -107,7 +107,7 @@ CROSSOVER: Final = Formula(
 
 
 def utilisation_picture(values: Values, look: Theme) -> Picture:
-    """Share of the peak at every batch of a made-up curve."""
+    """Return the chart of MFU at every batch of a made-up curve."""
     curve = made_curve({k: values[k] for k in ("v0", "t", "largest")})
     if isinstance(curve, Refusal):
         return withheld(curve)
@@ -124,11 +124,11 @@ def utilisation_picture(values: Values, look: Theme) -> Picture:
         for share in (used.share for used in utilizations(run, Catalog()))
         if not isinstance(share, Refusal)
     ]
-    said = sentence(runs[-1], Catalog()) or ""
+    text = sentence(runs[-1], Catalog()) or ""
     scale = figures.Scale(title="share of the peak (%)", unit="%", least=0.01)
     return Picture(
         figure=figures.dots(rows, scale, look) if rows else None,
-        sentences=(f"At batch {sizes[-1]:,.0f}: {said}",),
+        sentences=(f"At batch {sizes[-1]:,.0f}: {text}",),
         caption="Made-up step times; the peak stands for a matrix product measured beside them. A "
         "batch at which the run would be faster than its peak is refused and not drawn.",
     )

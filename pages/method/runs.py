@@ -1,4 +1,4 @@
-"""Formulas over runs, with pictures: those unlike their neighbours, and what a factor does."""
+"""Formulas over runs, with charts: suspect runs, and the effect of a factor."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _scatter() -> Floats:
 
 
 def _made_runs(times: float, spread: float) -> list[CheckedRun]:
-    """A sweep of six batches under eight input patterns, one of its runs odd."""
+    """Return a made-up sweep of six batches under eight input patterns, with one odd run."""
     epoch_s = np.outer(40 + 8000 / SIZES, 1 + 0.08 * np.arange(PATTERNS))
     epoch_s = (epoch_s * np.exp(spread / 100 * _scatter())).ravel()
     epoch_s[ODD] *= times
@@ -56,24 +56,24 @@ def _made_runs(times: float, spread: float) -> list[CheckedRun]:
 
 @cache
 def _checked(times: float, spread: float) -> tuple[Floats, Floats, tuple[str, ...], int]:
-    """Batches, robust deviations, what is said of the odd run, and how many others are flagged."""
+    """Return batches, robust deviations, flags of the odd run, and count of other flagged runs."""
     runs = _made_runs(times, spread)
     flags = suspects(runs)
-    told = tuple(f"{f.name.capitalize()}: {f.evidence}" for f in flags if f.run == str(ODD))
+    odd_flags = tuple(f"{f.name.capitalize()}: {f.evidence}" for f in flags if f.run == str(ODD))
     others = len({f.run for f in flags} - {str(ODD)})
     batch = np.array([float(run.global_batch_size or 0) for run in runs])
-    return batch, neighbours(runs).z, told, others
+    return batch, neighbours(runs).z, odd_flags, others
 
 
 def suspects_picture(values: Values, look: Theme) -> Picture:
-    """Robust deviations of all runs, and the flags of the odd one."""
-    batch, z, told, others = _checked(values["times"], values["spread"])
+    """Return the chart of robust deviations, and the flags of the odd run."""
+    batch, z, odd_flags, others = _checked(values["times"], values["spread"])
     healthy = "No" if not others else f"{others}"
     runs = "run is" if others < 2 else "runs are"
     return Picture(
         figure=figures.unlike_neighbours(batch, z, ODD, UNLIKE, look),
         sentences=(
-            *(told or ("The odd run is not flagged: it is within scatter.",)),
+            *(odd_flags or ("The odd run is not flagged: it is within scatter.",)),
             f"{healthy} healthy {runs} flagged.",
         ),
         caption="A made-up sweep of six batches under eight input patterns; the large marker is "
@@ -114,39 +114,39 @@ VALIDATED: Final = Slider(name="validated", label="Images validated with it (10,
 
 
 def effects_picture(values: Values, look: Theme) -> Picture:
-    """The effect per epoch and per image, with their intervals."""
-    told = factor_effect(
+    """Return the chart of the effect per epoch and per image."""
+    pooled = factor_effect(
         _paired_runs(values["effect"], int(values["pairs"]), int(values["validated"])),
         "augmentation",
         base=False,
         changed=True,
     )
-    if isinstance(told, Refusal):
-        return withheld(told)
+    if isinstance(pooled, Refusal):
+        return withheld(pooled)
     rows = [
         figures.Dot(
             label=label, slot=slot, value=float(e.value), low=float(e.low), high=float(e.high),
             strong=label == "an image", told=f"90 %: {float(e.low):.2f} to {float(e.high):.2f}",
         )
-        for slot, (label, e) in enumerate(_both(told).items())
+        for slot, (label, e) in enumerate(_both(pooled).items())
     ]  # fmt: skip
     scale = figures.Scale(title="times as long with the factor as without", unit="", least=1e-3,
                           compare=1.0, compared="no effect")  # fmt: skip
     return Picture(
         figure=figures.dots(rows, scale, look),
-        sentences=(told.sentence,),
+        sentences=(pooled.sentence,),
         caption="Made-up runs on 50,000 images with 2 % scatter. They differ in the factor and in "
         "how many images were validated.",
     )
 
 
-def _both(told: FactorEffect) -> dict[str, Estimate]:
-    found = {"an image": told.per_image, "an epoch": told.per_epoch}
-    return {label: e for label, e in found.items() if isinstance(e, Estimate)}
+def _both(effect: FactorEffect) -> dict[str, Estimate]:
+    effects = {"an image": effect.per_image, "an epoch": effect.per_epoch}
+    return {label: e for label, e in effects.items() if isinstance(e, Estimate)}
 
 
 def _paired_runs(effect: float, pairs: int, validated: int) -> list[FactorRun]:
-    """Pairs of runs at growing batches: what an image costs, times the images of an epoch."""
+    """Return pairs of runs at growing batches: time per image times images per epoch."""
     wobble = np.exp(0.02 * _scatter().ravel())
     runs = []
     for pair in range(pairs):

@@ -1,4 +1,4 @@
-"""Formulas of time, with pictures: throughput at a batch size, and how long N epochs take."""
+"""Formulas of time, with charts: throughput at a batch size, and the time of N epochs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BEND: Final = Slider(
     name="bend", label="Larger half takes longer by", unit="%", default=0,
     options=(0, 5, 10, 15, 20, 30),
 )  # fmt: skip
-ASKED: Final = Slider(
+REQUESTED: Final = Slider(
     name="epochs", label="Epochs N", unit="epochs", default=200,
     options=(20, 50, 100, 200, 500, 1000, 2000),
 )  # fmt: skip
@@ -59,7 +59,7 @@ SCATTER: Final = Slider(
 
 
 def throughput_picture(values: Values, look: Theme) -> Picture:
-    """The points, the fitted curve, its band, and where it stops."""
+    """Return the chart of points, fitted curve and band."""
     curve, end = made_curve(values), 8 * values["largest"]
     if isinstance(curve, Refusal):
         return withheld(curve)
@@ -111,27 +111,27 @@ THROUGHPUT: Final = Formula(
 
 
 def epochs_picture(values: Values, look: Theme) -> Picture:
-    """How far the total may lie from what is said, over N: this session, and another one."""
-    seen, asked = int(values["seen"]), int(values["epochs"])
+    """Return the interval of the total over N, for this session and for another."""
+    seen, epochs = int(values["seen"]), int(values["epochs"])
     grid = np.unique(np.geomspace(seen, 2000, GRID).round())
-    one, another = (_share(values, grid, sd) for sd in (0.0, projection.SESSION_SD))
-    if isinstance(one, Refusal):
-        return withheld(one)
+    same, another = (_share(values, grid, sd) for sd in (0.0, projection.SESSION_SD))
+    if isinstance(same, Refusal):
+        return withheld(same)
     if isinstance(another, Refusal):
         return withheld(another)
     drawn = [
         figures.Share(label="another session or machine", short="another session", slot=1, x=grid,
                       value=0.0 * grid, low=another[0], high=another[1], largest=seen),
         figures.Share(label="the measured session", short="same session", slot=0, x=grid,
-                      value=0.0 * grid, low=one[0], high=one[1], largest=seen),
+                      value=0.0 * grid, low=same[0], high=same[1], largest=seen),
     ]  # fmt: skip
-    at = [float(np.interp(asked, grid, high)) for _, high in (one, another)]
-    total = _total(values, np.array([float(asked)]), 0.0)
-    said = in_words(float(np.asarray(total.value)[0])) if isinstance(total, Estimate) else ""
+    at = [float(np.interp(epochs, grid, high)) for _, high in (same, another)]
+    total = _total(values, np.array([float(epochs)]), 0.0)
+    total_text = in_words(float(np.asarray(total.value)[0])) if isinstance(total, Estimate) else ""
     return Picture(
-        figure=figures.interval_of_epochs(drawn, asked, look),
+        figure=figures.interval_of_epochs(drawn, epochs, look),
         sentences=(
-            f"{asked:,} epochs of a minute each, from {seen} measured: {said}, "
+            f"{epochs:,} epochs of a minute each, from {seen} measured: {total_text}, "
             f"±{at[0]:.1f} % in this session, ±{at[1]:.1f} % in another.",
         ),
         caption="A made-up run with epochs of one minute. The marker is where its measured epochs "
@@ -152,11 +152,11 @@ def _total(values: Values, numbers: Floats, session_sd: float) -> Estimate | Ref
 
 
 def _share(values: Values, numbers: Floats, session_sd: float) -> tuple[Floats, Floats] | Refusal:
-    """Both ends of the interval off the total [%]."""
-    told = _total(values, numbers, session_sd)
-    if isinstance(told, Refusal):
-        return told
-    value, low, high = (np.asarray(v) for v in (told.value, told.low, told.high))
+    """Return both ends of the interval relative to the total [%]."""
+    total = _total(values, numbers, session_sd)
+    if isinstance(total, Refusal):
+        return total
+    value, low, high = (np.asarray(v) for v in (total.value, total.low, total.high))
     return 100 * (low / value - 1), 100 * (high / value - 1)
 
 
@@ -186,7 +186,7 @@ EPOCHS: Final = Formula(
     f"so are epochs that vary by more than {in_per_cent(projection.MAX_CV)} or change on the way.",
     source="The sum is that of article 002; prior, correlation and drift were measured on its 80 "
     "public runs.",
-    sliders=(SEEN, ASKED, SCATTER),
+    sliders=(SEEN, REQUESTED, SCATTER),
     picture=epochs_picture,
     evidence=(epochs.QUESTION, AFTER, epochs.STEADY),
 )

@@ -1,4 +1,4 @@
-"""The figures of the back-test, read once for every state of their file."""
+"""The figures of the back-test, cached until their file changes."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def _state(place: Path) -> tuple[int, ...]:
 
 
 def accuracy() -> Accuracy | str:
-    """All figures, or why there are none."""
+    """Return all figures, or why they are missing."""
     try:
         seconds = _seconds_of(PLACE)
         beside = _state(seconds) if seconds.is_file() else ()
         return _kept(str(PLACE), _state(PLACE) + beside)
     except FileNotFoundError:
-        return "The file data/accuracy.parquet is not there."
+        return "The file data/accuracy.parquet is missing."
     except (OSError, ValueError) as error:
         return str(error)

@@ -1,4 +1,4 @@
-"""What is refused, the constants, and where everything is from: tables of the code."""
+"""Tables of the code: refusals, constants, and sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.time_to_target import PACKAGE, ReferencePoints, read_points
 
 
 def refusals() -> None:
-    """What is refused or only said with a warning, and the way out."""
+    """Draw what is refused or answered with a warning, and what to do."""
     with st.container(border=True):
         st.markdown("**What we refuse and why**")
         rows = [
@@ -25,13 +25,13 @@ def refusals() -> None:
 
 
 def constants() -> None:
-    """The numbers that were chosen by looking at data, as the code has them."""
+    """Draw the constants that were chosen from data."""
     with st.container(border=True):
         st.markdown("**Constants**")
         st.caption(
-            "Numbers that were chosen by looking at data, or by convention. Those “before the "
-            "project” were chosen by hand on fuller copies of the same public data. The page "
-            "docs/constants.md has what other data would choose, each data set left out in turn."
+            "Numbers chosen from data, or by convention. Those “before the project” were chosen by "
+            "hand on fuller copies of the same public data. The page docs/constants.md shows their "
+            "values with each data set left out in turn."
         )
         rows = [
             {
@@ -53,7 +53,7 @@ def constants() -> None:
 
 
 def sources(shared: Store) -> None:
-    """Result sets that are shown, and the public data that the back-test reads."""
+    """Draw the result sets of the pages, and the public data of the back-test."""
     with st.container(border=True):
         st.markdown("**Result sets on the pages**")
         rows = [
@@ -72,8 +72,8 @@ def sources(shared: Store) -> None:
     with st.container(border=True):
         st.markdown("**Public data behind the figures**")
         st.caption(
-            "The back-test reads these, and they are not part of the program. One of them is shown "
-            "on a page: MLPerf's reference points, under Steps to target, from the package below."
+            "The back-test reads these; the program does not include them. One of them is on a "
+            "page: MLPerf's reference points, under Steps to target, from the package below."
         )
         st.markdown("\n".join(_public_line(p) for p in PUBLIC_DATA))
     with st.container(border=True):
@@ -82,14 +82,14 @@ def sources(shared: Store) -> None:
     with st.container(border=True):
         st.markdown("**Hardware, prices and electricity**")
         st.caption(
-            "The catalogue behind Compare (data/catalog): facts typed row by row, each with the "
-            "address of its page and a date; SOURCES.md has credits and how it was read."
+            "The catalogue behind Compare (data/catalog): facts entered row by row, each with its "
+            "address and date. SOURCES.md has credits and methods."
         )
         st.markdown("\n".join(f"- {widgets.answer_text(line)}" for line in CREDITS))
 
 
 def _package_line(read: ReferencePoints) -> str:
-    """What comes of the package, or that it is not there."""
+    """Return the package with its licence and use, or why it is missing."""
     if read.problem:
         return widgets.answer_text(read.problem)
     name, licence, source = (
@@ -103,9 +103,10 @@ def _package_line(read: ReferencePoints) -> str:
     )
 
 
-def _public_line(one: PublicData) -> str:
-    """A list, not a table: on a telephone four columns of text are no longer read."""
+def _public_line(data_set: PublicData) -> str:
+    """Return a public data set as a list item; a table is too wide for a phone."""
     title, licence, holds, origin = (
-        widgets.answer_text(text) for text in (one.title, one.licence, one.holds, one.origin)
+        widgets.answer_text(text)
+        for text in (data_set.title, data_set.licence, data_set.holds, data_set.origin)
     )
     return f"- **{title}.** Licence: {licence}. Holds {holds}. From {origin}."

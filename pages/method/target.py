@@ -1,4 +1,4 @@
-"""Formulas of a target, with pictures: steps to it, and the batch that gets there soonest."""
+"""Formulas of a target, with charts: steps to it, and the best batch."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ BCRIT: Final = Slider(
 
 
 def _law(values: Values) -> ConvergenceCurve | Refusal:
-    """The curve through made-up samples to target that lie on the law."""
+    """Return the curve through made-up samples to target."""
     sizes = batches(values["largest"])
     return fit_convergence(sizes, values["smin"] * (sizes + values["bcrit"]))
 
 
 def steps_picture(values: Values, look: Theme) -> Picture:
-    """Steps over the batch with regimes and perfect scaling."""
+    """Return the chart of steps over the batch, with regimes and perfect scaling."""
     curve = _law(values)
     if isinstance(curve, Refusal):
         return withheld(curve)
@@ -74,7 +74,7 @@ def steps_picture(values: Values, look: Theme) -> Picture:
         (float(e.value), float(e.low), float(e.high))
         for e in (curve.regimes.perfect_up_to, curve.regimes.maximal_from)
     ]
-    told = curve.critical_batch_size
+    critical = curve.critical_batch_size
     return Picture(
         figure=figures.steps_to_target(
             [line], look,
@@ -84,7 +84,7 @@ def steps_picture(values: Values, look: Theme) -> Picture:
             f"Perfect scaling up to batch {size(borders[0][0])}, hardly fewer steps from batch "
             f"{size(borders[1][0])} on; the largest batch measured lies in "
             f"“{curve.regimes.of(curve.largest_measured)}”.",
-            *told.reasons[:1],
+            *critical.reasons[:1],
         ),
         caption="Made-up samples to target that lie on the law. Thin dashes are perfect scaling, "
         "upright bands the borders of the regimes, as wide as their intervals.",
@@ -121,7 +121,7 @@ STEPS: Final = Formula(
 
 
 def best_picture(values: Values, look: Theme) -> Picture:
-    """Time to target over the batch, with the best one."""
+    """Return the chart of time to target over the batch, with the best batch."""
     speed, law = made_curve(values), _law(values)
     best, least = best_batch(speed, law), minimum_time(speed, law)
     if isinstance(best, Refusal):

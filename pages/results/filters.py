@@ -1,4 +1,4 @@
-"""The filters of the Results page: what runs are, and what is suspect about them."""
+"""The filters of the Results page: facets of runs, and suspect flags."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TITLES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What the filters leave: as the store is asked, by facet as chosen, and how many suspects."""
+    """The filters: as the store's query, by facet as chosen, and the number of suspect runs."""
 
     filters: dict[str, list[str]]
     by_facet: dict[str, list[str]]
@@ -43,14 +43,14 @@ class Chosen:
 
 
 def draw(link: Link, shared: Store) -> Chosen:
-    """One multiselect per facet that has something to choose; counts beside the options."""
+    """Draw a multiselect per facet with counts beside the options; return the filters."""
     flags = kept.suspects(shared).flags
     tables = dict(kept.facet_names(shared))
-    link.ignore("limit", "cursor")  # how many rows a program gets at once
-    given = {text for text in link.given.get("suspect", []) if text}
-    named = [n for n in NAMES if slug(n) in given or n in _names(flags.values())]
-    tables["suspect"] = slugs([ANY, NONE, *named]) if flags or given else {}
-    chosen = {f: link.many(f, t, []) for f, t in tables.items()}
+    link.ignore("limit", "cursor")  # paging of the HTTP interface
+    requested = {text for text in link.initial.get("suspect", []) if text}
+    named = [n for n in NAMES if slug(n) in requested or n in _names(flags.values())]
+    tables["suspect"] = slugs([ANY, NONE, *named]) if flags or requested else {}
+    chosen = {f: link.choices(f, t, []) for f, t in tables.items()}
     by_facet = {f: [tables[f][s] for s in picked] for f, picked in chosen.items()}
     others = {f: v for f, v in by_facet.items() if f != "suspect"}
     left_by_flags = narrowed(flags, by_facet["suspect"])
@@ -71,15 +71,15 @@ def _draw(
 
 
 def _names(flags: Iterable[Sequence[Flag]]) -> list[str]:
-    """The names that some run was flagged with, in their usual order."""
-    found = {flag.name for own in flags for flag in own}
-    return [name for name in NAMES if name in found]
+    """Return the names of the flags that occur, in their usual order."""
+    names = {flag.name for own in flags for flag in own}
+    return [name for name in NAMES if name in names]
 
 
 def _counted(
     flags: Mapping[str, Sequence[Flag]], flagged: Sequence[str], runs: int
 ) -> dict[str, int]:
-    """What each choice of flags would show of `runs` runs, of which `flagged` have a flag."""
+    """Return run counts by flag, for `runs` runs of which `flagged` have a flag."""
     by_name: Counter[str] = Counter()
     for run in flagged:
         by_name.update({flag.name for flag in flags[run]})

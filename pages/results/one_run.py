@@ -1,4 +1,4 @@
-"""One run on the Results page: what it took, what is odd about it, where it comes from."""
+"""One run on the Results page: times, suspect flags, provenance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from planner.suspects import LEFT_OUT, Flag, named
 
 
 def draw(link: Link, shared: Store, run: Run) -> None:
-    """The page of a run, with the way back to the list."""
+    """Draw the page of a run, with a button back to the list."""
     st.button(
         "All runs",
         icon=":material/arrow_back:",
@@ -54,7 +54,7 @@ def draw(link: Link, shared: Store, run: Run) -> None:
 
 
 def _suspect(flags: Sequence[Flag]) -> None:
-    """Each flag with its evidence, and what follows from it."""
+    """Draw each flag with its evidence and consequence."""
     if not flags:
         return
     with st.container(border=True, key="results.suspect"):
@@ -63,15 +63,14 @@ def _suspect(flags: Sequence[Flag]) -> None:
             st.markdown(widgets.answer_text(flag.evidence))
         may = any(flag.name in LEFT_OUT for flag in flags)
         st.caption(
-            "The run is kept and counts like any other, unless a page's switch leaves suspect "
-            "runs out."
+            "The run counts like any other, unless a page's switch leaves suspect runs out."
             if may
-            else "The run is kept and counts like any other: its mean is less sure, not wrong."
+            else "The run counts like any other: its mean is less certain, not wrong."
         )
 
 
 def run_sentence(run: Run) -> str:
-    """What this run is and what it took, as one sentence."""
+    """Return the run with its times in one sentence."""
     batch = "" if run.global_batch_size is None else f" at batch {run.global_batch_size:,}"
     what = f"{run.workload} on {run.system}{batch}"
     if run.status != "ok":
@@ -100,7 +99,7 @@ def _epochs(shared: Store, run: Run) -> None:
         epoch = np.array([1.0, float(run.epochs_measured)])
         seconds = np.array([run.first_epoch_s, np.nan])
     else:
-        st.caption("Neither single epochs nor the first one are known; only the summary is.")
+        st.caption("Single epochs and epoch 1 are unknown; only the summary is available.")
         return
     figure = figures.epoch_times(
         epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, theme.current()
@@ -114,15 +113,15 @@ def _epochs(shared: Store, run: Run) -> None:
 
 
 def _provenance(shared: Store, run: Run) -> None:
-    found = queries.set_of(shared, run)
+    result_set = queries.set_of(shared, run)
     rows = [
         ("Basis", run.basis),
-        ("Result set", found.title if found else run.result_set),
+        ("Result set", result_set.title if result_set else run.result_set),
         ("Folder", run.folder),
         ("File", run.file.rsplit("/", 2)[-2] + "/" + run.file.rsplit("/", 1)[-1]),
-        ("Source", (found.citation or found.source) if found else run.source),
-        ("Address", run.source_url or (found.source_url if found else "")),
-        ("Licence", run.licence or (found.licence if found else "")),
+        ("Source", (result_set.citation or result_set.source) if result_set else run.source),
+        ("Address", run.source_url or (result_set.source_url if result_set else "")),
+        ("Licence", run.licence or (result_set.licence if result_set else "")),
         ("Software", run.software),
         ("Input pattern", run.pattern),
         ("Epochs timed", run.epochs_measured),

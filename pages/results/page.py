@@ -1,4 +1,4 @@
-"""Results: every run, filtered by what it is; one run with its epochs and where it comes from."""
+"""Results: all runs with filters, and one run with its epochs and provenance."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEASURED: Final = {
     "later_epoch_sd_s": "sd (s)",
     "samples_per_s": "Samples/s",
 }
-"""Columns shown with three digits that count; the downloads hold all of them."""
+"""Columns shown with three significant digits; the downloads have all digits."""
 COLUMN_ORDER: Final = (
     "system",
     "workload",
@@ -49,40 +49,40 @@ COLUMN_ORDER: Final = (
     "result_set",
     "folder",
 )
-"""What a run is, then its numbers: all in view on a wide screen."""
+"""Columns of the table: identity of a run, then its numbers."""
 OF_SOURCES: Final = frozenset({"published_on", "licence", "source_url"})
-"""Columns that are shown where a run of the page has a value there."""
+"""Columns that are shown only if a run on the page has a value."""
 _PAGE: Final = "results.page"
 SMALL: Final = 0.1
-"""Below this the thousands-apart format, which knows three decimals, loses digits that count."""
+"""Below this, the format with thousands separators and three decimals loses digits."""
 
 
 MOST_LISTED: Final = 500
-"""Refused files, and result sets, that the page lists."""
+"""Most refused files and result sets that are listed."""
 LONGEST_CELL: Final = 300
-"""Characters of a text of a set.toml in a cell."""
+"""Most characters of a text in a cell."""
 
 
 def show() -> None:
-    """Draw the list, or the one run the link names."""
+    """Draw the list, or the run of the link."""
     link = Link("results")
     shared = store()
     st.title("Results")
-    wanted = link.text("run", RUN_ID)
-    found = queries.run(shared, wanted) if wanted else None
-    if found is not None:
+    run_id = link.text("run", RUN_ID)
+    run = queries.run(shared, run_id) if run_id else None
+    if run is not None:
         link.keep(*TITLES)
         link.ignore("limit", "cursor")
         link.write()
-        link.tell()
-        one_run.draw(link, shared, found)
+        link.warn()
+        one_run.draw(link, shared, run)
         return
-    if wanted:
-        link.problems.append("run: the run this link names is not in any result folder now.")
+    if run_id:
+        link.problems.append("run: this link's run is not in any result folder.")
         link.forget_now("run")
     chosen = run_filters.draw(link, shared)
     link.write()
-    link.tell()
+    link.warn()
     _list(link, shared, chosen)
     _refused(shared)
     _sets(shared)
@@ -107,19 +107,19 @@ def _list(link: Link, shared: Store, chosen: Chosen) -> None:
                 every = lambda: _with_flags(  # noqa: E731
                     shared, queries.table(shared, filters, most=shown)
                 )
-                _take_along(link, every, f"{counted}{suspect}")
+                _downloads(link, every, f"{counted}{suspect}")
         _table(link, table)
         if shown > queries.MOST_ROWS:
             _turn(at, table.num_rows, shown)
         if kept.suspects(shared).cut_short:
             st.caption(
-                f"Only the newest {queries.MOST_CHECKED:,} runs with times are looked at for "
-                "anything suspect."
+                f"Only the newest {queries.MOST_CHECKED:,} runs with times are checked for "
+                "suspects."
             )
 
 
 def _page(shown: int) -> int:
-    """The page of the table that is shown, from 1; the first where filters leave fewer."""
+    """Return the current page of the table, from 1; reset to 1 where there are fewer pages."""
     if st.session_state.get(_PAGE, 1) > _pages(shown):
         st.session_state[_PAGE] = 1
     return int(st.session_state.get(_PAGE, 1))
@@ -130,12 +130,12 @@ def _pages(shown: int) -> int:
 
 
 def _turn(at: int, rows: int, shown: int) -> None:
-    """Which rows these are, and the field for another page."""
+    """Draw the range of the rows, and the field for another page."""
     first = (at - 1) * queries.MOST_ROWS + 1
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.number_input("Page", 1, _pages(shown), at, key=_PAGE, width=120)
         st.caption(
-            f"Runs {first:,} to {first + rows - 1:,} of {shown:,}; the downloads hold all of them."
+            f"Runs {first:,} to {first + rows - 1:,} of {shown:,}. The downloads contain all."
         )
 
 
@@ -156,14 +156,14 @@ def _none_left(link: Link, chosen: Chosen, total: int) -> None:
 
 
 def _with_flags(shared: Store, table: pa.Table) -> pa.Table:
-    """The runs with a column that names what is odd about each."""
+    """Return the runs with a column of suspect flags."""
     names = kept.suspects(shared).names
-    told = [names.get(run) for run in table["run_id"].to_pylist()]
-    return table.append_column("suspect", pa.array(told, pa.string()))
+    flags = [names.get(run) for run in table["run_id"].to_pylist()]
+    return table.append_column("suspect", pa.array(flags, pa.string()))
 
 
-def _take_along(link: Link, every: Callable[[], pa.Table], sentence: str) -> None:
-    """Share, CSV and parquet of all the filters leave, more than the table shows."""
+def _downloads(link: Link, every: Callable[[], pa.Table], sentence: str) -> None:
+    """Draw share, CSV and parquet of all filtered runs, not only those of the page."""
     widgets.share(link, sentence, "content")
     widgets.download(
         "CSV",
@@ -208,7 +208,7 @@ def _table(link: Link, table: pa.Table) -> None:
 
 
 def three_digits(values: Floats) -> Floats:
-    """Values of any shape rounded to three digits that count; 0 and NaN stay what they are."""
+    """Return values of any shape rounded to three significant digits; 0 and NaN are unchanged."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # subnormal ones stay
         places = 2.0 - np.floor(np.log10(np.abs(values)))
         rounded = np.round(values * 10.0**places) / 10.0**places
@@ -216,9 +216,9 @@ def three_digits(values: Floats) -> Floats:
 
 
 def number_format(values: Floats) -> str:
-    """Thousands apart, unless a value is too small for three decimals: then digits that count."""
-    known = np.abs(values[np.isfinite(values) & (values != 0.0)])
-    return "%.3g" if (known < SMALL).any() else "localized"
+    """Return a number format: thousands separators, or three digits if a value is small."""
+    sizes = np.abs(values[np.isfinite(values) & (values != 0.0)])
+    return "%.3g" if (sizes < SMALL).any() else "localized"
 
 
 def _columns(formats: dict[str, str]) -> dict[str, Any]:
@@ -251,8 +251,8 @@ def _refused(shared: Store) -> None:
     ):
         if not refused:
             st.caption(
-                "None. Every file is verified by its hash before it is shown; one that "
-                "fails would be listed here with the reason."
+                "None. Every file is verified by its hash; a file that fails is listed here with "
+                "the reason."
             )
             return
         listed = refused[:MOST_LISTED]
@@ -290,26 +290,26 @@ def _sets(shared: Store) -> None:
         if len(shared.sets) > MOST_LISTED:
             st.caption(f"The first {MOST_LISTED:,} sets.")
         widgets.table(rows, key="results.sets", alt="All result sets")
-        may = permission().allowed  # strangers need no paths of this machine
+        may = permission().allowed  # paths only for the owner
         further = [f for f in shared.folders if f.kind != "shipped"]
         where = ", ".join(f"{f.label}: {f.path}" if may else f.label for f in further)
         st.caption(as_text(f"Folders read besides the shipped one: {where}."))
 
 
 def _cell(text: str) -> str:
-    """A text of a set.toml as a cell shows it: the page goes to every visitor."""
+    """Return a text of a set.toml, cut for a cell."""
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]} ..."
 
 
 def _without_paths(reason: str, shared: Store) -> str:
-    """A reason with the labels of folders in place of where they lie."""
+    """Return a reason with folder labels instead of paths."""
     for folder in sorted(shared.folders, key=lambda f: -len(str(f.path))):
         reason = reason.replace(str(folder.path), folder.label)
     return reason
 
 
 def _within(path: str, shared: Store) -> str:
-    """A file's place in its folder: where the folder lies is not for everybody."""
+    """Return a file's path inside its folder: visitors do not see the folder's path."""
     for folder in shared.folders:
         if path.startswith(f"{folder.path}/"):
             return path.removeprefix(f"{folder.path}/")

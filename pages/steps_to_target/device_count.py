@@ -1,4 +1,4 @@
-"""Any number of devices: the fit over those that were measured, and the box to ask it in."""
+"""Prediction for another device count: the fit over measured counts, and its field."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pages.steps_to_target.step_times import StepTimes
 
 MOST: Final = 99_999
-"""The most devices one may ask about."""
+"""Largest device count of the field."""
 
 
 def offer(
@@ -34,7 +34,7 @@ def offer(
     whose: Mapping[str, str],
     left_out: Collection[str],
 ) -> StepTimes:
-    """The step times on the number of devices the link asks for; without one as measured."""
+    """Return the step times at the link's device count; without one, as measured."""
     count, nodes = _number(link, "count"), _number(link, "nodes")
     scaled = {
         o: _scaled(shared, [t for t in alike if t.workload == w], times, left_out)
@@ -48,7 +48,7 @@ def offer(
 
 
 def draw(link: Link, times: StepTimes) -> None:
-    """The box for another number of devices; or why none can be asked about, and what helps."""
+    """Draw the field for another device count, or why there is none and what to do."""
     fitted = [s for s in times.scaled.values() if isinstance(s, Scaled)]
     if fitted or times.count is not None:
         boxes = st.columns(2, vertical_alignment="bottom")
@@ -57,11 +57,11 @@ def draw(link: Link, times: StepTimes) -> None:
         if times.count is not None:
             _box(boxes[1], link, "nodes", "Over how many nodes", "as the measured ones")
     elif refused := next((s for s in times.scaled.values() if isinstance(s, Refusal)), None):
-        st.caption(f"Other numbers of devices: {widgets.answer_text(refused_text(refused))}")
+        st.caption(f"Other device counts: {widgets.answer_text(refused_text(refused))}")
 
 
 def _number(link: Link, name: str) -> int | None:
-    """A whole number of the link, or None; the box holds a number where the link has a text."""
+    """Return a whole number of the link, or None; the field gets it as a number."""
     text = link.text(name, r"[1-9][0-9]{0,4}")
     if text is None:
         return None
@@ -84,7 +84,7 @@ def _box(place: DeltaGenerator, link: Link, name: str, label: str, usual: str) -
 def _scaled(
     shared: Store, rows: Sequence[TimedSystem], times: StepTimes, left_out: Collection[str]
 ) -> Scaled | Refusal:
-    """The fit over all numbers of devices of one workload under one pattern and software."""
+    """Return the fit over all device counts of a workload under one pattern and software."""
     first = rows[0]
     systems = {t.system for t in rows}
     runs = [
@@ -112,7 +112,7 @@ def _placed(times: StepTimes, optimizer: str, count: int) -> PlacedTimes:
 
 
 def _system(times: StepTimes, devices: int, nodes: int) -> str:
-    """As systems are named: 16 × T4 on 2 nodes."""
+    """Return the name of a system: '16 × T4 on 2 nodes'."""
     if devices == 1:
         return times.name
     over = f" on {nodes:,} nodes" if nodes > 1 else ""

@@ -1,4 +1,4 @@
-"""What the page Steps to target asks, and its two charts made of the planner's answer."""
+"""The view of the page Steps to target, and its two charts."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from planner.time_to_target import Comparison, Goal, OptimizerCurve, Timing, ste
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """What is asked and what the planner says to it: all that is drawn below.
+    """The question and the planner's answer: everything the page draws.
 
-    `optimizers` are all there are, `remarks` and `sources` those of the steps to target; `empty`
-    says what is missing, and why, where no optimiser is left. `reached` are times to the target
-    that the trials state.
+    `optimizers` are all optimisers; `remarks` and `sources` are those of the steps to target;
+    `empty` is title and reason where no optimiser is left; `reached` are times to the target
+    stated by the trials.
     """
 
     goal: Goal
@@ -36,13 +36,13 @@ class View:
 
     @property
     def lead(self) -> OptimizerCurve | None:
-        """The first optimiser that has a curve: its regimes and its best batch are marked."""
+        """The first optimiser with a curve; the charts mark its regimes and best batch."""
         curves = self.comparison.curves
         return next((c for c in curves if isinstance(c.curve, ConvergenceCurve)), None)
 
 
 def steps_figure(view: View, look: Theme) -> figures.ChartSpec:
-    """Steps over batch size of every optimiser, the lead's regimes and best batch marked."""
+    """Return the chart of steps over batch size, with the lead's regimes and best batch."""
     colour = _colours(view)
     lines = [_steps_line(c, colour[c.optimizer]) for c in view.comparison.curves]
     lead = view.lead
@@ -58,7 +58,7 @@ def steps_figure(view: View, look: Theme) -> figures.ChartSpec:
 
 
 def time_figure(view: View, look: Theme) -> figures.ChartSpec | None:
-    """Time to target over batch size; None where no optimiser has a batch in common with it."""
+    """Return the chart of time to target over batch size; None without a common batch."""
     colour = _colours(view)
     lines = [
         line
@@ -69,22 +69,22 @@ def time_figure(view: View, look: Theme) -> figures.ChartSpec | None:
 
 
 def _colours(view: View) -> dict[str, int]:
-    """Colour of each optimiser, by its place among all: choosing fewer recolours none."""
+    """Return the colour of each optimiser, fixed by its place among all."""
     return slots([c.optimizer for c in view.comparison.curves], view.optimizers)
 
 
-def _steps_line(one: OptimizerCurve, slot: int) -> figures.StepsLine:
-    grid = steps_grid(one)
-    value, low, high = _law(one, grid)
-    fitted = one.curve if isinstance(one.curve, ConvergenceCurve) else None
+def _steps_line(curve: OptimizerCurve, slot: int) -> figures.StepsLine:
+    grid = steps_grid(curve)
+    value, low, high = _law(curve, grid)
+    fitted = curve.curve if isinstance(curve.curve, ConvergenceCurve) else None
     return figures.StepsLine(
-        label=one.optimizer,
-        short=_short(one.optimizer),
+        label=curve.optimizer,
+        short=_short(curve.optimizer),
         slot=slot,
-        seed_batch=one.seed_batch,
-        seed_steps=one.seed_steps,
-        measured_batch=one.batch,
-        measured=one.median_steps,
+        seed_batch=curve.seed_batch,
+        seed_steps=curve.seed_steps,
+        measured_batch=curve.batch,
+        measured=curve.median_steps,
         batch=grid,
         value=value,
         low=low,
@@ -95,11 +95,11 @@ def _steps_line(one: OptimizerCurve, slot: int) -> figures.StepsLine:
     )
 
 
-def _law(one: OptimizerCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
-    told = None if isinstance(one.curve, Refusal) else one.curve.steps(grid)
-    if not isinstance(told, Estimate):
+def _law(curve: OptimizerCurve, grid: Floats) -> tuple[Floats, Floats, Floats]:
+    steps = None if isinstance(curve.curve, Refusal) else curve.curve.steps(grid)
+    if not isinstance(steps, Estimate):
         return grid, grid, grid
-    return np.asarray(told.value), np.asarray(told.low), np.asarray(told.high)
+    return np.asarray(steps.value), np.asarray(steps.low), np.asarray(steps.high)
 
 
 def _borders(lead: OptimizerCurve | None) -> figures.Borders | None:
@@ -114,19 +114,19 @@ def _borders(lead: OptimizerCurve | None) -> figures.Borders | None:
     return figures.Borders(perfect_up_to=perfect, maximal_from=maximal, critical=critical)
 
 
-def _time_line(view: View, one: OptimizerCurve, slot: int) -> figures.TargetTimeLine | None:
-    placed = view.times.placed.get(one.optimizer)
-    drawn = time_line(one, placed.curve) if placed else None
+def _time_line(view: View, curve: OptimizerCurve, slot: int) -> figures.TargetTimeLine | None:
+    placed = view.times.placed.get(curve.optimizer)
+    drawn = time_line(curve, placed.curve) if placed else None
     if drawn is None:
         return None
     batch, value, low, high, (smallest, largest) = drawn
-    told = view.timings[one.optimizer]
+    timing = view.timings[curve.optimizer]
     best, least = (
-        e.value if isinstance(e, Estimate) else np.nan for e in (told.best, told.least_s)
+        e.value if isinstance(e, Estimate) else np.nan for e in (timing.best, timing.least_s)
     )
     return figures.TargetTimeLine(
-        label=one.optimizer,
-        short=_short(one.optimizer),
+        label=curve.optimizer,
+        short=_short(curve.optimizer),
         slot=slot,
         batch=batch,
         value=value,

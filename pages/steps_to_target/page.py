@@ -1,4 +1,4 @@
-"""Steps to target: from where on larger batches give diminishing returns, and the best batch."""
+"""Steps to target: where larger batches give diminishing returns, and the best batch."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def show() -> None:
     st.title("Steps to target")
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "optimizers", "target", "round", "times", "system", "devices", "pattern")
-    view = question.ask(link, shared, left_out)
+    view = question.view_of(link, shared, left_out)
     link.write()
-    link.tell()
+    link.warn()
     if view is None:
         _no_workload()
     elif not view.comparison.curves:
         _nothing(link, view)
     else:
-        told = _sentences(view)
-        _answer(link, view, told, shared)
-        _steps_card(view, " ".join(told))
-        _time_card(link, view, shared, " ".join(told))
+        texts = _sentences(view)
+        _answer(link, view, texts, shared)
+        _steps_card(view, " ".join(texts))
+        _time_card(link, view, shared, " ".join(texts))
         _reached_card(view)
         _tables(view, shared)
-    if problem := reference_choice.known().read.problem:
+    if problem := reference_choice.reference_points().read.problem:
         st.caption(widgets.answer_text(problem))
 
 
@@ -67,26 +67,26 @@ def _no_workload() -> None:
 
 
 def _nothing(link: Link, view: View) -> None:
-    """No answer: nothing is chosen, or nothing was kept that could be asked."""
+    """Draw the page without an answer: no choice, or no evaluations."""
     what, why = view.empty
     back: tuple[str, ...]
     if np.isfinite(view.comparison.target):
-        button, back, key = "Show the usual ones", ("optimizers",), "steps-to-target.back"
+        button, back, key = "Show the defaults", ("optimizers",), "steps-to-target.back"
     else:
         button, key = "Show the first workload", "steps-to-target.first"
         back = ("workload", "optimizers", "target")
     widgets.nothing(what, why, button, lambda: link.forget(*back), key=key)
 
 
-def _answer(link: Link, view: View, told: list[str], shared: Store) -> None:
+def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(told[0])}")
-        for text in told[1:]:
+        st.markdown(f"#### {widgets.answer_text(texts[0])}")
+        for text in texts[1:]:
             st.markdown(widgets.answer_text(text))
         for text in _remarks(view):
             st.caption(widgets.answer_text(text))
         with widgets.actions():
-            widgets.share(link, "\n".join(told), "content")
+            widgets.share(link, "\n".join(texts), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
             widgets.download(
                 "Report",
@@ -108,21 +108,21 @@ def _sentences(view: View) -> list[str]:
 
 
 def _remarks(view: View) -> list[str]:
-    """What to know about these numbers, in small print."""
-    told = [
+    """Return remarks on these numbers, in small print."""
+    remarks = [
         *sentences.note_lines(sentences.notes_of(view.comparison, view.timings)),
         sentences.noise_sentence(view.comparison),
         *view.remarks,
         sentences.LAW,
     ]
-    return [t for t in told if t]
+    return [t for t in remarks if t]
 
 
 def _steps_card(view: View, alt: str) -> None:
     with st.container(border=True):
         st.markdown(f"**Steps to {widgets.answer_text(view.goal.target)} against batch size**")
         if not any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
-            st.caption("Nothing to draw: at no batch did half of the seeds reach this target.")
+            st.caption("No chart: at no batch did half of the seeds reach this target.")
             return
         figure = lines.steps_figure(view, theme.current())
         widgets.chart(figure, "steps-to-target.chart", alt)
@@ -138,7 +138,7 @@ def _steps_card(view: View, alt: str) -> None:
 
 
 def _marked(view: View) -> list[str]:
-    """What has an upright line in the chart, where it lies within it."""
+    """Return the quantities that are upright lines in the chart."""
     best = view.timings.get(view.lead.optimizer) if view.lead else None
     noise = view.lead is not None and view.lead.usual_noise_scale is not None
     return [
@@ -159,14 +159,14 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
         step_times.draw(link, times)
         if not times.chosen:
             st.caption(
-                "Time to target is steps times step time: choose whose step times to use. Those of "
-                "another workload show how the trade works, not how long this one takes."
+                "Time to target is steps times step time: choose the source of the step times. "
+                "Those of another workload show the trade-off, not the time of this one."
             )
             return
         suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
         drawn = lines.time_figure(view, theme.current()) if view.timings else None
         if drawn is None:
-            st.caption("Nothing to draw: the answer above says why.")
+            st.caption("No chart: the answer above has the reason.")
         else:
             widgets.chart(drawn, "steps-to-target.time", alt)
             st.caption(
@@ -178,7 +178,7 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
 
 
 def _reached_card(view: View) -> None:
-    """Times to the target that the trials state, by the number of devices."""
+    """Draw times to the target stated by the trials, by device count."""
     if not view.reached:
         return
     with st.container(border=True):
@@ -191,28 +191,28 @@ def _reached_card(view: View) -> None:
 
 
 def _on_other_counts(view: View) -> None:
-    """The best numbers of devices by a fit, and every number that was timed."""
+    """Draw the best device counts by a fit, and all measured counts."""
     times = view.times
     if view.lead:
         name, count = view.lead.optimizer, times.count or times.devices_used
         scaled, timing = times.scaled.get(name), view.timings.get(name)
-        told = efficiency_sentence(scaled, timing, count, times.nodes)
-        if told:
-            st.caption(widgets.answer_text(f"{name}: {told}"))
+        text = efficiency_sentence(scaled, timing, count, times.nodes)
+        if text:
+            st.caption(widgets.answer_text(f"{name}: {text}"))
     best = way_rows(view.comparison, times.scaled, times.count)
     if best:
-        st.markdown("**Best numbers of devices, by time and by device-hours**")
+        st.markdown("**Best device counts, by time and by device-hours**")
         widgets.table(
             [rows.way(r) for r in best],
             key="steps-to-target.ways",
-            alt="Devices and batches that no other choice beats in time and in device-hours",
+            alt="Devices and batches that no other choice beats in both time and device-hours",
         )
     if times.others:
-        st.markdown("**Every number of devices that was measured**")
+        st.markdown("**All measured device counts**")
         widgets.table(
             [rows.devices(r) for r in tables.device_rows(view.comparison, times.others)],
             key="steps-to-target.counts",
-            alt="Best batch, time and device-hours for every number of devices",
+            alt="Best batch, time and device-hours for every device count",
         )
 
 
@@ -267,12 +267,12 @@ def _fits(view: View) -> list[Record]:
 
 
 def _report(address: str, view: View, shared: Store) -> str:
-    told = _sentences(view)
+    texts = _sentences(view)
     return html_page(
         Report(
             title="Steps to target against batch size",
-            sentence=told[0],
-            notes=[*told[1:], *_remarks(view)],
+            sentence=texts[0],
+            notes=[*texts[1:], *_remarks(view)],
             figure=figures.html(lines.steps_figure(view, LIGHT_THEME)),
             table=_fits(view),
             sources=rows.sources(view, shared),

@@ -38,7 +38,7 @@ from planner.time_to_target import (
 
 MOST_OPTIMIZERS: Final = 8
 _WORDS: Final = re.compile(r"[A-Za-z0-9]+([ -][A-Za-z0-9]+)*")
-"""Nothing in these is markup in the middle of a line."""
+"""Names without characters of Markdown."""
 NO_TRIALS: Final = "There is no evaluation curve yet."
 HOW_TO_MAKE: Final = (
     "No result folder holds a training run with a batch size and an evaluation metric. "
@@ -47,15 +47,15 @@ HOW_TO_MAKE: Final = (
 )
 
 
-def ask(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
-    """The view of what is chosen; None where there is no workload at all."""
-    sets, editions = kept.trial_sets(shared), reference_choice.known().editions
+def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
+    """Return the view of the chosen workload; None without any workload."""
+    sets, editions = kept.trial_sets(shared), reference_choice.reference_points().editions
     labels = slugs([*set_labels(sets), *editions])
     if not labels:
         return None
     if not sets:
         st.caption(widgets.answer_text(f"{NO_TRIALS} {HOW_TO_MAKE} Until then: reference points."))
-    workload = link.one("workload", labels, next(iter(labels)))
+    workload = link.choice("workload", labels, next(iter(labels)))
     place = list(labels).index(workload)
     boxes = workload_choice.by_name(link, labels)
     widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
@@ -74,17 +74,17 @@ def _measured(
     place: DeltaGenerator,
 ) -> View:
     trials = kept.trials(shared, of)
-    known = slugs(trials.optimizers)
-    chosen = link.many("optimizers", known, list(known)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
+    by_slug = slugs(trials.optimizers)
+    chosen = link.choices("optimizers", by_slug, list(by_slug)[:MOST_OPTIMIZERS], MOST_OPTIMIZERS)
     place.multiselect(
         "Optimisers",
-        list(known),
+        list(by_slug),
         key=link.key("optimizers"),
-        format_func=known.__getitem__,
+        format_func=by_slug.__getitem__,
         max_selections=MOST_OPTIMIZERS,
     )
     target = _target(link, trials, kept.targets(shared, of))
-    names = [known[c] for c in chosen]
+    names = [by_slug[c] for c in chosen]
     subject = Subject(trained=of.subject, optimizers=tuple(names), precision=of.precision)
     times = step_times.offer(link, shared, subject, left_out)
     goal = goal_of(of, trials, np.nan if target is None else target)
@@ -113,10 +113,10 @@ def _reference(
     chosen = reference_choice.choose(link, editions)
     with place:
         reference_choice.draw(link, editions)
-    st.caption(widgets.answer_text(reference_choice.told(chosen)))
+    st.caption(widgets.answer_text(reference_choice.benchmark_words(chosen)))
     comparison = comparison_of(chosen)
-    one, names = chosen.benchmark, tuple(c.optimizer for c in comparison.curves)
-    trained = " · ".join(p for p in (one.model, one.dataset) if p)
+    benchmark, names = chosen.benchmark, tuple(c.optimizer for c in comparison.curves)
+    trained = " · ".join(p for p in (benchmark.model, benchmark.dataset) if p)
     subject = Subject(trained=trained, optimizers=names)
     return _view(
         goal_of_reference(chosen),
@@ -155,13 +155,13 @@ def _view(
     )
 
 
-def _target(link: Link, trials: Trials, known: tuple[list[float], float | None]) -> float | None:
-    """The value to reach, from the easiest to one that nothing reached; None without curves."""
-    targets, usual = known
+def _target(link: Link, trials: Trials, values: tuple[list[float], float | None]) -> float | None:
+    """Return the chosen target, from easy to strict; None without curves."""
+    targets, usual = values
     if usual is None or not targets:
         return None
     offered = target_choice.offered(link, targets, str(link.held("workload")))
-    chosen = link.one("target", list(offered), f"{usual:.6g}")
+    chosen = link.choice("target", list(offered), f"{usual:.6g}")
     shares = trials.in_per_cent
     texts = {k: target_text(t, in_per_cent=shares) for k, t in offered.items()}
     if len(offered) > 1:
@@ -176,30 +176,30 @@ def _target(link: Link, trials: Trials, known: tuple[list[float], float | None])
 
 
 def _in_label(name: str) -> str:
-    """A name as part of a label, which screen readers are given as it is written here.
+    """Return a name as part of a label; screen readers read the label as written here.
 
-    So words stay as they are; whatever could be markup is escaped, backslashes and all.
+    Plain words stay as they are; other names are escaped.
     """
     return name if _WORDS.fullmatch(name) else as_text(name)
 
 
 def _about_trials(of: TrialSet, trials: Trials, comparison: Comparison, goal: Goal) -> list[str]:
-    """What to know about the trials, in small print."""
+    """Return remarks on the trials, in small print."""
     left_out, most = int((~trials.counts).sum()), f"{MOST_TRIALS:,}"
-    told = [caution_of(comparison, goal), comparison.reached]
+    remarks = [caution_of(comparison, goal), comparison.reached]
     if left_out:
-        told.append(f"{_several(left_out, 'trial')} kept no evaluation: left out.")
+        remarks.append(f"{_several(left_out, 'trial')} without evaluations left out.")
     if of.trials > MOST_TRIALS:
-        told.append(f"Only the first {most} of {of.trials:,} trials are used.")
-    return told
+        remarks.append(f"Only the first {most} of {of.trials:,} trials are used.")
+    return remarks
 
 
 def _empty(of: TrialSet, trials: Trials, target: float | None) -> tuple[str, str]:
-    """What to say and why where no optimiser is left: nothing is chosen, or nothing was kept."""
+    """Return title and reason of the empty state: no optimiser chosen, or no evaluations."""
     if trials.optimizers and target is not None:
         return "No optimiser is chosen.", "No optimiser is left above."
     return (
-        "No evaluation was kept with these trials.",
+        "These trials have no evaluations.",
         f"{_several(of.trials, 'run')} of this workload name a metric, but none holds its "
         "evaluations. A target needs them.",
     )

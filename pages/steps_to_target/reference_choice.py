@@ -1,4 +1,4 @@
-"""MLPerf's reference points as workloads of the page Steps to target: the round, the view, rows."""
+"""MLPerf's reference points as workloads of the page Steps to target."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from planner.time_to_target import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the package holds, and the editions of every benchmark by its name."""
+class References:
+    """The points of the package, and the editions of every benchmark by name."""
 
     read: ReferencePoints
     editions: Mapping[str, tuple[Edition, ...]]
 
 
 @cache
-def known() -> Known:
-    """All reference points: a package does not change while the program runs."""
+def reference_points() -> References:
+    """Return all reference points, read once."""
     read = read_points()
-    return Known(read=read, editions=editions_of(read.points))
+    return References(read=read, editions=editions_of(read.points))
 
 
 @cache
 def _all_lists() -> tuple[str, tuple[Record, ...]]:
-    """How many lists there are, and every one."""
-    points = known().read.points
+    """Return a summary of the lists, and all lists."""
+    points = reference_points().read.points
     return summary_of(points), tuple(point_rows(points))
 
 
 def choose(link: Link, editions: tuple[Edition, ...]) -> Edition:
-    """The round whose points count, the latest unless another is asked for."""
+    """Return the chosen round; the latest by default."""
     rounds = {e.told.replace(" ", "-"): e for e in editions}
-    return rounds[link.one("round", list(rounds), next(iter(rounds)))]
+    return rounds[link.choice("round", list(rounds), next(iter(rounds)))]
 
 
 def draw(link: Link, editions: tuple[Edition, ...]) -> None:
-    """The box of rounds; one alone is not to be chosen, but shown."""
+    """Draw the choice of a round; a single one is shown, not chosen."""
     rounds = {e.told.replace(" ", "-"): e.told for e in editions}
     st.selectbox(
         "Round of MLPerf",
@@ -65,16 +65,17 @@ def draw(link: Link, editions: tuple[Edition, ...]) -> None:
     )
 
 
-def told(chosen: Edition) -> str:
-    """Optimiser and target, which are the benchmark's own."""
-    one = chosen.benchmark
-    how = f"Optimiser: {one.optimizer}." if one.optimizer else "The optimiser is not stated."
-    return f"{how} Target: {one.target}, as the benchmark sets it."
+def benchmark_words(chosen: Edition) -> str:
+    """Return optimiser and target of the benchmark, in words."""
+    benchmark = chosen.benchmark
+    optimizer = benchmark.optimizer
+    how = f"Optimiser: {optimizer}." if optimizer else "The optimiser is not stated."
+    return f"{how} Target: {benchmark.target}, as the benchmark sets it."
 
 
 def sources(chosen: Edition) -> list[Record]:
-    """Where the points come from, as tables of sources have it."""
-    read = known().read
+    """Return the sources of the points, as rows of a table."""
+    read = reference_points().read
     return [
         {
             "What": "steps to target",
@@ -89,9 +90,9 @@ def sources(chosen: Edition) -> list[Record]:
 
 
 def every_list(first: str) -> None:
-    """All lists of the package, folded: which are used, repeated, mended or left out, and why.
+    """Draw all lists of the package, folded: used, repeated, corrected or left out, and why.
 
-    Those of what was trained `first` stand first.
+    Lists of the benchmark `first` come first.
     """
     box = widgets.folded(
         "All reference points: which are used, dropped and corrected", "fact_check",
@@ -103,7 +104,7 @@ def every_list(first: str) -> None:
         summary, lists = _all_lists()
         rows = sorted(lists, key=lambda r: r["benchmark"] != first)
         st.caption(as_text(summary))
-        for problem in known().read.unreadable:
+        for problem in reference_points().read.unreadable:
             st.caption(as_text(f"Not read: {problem}"))
         widgets.table(
             [_shown(r) for r in rows],

@@ -1,4 +1,4 @@
-"""How the rows of the page Steps to target are shown in its tables."""
+"""Rows of the tables of the page Steps to target."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planner.throughput import count, interval_cell, size
 
 
 def fit(row: Record) -> dict[str, object]:
-    """What was fitted for one optimiser, or the refusal."""
+    """Return the fitted parameters of one optimiser, or the refusal."""
     if row.get("refused"):
         return {
             "Optimiser": row["optimizer"],
@@ -35,7 +35,7 @@ def fit(row: Record) -> dict[str, object]:
 
 
 def batch(row: Record) -> dict[str, object]:
-    """One batch of one optimiser at its best rate."""
+    """Return one batch of an optimiser at its best learning rate."""
     return {
         "Optimiser": row["optimizer"],
         "Batch": row["global_batch_size"],
@@ -49,7 +49,7 @@ def batch(row: Record) -> dict[str, object]:
 
 
 def reached(row: Record) -> Record:
-    """One stated time to the target, and where it was reached."""
+    """Return one stated time to the target, with its system."""
     return {
         "System": row["system"],
         "Devices": row["devices"],
@@ -62,7 +62,7 @@ def reached(row: Record) -> Record:
 
 
 def devices(row: Record) -> dict[str, object]:
-    """The best batch of one optimiser on one number of devices."""
+    """Return the best batch of an optimiser at one device count."""
     return {
         "System": row["system"],
         "Optimiser": row["optimizer"],
@@ -94,32 +94,32 @@ def _per_cent(value: str | float | bool | None) -> str:  # noqa: FBT001 - a cell
 
 
 def set_sources(of: TrialSet, shared: Store) -> list[Record]:
-    """The set of the trials."""
-    found = {(s.folder, s.slug): s for s in shared.sets}.get((of.folder, of.set_folder))
+    """Return the source of the trials."""
+    result_set = {(s.folder, s.slug): s for s in shared.sets}.get((of.folder, of.set_folder))
     return [
         {
             "What": "steps to target",
-            "Result set": found.title if found else of.result_set,
+            "Result set": result_set.title if result_set else of.result_set,
             "Folder": of.folder,
             "Basis": of.basis,
-            "Source": (found.citation or found.source) if found else of.source,
+            "Source": (result_set.citation or result_set.source) if result_set else of.source,
             "Licence": of.licence,
         }
     ]
 
 
 def sources(view: View, shared: Store) -> list[Record]:
-    """Where the steps to target come from, and the sets of the step times."""
-    known, rows = {(s.folder, s.slug): s for s in shared.sets}, list(view.sources)
+    """Return the sources of the steps to target and of the step times."""
+    sets, rows = {(s.folder, s.slug): s for s in shared.sets}, list(view.sources)
     for run in {r.result_set: r for c in view.times.curves.values() for r in c.runs}.values():
-        found = known.get((run.folder, run.set_folder))
+        result_set = sets.get((run.folder, run.set_folder))
         rows.append(
             {
                 "What": "step times",
-                "Result set": found.title if found else run.result_set,
+                "Result set": result_set.title if result_set else run.result_set,
                 "Folder": run.folder,
                 "Basis": run.basis,
-                "Source": (found.citation or found.source) if found else run.source,
+                "Source": (result_set.citation or result_set.source) if result_set else run.source,
                 "Licence": run.licence,
             }
         )
@@ -127,7 +127,7 @@ def sources(view: View, shared: Store) -> list[Record]:
 
 
 def way(row: Record) -> dict[str, object]:
-    """One number of devices and batch that no other beats in time and in device-hours."""
+    """Return a device count and batch that no other beats in both time and device-hours."""
     guess = " (a guess)" if row["guess"] else ""
     return {
         "Optimiser": row["optimizer"],

@@ -1,4 +1,4 @@
-"""Whose step times, on which system and how many devices: what every time to target needs."""
+"""The choice of step times for a time to target: workload, system, devices, pattern."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from planner.store.queries import TimedSystem
 from planner.throughput import SystemCurve
 from planner.time_to_target import Place, PlacedTimes, StandIn
 
-_NOBODYS: Final = "not chosen"
+_NONE: Final = "not chosen"
 _OWN: Final = "own"
-NAMED: Final = {_NOBODYS: "Not chosen", _OWN: "This workload's own, each optimiser's"}
+NAMED: Final = {_NONE: "Not chosen", _OWN: "This workload's own, each optimiser's"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What was trained, as workloads begin, its optimisers and its precision if one is known."""
+    """The trained network and data set, its optimisers, and its precision where known."""
 
     trained: str
     optimizers: tuple[str, ...]
@@ -35,13 +35,13 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepTimes:
-    """What one may choose, by the names in the link, and what is chosen.
+    """The choices by slug, and the chosen step times.
 
-    `own` are the workloads of the same network and data set as the trials. By the optimiser's
-    name: `placed` are the step times that count, `curves` what was measured on `devices_used`
-    devices, `scaled` the fits over several numbers of devices or why there is none. `others` are
-    all measured numbers of devices of the system called `name`, with their curves; `count` is the
-    number of devices that is asked about where it is another, over `nodes` if that is told.
+    `own` are workloads of the same network and data set as the trials. By optimiser: `placed` are
+    the step times that count, `curves` those measured on `devices_used` devices, `scaled` the fits
+    over device counts or the refusals. `others` are all measured device counts of the system
+    `name`, with their curves. `count` is the requested device count where it differs, over `nodes`
+    if given.
     """
 
     workloads: dict[str, str]
@@ -61,45 +61,45 @@ class StepTimes:
 
     @property
     def chosen(self) -> bool:
-        """Whether anybody's step times are chosen."""
+        """Whether step times are chosen."""
         return bool(self.placed)
 
     @property
     def runs(self) -> list[Run]:
-        """The runs behind the chosen step times, those left out of the fits among them."""
+        """The runs behind the chosen step times, including those left out of the fits."""
         return [r for c in self.curves.values() for r in (*c.points, *c.left_out)]
 
 
 def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> StepTimes:
-    """Read the choice from the link; each optimiser's own step times are the usual ones."""
+    """Return the choice of the link; each optimiser's own step times by default."""
     names = kept.timed_workloads(shared)
     own = tuple(n for n in names if f"{n} · ".startswith(f"{of.trained} · "))
-    kinds = [_NOBODYS, *([_OWN] if own else [])]
+    kinds = [_NONE, *([_OWN] if own else [])]
     workloads = slugs([*kinds, *own, *(n for n in names if n not in own)])
-    workload = workloads[link.one("times", workloads, list(workloads)[len(kinds) - 1])]
+    workload = workloads[link.choice("times", workloads, list(workloads)[len(kinds) - 1])]
     nothing = StepTimes(workloads=workloads, own=own)
     whose = _whose(of, workload, own)
     if not whose:
         return nothing
-    wanted = dict.fromkeys(whose.values())
-    rows = [t for workload in wanted for t in kept.timed_systems(shared, workload)]
+    timed = dict.fromkeys(whose.values())
+    rows = [t for workload in timed for t in kept.timed_systems(shared, workload)]
     systems = slugs(dict.fromkeys(t.system_name for t in rows))
-    name = systems[link.one("system", systems, next(iter(systems)))]
+    name = systems[link.choice("system", systems, next(iter(systems)))]
     of_system = [t for t in rows if t.system_name == name]
     devices = slugs(dict.fromkeys(t.system for t in of_system))
-    system = devices[link.one("devices", devices, next(iter(devices)))]
+    system = devices[link.choice("devices", devices, next(iter(devices)))]
     patterns = slugs(dict.fromkeys(_pattern(t) for t in of_system if t.system == system))
-    pattern = patterns[link.one("pattern", patterns, next(iter(patterns)))]
+    pattern = patterns[link.choice("pattern", patterns, next(iter(patterns)))]
     alike = [t for t in of_system if _pattern(t) == pattern]
-    found = _curves(shared, [t for t in alike if t.system == system], whose, left_out)
+    curves = _curves(shared, [t for t in alike if t.system == system], whose, left_out)
     chosen = replace(
         nothing,
         systems=systems,
         devices=devices,
         patterns=patterns,
         placed={o: PlacedTimes(place=_place(of, o, whose[o], own, system), curve=c.curve)
-                for o, c in found.items()},
-        curves=found,
+                for o, c in curves.items()},
+        curves=curves,
         others=_others(shared, alike, whose, left_out),
         name=name,
         peer_to_peer=not system.endswith(" without P2P"),
@@ -109,7 +109,7 @@ def offer(link: Link, shared: Store, of: Subject, left_out: Collection[str]) -> 
 
 
 def draw(link: Link, times: StepTimes) -> None:
-    """The boxes to choose in; one with a single option is not drawn."""
+    """Draw the choices; one with a single option is not drawn."""
     boxes = st.columns(2, vertical_alignment="bottom")
     boxes[0].selectbox(
         "Step times of",
@@ -150,14 +150,14 @@ def _named(times: StepTimes, slug: str) -> str:
 
 
 def _whose(of: Subject, workload: str, own: Sequence[str]) -> dict[str, str]:
-    """The workload whose step times each optimiser is timed with."""
-    if workload == _NOBODYS:
+    """Return the workload of each optimiser's step times."""
+    if workload == _NONE:
         return {}
     return {o: _own(of, o, own) if workload == _OWN else workload for o in of.optimizers}
 
 
 def _own(of: Subject, optimizer: str, own: Sequence[str]) -> str:
-    """The optimiser's own workload, in the trials' precision if it can be; else a near one."""
+    """Return the optimiser's own workload, in the trials' precision if possible."""
     exact = " · ".join(p for p in (of.trained, optimizer, of.precision) if p)
     without = " · ".join(p for p in (of.trained, of.precision) if p)
     begins = f"{of.trained} · {optimizer} · "
@@ -177,7 +177,7 @@ def _place(of: Subject, optimizer: str, workload: str, own: Sequence[str], syste
 
 
 def _is_of_another(of: Subject, optimizer: str, workload: str) -> bool:
-    """Whether a workload of the same network and data names another optimiser."""
+    """Return whether a workload of the same network and data names another optimiser."""
     named = f"{workload} · ".removeprefix(f"{of.trained} · ")
     ours = f"{optimizer} · "
     return not (named.startswith(ours) or named in {"", f"{of.precision} · "})
@@ -190,14 +190,14 @@ def _pattern(timed: TimedSystem) -> str:
 def _curves(
     shared: Store, rows: Sequence[TimedSystem], whose: Mapping[str, str], left_out: Collection[str]
 ) -> dict[str, SystemCurve]:
-    """The curve of each optimiser among rows of one system; one that was not timed has none."""
+    """Return the curve of each optimiser on one system; untimed optimisers have none."""
     by_workload = {t.workload: _curve(shared, t, left_out) for t in rows}
-    found = {o: by_workload.get(w) for o, w in whose.items()}
-    return {o: c for o, c in found.items() if c is not None}
+    curves = {o: by_workload.get(w) for o, w in whose.items()}
+    return {o: c for o, c in curves.items() if c is not None}
 
 
 def _curve(shared: Store, timed: TimedSystem, left_out: Collection[str]) -> SystemCurve | None:
-    """The curve of step times, or None where its runs went this very moment."""
+    """Return the curve of step times; None if its runs were removed meanwhile."""
     runs = [
         r
         for r in kept.runs_of(shared, timed.workload, timed.pattern)
@@ -209,7 +209,7 @@ def _curve(shared: Store, timed: TimedSystem, left_out: Collection[str]) -> Syst
 def _others(
     shared: Store, alike: Sequence[TimedSystem], whose: Mapping[str, str], left_out: Collection[str]
 ) -> tuple[tuple[str, int, Mapping[str, SystemCurve]], ...]:
-    """Curves on every measured number of devices, fewest first; none where there is only one."""
+    """Return curves at every measured device count, ascending; () where there is only one."""
     systems = dict.fromkeys((t.system, t.devices) for t in alike)
     if len(systems) < 2:
         return ()

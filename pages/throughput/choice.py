@@ -1,4 +1,4 @@
-"""Which curves the Throughput page shows: workload, patterns, systems, others beside."""
+"""The choice of curves of the Throughput page: workload, patterns, systems, others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BESIDE: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """The workload by name, every curve of it, and the curves to show.
+    """The workload's name, all its curves, and the curves to show.
 
     `steps` are the runs of the chosen systems and patterns, None where none is chosen.
     """
@@ -34,12 +34,12 @@ class Choice:
 
 
 def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
-    """The controls; None where there is nothing to choose from."""
+    """Draw the controls; return the choice, None without runs."""
     workloads = kept.workload_names(shared)
     if not workloads:
         widgets.no_run("throughput")
         return None
-    short = link.one("workload", workloads, kept.usual_workload(shared))
+    short = link.choice("workload", workloads, kept.usual_workload(shared))
     workload = workloads[short]
     boxes = workload_choice.offer(link, shared, workloads)
     widths = [3, 8, 8] if boxes.is_by_kind else [1, 1]
@@ -47,19 +47,19 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     boxes.draw((kind or [first])[0], first)
     with second:
         patterns = _patterns(link, shared, workload)
-    found = (kept.runs_of(shared, workload, p) for p in kept.patterns(shared, workload))
-    widgets.cut_short(max(found, key=len, default=()))
-    given = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
-    everything, names, usual, size = kept.curves(shared, workload, given)
+    runs_by_pattern = (kept.runs_of(shared, workload, p) for p in kept.patterns(shared, workload))
+    widgets.cut_short(max(runs_by_pattern, key=len, default=()))
+    entered = link.whole("samples_per_epoch", 1, int(MOST_SAMPLES))
+    everything, names, usual, size = kept.curves(shared, workload, entered)
     systems = _systems(link, names, usual)
     runs = [r for p in patterns for r in kept.runs_of(shared, workload, p) if r.system in systems]
     others = {s: name for s, name in workloads.items() if s != short}
     link.drop("beside", lambda text: looked_up(text, workloads) == short)
-    link.keep("batch")  # asked of the curves by programs; the chart shows every batch
+    link.keep("batch")  # a parameter of programs; the chart shows every batch
     steps = with_step_times(runs, size) if runs else None
     timed = steps.runs if steps else ()
     chosen = kept.fitted_curves(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)
-    if given is not None or (steps and steps.needs_samples):
+    if entered is not None or (steps and steps.needs_samples):
         st.number_input(
             "Samples per epoch", 1, int(MOST_SAMPLES), value=None, step=1000, format="%d",
             placeholder="not stated", key=link.key("samples_per_epoch"),
@@ -72,10 +72,10 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
 
 
 def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
-    """Input patterns to show, in the order they are offered."""
+    """Return the input patterns to show, in the order of the choices."""
     patterns = slugs(kept.patterns(shared, workload))
     link.merge("pattern", "patterns")
-    link.many("patterns", patterns, list(patterns)[:1])
+    link.choices("patterns", patterns, list(patterns)[:1])
     shown = st.multiselect(
         "Input patterns", list(patterns), key=link.key("patterns"), format_func=patterns.__getitem__
     )
@@ -85,24 +85,24 @@ def _patterns(link: Link, shared: Store, workload: str) -> list[str]:
 def _systems(link: Link, names: Sequence[str], usual: Sequence[str]) -> set[str]:
     systems = slugs(names)
     begins = [s for s, name in systems.items() if name in usual]
-    link.many("systems", systems, begins, MOST_CURVES)
-    wanted = st.multiselect(
+    link.choices("systems", systems, begins, MOST_CURVES)
+    chosen = st.multiselect(
         "Systems",
         list(systems),
         key=link.key("systems"),
         format_func=systems.__getitem__,
         max_selections=MOST_CURVES,
     )
-    return {systems[s] for s in wanted}
+    return {systems[s] for s in chosen}
 
 
 def _beside(
     link: Link, shared: Store, others: Mapping[str, str], boxes: workload_choice.Offer
 ) -> list[Run]:
-    """Runs of other workloads to show beside: of many, those of the same kind are offered."""
+    """Return runs of other workloads to compare with; the choices are of the same kind."""
     if not others:
         return []
-    held = link.many("beside", others, [], MOST_BESIDE)
+    held = link.choices("beside", others, [], MOST_BESIDE)
     beside = st.multiselect(
         "Compare with other workloads",
         [s for s in boxes.alike(str(link.held("workload")), held) if s in others],
@@ -115,6 +115,6 @@ def _beside(
 
 
 def _best_known(shared: Store, workload: str) -> list[Run]:
-    """Runs of another workload under its best documented input pattern."""
+    """Return runs of another workload under its best documented input pattern."""
     patterns = kept.patterns(shared, workload)
     return kept.runs_of(shared, workload, next(iter(patterns))) if patterns else []

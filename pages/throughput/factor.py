@@ -1,4 +1,4 @@
-"""What a factor does: pairs of runs that are equal in everything else."""
+"""The effect of a factor: pairs of runs that are equal in everything else."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Effects = Mapping[str, Sequence[FactorEffect]]
 
 
 def offer(link: Link, shared: Store, workload: str, without: frozenset[str]) -> Effects:
-    """The factors that have pairs in the workload. Call before `link.write`."""
-    found = kept.effects(shared, workload, without)
-    link.one("factor", list(found), next(iter(found), ""))
-    return found
+    """Return the factors with pairs in the workload. Call before `link.write`."""
+    effects = kept.effects(shared, workload, without)
+    link.choice("factor", list(effects), next(iter(effects), ""))
+    return effects
 
 
 def draw(link: Link, effects: Effects, workload: str) -> None:
-    """Choose a factor; what it does in words and as a table."""
+    """Draw the choice of a factor, and its effect in words and as a table."""
     with st.container(border=True, key="throughput.effects"):
         st.markdown(f"**What a factor does: {as_text(workload)}**")
         if not effects:
@@ -40,12 +40,12 @@ def draw(link: Link, effects: Effects, workload: str) -> None:
             required=True,
             label_visibility="collapsed",
         )
-        _told(effects[st.session_state[link.key("factor")]])
+        _draw_effects(effects[st.session_state[link.key("factor")]])
         if missing := [factor for factor in BROUGHT if factor not in effects]:
             st.caption(f"No two runs differ in {', '.join(missing)} alone.")
 
 
-def _told(effects: Sequence[FactorEffect]) -> None:
+def _draw_effects(effects: Sequence[FactorEffect]) -> None:
     for effect in effects:
         st.markdown(widgets.answer_text(effect.sentence))
     for note in effects[0].notes:
@@ -69,7 +69,7 @@ def _told(effects: Sequence[FactorEffect]) -> None:
 
 def _shown(row: Record) -> dict[str, object]:
     batch = row["batch"]
-    several = "all" if row["pooled"] else "not known"
+    several = "all" if row["pooled"] else "unknown"
     return {
         "Change": f"{row['changed']} against {row['base']}",
         "Batch": several if batch is None else f"{batch:,}",

@@ -36,15 +36,15 @@ def show() -> None:
     left_out = suspect_switch.left_out(link, shared)
     link.state("workload", "patterns", "systems")
     choice = curve_choice.draw(link, shared, left_out)
-    link.one("scale", ["log", "linear"], "log")
+    link.choice("scale", ["log", "linear"], "log")
     if choice is None:
         link.write()
-        link.tell()
+        link.warn()
         return
     everything, chosen, workload = choice.everything, choice.chosen, choice.workload
     effects = factor.offer(link, shared, workload, left_out)
     link.write()
-    link.tell()
+    link.warn()
     if choice.steps is not None:
         _notes(choice.steps)
     if not chosen:
@@ -52,7 +52,7 @@ def show() -> None:
             widgets.nothing(
                 "No curve is chosen.",
                 "Choose at least one system and input pattern.",
-                "Show the usual ones",
+                "Show the defaults",
                 lambda: link.forget("systems", "patterns"),
                 key="throughput.back",
             )
@@ -67,7 +67,7 @@ def show() -> None:
 
 
 def _notes(steps: TimedSteps) -> None:
-    """What step times rest on, and why systems have no curve and what gives them one."""
+    """Draw notes on step times, and why systems have no curve."""
     if steps.refused is not None:
         with st.container(border=True):
             st.markdown("#### No curve yet")
@@ -101,7 +101,7 @@ def _answer(
                 key="throughput.report",
                 width="content",
             )
-        drawn = [run for one in chosen for run in (*one.points, *one.left_out)]
+        drawn = [run for curve in chosen for run in (*curve.points, *curve.left_out)]
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")
 
 
@@ -130,14 +130,14 @@ def _charts(
                 "throughput.residuals",
                 "Relative difference between measured and fitted step times",
             )
-            exact = [one.label for one in chosen if curves.passes_through(one)]
+            exact = [curve.label for curve in chosen if curves.passes_through(curve)]
             if exact:
                 named = ", ".join(exact)
                 st.caption(as_text(f"The fit passes through both points of {named}."))
 
 
 def _open_markers(drawn: list[figures.ThroughputLine]) -> str:
-    """What open markers are, where there are any."""
+    """Return the legend of open markers, where there are any."""
     if any(x.left_out.batch.size for x in drawn):
         return " Open markers are suspect runs, grey ones left out of the fit."
     return " Open markers are suspect runs." if any(any(x.measured.flags) for x in drawn) else ""
@@ -177,20 +177,20 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
 
 
 def _forms(chosen: list[SystemCurve], shared: Store) -> None:
-    """What quantised, pruned and distilled forms of the network gain, and what they lose."""
+    """Draw speed and accuracy of quantised, pruned and distilled forms of the network."""
     rows = form_rows(kept.forms(shared, chosen[0].runs[0].workload))
     if not rows:
         return
     with st.container(border=True):
-        st.markdown("**Forms of this network for inference: what they gain and what they lose**")
+        st.markdown("**Forms of this network for inference: speed and accuracy**")
         widgets.table(
             rows,
             key="throughput.forms",
             alt="Throughput, accuracy and size of each form of the network",
         )
         st.caption(
-            "The largest throughput that was measured, at its batch. Accuracy is that of the very "
-            "network that was timed, on real validation data; a made-up data set has none."
+            "The largest measured throughput, at its batch. Accuracy is that of the timed network "
+            "on real validation data; a made-up data set has none."
         )
 
 
@@ -218,7 +218,7 @@ def _shown(row: Record) -> dict[str, object]:
 
 
 def _left_out(row: Record) -> dict[str, object]:
-    """How many points are not fitted: a column only where there are any."""
+    """Return the column of points left out of the fit; {} where there are none."""
     return {"Left out": row["left_out"]} if row["left_out"] else {}
 
 

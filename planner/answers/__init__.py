@@ -1,8 +1,8 @@
-"""A question's text in, one answer out: for pages, HTTP interface and command line.
+"""Answers to questions from pages, HTTP interface and command line.
 
 `asked` and `comparison._parameters` are the tables of parameters. `_asking` answers from the store,
-`_bodies` gives answers as plain data, `_door` is `planner.compare(...)`. Beside them: documented
-refusals, tables of how-long answers, and who may ask from where.
+`_bodies` gives answers as plain data, `_door` is `planner.compare(...)`. Also here: documented
+refusals, tables of How long?, and the origin of requests.
 """
 
 from planner.answers._asking import (

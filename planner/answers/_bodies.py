@@ -1,6 +1,6 @@
-"""Answers as plain data: what `--json` prints and the HTTP interface sends.
+"""Answers as plain data, for `--json` and the HTTP interface.
 
-The rows are those of the pages' CSV files, so that a number is the same wherever it is read.
+The rows are those of the pages' CSV files, so that numbers are the same everywhere.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from planner.store.sealed.result_set import ResultSet
 from planner.throughput import SystemCurve, cell, curve_rows, point_rows
 
 Body = dict[str, Any]
-"""What JSON can hold: texts, numbers, lists and more of these; never NaN."""
+"""JSON data: texts, numbers, lists and objects, without NaN."""
 
 
 def projection_body(
     result: HowLong, suspect: Mapping[str, str], sets: Sequence[ResultSet], query: str
 ) -> Body:
-    """N epochs of a workload on each system: the answer of How long?."""
+    """Return the answer of How long?: times of N epochs on each system."""
     return {
         "query": query,
         "epochs": result.epochs,
@@ -63,7 +63,7 @@ def curve_body(
     query: str,
     notes: Sequence[str] = (),
 ) -> Body:
-    """Throughput curves, their points, and what they say at the batches asked for."""
+    """Return throughput curves, their points, and their values at the requested batches."""
     return {
         "query": query,
         "sentences": answer_sentences(chosen),
@@ -76,50 +76,50 @@ def curve_body(
 
 
 def compare_body(
-    told: Comparison, display: Display, query: str, by: datetime | None = None
+    comparison: Comparison, display: Display, query: str, by: datetime | None = None
 ) -> Body:
-    """Which hardware: the answer of Compare hardware.
+    """Return the answer of Compare hardware.
 
-    `by` is the deadline where it was asked for as a date. Money is in the currency of `display`,
-    its tax in it; assumptions are in USD.
+    `by` is the deadline where it is a date. Money is in the currency of `display` with its tax;
+    assumptions are in USD.
     """
     until = moment_words(by) if by else ""
-    bought, (open_question, measure) = rent_or_buy(told, display), undecided(told)
-    goal = told.question.goal
+    bought, (open_question, measure) = rent_or_buy(comparison, display), undecided(comparison)
+    goal = comparison.question.goal
     return {
         "query": query,
-        "workload": told.question.job.workload,
+        "workload": comparison.question.job.workload,
         "goal": goal.words,
-        "samples_per_epoch": told.question.job.samples_per_epoch,
-        "sentence": sentence(told, display),
+        "samples_per_epoch": comparison.question.job.samples_per_epoch,
+        "sentence": sentence(comparison, display),
         "undecided": open_question or None,
         "measure_next": measure or None,
-        "timed_step": next_step(told) or None,
+        "timed_step": next_step(comparison) or None,
         "money": display.note,
-        "rows": option_rows(told, display),
+        "rows": option_rows(comparison, display),
         "rent_or_buy": None if bought is None else _bought(bought),
-        "matters_most": _matters(told, display),
-        "keeps": keeping_sentence(told, until, display) or None,
-        "assumptions": asdict(told.question.assumed),
-        "electricity": _electricity(told.question.electricity),
-        "assumed": assumed_lines(told),
-        "sources": source_rows(told),
+        "matters_most": _matters(comparison, display),
+        "keeps": keeping_sentence(comparison, until, display) or None,
+        "assumptions": asdict(comparison.question.assumed),
+        "electricity": _electricity(comparison.question.electricity),
+        "assumed": assumed_lines(comparison),
+        "sources": source_rows(comparison),
     }
 
 
-def _bought(found: RentOrBuy) -> Body:
-    use = found.use.utilisation if isinstance(found.use, BreakEven) else found.use
+def _bought(pair: RentOrBuy) -> Body:
+    use = pair.use.utilisation if isinstance(pair.use, BreakEven) else pair.use
     return {
-        "sentence": buying(found),
-        "rent": found.rent.candidate.id,
-        "buy": found.buy.candidate.id,
+        "sentence": buying(pair),
+        "rent": pair.rent.candidate.id,
+        "buy": pair.buy.candidate.id,
         **_ends("utilisation", use),
-        **_ends("runs_per_month", found.runs_per_month),
+        **_ends("runs_per_month", pair.runs_per_month),
     }
 
 
 def _electricity(used: Electricity | None) -> Body | None:
-    """Whose electricity: country, who pays that price, dates and addresses of both numbers."""
+    """Return the electricity: country, customer, dates and sources of price and carbon."""
     if used is None:
         return None
     row, priced, carbon = used.tariff, used.priced, used.carbon
@@ -135,20 +135,20 @@ def _electricity(used: Electricity | None) -> Body | None:
     }
 
 
-def _matters(told: Comparison, display: Display) -> Body | None:
-    found = tornado(told)
-    if found is None:
+def _matters(comparison: Comparison, display: Display) -> Body | None:
+    influence = tornado(comparison)
+    if influence is None:
         return None
     bars = [
         {"input": i.name, "low": cell(shown(i.low, display)), "high": cell(shown(i.high, display))}
-        for i in found.influences
+        for i in influence.influences
     ]
-    base = cell(shown(found.base, display))
-    return {"title": found.title, "unit": display.currency, "base": base, "inputs": bars}
+    base = cell(shown(influence.base, display))
+    return {"title": influence.title, "unit": display.currency, "base": base, "inputs": bars}
 
 
-def _ends(name: str, told: Estimate | Refusal) -> Body:
-    if isinstance(told, Refusal):
+def _ends(name: str, answer: Estimate | Refusal) -> Body:
+    if isinstance(answer, Refusal):
         return {name: None, f"{name}_low": None, f"{name}_high": None}
-    ends = {name: told.value, f"{name}_low": told.low, f"{name}_high": told.high}
+    ends = {name: answer.value, f"{name}_low": answer.low, f"{name}_high": answer.high}
     return {key: cell(end) for key, end in ends.items()}

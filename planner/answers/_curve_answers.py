@@ -1,4 +1,4 @@
-"""What chosen curves say together, the same on a page and in a command."""
+"""Sentences and tables of chosen curves, the same on a page and in a command."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from planner.store.sealed.result_set import ResultSet
 from planner.throughput import SystemCurve, cell, crossover_sentence, curve_sentence
 
 MOST_REFUSED: Final = 3
-"""Refused curves that have a sentence each; the table has the reasons of all."""
+"""Most refused curves with a sentence each; the table has the reasons of all."""
 
 
 def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
-    """A sentence per curve, fastest first and few refused; then the crossing of the first two."""
+    """Return a sentence per curve, fastest first, then crossovers of the first pairs."""
     good = [c for c in chosen if not isinstance(c.curve, Refusal)]
     bad = [c for c in chosen if isinstance(c.curve, Refusal)]
     good.sort(key=_speed, reverse=True)
@@ -35,43 +35,47 @@ def answer_sentences(chosen: Sequence[SystemCurve]) -> list[str]:
 
 
 def source_rows(chosen: Sequence[SystemCurve], sets: Iterable[ResultSet]) -> list[Record]:
-    """Where each curve's points come from, one row per result set."""
+    """Return the sources of each curve's points, one row per result set."""
     titles = {(s.folder, s.slug): s for s in sets}
     rows: dict[tuple[str, str], Record] = {}
-    for one in chosen:
-        for run in one.runs:
-            found = titles.get((run.folder, run.set_folder))
-            rows[(one.label, run.result_set)] = {
-                "Curve": one.label,
-                "Result set": found.title if found else run.result_set,
+    for curve in chosen:
+        for run in curve.runs:
+            result_set = titles.get((run.folder, run.set_folder))
+            rows[(curve.label, run.result_set)] = {
+                "Curve": curve.label,
+                "Result set": result_set.title if result_set else run.result_set,
                 "Folder": run.folder,
                 "Basis": run.basis,
-                "Source": (found.citation or found.source) if found else run.source,
+                "Source": (result_set.citation or result_set.source) if result_set else run.source,
                 "Licence": run.licence,
                 "Note": run.note,
             }
     return list(rows.values())
 
 
-def _speed(one: SystemCurve) -> float:
-    return 0.0 if isinstance(one.curve, Refusal) else float(one.curve.asymptotic_throughput.value)
+def _speed(curve: SystemCurve) -> float:
+    return (
+        0.0 if isinstance(curve.curve, Refusal) else float(curve.curve.asymptotic_throughput.value)
+    )
 
 
 def batch_rows(chosen: Sequence[SystemCurve], batches: Sequence[float]) -> list[Record]:
-    """Throughput [samples/s] and time of a step [s] of every curve at every batch [samples]."""
-    return [_at_batch(one, batch) for one in chosen for batch in batches]
+    """Return throughput [samples/s] and step time [s] of each curve at each batch [samples]."""
+    return [_at_batch(curve, batch) for curve in chosen for batch in batches]
 
 
-def _at_batch(one: SystemCurve, batch: float) -> Record:
-    law = one.curve
+def _at_batch(curve: SystemCurve, batch: float) -> Record:
+    law = curve.curve
     speed = law if isinstance(law, Refusal) else law.throughput(batch)
     step = law if isinstance(law, Refusal) else law.step_time(batch)
     row: dict[str, str | float | int | bool | None] = {
-        "curve": one.label,
+        "curve": curve.label,
         "global_batch_size": batch,
     }
-    for name, told in (("samples_per_s", speed), ("step_s", step)):
-        ends = (None,) * 3 if isinstance(told, Refusal) else (told.value, told.low, told.high)
+    for name, answer in (("samples_per_s", speed), ("step_s", step)):
+        ends = (
+            (None,) * 3 if isinstance(answer, Refusal) else (answer.value, answer.low, answer.high)
+        )
         for key, end in zip((name, f"{name}_low", f"{name}_high"), ends, strict=True):
             row[key] = None if end is None else cell(end)
     refused = speed if isinstance(speed, Refusal) else None

@@ -1,4 +1,4 @@
-"""Pages of the documentation that are tables of the code: made from it, never typed twice."""
+"""Documentation pages that are generated from tables of the code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LIMITS: Final = (
 
 
 def records_page() -> str:
-    """docs/records.md: every column of a run with type, unit, rule and meaning."""
+    """Return docs/records.md: every column of a run with type, unit, rule and meaning."""
     parts = [
         "# The run record",
         "",
@@ -58,7 +58,7 @@ def records_page() -> str:
 
 
 def refusals_page() -> str:
-    """docs/refusals.md: what is refused or warned of, why, and what to measure next."""
+    """Return docs/refusals.md: refusals and warnings, with reason and next measurement."""
     parts = [
         "# What is refused, and why",
         "",
@@ -75,11 +75,11 @@ def refusals_page() -> str:
 PAGES: Final = MappingProxyType[str, Callable[[], str]](
     {"catalog": catalog_page, "records": records_page, "refusals": refusals_page}
 )
-"""Page name (docs/NAME.md) -> its text."""
+"""Functions that return a page's text, by name (docs/NAME.md)."""
 
 
 def _range(column: Column) -> str:
-    """Which numbers a column takes: 0 or not, and sizes; nothing for texts, flags and lists."""
+    """Return the range of a column's numbers; "" for texts, flags and lists."""
     if column.type not in (REAL, WHOLE):
         return ""
     least = max(1.0, column.span.least) if column.type == WHOLE else column.span.least

@@ -1,11 +1,11 @@
-"""The Python door to the comparison of hardware: plain arguments in, one frozen record out.
+"""Python interface of the comparison of hardware: plain arguments in, a frozen record out.
 
     >>> import planner
-    >>> told = planner.compare(network="Llama 3 8B", total_tokens="100M", precision="bfloat16")
-    >>> told.rows[0].time_s.value, told.rows[0].samples_per_s
+    >>> answer = planner.compare(network="Llama 3 8B", total_tokens="100M", precision="bfloat16")
+    >>> answer.rows[0].time_s.value, answer.rows[0].samples_per_s
 
-It asks what the page, the command and the HTTP interface ask, by the same names
-(`planner.answers.comparison._parameters.COMPARE`), and gives the same numbers.
+Parameters have the names of the page, the command and the HTTP interface
+(`planner.answers.comparison._parameters.COMPARE`), and the numbers are the same.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Value = str | float | bool | Iterable[str] | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionAnswer:
-    """One option, the best first: time [s], money in `currency`, speed [samples/s], start-up [s].
+    """An option: time [s], cost [USD], speed [samples/s], start-up time [s].
 
-    `rank` is None where the option has no answer: `time_s` is then the refusal. `batch` is the
-    global batch [samples], None where no run states one. `record` is the whole row as the command
-    and the HTTP interface give it.
+    `rank` is None where the option has no answer; `time_s` is then the refusal. `batch` is the
+    global batch [samples], None where no run states one. `record` is the row of the command and
+    the HTTP interface.
     """
 
     id: str
@@ -54,12 +54,11 @@ class OptionAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonAnswer:
-    """The answer: its sentence, its rows, and what is wrong with the question.
+    """The answer: sentence, rows, and problems of the question.
 
-    `query` is the query string that asks the same of the page or the HTTP interface; `body` is the
-    answer as that interface sends it. Where anything is wrong with the question, or no option is
-    left to compare, `rows` is empty and `problems` says why: no other question is answered instead.
-    `cost_per_run` is in US dollars.
+    `query` is the same question for the page or the HTTP interface; `body` is that interface's
+    answer. With problems, or without an option to compare, `rows` is empty and `problems` has the
+    reasons. `cost_per_run` is in US dollars.
     """
 
     sentence: str
@@ -79,20 +78,20 @@ def compare(
     begins: datetime | None = None,
     **question: Value,
 ) -> ComparisonAnswer:
-    """Return which hardware, rented or bought, does a job: when, for how much, how sure.
+    """Return the comparison of rented and bought hardware for a job: time, cost, intervals.
 
     Args:
-        results: your folder of result sets; None is that of the environment, else `results`.
-        catalog: your rows of the catalogue; None is that of the environment, else `catalog`.
-        begins: when work begins, with its zone; None is now.
-        question: parameters by the names of a page's link (docs/api.md): `network`, `workload`,
+        results: your folder of result sets; None: that of the environment, else `results`.
+        catalog: your catalogue folder; None: that of the environment, else `catalog`.
+        begins: start of the work, with its zone; None is now.
+        question: parameters by their names in a page's link (docs/api.md): `network`, `workload`,
             `epochs`, `total_tokens`, `options`, `own`, `deadline` ... as numbers, texts such as
-            "7B", flags or lists of texts. What describes a workload makes it a described one.
+            "7B", flags or lists of texts. A description makes it a described workload.
 
     Raises:
-        TypeError: a value is none of these.
+        TypeError: a value has another type.
     """
-    given = {name: _texts(name, value) for name, value in question.items() if value is not None}
+    texts = {name: _texts(name, value) for name, value in question.items() if value is not None}
     environment: dict[str, str] = dict(os.environ)
     if results is not None:
         environment[OWN] = str(Path(results).absolute())
@@ -101,22 +100,22 @@ def compare(
     own = own_folder(ROOT, os.environ) if catalog is None else Path(catalog)
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
     rows = read_catalog(ROOT / "data" / "catalog", [own]).catalog
-    found = compare_answered(store, rows, given, begins.date(), begins)
-    problems = tuple(map(str, found.problems))
-    comparison = found.answered.comparison
+    answer = compare_answered(store, rows, texts, begins.date(), begins)
+    problems = tuple(map(str, answer.problems))
+    comparison = answer.answered.comparison
     if comparison is None or problems:
         return ComparisonAnswer(sentence="", undecided="", workload="", goal="", rows=(),
-                                problems=problems, query=found.query,
+                                problems=problems, query=answer.query,
                                 body=MappingProxyType({}))  # fmt: skip
-    body = compare_body(comparison, found.display, found.query, found.by)
+    body = compare_body(comparison, answer.display, answer.query, answer.by)
     return ComparisonAnswer(
         sentence=str(body["sentence"]),
         undecided=str(body["undecided"] or ""),
         workload=comparison.question.job.workload,
         goal=comparison.question.goal.words,
-        rows=_rows(comparison, option_rows(comparison, found.display, begins)),
+        rows=_rows(comparison, option_rows(comparison, answer.display, begins)),
         problems=problems,
-        query=found.query,
+        query=answer.query,
         body=MappingProxyType(body),
     )
 
@@ -144,9 +143,9 @@ def _option(row: Row, comparison: Comparison, record: Mapping[str, Any]) -> Opti
 
 
 def _texts(name: str, value: Value) -> list[str]:
-    """A value as the texts of a query string."""
+    """Return a value as texts of a query string."""
     if isinstance(value, str | int | float):
         return [text_of(value)]
     if isinstance(value, Iterable):
-        return [text_of(one) for one in value]
+        return [text_of(item) for item in value]
     raise TypeError(f"{name} is {type(value).__name__}. Give a text, a number, a flag or a list.")

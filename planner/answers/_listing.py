@@ -1,4 +1,4 @@
-"""The runs that a link of the Results page lists, a part at a time."""
+"""The runs of a link of the Results page, a part at a time."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _CHANGED: Final = "The runs have changed since. Start again without a cursor."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsAnswer:
-    """A part of the runs a question leaves, in the order of the Results page.
+    """A part of the filtered runs, in the order of the Results page.
 
-    `total` counts all of them; `next_cursor` asks for the rest, "" where there is none.
+    `total` counts all filtered runs; `next_cursor` requests the rest, "" where there is none.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -34,17 +34,17 @@ class ResultsAnswer:
     problems: tuple[Problem, ...]
 
 
-def results_answered(store: Store, given: Given) -> ResultsAnswer:
-    """Runs under filters, each with what is suspect about it."""
-    found = read(asked.RESULTS, given)
-    told, problems = found.values, list(found.problems)
+def results_answered(store: Store, question: Given) -> ResultsAnswer:
+    """Return filtered runs, each with its suspect flags."""
+    parsed = read(asked.RESULTS, question)
+    values, problems = parsed.values, list(parsed.problems)
     suspect = suspects_of(store)
-    filters = _filters(store, told, problems)
-    filters |= narrowed(suspect.flags, _flags(told["suspect"], problems))
-    if told["run"] is not None:
-        filters |= {"only": _one_run(told["run"], problems)}
-    begin = _begin(told["cursor"], problems)
-    table = queries.table(store, filters, most=begin[0] + told["limit"])
+    filters = _filters(store, values, problems)
+    filters |= narrowed(suspect.flags, _flags(values["suspect"], problems))
+    if values["run"] is not None:
+        filters |= {"only": _one_run(values["run"], problems)}
+    begin = _begin(values["cursor"], problems)
+    table = queries.table(store, filters, most=begin[0] + values["limit"])
     ids = table["run_id"].to_pylist()
     if begin[0] and (len(ids) < begin[0] or ids[begin[0] - 1] != begin[1]):
         problems.append(Problem(parameter="cursor", message=_CHANGED))
@@ -54,48 +54,48 @@ def results_answered(store: Store, given: Given) -> ResultsAnswer:
         rows=tuple(rows),
         total=total,
         next_cursor=f"{end}-{ids[-1]}" if rows and end < total else "",
-        query=query_of(asked.RESULTS, told),
+        query=query_of(asked.RESULTS, values),
         problems=tuple(problems),
     )
 
 
 def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:
-    """A run as plain data: its time of recording in UTC as a text."""
+    """Return a run as plain data, with its time of recording in UTC as a text."""
     when = row["recorded_at"]
-    told = None if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
-    return {**row, "recorded_at": told, "suspect": suspect.get(row["run_id"])}
+    recorded_at = None if when is None else f"{when:%Y-%m-%dT%H:%M:%SZ}"
+    return {**row, "recorded_at": recorded_at, "suspect": suspect.get(row["run_id"])}
 
 
 def _filters(
-    store: Store, told: Mapping[str, Any], problems: list[Problem]
+    store: Store, values: Mapping[str, Any], problems: list[Problem]
 ) -> dict[str, list[str]]:
-    """Values by facet, looked up by their slugs."""
-    found: dict[str, list[str]] = {}
+    """Return the filter values by facet, looked up by their slugs."""
+    filters: dict[str, list[str]] = {}
     for facet, counts in queries.facets(store, {}).items():
-        wanted = told[facet]
-        if not wanted:
+        requested = values[facet]
+        if not requested:
             continue
-        known = slugs(counts)
-        found[facet] = [known[s] for s in _meant(facet, wanted, known, problems)]
-    return found
+        names = slugs(counts)
+        filters[facet] = [names[s] for s in _looked_up(facet, requested, names, problems)]
+    return filters
 
 
-def _meant(
-    facet: str, wanted: Sequence[str], known: Mapping[str, str], problems: list[Problem]
+def _looked_up(
+    facet: str, requested: Sequence[str], names: Mapping[str, str], problems: list[Problem]
 ) -> list[str]:
-    """The slugs that are meant; `problems` gets the texts that mean none, or several."""
-    meant = [(w, looked_up(w, known)) for w in wanted]
+    """Return the requested slugs; adds texts with no or several matches to `problems`."""
+    meant = [(w, looked_up(w, names)) for w in requested]
     problems += [
-        Problem(parameter=facet, message=not_found(facet.replace("_", " "), w, known))
+        Problem(parameter=facet, message=not_found(facet.replace("_", " "), w, names))
         for w, m in meant
         if not isinstance(m, str)
     ]
     return [m for _, m in meant if isinstance(m, str)]
 
 
-def _flags(wanted: tuple[str, ...], problems: list[Problem]) -> list[str]:
-    known = slugs([ANY, NONE, *NAMES])
-    return [known[s] for s in _meant("suspect", wanted, known, problems)]
+def _flags(requested: tuple[str, ...], problems: list[Problem]) -> list[str]:
+    names = slugs([ANY, NONE, *NAMES])
+    return [names[s] for s in _looked_up("suspect", requested, names, problems)]
 
 
 def _one_run(text: str, problems: list[Problem]) -> list[str]:
@@ -107,12 +107,12 @@ def _one_run(text: str, problems: list[Problem]) -> list[str]:
 
 
 def _begin(cursor: str | None, problems: list[Problem]) -> tuple[int, str]:
-    """How many runs were told before, and the last of them."""
+    """Return the number of runs before the cursor, and the last of them."""
     if cursor is None:
         return 0, ""
-    found = _CURSOR.fullmatch(cursor)
-    if found is None:
-        message = "This is no cursor of ours. Take next_cursor as it is."
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        message = "The cursor is invalid. Use next_cursor unchanged."
         problems.append(Problem(parameter="cursor", message=message))
         return 0, ""
-    return int(found[1]), found[2]
+    return int(match[1]), match[2]

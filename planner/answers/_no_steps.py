@@ -11,7 +11,7 @@ from planner.store import queries
 from planner.store.reader import Store
 
 MOST_NAMED: Final = 6
-"""Workloads that are named; a message is no list."""
+"""Most workloads that a message names."""
 
 
 def no_steps(store: Store, optimizer: str) -> list[Problem]:
@@ -19,13 +19,13 @@ def no_steps(store: Store, optimizer: str) -> list[Problem]:
 
     Args:
         store: the results.
-        optimizer: the one that was asked for beside it; "" where none was.
+        optimizer: the requested optimiser; "" without one.
     """
-    message = f"No steps to a target of this workload are known. {_instead(store)}"
+    message = f"This workload has no measured steps to a target. {_instead(store)}"
     wrong = [Problem(parameter="goal", message=message)]
     if optimizer:
-        told = f"{shown(optimizer)} cannot be looked up where no steps are known. Leave it out."
-        wrong.append(Problem(parameter="optimizer", message=told))
+        hint = f"{shown(optimizer)} cannot be looked up without measured steps. Leave it out."
+        wrong.append(Problem(parameter="optimizer", message=hint))
     return wrong
 
 
@@ -37,9 +37,9 @@ def with_targets(store: Store) -> tuple[str, ...]:
 
 
 def _instead(store: Store) -> str:
-    known = with_targets(store)
-    if not known:
-        return "Ask for epochs."
-    end = ", ..." if len(known) > MOST_NAMED else "."
-    which = f"{', '.join(known[:MOST_NAMED])}{end}"
-    return f"Ask for epochs, or choose a workload with steps to a target: {which}"
+    slugs_with_steps = with_targets(store)
+    if not slugs_with_steps:
+        return "Choose epochs."
+    end = ", ..." if len(slugs_with_steps) > MOST_NAMED else "."
+    which = f"{', '.join(slugs_with_steps[:MOST_NAMED])}{end}"
+    return f"Choose epochs, or choose a workload with steps to a target: {which}"

@@ -1,7 +1,7 @@
-"""Whose request it is: by the names in its headers `Host` and `Origin`, which a browser fills in.
+"""Origin of a request, by its headers `Host` and `Origin`, which a browser sets.
 
-A page of another web site can send requests to a server on this machine, and can lead its own name
-to the loopback address. The browser then says so in these headers.
+A page of another web site can send requests to a server on this machine, and can resolve its own
+name to the loopback address. These headers then show it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 def host_of(header: str) -> str:
-    """Return the name in a Host header, without its port; "" where it is none."""
+    """Return the name in a Host header without its port; "" where invalid."""
     parts = _parts(f"//{header}")
     whole = parts is not None and not (parts.path or parts.query or parts.fragment)
     plain = parts is not None and parts.username is None and whole
@@ -40,8 +40,8 @@ def is_own(origin: str | None, host: str | None, scheme: str | None = None) -> b
     Args:
         origin: header `Origin`; None where it is not sent, as by programs.
         host: header `Host`. Another port is another server.
-        scheme: how the request came (http, https, ws, wss); None where it is not known. On this
-            machine the page's has to be the same; elsewhere a proxy may end encryption before.
+        scheme: of the request (http, https, ws, wss); None where unknown. On this machine it must
+            equal the page's; elsewhere a proxy may end the encryption.
     """
     if origin is None:
         return True
@@ -56,16 +56,16 @@ def is_own(origin: str | None, host: str | None, scheme: str | None = None) -> b
 
 
 def _same_scheme(sent: str, own: str, name: str) -> bool:
-    """Whether a page of that scheme is of a server of this one."""
+    """Return whether a page of scheme `sent` may belong to a server of scheme `own`."""
     page, server = sent in _ENCRYPTED, own in _ENCRYPTED
     return page == server or (page and not is_loopback(name))
 
 
 def _parts(address: str) -> SplitResult | None:
-    """An address taken apart, None where its host or port is none."""
+    """Return the parts of an address; None where its host or port is invalid."""
     try:
         parts = urlsplit(address)
-        _ = parts.port  # out of range is told here only
+        _ = parts.port  # raises if out of range
     except ValueError:
         return None
     return parts

@@ -1,4 +1,4 @@
-"""The ratio report of two systems as rows a person reads: same batch, best, widest, asymptotic."""
+"""The ratio report of two systems as rows: same batch, best against best, extremes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from planner.epochs import (
 
 
 def times_of(option: Option, epochs: int, *, rest_like_last: bool = False) -> RunTimes | None:
-    """Return the times How long? answers with; None of a run that failed or has no batch."""
+    """Return the times of How long?; None for a run that failed or has no batch."""
     run = option.run
     if run.status != "ok" or run.global_batch_size is None:
         return None
@@ -42,18 +42,18 @@ def ratio_rows(
     rest_like_last: bool = False,
     left_out: Collection[str] = (),
 ) -> list[Record]:
-    """Return system `fast` against system `slow`: common batches, best against best, extremes.
+    """Return rows of `fast` against `slow`: common batches, best against best, extremes.
 
     Args:
-        options: runs of both systems; others are not looked at.
-        fast: the system whose speed-up is shown; it may well be the slower one.
+        options: runs of both systems; others are ignored.
+        fast: the system whose speed-up is shown; it may be the slower one.
         slow: the system it is compared with.
         epochs: N.
         rest_like_last: as `planner.epochs.how_long.total_time`.
-        left_out: ids of runs to do without.
+        left_out: ids of runs to leave out.
 
     Returns:
-        A row a comparison; none where one system has no run that can be timed.
+        A row per comparison; none where one system has no timed run.
     """
     kept = [o for o in options if o.run.run_id not in left_out]
     kept = _alike(
@@ -81,7 +81,7 @@ def ratio_rows(
 
 
 def _alike(options: list[Option], epochs: int, *, rest_like_last: bool) -> list[Option]:
-    """The options, all from epoch 1 on where one of them states no start-up time."""
+    """Return the options; all start at epoch 1 where one states no start-up time."""
     totals = [(o.label, total_time(o, epochs, rest_like_last=rest_like_last)) for o in options]
     return [from_epoch_1(o) for o in options] if without_start(totals) else options
 
@@ -97,7 +97,7 @@ def _smallest(report: RatioReport) -> str:
 
 
 def _slower(report: RatioReport) -> bool:
-    """Whether the first of the two takes longer over the epochs."""
+    """Return whether the first system takes longer over the epochs."""
     answer = report.over_epochs
     return isinstance(answer, SpeedUp) and float(answer.factor.value) < 1.0
 
@@ -135,7 +135,7 @@ def _runs(answer: SpeedUp | Refusal) -> str:
 
 
 def _notes(answer: SpeedUp | Refusal) -> str:
-    """What the ratio does not include, as a start-up time that one of the runs does not state."""
+    """Return what the ratio excludes: a start-up time that one of the runs does not state."""
     if isinstance(answer, Refusal) or START_NOT_INCLUDED not in answer.factor.reasons:
         return ""
     without = [r.label for r in (answer.a, answer.b) if START_NOT_INCLUDED in _reasons(r)]

@@ -1,6 +1,6 @@
-"""What is refused or only said with a warning, as one table: the page and the docs show it.
+"""The table of refusals and warnings, for the Method page and the docs.
 
-The numbers are those of the code, not copies of them; the evidence is named with each.
+The numbers are imported from the code; each row names its evidence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.throughput import FALL, FAR, MAX_SCATTER, NARROW, TOO_FAR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """When, what is done, why (with the figure that taught it), and the way out."""
+    """A case, the reaction, the reason with its figure, and what to measure."""
 
     when: str
     then: str
@@ -52,7 +52,7 @@ RULES: Final = (
     Rule(
         when=f"a batch above {TOO_FAR:g} times the largest measured",
         then="refused",
-        why="nothing measured says what happens there",
+        why="no measurement covers that range",
         measure_next="a run near that batch",
     ),
     Rule(
@@ -82,15 +82,15 @@ RULES: Final = (
     Rule(
         when=f"epochs of several kinds: their time changes by more than {CHANGE:.0%} on the way, "
         f"for {SHORTEST} epochs or more".replace("%", " %"),
-        then="no projection, unless you say that the rest continues like the last part",
-        why="no mean says what the rest takes; such projections were 37 % wrong",
+        then="no projection, unless you state that the rest continues like the last part",
+        why="no mean predicts the rest; such projections were 37 % wrong",
         measure_next="at least 3 epochs of each phase",
     ),
     Rule(
         when=f"a suspect run ({', '.join(LEFT_OUT)})",
         then="marked, kept, and left out of fits and rankings only by a visible switch",
-        why="one sick run of a published sweep of 50 took 1.58 times what its neighbours say; a "
-        "flag accuses nobody",
+        why="one sick run of a published sweep of 50 took 1.58 times the time of its neighbours; a "
+        "flag is no proof",
         measure_next="the same case again",
     ),
     Rule(
@@ -107,8 +107,8 @@ RULES: Final = (
     ),
     Rule(
         when="the start-up time is unknown",
-        then="the total starts with epoch 1 and says so",
-        why="tables of papers rarely state it, and nothing else shows it",
+        then="the total starts with epoch 1 and states it",
+        why="tables of papers rarely state it, and no other number shows it",
         measure_next="the time from the start of the process to the first step",
     ),
     Rule(
@@ -118,27 +118,27 @@ RULES: Final = (
         measure_next="the case again, after the row is corrected or marked failed",
     ),
     Rule(
-        when="a run that did not end well",
+        when="a failed run",
         then="no total; the run is shown with its reason",
-        why="a run out of memory or killed says nothing about a whole one",
+        why="a run that ran out of memory or was killed does not predict a whole one",
         measure_next="the case again, at a smaller batch or with more memory",
     ),
     Rule(
         when="two totals closer than their joint interval",
-        then="“not decided” is said",
-        why="a gap smaller than its doubt is no ranking",
+        then="shown as “not decided”",
+        why="a gap smaller than its interval is no ranking",
         measure_next="both again, each in two fresh sessions",
     ),
     # -- steps to a target ---------------------------------------------------------------------
     Rule(
-        when="steps to a target known at one batch size",
+        when="steps to a target measured at one batch size",
         then="no curve; the point is shown",
         why="taking its samples for other batches was 34 to 76 % wrong (median by data set)",
         measure_next=f"a batch at least {convergence.NARROW:g} times larger or smaller",
     ),
     Rule(
         when=f"two batch sizes less than {convergence.NARROW:g} times apart",
-        then="steps to a target are told up to twice away",
+        then="steps to a target are answered up to twice their range",
         why="two such batches missed the largest by 54 to 663 %",
         measure_next="the smallest and the largest batch that train, and one between",
     ),
@@ -151,7 +151,7 @@ RULES: Final = (
     Rule(
         when=f"a batch above {convergence.TOO_FAR:g} times the largest that reached the target",
         then="refused",
-        why="nothing measured says what happens there",
+        why="no measurement covers that range",
         measure_next="a training near that batch",
     ),
     Rule(
@@ -159,7 +159,7 @@ RULES: Final = (
         then="that batch is left out of the curve, named and refused; answers between it and the "
         "nearest batches that reached the target carry a warning; where every larger batch, or "
         "every smaller one, fell short too, all beyond the last that reached it is refused",
-        why="steps that nobody counted are no number",
+        why="uncounted steps are no number",
         measure_next="more steps, another learning rate, or an easier target",
     ),
     Rule(
@@ -209,8 +209,8 @@ RULES: Final = (
         "form".replace("%", " %"),
         then="answers carry a warning and are never called measured; unlike over one batch axis "
         "nothing is refused yet",
-        why="6 of 15 public workloads scatter so, up to 29 %, and told from 4 devices they were 6 "
-        "to 24 % off on 5 to 64, about what their intervals say",
+        why="6 of 15 public workloads scatter this much, up to 29 %. Predicted from 4 devices they "
+        "were 6 to 24 % off on 5 to 64, about as wide as their intervals",
         measure_next="the run that lies furthest off, again",
     ),
     Rule(
@@ -223,7 +223,7 @@ RULES: Final = (
     Rule(
         when="a link that no run crossed: a second device, or a second node",
         then="refused",
-        why="no other link tells what it costs: 16 to 64 devices over several nodes, told from 4 "
+        why="no other link shows its cost: 16 to 64 devices over several nodes, predicted from 4 "
         "in one, were 43 to 211 % off by any other form",
         measure_next="two devices of one node; two nodes",
     ),
@@ -241,21 +241,21 @@ RULES: Final = (
     ),
     Rule(
         when="batch, devices and launch mode changed together",
-        then="no answer where these runs cannot tell them apart",
+        then="no answer where these runs cannot separate them",
         why="several explanations fit the same runs",
         measure_next="a second batch per device at a device count that was measured",
     ),
-    # -- hardware nobody measured --------------------------------------------------------------
+    # -- unmeasured hardware -------------------------------------------------------------------
     Rule(
         when="a workload measured on no card, or a card with neither a run nor a data sheet",
         then="refused",
-        why="nothing says how heavy the one or how fast the other is",
+        why="the work of a sample or the speed of the card is unknown",
         measure_next="that workload on any card; any workload, or the data sheet, of that card",
     ),
     Rule(
         when="two options whose ratio is within its interval",
         then="“not decided”, and the run that would settle it",
-        why="of 384 pairs of cards known by data sheet alone, a third cannot be decided",
+        why="of 384 pairs of cards with data sheets alone, a third cannot be decided",
         measure_next="the run that is named",
     ),
     Rule(
@@ -263,7 +263,7 @@ RULES: Final = (
             "%", " %"
         ),
         then='both have one rank: "not decided"',
-        why="of 384 pairs of cards known by data sheet alone, all that were decided so were right",
+        why="of 384 pairs of cards with data sheets alone, all decisions of this kind were right",
         measure_next="the run, or the price, that the answer names",
     ),
     Rule(
@@ -273,27 +273,27 @@ RULES: Final = (
         measure_next="its peak memory at two batch sizes",
     ),
     Rule(
-        when="a workload timed on no accelerator of the catalogue, its operations not known",
+        when="a workload timed on no accelerator of the catalogue, with unknown operations",
         then="no time elsewhere",
-        why="nothing says how heavy a sample is",
+        why="the work of a sample is unknown",
         measure_next="any run on a card of the catalogue, or the FLOPs of a sample",
     ),
     Rule(
         when="renting costs no more than the electricity, or a machine would need over all hours",
         then="buying never pays off: no break-even",
-        why="no utilisation makes up for it",
+        why="no utilisation pays for it",
         measure_next="another price, or another machine",
     ),
     Rule(
         when=f"a price older than {STALE_MONTHS} months",
         then="marked, and drawn 30 % either way",
         why="prices of accelerators move; by how much is an assumption one can change",
-        measure_next="ask for today's price",
+        measure_next="a current price",
     ),
     Rule(
         when="owned hardware of unknown power",
         then="a time and no cost",
-        why="its electricity is all that it costs",
+        why="its only cost is electricity",
         measure_next="its power at the plug",
     ),
 )

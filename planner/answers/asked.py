@@ -1,4 +1,4 @@
-"""What one may ask of totals, curves and results; see `planner.core.parameters`.
+"""Parameters of questions about totals, curves and results; see `planner.core.parameters`.
 
 The names are those of the pages' links: How long?, Throughput and Results.
 """
@@ -19,41 +19,42 @@ LISTED: Final = 100
 """Runs of one answer of the HTTP interface."""
 
 _WORKLOAD: Final = Parameter(
-    name="workload", words="what is trained, as its slug; without it the one of most systems"
+    name="workload", words="what is trained, as its slug; default: that of most systems"
 )
 _WITHOUT: Final = Parameter(
     name="without_suspects", words="leave suspect runs out", kind="flag", default=False
 )
 HOW_LONG: Final = (
     _WORKLOAD,
-    Parameter(name="pattern", words="input pattern, as its slug; without it the best known"),
+    Parameter(name="pattern", words="input pattern, as its slug; default: the best documented"),
     Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs",
               default=EPOCHS, least=1, most=MOST_EPOCHS),
     SAMPLES_PER_EPOCH,
-    Parameter(name="systems", words="systems to rank, as their slugs; without them the usual",
+    Parameter(name="systems", words="systems to rank, as their slugs; default: the usual ones",
               many=MOST_CHOSEN),
     Parameter(name="baseline", words="system that all are compared with, as its slug"),
-    Parameter(name="session", words="for another session or machine of the kind", kind="flag",
+    Parameter(name="session", words="include machine-to-machine variation", kind="flag",
               default=False),
-    Parameter(name="rest_like_last", words="where single epochs are of several kinds, the rest "
+    Parameter(name="rest_like_last", words="where epoch times change during the run, the rest "
               "continues like the last part", kind="flag", default=False),
     _WITHOUT,
 )  # fmt: skip
 CURVE: Final = (
     _WORKLOAD,
     Parameter(name="pattern", words="one input pattern, as its slug; the same as patterns"),
-    Parameter(name="patterns", words="input patterns, as their slugs; without them the best known",
+    Parameter(name="patterns", words="input patterns, as their slugs; default: the best documented",
               many=MOST_VALUES),
-    Parameter(name="systems", words="systems, as their slugs; without them all, or those with "
+    Parameter(name="systems", words="systems, as their slugs; default: all, or those with "
               "the most batch sizes", many=MOST_LINES),
     SAMPLES_PER_EPOCH,
-    Parameter(name="beside", words="further workloads beside, as their slugs", many=MOST_BESIDE),
+    Parameter(name="beside", words="further workloads to compare with, as their slugs",
+              many=MOST_BESIDE),
     Parameter(name="batch", words="global batch sizes to answer at", kind="number",
               unit="samples", least=1.0, most=1e9, many=MOST_BATCHES),
     _WITHOUT,
 )  # fmt: skip
 STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseline")
-"""Of totals and curves in every link that is shared, even where they are the default of the day."""
+"""Parameters of every shared link of totals and curves, even at their current defaults."""
 FACETS: Final = MappingProxyType(
     {
         "task": "kind of work, as its slug: language-model, vision, speech ...",
@@ -72,7 +73,7 @@ FACETS: Final = MappingProxyType(
         "folder": "result folder, as its slug",
     }
 )
-"""By which runs can be chosen, in the order of the Results page."""
+"""Filters of runs, in the order of the Results page."""
 RESULTS: Final = (
     *(Parameter(name=n, words=words, many=MOST_VALUES) for n, words in FACETS.items()),
     Parameter(name="suspect", words=f"{ANY}, {NONE}, or what is suspect: {', '.join(NAMES)}",
@@ -83,4 +84,4 @@ RESULTS: Final = (
     Parameter(name="cursor", words="where the last answer ended, its `next_cursor`"),
 )  # fmt: skip
 FOR_THE_EYE: Final = frozenset({"scale", "factor"})
-"""What links of these pages hold besides."""
+"""Parameters of the links that only change the view."""

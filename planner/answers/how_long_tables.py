@@ -1,4 +1,4 @@
-"""The answer as rows: for the page's table, the CSV, and the report, always the same numbers."""
+"""The answer of How long? as rows, for table, CSV and report."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from planner.store.sealed.result_set import ResultSet
 
 
 def answer_rows(result: HowLong, suspect: Mapping[str, str] | None = None) -> list[Record]:
-    """One row per option: total [s and h:mm:ss], interval, ratio, basis, source.
+    """Return a row per option: total [s and h:mm:ss], interval, ratio, basis, source.
 
-    `suspect` says by run id what is odd about a run.
+    `suspect` are the flags of suspect runs by run id.
     """
     odd = suspect or {}
     return [_answer_row(a, result, odd.get(a.option.run.run_id)) for a in result.answers]
@@ -35,7 +35,7 @@ def epochs_rows(
     another_session: bool = False,
     rest_like_last: bool = False,
 ) -> list[Record]:
-    """Options against numbers of epochs, as `total_in_words`: article 002's projection table."""
+    """Return totals of options by epoch count, as in the projection table of article 002."""
     rows: list[Record] = []
     for option in options:
         cells = [
@@ -47,13 +47,13 @@ def epochs_rows(
 
 
 def source_rows(options: Iterable[Option], sets: Iterable[ResultSet]) -> list[Record]:
-    """Where each option's numbers come from."""
-    known = {(s.folder, s.slug): s for s in sets}
-    return [_source_row(o, known.get((o.run.folder, o.run.set_folder))) for o in options]
+    """Return the source of each option's numbers."""
+    by_folder = {(s.folder, s.slug): s for s in sets}
+    return [_source_row(o, by_folder.get((o.run.folder, o.run.set_folder))) for o in options]
 
 
 def half_width(total: Estimate) -> str:
-    """Half the interval as a share of the total: ± 2.0 %, and ± 16 % where it is rough."""
+    """Return half the interval relative to the total: '± 2.0 %'; '± 16 %' where rough."""
     share = (float(total.high) - float(total.low)) / (2 * float(total.value))
     return f"± {share:{',.0%' if is_rough(total) else '.1%'}}".replace("%", " %")
 
@@ -100,15 +100,15 @@ def _answer_row(answer: Answer, result: HowLong, suspect: str | None) -> Record:
     }
 
 
-def _source_row(option: Option, found: ResultSet | None) -> Record:
+def _source_row(option: Option, result_set: ResultSet | None) -> Record:
     run = option.run
     return {
         "Option": option.label,
-        "Result set": found.title if found else run.result_set,
+        "Result set": result_set.title if result_set else run.result_set,
         "Folder": run.folder,
         "Basis": run.basis,
         "Epochs timed": run.epochs_measured,
-        "Source": (found.citation or found.source) if found else run.source,
+        "Source": (result_set.citation or result_set.source) if result_set else run.source,
         "Licence": run.licence,
         "Note": run.note,
     }
@@ -122,13 +122,13 @@ def _clock(epochs: Sequence[int], cells: Iterable[Estimate | Refusal]) -> dict[s
 
 
 def _significant(value: float | Floats) -> float | None:
-    """Five digits of a ratio, however small it is."""
+    """Return a ratio with five digits; None if infinite."""
     number = float(value)
     return float(f"{number:.5g}") if math.isfinite(number) else None
 
 
 def _milliseconds(seconds: float | Floats) -> float | None:
-    """Rounded to a millisecond, below 1 s to six digits: the shortest time is not 0 s."""
+    """Return seconds rounded to a millisecond, below 1 s to six digits; None if infinite."""
     number = float(seconds)
     if not math.isfinite(number):
         return None

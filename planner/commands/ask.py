@@ -1,4 +1,4 @@
-"""`how-long`, `compare`, `curve`: what the pages answer, in a terminal."""
+"""The commands `how-long`, `compare` and `curve`."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from planner.throughput import curve_rows, interval_cell
 
 NONE: Final = "–"
 LIMITED: Final = ("Fits tightly", "Barely fits", "Only sharded")
-"""How sentences about memory begin that a user needs beside the answer."""
+"""First words of the sentences on memory that are printed with the answer."""
 NOTHING_LEFT: Final = (
-    "No option is left to compare. Name others (--list options shows them), or leave --options out "
-    "to compare the usual ones."
+    "No option is left to compare. Name others (--list options shows them), or leave out --options "
+    "to compare the defaults."
 )
 
 
@@ -47,17 +47,17 @@ def run_how_long(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return listed.run(arguments.list, store, None, {})
-    given = words.given_of(arguments, [p.name for p in asked.HOW_LONG])
-    told = how_long_answered(store, given)
-    words.refuse((*arguments.strange, *told.problems))
-    if told.result is None:
+    question = words.given_of(arguments, [p.name for p in asked.HOW_LONG])
+    answer = how_long_answered(store, question)
+    words.refuse((*arguments.strange, *answer.problems))
+    if answer.result is None:
         return words.REFUSED
     if arguments.json:
-        words.print_json(projection_body(told.result, told.suspect, store.sets, told.query))
+        words.print_json(projection_body(answer.result, answer.suspect, store.sets, answer.query))
     else:
-        _print_how_long(told.result)
-    known = any(not isinstance(a.total, Refusal) for a in told.result.answers)
-    return words.ANSWERED if known else words.REFUSED
+        _print_how_long(answer.result)
+    has_total = any(not isinstance(a.total, Refusal) for a in answer.result.answers)
+    return words.ANSWERED if has_total else words.REFUSED
 
 
 def run_curve(arguments: argparse.Namespace) -> int:
@@ -66,61 +66,61 @@ def run_curve(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return listed.run(arguments.list, store, None, {})
-    told = curve_answered(store, words.given_of(arguments, [p.name for p in asked.CURVE]))
-    words.refuse((*arguments.strange, *told.problems))
+    answer = curve_answered(store, words.given_of(arguments, [p.name for p in asked.CURVE]))
+    words.refuse((*arguments.strange, *answer.problems))
     if arguments.json:
-        body = curve_body(told.chosen, told.batches, store.sets, told.query, told.notes)
+        body = curve_body(answer.chosen, answer.batches, store.sets, answer.query, answer.notes)
         words.print_json(body)
     else:
-        print_answer(answer_sentences(told.chosen))
-        _print_curves(curve_rows(told.chosen))
-        _print_batches(batch_rows(told.chosen, told.batches))
-    for note in told.notes:
-        words.tell(note)
-    known = any(not isinstance(c.curve, Refusal) for c in told.chosen)
-    return words.ANSWERED if known else words.REFUSED
+        print_answer(answer_sentences(answer.chosen))
+        _print_curves(curve_rows(answer.chosen))
+        _print_batches(batch_rows(answer.chosen, answer.batches))
+    for note in answer.notes:
+        words.note(note)
+    has_curve = any(not isinstance(c.curve, Refusal) for c in answer.chosen)
+    return words.ANSWERED if has_curve else words.REFUSED
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
     """Print which hardware does it best."""
-    found = compare_answer(arguments)
-    if isinstance(found, int):
-        return found
-    told = found.answered.comparison
-    if told is None:
+    answer = compare_answer(arguments)
+    if isinstance(answer, int):
+        return answer
+    comparison = answer.answered.comparison
+    if comparison is None:
         return words.REFUSED
     if arguments.json:
-        words.print_json(compare_body(told, found.display, found.query, found.by))
+        words.print_json(compare_body(comparison, answer.display, answer.query, answer.by))
     else:
-        _print_compare(told, found)
-    return words.ANSWERED if told.answered else words.REFUSED
+        _print_compare(comparison, answer)
+    return words.ANSWERED if comparison.answered else words.REFUSED
 
 
 def compare_answer(
     arguments: argparse.Namespace, begins: datetime | None = None
 ) -> CompareAnswer | int:
-    """The comparison that is asked for; an exit code where something was listed instead.
+    """Return the requested comparison; an exit code after --list.
 
-    Work begins at `begins`, or now.
+    Work starts at `begins`, or now.
 
     Raises:
-        WrongWordsError: names all that is wrong with the question.
+        WrongWordsError: names all problems of the question.
     """
     store, catalog = words.open_store(arguments), words.open_catalog(arguments)
-    given = words.given_of(arguments, [p.name for p in COMPARE])
+    question = words.given_of(arguments, [p.name for p in COMPARE])
     if getattr(arguments, "list", None):
         words.refuse(arguments.strange)
-        return listed.run(arguments.list, store, catalog, given)
+        return listed.run(arguments.list, store, catalog, question)
     begins = begins or words.now()
-    told = compare_answered(store, catalog, given, begins.date(), begins)
-    nothing_left = told.answered.comparison is None and bool(told.answered.candidates)
-    if arguments.strange or not (arguments.anyway and (told.answered.comparison or nothing_left)):
-        words.refuse((*arguments.strange, *told.problems))
-    for problem in told.problems:
-        words.tell(f"Note: {problem}")
-    if told.answered.comparison is None:
+    answer = compare_answered(store, catalog, question, begins.date(), begins)
+    nothing_left = answer.answered.comparison is None and bool(answer.answered.candidates)
+    if arguments.strange or not (arguments.anyway and (answer.answered.comparison or nothing_left)):
+        words.refuse((*arguments.strange, *answer.problems))
+    for problem in answer.problems:
+        words.note(f"Note: {problem}")
+    if answer.answered.comparison is None:
         raise words.NoDataError(NOTHING_LEFT)
-    return told
+    return answer
 
 
 def _print_how_long(result: HowLong) -> None:
@@ -130,8 +130,8 @@ def _print_how_long(result: HowLong) -> None:
     for a in result.answers:
         basis = basis_in_words(a.option, result.epochs)
         if isinstance(a.total, Refusal):
-            told = f"{a.total.reason} {a.total.measure_next}"
-            rows.append([a.option.label, NONE, NONE, NONE, told])
+            reason = f"{a.total.reason} {a.total.measure_next}"
+            rows.append([a.option.label, NONE, NONE, NONE, reason])
             continue
         faster = ahead_of(a.speed_ratio)
         rows.append([a.option.label, total_in_words(a.total), half_width(a.total), faster, basis])
@@ -165,17 +165,19 @@ def _print_batches(rows: list[Record]) -> None:
     print_table(head, lines, ["Batch"])
 
 
-def _print_compare(told: Comparison, found: CompareAnswer) -> None:
-    display = found.display
-    print_answer(answers(told, display, by=found.by))
+def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
+    display = answer.display
+    print_answer(answers(comparison, display, by=answer.by))
     head = ["Rank", "Option", "Batch", "Time", "90 %", f"Cost of a run ({display.currency})",
-            odds_heads(told)[0], "Basis"]  # fmt: skip
-    right = ["Batch", "Time", odds_heads(told)[0]]
-    print_table(head, [_line(r, display, told.question.goal) for r in told.rows], right)
-    refused = [r for r in told.rows if isinstance(r.time, Refusal)]
+            odds_heads(comparison)[0], "Basis"]  # fmt: skip
+    right = ["Batch", "Time", odds_heads(comparison)[0]]
+    print_table(head, [_line(r, display, comparison.question.goal) for r in comparison.rows], right)
+    refused = [r for r in comparison.rows if isinstance(r.time, Refusal)]
     lines = [f"{r.candidate.label}: {_why(r)}" for r in refused]
-    step = next_step(told)
-    print_answer([*lines, *_memory_lines(told), *([step] if step else []), *_notes(told)])
+    step = next_step(comparison)
+    print_answer(
+        [*lines, *_memory_lines(comparison), *([step] if step else []), *_notes(comparison)]
+    )
 
 
 def _line(row: Row, display: Display, goal: Goal) -> list[str]:
@@ -191,19 +193,19 @@ def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     return [rank, row.candidate.label, batch, time, interval, cost, share, basis_words(row, goal)]
 
 
-def _memory_lines(told: Comparison) -> list[str]:
-    """That options fit tightly or only sharded; those with the same sentence share a line."""
+def _memory_lines(comparison: Comparison) -> list[str]:
+    """Return notes on options that fit tightly or only sharded; equal notes share a line."""
     labels: dict[str, list[str]] = {}
-    for row in told.rows:
+    for row in comparison.rows:
         fit = row.timed.fit
         if not isinstance(row.time, Refusal) and fit.way_out and fit.sentence.startswith(LIMITED):
             labels.setdefault(f"{fit.sentence} {fit.way_out}", []).append(row.candidate.label)
     return [f"{', '.join(of)}: {text}" for text, of in labels.items()]
 
 
-def _notes(told: Comparison) -> list[str]:
-    """What to know beside the rows; nothing that is empty."""
-    return [t for t in (session_note(told), *told.question.notes) if t]
+def _notes(comparison: Comparison) -> list[str]:
+    """Return the notes below the rows."""
+    return [t for t in (session_note(comparison), *comparison.question.notes) if t]
 
 
 def _why(row: Row) -> str:

@@ -1,4 +1,4 @@
-"""`--list workloads|options|accelerators`: what a question may name."""
+"""`--list workloads|options|accelerators`: the names of a question."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ ALL: Final = ("workloads", "options", "accelerators")
 
 
 def run(
-    what: str, store: Store, catalog: Catalog | None, given: Mapping[str, Sequence[str]]
+    what: str, store: Store, catalog: Catalog | None, question: Mapping[str, Sequence[str]]
 ) -> int:
     """Print one list; 1 where it is empty."""
     if what == "accelerators" and catalog is not None:
         lines = [[a.id, a.name, a.maker, a.kind] for a in catalog.accelerators]
         print_table(["id", "name", "maker", "kind"], lines)
     elif what == "options" and catalog is not None:
-        told = compare_answered(store, catalog, given, datetime.now(UTC).date())
-        lines = [[c.id, c.label, c.price] for c in told.answered.candidates]
-        for problem in told.problems:
-            words.tell(str(problem))
+        answer = compare_answered(store, catalog, question, datetime.now(UTC).date())
+        lines = [[c.id, c.label, c.price] for c in answer.answered.candidates]
+        for problem in answer.problems:
+            words.note(str(problem))
         print_table(["id", "option", "price"], lines)
     else:
         trained = None if catalog is None else set(queries.trained(store))
@@ -38,7 +38,7 @@ def run(
 
 
 def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
-    """All of them, or those that were trained: only these can be compared on other hardware."""
+    """Return all workloads, or those in `only`: trained ones can be compared on other hardware."""
     named = slugs(queries.workloads(store)).items()
-    found = [(short, name) for short, name in named if only is None or name in only]
-    return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in found]
+    names = [(short, name) for short, name in named if only is None or name in only]
+    return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in names]

@@ -1,4 +1,4 @@
-"""`report`: a comparison as a file to hand out, with its data beside it on request."""
+"""The command `report`: a comparison as a file, optionally with its data."""
 
 from __future__ import annotations
 
@@ -20,45 +20,45 @@ from planner.store.pdf import PdfError, pdf_of
 from planner.store.records_file import records_file
 
 APP: Final = "http://127.0.0.1:8501/compare"
-"""Where the live view is, unless a link says otherwise."""
+"""Default address of the live view."""
 KINDS: Final = (".html", ".pdf")
 OTHER_PAGES: Final = ("how-long", "plan", "throughput", "steps-to-target", "results", "measure",
                       "method")  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What a report takes beside the question."""
+    """Add the arguments of a report."""
     parser.add_argument("--out", type=Path, required=True, metavar="FILE",
-                        help="what to write: FILE.html or FILE.pdf")  # fmt: skip
-    parser.add_argument("--company", default="", metavar="NAME", help="whose name stands above")
+                        help="output: FILE.html or FILE.pdf")  # fmt: skip
+    parser.add_argument("--company", default="", metavar="NAME", help="name above the report")
     parser.add_argument("--logo", type=Path, metavar="FILE", help="PNG, JPEG or plain SVG")
     parser.add_argument("--with-data", action="store_true",
                         help="write the options as .csv and .parquet beside it")  # fmt: skip
 
 
 def run_report(arguments: argparse.Namespace) -> int:
-    """Write the report and say what was written."""
+    """Write the report and print its path."""
     out: Path = arguments.out
     _check(arguments)
     begins = words.now()
-    found = compare_answer(arguments, begins)
-    if isinstance(found, int):
-        return found
-    if found.answered.comparison is None:
+    answer = compare_answer(arguments, begins)
+    if isinstance(answer, int):
+        return answer
+    if answer.answered.comparison is None:
         return words.REFUSED
     try:
-        page = _page(found, arguments, begins)
+        page = _page(answer, arguments, begins)
         write_whole(out, pdf_of(page) if out.suffix.lower() == ".pdf" else page)
-        written = [out, *(_data(found, out, begins) if arguments.with_data else [])]
+        written = [out, *(_data(answer, out, begins) if arguments.with_data else [])]
     except PdfError as error:
-        words.tell(f"No PDF was made. {error}")
+        words.note(f"No PDF was made. {error}")
         return words.REFUSED
     except OSError as error:
-        words.tell(f"{out} could not be written ({error.strerror or error}). Choose another place.")
+        words.note(f"{out} could not be written ({error.strerror or error}). Choose another place.")
         return words.REFUSED
-    words.tell(f"Written: {', '.join(str(p) for p in written)}")
-    for note in found.answered.comparison.question.notes:
-        words.tell(f"Note: {note}")
+    words.note(f"Written: {', '.join(str(p) for p in written)}")
+    for note in answer.answered.comparison.question.notes:
+        words.note(f"Note: {note}")
     return words.ANSWERED
 
 
@@ -76,16 +76,16 @@ def _check(arguments: argparse.Namespace) -> None:
         )
 
 
-def _page(found: CompareAnswer, arguments: argparse.Namespace, begins: datetime) -> str:
+def _page(answer: CompareAnswer, arguments: argparse.Namespace, begins: datetime) -> str:
     logo = None if arguments.logo is None else _logo(arguments.logo)
     try:
         return compare_page(
-            replace(found.answered, problems=tuple(map(str, found.problems))),
-            link=_live(arguments.link, found.query),
+            replace(answer.answered, problems=tuple(map(str, answer.problems))),
+            link=_live(arguments.link, answer.query),
             made=f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}",
             begins=begins,
-            by=found.by,
-            display=found.display,
+            by=answer.by,
+            display=answer.display,
             company=arguments.company,
             logo=logo,
         )
@@ -103,17 +103,17 @@ def _logo(path: Path) -> bytes:
 
 
 def _live(link: str | None, query: str) -> str:
-    """The address that asks the same: on the link's host where it names one."""
+    """Return the address of the question, on the link's host where it has one."""
     parts = urlsplit(link or "")
-    known = parts if parts.netloc and parts.scheme in ("http", "https") else urlsplit(APP)
-    return urlunsplit((known.scheme, known.netloc, known.path or "/compare", query, ""))
+    base = parts if parts.netloc and parts.scheme in ("http", "https") else urlsplit(APP)
+    return urlunsplit((base.scheme, base.netloc, base.path or "/compare", query, ""))
 
 
-def _data(found: CompareAnswer, out: Path, begins: datetime) -> list[Path]:
-    told = found.answered.comparison
-    if told is None:
+def _data(answer: CompareAnswer, out: Path, begins: datetime) -> list[Path]:
+    comparison = answer.answered.comparison
+    if comparison is None:
         return []
-    rows = option_rows(told, found.display, begins)
+    rows = option_rows(comparison, answer.display, begins)
     table, parquet = out.with_suffix(".csv"), out.with_suffix(".parquet")
     write_whole(table, csv_text(rows))
     write_whole(parquet, records_file(rows))

@@ -1,4 +1,4 @@
-"""Tables in a terminal: `rich` where there is one, plain lines where the output is piped."""
+"""Tables in a terminal (with `rich`), or plain lines where the output is piped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Line = Sequence[str]
 
 
 def print_answer(sentences: Sequence[str]) -> None:
-    """The answer before its numbers."""
+    """Print sentences."""
     for text in sentences:
         sys.stdout.write(f"{text}\n")
 
 
 def print_table(head: Sequence[str], rows: Sequence[Line], right: Sequence[str] = ()) -> None:
-    """A table; columns named in `right` hold numbers."""
+    """Print a table; columns named in `right` are aligned right."""
     if not rows:
         return
     sys.stdout.write("\n")
@@ -50,5 +50,5 @@ def _plain(head: Sequence[str], rows: Sequence[Line], right: Sequence[str]) -> N
 
 
 def _seen(text: str) -> str:
-    """On one line, without what moves a terminal's cursor."""
+    """Return text on one line, without control characters."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -1,4 +1,4 @@
-"""What commands that ask have in common: options from the tables of parameters, exit codes."""
+"""Common parts of the commands: options from the tables of parameters, exit codes."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ from planner.store.reader import Refused
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 ANSWERED: Final = 0
 REFUSED: Final = 1
-"""There is no data to answer from, or it does not allow an answer."""
+"""Exit code: no data, or a refused answer."""
 WRONG_WORDS: Final = 2
 SWITCHES: Final = {"flag": ("on", "off")}
 MOST_FILES: Final = 5
-"""Refused files that are named one by one."""
+"""Most refused files that are named one by one."""
 FOLDERS: Final = {
     "results": "a folder of result sets (one folder a set, with set.toml and parquet files)",
     "catalog": "a folder with hardware.csv, prices.csv or electricity.csv",
 }
-"""Options that name a folder, and what lies in it."""
+"""Options that name a folder, and its contents."""
 
 
 class WrongWordsError(ValueError):
-    """The question cannot be read; the message holds a line for each problem."""
+    """The question is invalid; the message has a line per problem."""
 
 
 class NoDataError(ValueError):
-    """There is nothing to answer from."""
+    """There is no data for an answer."""
 
 
 def add_parameters(parser: argparse.ArgumentParser, table: Sequence[Parameter]) -> None:
-    """An option for each parameter, `--rest-like-last` for rest_like_last; all texts."""
+    """Add an option per parameter, as text: `--rest-like-last` for rest_like_last."""
     group = parser.add_argument_group("the question (the same names as in a page's link)")
-    for one in table:
+    for parameter in table:
         group.add_argument(
-            f"--{one.name.replace('_', '-')}",
-            dest=f"ask.{one.name}",
+            f"--{parameter.name.replace('_', '-')}",
+            dest=f"ask.{parameter.name}",
             action="append",
-            metavar=_meta(one),
-            help=help_of(one),
+            metavar=_meta(parameter),
+            help=help_of(parameter),
         )
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """--link and the folders, which every question has."""
-    parser.add_argument("--link", metavar="URL", help="ask what a page's link asks")
+    """Add --link and the folders, common to all questions."""
+    parser.add_argument("--link", metavar="URL", help="the question of a page's link")
     parser.add_argument(
         "--results",
         type=Path,
@@ -75,65 +75,65 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def help_of(one: Parameter) -> str:
-    """A parameter in one line of help."""
-    parts = [one.words]
-    if one.choices:
-        parts.append(f"({', '.join(one.choices)})")
-    elif one.kind == "flag":
+def help_of(parameter: Parameter) -> str:
+    """Return the help line of a parameter."""
+    parts = [parameter.words]
+    if parameter.choices:
+        parts.append(f"({', '.join(parameter.choices)})")
+    elif parameter.kind == "flag":
         parts.append("(on, off)")
-    elif one.least is not None and one.most is not None:
-        unit = f" {one.unit}" if one.unit else ""
-        parts.append(f"({plain(one.least)} to {plain(one.most)}{unit})")
-    if one.many > 1:
+    elif parameter.least is not None and parameter.most is not None:
+        unit = f" {parameter.unit}" if parameter.unit else ""
+        parts.append(f"({plain(parameter.least)} to {plain(parameter.most)}{unit})")
+    if parameter.many > 1:
         parts.append("[repeatable]")
     return " ".join(parts).replace("%", "%%")
 
 
-def given_of(arguments: argparse.Namespace, known: Collection[str]) -> dict[str, list[str]]:
-    """The question as texts by name: that of --link, with what is given beside it.
+def given_of(arguments: argparse.Namespace, names: Collection[str]) -> dict[str, list[str]]:
+    """Return the question as texts by name: from --link, then from the options.
 
     Raises:
         WrongWordsError: the link cannot be read.
     """
-    given: dict[str, list[str]] = {}
+    question: dict[str, list[str]] = {}
     if arguments.link:
         try:
-            given = given_of_link(arguments.link)[1]
+            question = given_of_link(arguments.link)[1]
         except ValueError as error:
             raise WrongWordsError(f"--link: {error}") from None
-    own = {n: v for n in known if (v := getattr(arguments, f"ask.{n}", None)) is not None}
-    return given | own
+    own = {n: v for n in names if (v := getattr(arguments, f"ask.{n}", None)) is not None}
+    return question | own
 
 
 def strange_options(left: Sequence[str], arguments: argparse.Namespace) -> tuple[Problem, ...]:
-    """A problem for each option that does not exist; the word behind it is taken as its value.
+    """Return a problem per unknown option; the next word is taken as its value.
 
     Args:
-        left: words that no option takes, in their order.
-        arguments: the options that there are, by the names of their values.
+        left: words that belong to no option, in their order.
+        arguments: values by the names of the options.
     """
-    known = [option_of(name) for name in vars(arguments) if name != "command"]
+    options = [option_of(name) for name in vars(arguments) if name != "command"]
     left = [word for word in left if word != "--"]
-    found = (
+    words = (
         word.split("=")[0]
         for before, word in zip(["", *left], left, strict=False)
         if word.startswith("-") or not before.startswith("-") or "=" in before
     )
     see = f"See python -m planner {arguments.command} --help."
     return tuple(
-        Problem(parameter="", message=f"{_no_option(word, known)} {see}")
-        for word in dict.fromkeys(found)
+        Problem(parameter="", message=f"{_no_option(word, options)} {see}")
+        for word in dict.fromkeys(words)
     )
 
 
 def option_of(name: str) -> str:
-    """The option that sets a value: '--rest-like-last' of 'ask.rest_like_last'."""
+    """Return the option of a value's name: '--rest-like-last' for 'ask.rest_like_last'."""
     return f"--{name.removeprefix('ask.').replace('_', '-')}"
 
 
 def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
-    """A problem for each option that names a folder which is none or cannot be read."""
+    """Return a problem per option whose folder is missing or unreadable."""
     named = {name: getattr(arguments, name) for name in FOLDERS}
     return tuple(
         Problem(parameter="", message=f"--{name}: {as_utf8(path)} {wrong} Name {FOLDERS[name]}.")
@@ -143,72 +143,72 @@ def missing_folders(arguments: argparse.Namespace) -> tuple[Problem, ...]:
 
 
 def refuse(problems: Sequence[Problem]) -> None:
-    """Nothing where there is no problem.
+    """Raise if there are problems.
 
     Raises:
-        NoDataError: there is no run at all.
-        WrongWordsError: names all of them.
+        NoDataError: there is no run.
+        WrongWordsError: names all problems.
     """
     if NO_RUN in problems:
         raise NoDataError(NO_RUN.message)
     if problems:
         lines = "\n".join(f"- {p}" for p in problems)
-        raise WrongWordsError(f"This question cannot be answered as it stands:\n{lines}")
+        raise WrongWordsError(f"This question cannot be answered:\n{lines}")
 
 
 def open_store(arguments: argparse.Namespace) -> Store:
-    """The results that the app would read in this environment, or those of --results."""
-    known: Mapping[str, str] = os.environ
+    """Return the app's store in this environment, or that of --results."""
+    environment: Mapping[str, str] = os.environ
     if arguments.results is not None:
-        known = {**known, RESULTS: str(arguments.results.absolute())}
-    store = Store(folders_from_environment(ROOT, known))
+        environment = {**environment, RESULTS: str(arguments.results.absolute())}
+    store = Store(folders_from_environment(ROOT, environment))
     store.refresh()
-    _tell_refused(store.refused, arguments.results)
+    _note_refused(store.refused, arguments.results)
     return store
 
 
 def open_catalog(arguments: argparse.Namespace) -> Catalog:
-    """The shipped catalogue and the user's rows; problems with these are told, not fatal.
+    """Return the shipped catalogue with the user's rows; prints their problems.
 
-    Files have the same names in both folders, so each problem is told with its folder.
+    Files have the same names in both folders, so each problem has its folder.
     """
     own = own_folder(ROOT, os.environ) if arguments.catalog is None else arguments.catalog
     shipped = ROOT / "data" / "catalog"
-    found = read_catalog(shipped, [own])
-    of_shipped = len(read_catalog(shipped).problems) if found.problems else 0
-    for number, problem in enumerate(found.problems):
-        tell(f"Catalogue {shipped if number < of_shipped else own}: {problem}")
-    return found.catalog
+    catalog = read_catalog(shipped, [own])
+    of_shipped = len(read_catalog(shipped).problems) if catalog.problems else 0
+    for number, problem in enumerate(catalog.problems):
+        note(f"Catalogue {shipped if number < of_shipped else own}: {problem}")
+    return catalog.catalog
 
 
 def now() -> datetime:
-    """When the work of a question would begin, to the minute."""
+    """Return the default start of the work: now, to the minute."""
     return datetime.now(UTC).replace(second=0, microsecond=0)
 
 
 def print_json(body: Mapping[str, Any]) -> None:
-    """Exact numbers, one document."""
+    """Print one JSON document with exact numbers."""
     sys.stdout.write(json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def tell(text: str) -> None:
-    """A line for the person, beside the answer."""
+def note(text: str) -> None:
+    """Print a note to stderr."""
     sys.stderr.write(f"{text}\n")
 
 
-def _tell_refused(refused: Sequence[Refused], named: Path | None) -> None:
-    """Which files of results are not read, and what shows all of them."""
-    for one in refused[:MOST_FILES]:
-        tell(f"Results: {one.path} {one.reason}")
+def _note_refused(refused: Sequence[Refused], named: Path | None) -> None:
+    """Print which result files are refused, and how to check all."""
+    for file in refused[:MOST_FILES]:
+        note(f"Results: {file.path} {file.reason}")
     if refused:
         more = len(refused) - MOST_FILES
         others = f"{more:,} more files are refused. " if more > 0 else ""
         which = "" if named is None else f" --folder {shlex.quote(str(named))}"
-        tell(f"Results: {others}Run python -m planner.store verify{which} to check all of them.")
+        note(f"Results: {others}Run python -m planner.store verify{which} to check all of them.")
 
 
 def _no_folder(path: Path) -> str:
-    """What is wrong with a folder; "" where it can be read."""
+    """Return what is wrong with a folder; "" where it is readable."""
     try:
         str(path).encode()
         next(path.iterdir(), None)
@@ -221,16 +221,16 @@ def _no_folder(path: Path) -> str:
     return ""
 
 
-def _no_option(word: str, known: Sequence[str]) -> str:
+def _no_option(word: str, options: Sequence[str]) -> str:
     if not word.startswith("-"):
-        return f"Nothing can be done with {shown(word)}: what is asked stands behind an option."
-    near = difflib.get_close_matches(word[:80], known, n=1, cutoff=0.6)
+        return f"Unexpected word {shown(word)}: every value needs an option."
+    near = difflib.get_close_matches(word[:80], options, n=1, cutoff=0.6)
     return f"There is no option {word[:80]}.{f' Perhaps {near[0]}?' if near else ''}"
 
 
-def _meta(one: Parameter) -> str:
-    if one.choices:
-        return "|".join(one.choices)
-    if one.kind == "flag":
+def _meta(parameter: Parameter) -> str:
+    if parameter.choices:
+        return "|".join(parameter.choices)
+    if parameter.kind == "flag":
         return "on|off"
-    return {"whole": "N", "number": "X", "date": "DATE"}.get(one.kind, "TEXT")
+    return {"whole": "N", "number": "X", "date": "DATE"}.get(parameter.kind, "TEXT")

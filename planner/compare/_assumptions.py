@@ -24,17 +24,17 @@ class Assumptions:
 
     runs_per_month: how often the run is repeated [1/month].
     other_hours_per_month: for which a bought machine has other work [h/month].
-    tariff_usd_per_kwh, kg_co2_per_kwh: of the electricity; CO2 None where it is not known.
+    tariff_usd_per_kwh, kg_co2_per_kwh: of the electricity; CO2 None where unknown.
     pue: power of the building over that of the machine.
     host_watts_share: host, fans and drives, as a share of the accelerators' board power.
-    idle_watts_share: drawn while a bought machine waits, as a share of what it draws at work.
+    idle_watts_share: power of an idle bought machine, as a share of its full load.
     host_price_share: host, network, tax and installation, as a share of the accelerators' price.
     life_years, residual_share, rate_of_capital: of a bought machine.
     upkeep_share: staff, space and repair a year, as a share of the accelerators' price.
-    setup_usd: what every run on a rented machine costs before it starts [USD/run].
-    minimum_s: the least that is billed for a run [s].
+    setup_usd: cost of every run on a rented machine before it starts [USD/run].
+    minimum_s: minimum billing time of a run [s].
     startup_s: from the first billed second of a rented machine until work begins.
-    egress_usd: what it costs to bring the results of a run home.
+    egress_usd: data egress [USD/run].
     interruptions_per_hour, lost_work_s, restart_s: of spot instances.
     price_doubt, stale_price_doubt: of prices below and above 12 months of age [share].
     capital_doubt: of life, upkeep and tariff [share].
@@ -66,7 +66,7 @@ class Assumptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssumptionText:
-    """How one assumption is shown: words, unit, limits, and the reason of its default."""
+    """The label, unit, limits and reason of the default of one assumption."""
 
     words: str
     unit: str
@@ -99,7 +99,7 @@ ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
             unit="kg CO2e/kWh",
             least=0.0,
             most=5.0,
-            why="known once a country is chosen, or a number is typed",
+            why="set by the country or by you",
         ),
         "pue": AssumptionText(
             words="Power usage effectiveness",
@@ -187,7 +187,7 @@ ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
         ),
         "capital_doubt": AssumptionText(
             words="Uncertainty of life, upkeep, tariff", unit="± share", least=0.0, most=0.9,
-            why="no better source is known",
+            why="no better source was found",
         ),
     }
 )  # fmt: skip
@@ -195,26 +195,26 @@ ASSUMPTION_TEXTS: Final[Mapping[str, AssumptionText]] = MappingProxyType(
 
 def problems_of(assumed: Assumptions) -> list[str]:
     """Return every value outside its limits, with the limits."""
-    found = []
+    problems = []
     for field in fields(assumed):
-        value, told = getattr(assumed, field.name), ASSUMPTION_TEXTS[field.name]
-        if value is not None and not told.least <= value <= told.most:
-            found.append(
-                f"{told.words} ({field.name}) is {plain(value)} {told.unit}: it must lie between "
-                f"{plain(told.least)} and {plain(told.most)}."
+        value, text = getattr(assumed, field.name), ASSUMPTION_TEXTS[field.name]
+        if value is not None and not text.least <= value <= text.most:
+            problems.append(
+                f"{text.words} ({field.name}) is {plain(value)} {text.unit}: it must lie between "
+                f"{plain(text.least)} and {plain(text.most)}."
             )
-    return found
+    return problems
 
 
 _KEPT: Final = 4096
-"""Records of each kind: every question prices the whole catalogue, mostly as the last one did."""
+"""Cached records of each kind: most questions price the same catalogue."""
 
 
 @lru_cache(_KEPT)
 def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | None) -> Rental:
-    """A price per hour [USD] with what is assumed about renting.
+    """Return the rental record of a price per hour [USD].
 
-    Spot ones are interrupted; what is reserved is paid for all hours of every month.
+    Spot offers are interrupted. Reserved offers are paid for all hours of every month.
     """
     spot = offer is not None and offer.terms == "spot"
     increment = offer.billing_increment_s if offer else None
@@ -233,7 +233,7 @@ def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | N
 
 
 def machine_of(hardware: Hardware, price: float, assumed: Assumptions, doubt: float = 0.0) -> Owned:
-    """A machine of one's own around the accelerators; power that is not known counts as none."""
+    """Return a bought or owned machine; unknown power counts as 0 W."""
     return _machine(hardware.power_watts or 0.0, price, assumed, doubt)
 
 
@@ -257,13 +257,13 @@ def _machine(accelerators_watts: float, price: float, assumed: Assumptions, doub
 
 
 def committed_for(offer: Offer | None) -> str:
-    """How long a reserved offer is paid for: '3 years'; "" where only used hours are paid."""
+    """Return the term of a reserved offer: '3 years'; "" where only used hours are paid."""
     terms = offer.terms if offer else ""
     return terms.removeprefix("reserved ") if terms.startswith("reserved ") else ""
 
 
 def years_committed(offer: Offer | None) -> float:
-    """Years that a reserved offer is paid for; 0 where only used hours are paid."""
+    """Return the term of a reserved offer [years]; 0 where only used hours are paid."""
     words = committed_for(offer).split()
     return float(words[0]) if words else 0.0
 

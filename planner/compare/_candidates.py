@@ -1,6 +1,6 @@
-"""Every way to get a job done, of measurements, catalogue and own entries.
+"""Every option for a job: from measurements, the catalogue and own entries.
 
-A candidate's `id` stands in links: the way, then what is rented or bought, in short letters.
+A candidate's `id` is used in links: the way, then the hardware or the offer as a slug.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.compare._assumptions import (
 )
 from planner.compare._entries import Entry, entry_id, quoted
 from planner.compare._shortlist import price_of_peak, usual
-from planner.compare._words import told_by_price
+from planner.compare._words import labels_with_price
 from planner.core import Refusal, slug
 from planner.core.slugs import slugs
 from planner.epochs import Option as MeasuredRun
@@ -41,7 +41,7 @@ from planner.job import (
 
 
 def left_out(catalog: Catalog, usd_per: Mapping[str, float]) -> tuple[str, ...]:
-    """How many offers are left out in each currency, and what to do; none where all count."""
+    """Return a sentence per currency whose offers are hidden for lack of a rate."""
     lacking = Counter(
         o.currency for o in catalog.offers if o.currency != "USD" and o.currency not in usd_per
     )
@@ -59,10 +59,9 @@ THERE: Final = "there already"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shop:
-    """What prices are made of: the catalogue, what is assumed, the day, and rates of exchange.
+    """The inputs of prices: catalogue, assumptions, date and exchange rates.
 
-    `usd_per` is what one unit of another currency is in US dollars; offers in currencies that are
-    not in it are left out.
+    `usd_per` is US dollars per unit of another currency. Offers in other currencies are left out.
     """
 
     catalog: Catalog
@@ -74,18 +73,18 @@ class Shop:
 def candidates_of(
     job: Job, shop: Shop, entries: Sequence[Entry] = (), goal: Goal | None = None
 ) -> list[Candidate]:
-    """All ways there are: own entries, measured systems, offers, purchases; ids are unique.
+    """Return all options: own entries, measured systems, offers, purchases; ids are unique.
 
-    Where the job fits on no offer, several machines of some (`planner.compare.clusters`) too. The
-    measured run of a system is the fastest for the `goal`.
+    Where the job fits on no offer, clusters of several machines are added. The measured run of a
+    system is the fastest for the `goal`.
     """
     best = best_runs(job, goal)
-    known = {a.id: a for a in shop.catalog.accelerators}
+    accelerators = {a.id: a for a in shop.catalog.accelerators}
     kept: dict[str, Candidate] = {}
-    for one in _all(best, known, shop, entries):
-        kept.setdefault(one.named or one.id, one)
-    every = [*kept.values(), *_clusters(job, list(kept.values()), known, shop, best)]
-    return told_by_price(_told_apart(quoted(_with_ids(every), entries)))
+    for candidate in _all(best, accelerators, shop, entries):
+        kept.setdefault(candidate.named or candidate.id, candidate)
+    every = [*kept.values(), *_clusters(job, list(kept.values()), accelerators, shop, best)]
+    return labels_with_price(_distinct_labels(quoted(_with_ids(every), entries)))
 
 
 def _with_ids(every: Sequence[Candidate]) -> list[Candidate]:
@@ -100,29 +99,32 @@ def _with_ids(every: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _clusters(
-    job: Job, every: Sequence[Candidate], known: Mapping[str, Accelerator], shop: Shop, best: Best
+    job: Job,
+    every: Sequence[Candidate],
+    accelerators: Mapping[str, Accelerator],
+    shop: Shop,
+    best: Best,
 ) -> Iterator[Candidate]:
-    for one, machines in too_large(job, every):
-        if one.offer is not None:
-            rate = _usd(one.offer, shop) or 1.0
-            yield _rented(
-                one.offer, known[one.offer.accelerator], rate, shop, best, machines=machines
-            )
+    for candidate, machines in too_large(job, every):
+        if (offer := candidate.offer) is not None:
+            rate = _usd(offer, shop) or 1.0
+            accelerator = accelerators[offer.accelerator]
+            yield _rented(offer, accelerator, rate, shop, best, machines=machines)
 
 
-def _told_apart(every: Sequence[Candidate]) -> list[Candidate]:
-    """Offers of one provider at several places or sizes say which one they are."""
+def _distinct_labels(every: Sequence[Candidate]) -> list[Candidate]:
+    """Add region or instance to labels that several offers of one provider share."""
     shared = {label for label, n in Counter(c.label for c in every).items() if n > 1}
-    return [_told(c, every) if c.offer and c.label in shared else c for c in every]
+    return [_with_place(c, every) if c.offer and c.label in shared else c for c in every]
 
 
-def _told(one: Candidate, every: Sequence[Candidate]) -> Candidate:
-    offers = [c.offer for c in every if c.offer and c.label == one.label]
+def _with_place(candidate: Candidate, every: Sequence[Candidate]) -> Candidate:
+    offers = [c.offer for c in every if c.offer and c.label == candidate.label]
     regions = {o.region for o in offers}
-    if one.offer is None:
-        return one
-    where = one.offer.region if len(regions) == len(offers) else _short(one.offer.instance)
-    return replace(one, label=f"{one.label.removesuffix(')')}, {where})")
+    if (offer := candidate.offer) is None:
+        return candidate
+    where = offer.region if len(regions) == len(offers) else _short(offer.instance)
+    return replace(candidate, label=f"{candidate.label.removesuffix(')')}, {where})")
 
 
 def _short(instance: str) -> str:
@@ -133,8 +135,8 @@ def _short(instance: str) -> str:
 def best_runs(job: Job, goal: Goal | None = None) -> dict[str, tuple[Hardware, MeasuredRun]]:
     """Return the fastest run on every system it was measured on, by the system's label.
 
-    Of so many epochs that is the run of least total, as How long? ranks them; runs at the batch
-    in question come before all others. Of a target it is the run of most samples/s.
+    For epochs this is the run with the smallest total, as on How long?; runs at the requested batch
+    come first. For a target it is the run with the highest throughput.
     """
     by_system: dict[str, list[MeasuredRun]] = {}
     for option in job.measured:
@@ -144,7 +146,7 @@ def best_runs(job: Job, goal: Goal | None = None) -> dict[str, tuple[Hardware, M
 
 
 def _place(option: MeasuredRun, goal: Goal | None) -> tuple[bool, bool, float, float]:
-    """Where it stands among the runs of its system: the first is the fastest for the goal."""
+    """Return the sort key of a run among those of its system: the fastest for the goal first."""
     speed = option.run.samples_per_s or 0.0
     if goal is None or goal.epochs is None:
         return False, False, 0.0, -speed
@@ -156,18 +158,18 @@ def _place(option: MeasuredRun, goal: Goal | None) -> tuple[bool, bool, float, f
 
 
 def _all(
-    best: Best, known: Mapping[str, Accelerator], shop: Shop, entries: Sequence[Entry]
+    best: Best, accelerators: Mapping[str, Accelerator], shop: Shop, entries: Sequence[Entry]
 ) -> Iterator[Candidate]:
-    """Own entries first: of two with one id the first counts."""
+    """Yield all options, own entries first: the first of two with one id counts."""
     for entry in entries:
-        if entry.accelerator in known:
-            yield _of_entry(entry, known[entry.accelerator], shop, best)
+        if entry.accelerator in accelerators:
+            yield _of_entry(entry, accelerators[entry.accelerator], shop, best)
     for hardware, run in best.values():
         yield _there(hardware, run, shop.assumed)
     for offer in shop.catalog.offers:
         rate = _usd(offer, shop)
-        if offer.accelerator in known and rate is not None:
-            yield _rented(offer, known[offer.accelerator], rate, shop, best)
+        if offer.accelerator in accelerators and rate is not None:
+            yield _rented(offer, accelerators[offer.accelerator], rate, shop, best)
     for accelerator in shop.catalog.accelerators:
         if accelerator.list_price_usd is not None:
             yield _bought(accelerator, shop, best)
@@ -176,7 +178,7 @@ def _all(
 
 
 def _usd(offer: Offer, shop: Shop) -> float | None:
-    """Return US dollars for one unit of its currency; None where no rate is given."""
+    """Return US dollars per unit of the offer's currency; None without a rate."""
     return 1.0 if offer.currency == "USD" else shop.usd_per.get(offer.currency)
 
 
@@ -231,7 +233,7 @@ def _rented(
 
 
 def _bought(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
-    """One accelerator at its list price."""
+    """Return the purchase of one accelerator at its list price."""
     hardware = _hardware(accelerator, 1, machines_for(accelerator, 1))
     as_of, price = accelerator.list_price_as_of, accelerator.list_price_usd or 0.0
     stale, uncertainty = _age(as_of, shop)
@@ -249,7 +251,7 @@ def _bought(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
 
 
 def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
-    """A whole server of several accelerators; its price includes the host."""
+    """Return the purchase of a whole server; its price includes the host."""
     count = accelerator.server_accelerators or 1
     hardware = _hardware(accelerator, count, machines_for(accelerator, count))
     as_of, price = accelerator.server_price_as_of, accelerator.server_price_usd or 0.0
@@ -268,13 +270,13 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
 
 
 def _age(as_of: date | None, shop: Shop) -> tuple[bool, float]:
-    """Whether a price is old, and its uncertainty [share]."""
+    """Return whether a price is over 12 months old, and its uncertainty [share]."""
     stale = as_of is None or is_stale(as_of, shop.today)
     return stale, shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
 
 
 def _each(price: float, count: int, unit: str) -> str:
-    """The price of one accelerator beside that of several: ' (3.99 USD/h each)'."""
+    """Return the price per accelerator: ' (3.99 USD/h each)'; "" for a single one."""
     digits = 0 if price >= 1_000.0 * count else 2
     return f" ({price / count:,.{digits}f} {unit} each)" if count > 1 else ""
 
@@ -315,7 +317,7 @@ def _hardware(accelerator: Accelerator, count: int, nodes: int = 1) -> Hardware:
 
 
 def _measured_there(hardware: Hardware, best: Best) -> MeasuredRun | None:
-    """The best run on the same number of the same accelerators, if there is one."""
+    """Return the best run on the same accelerators and count; None without one."""
     for there, run in best.values():
         same = there.accelerator is not None and there.accelerator == hardware.accelerator
         if same and there.count == hardware.count and there.nodes == hardware.nodes:
@@ -324,47 +326,47 @@ def _measured_there(hardware: Hardware, best: Best) -> MeasuredRun | None:
 
 
 CLUSTERS: Final = 3
-"""Most offers that are shown as clusters, each of another accelerator."""
+"""Largest number of offers that are shown as clusters, each of another accelerator."""
 
 
 def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate, int]]:
-    """Offers and how many of their machines the job needs, where it fits on none with room left.
+    """Yield offers and their machine counts for a job that fits on no single machine.
 
-    Those with the cheapest peak, old prices last, of each accelerator one; machines of `PER_NODE`
-    accelerators or more where there are any.
+    One offer per accelerator, the cheapest peak first and old prices last. Machines of `PER_NODE`
+    accelerators or more come before smaller ones.
 
     Args:
-        job: what is trained.
-        rented: every offer as one machine.
+        job: the workload.
+        rented: every offer as a single machine.
     """
     suitable = [c for c in rented if _suits(c, job)]
     if not suitable or any(has_room(job, c.hardware, job.batch) for c in suitable):
         return
     large = [c for c in suitable if c.hardware.count >= PER_NODE] or suitable
-    found: dict[str, tuple[Candidate, int]] = {}
-    for one in sorted(large, key=lambda c: (c.stale, _price(c, job))):
-        machines = _machines(one, job)
-        if machines and one.hardware.accelerator:
-            found.setdefault(one.hardware.accelerator.id, (one, machines))
-    yield from list(found.values())[:CLUSTERS]
+    clusters: dict[str, tuple[Candidate, int]] = {}
+    for candidate in sorted(large, key=lambda c: (c.stale, _price(c, job))):
+        machines = _machines(candidate, job)
+        if machines and candidate.hardware.accelerator:
+            clusters.setdefault(candidate.hardware.accelerator.id, (candidate, machines))
+    yield from list(clusters.values())[:CLUSTERS]
 
 
-def _suits(one: Candidate, job: Job) -> bool:
-    """An accelerator of known peak, paid for the hours it is used and not taken away."""
-    card, offer = one.hardware.accelerator, one.offer
+def _suits(candidate: Candidate, job: Job) -> bool:
+    """Return whether an option is an on-demand accelerator with a known peak."""
+    card, offer = candidate.hardware.accelerator, candidate.offer
     if card is None or card.kind == "cpu" or offer is None or offer.terms != "on demand":
         return False
-    return _price(one, job) < math.inf
+    return _price(candidate, job) < math.inf
 
 
-def _price(one: Candidate, job: Job) -> float:
-    """Of the machine's peak [USD per hour over FLOP/s]."""
-    return price_of_peak(one, job.precision) / one.hardware.count
+def _price(candidate: Candidate, job: Job) -> float:
+    """Return the price of the machine's peak [USD per hour over FLOP/s]."""
+    return price_of_peak(candidate, job.precision) / candidate.hardware.count
 
 
-def _machines(one: Candidate, job: Job) -> int | None:
-    """Return the machines it needs; None where no count is enough, or more than `MOST_COUNT`."""
-    card, each = one.hardware.accelerator, one.hardware.count
+def _machines(candidate: Candidate, job: Job) -> int | None:
+    """Return the machine count the job needs; None where no count up to the limit is enough."""
+    card, each = candidate.hardware.accelerator, candidate.hardware.count
     count = least_count(job, card, job.batch) if card else None
     machines = math.ceil(count / each) if count else 0
     return machines if 0 < machines * each <= MOST_SHARDS else None

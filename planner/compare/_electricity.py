@@ -1,7 +1,7 @@
 """Price and carbon of a country's electricity, their age, and who pays.
 
-An entered price counts; then the country's row of the catalogue; then the usual assumption. A
-price older than 12 months is doubted as any old price is (`stale_price_doubt`).
+An entered price counts first, then the country's row of the catalogue, then the default. A price
+older than 12 months has the uncertainty of any old price (`stale_price_doubt`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from planner.job import Candidate
 
 TIED: Final = "electricity"
 """One tariff for all options: its uncertainty cancels between two of them."""
-_TYPED: Final = "The price of electricity is the one that was typed, {price} USD/kWh"
+_TYPED: Final = "The price of electricity is your own, {price} USD/kWh"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Electricity:
     """A country's electricity as a comparison uses it.
 
-    `priced` says that the price is the country's, `stale` that this price is older than 12 months;
-    `typed` that an entered price counts instead. `carbon` says that its carbon counts.
+    `priced`: the price is the country's; `stale`: that price is older than 12 months; `typed`: an
+    entered price counts instead; `carbon`: the carbon is the country's.
     """
 
     tariff: Tariff
@@ -40,13 +40,13 @@ class Electricity:
 def with_electricity(
     assumed: Assumptions, tariff: Tariff, today: date, *, typed: bool = False
 ) -> tuple[Assumptions, Electricity]:
-    """The assumptions with what of the country's row counts; a typed number is kept.
+    """Return the assumptions with the country's price and carbon; an entered number is kept.
 
     Args:
-        assumed: with what was typed, the usual numbers elsewhere.
+        assumed: entered numbers, defaults elsewhere.
         tariff: the country's row.
-        today: the day from which the age of a price is counted.
-        typed: the price was typed, be it the usual one; one that is not the usual always was.
+        today: for the age of a price.
+        typed: the price was entered, even if equal to the default.
     """
     typed = typed or assumed.tariff_usd_per_kwh != Assumptions().tariff_usd_per_kwh
     price, carbon = tariff.price_usd_per_kwh, tariff.carbon_kg_per_kwh
@@ -65,29 +65,29 @@ def with_electricity(
 def doubted(
     candidates: Sequence[Candidate], assumed: Assumptions, electricity: Electricity | None
 ) -> list[Candidate]:
-    """Return the candidates, with the uncertainty of an old price where the tariff is old."""
+    """Return the candidates; an old tariff gets the uncertainty of an old price."""
     wide = max(assumed.stale_price_doubt, assumed.capital_doubt)
     price = assumed.tariff_usd_per_kwh
     if electricity is None or not electricity.stale or not wide or not price:
         return list(candidates)
     around = Range(price * (1.0 - wide), price, price * (1.0 + wide), TIED)
     return [
-        one if one.owned is None or float(likely(one.owned.tariff_usd_per_kwh)) != price
-        else replace(one, owned=replace(one.owned, tariff_usd_per_kwh=around))
-        for one in candidates
+        c if c.owned is None or float(likely(c.owned.tariff_usd_per_kwh)) != price
+        else replace(c, owned=replace(c.owned, tariff_usd_per_kwh=around))
+        for c in candidates
     ]  # fmt: skip
 
 
 def electricity_lines(assumed: Assumptions, electricity: Electricity | None) -> list[str]:
-    """Whose price and carbon they are, from when and where, and what a reader must mind."""
+    """Return sentences on price and carbon: country, date, source and caveats."""
     if electricity is None:
         return []
     row = electricity.tariff
     lines = [_price_line(assumed, electricity)]
     if electricity.priced and row.customer == "household":
         lines.append(
-            f"{row.country}'s is a household's price with all taxes: a firm pays less, and "
-            "tax that is added to what is shown comes on top of these."
+            f"{row.country}'s is a household price with all taxes. A firm pays less, and "
+            "any tax that you add comes on top."
         )
     if electricity.stale:
         lines.append(
@@ -103,7 +103,7 @@ def electricity_lines(assumed: Assumptions, electricity: Electricity | None) -> 
 
 
 def electricity_pages(electricity: Electricity | None) -> list[str]:
-    """The web addresses in `electricity_lines`, to show them as links."""
+    """Return the web addresses in `electricity_lines`, to show them as links."""
     if electricity is None:
         return []
     row = electricity.tariff
@@ -111,11 +111,11 @@ def electricity_pages(electricity: Electricity | None) -> list[str]:
         (row.price_source_url, electricity.priced),
         (row.carbon_source_url, electricity.carbon),
     )
-    return [page for page, told in pages if page and told]
+    return [page for page, used in pages if page and used]
 
 
 def price_words(electricity: Electricity) -> str:
-    """'Germany, household, Jan 2025': whose price it is, for a table."""
+    """Return the origin of a price for a table: 'Germany, household, Jan 2025'."""
     row = electricity.tariff
     seen = f"{row.price_as_of:%b %Y}" if row.price_as_of else ""
     old = "older than 12 months" if electricity.stale else ""
@@ -128,8 +128,8 @@ def _price_line(assumed: Assumptions, electricity: Electricity) -> str:
         return f"{_TYPED.format(price=plain(price))}, not that of {row.country}."
     if not electricity.priced:
         return (
-            f"No price of electricity is known for {row.country}: the usual {plain(price)} USD/kWh "
-            "is taken. Type the one that is paid there."
+            f"No price of electricity is known for {row.country}; the default of {plain(price)} "
+            "USD/kWh is used. Enter the price that is paid there."
         )
     return f"Price of electricity: {price_words(electricity)}{_from(row.price_source_url)}."
 

@@ -1,12 +1,11 @@
-"""Options entered by hand, as they stand in a link.
+"""Options entered by hand, as written in a link.
 
     way|accelerator|count|price        rent|h100-sxm|8|19.90, buy|rtx-4090|2|1800, own|t4|4
     ...|currency|units for one USD     rent|h100-sxm|8|19.90|EUR|0.86
 
-The price is per hour for all of them together where they are rented, for each one with its part of
-the machine where they are bought, always without tax. One in another currency keeps the rate it was
-written at, so that it means the same wherever the link is opened; where the comparison is shown in
-that currency, its rate counts.
+A rental price is per hour for all accelerators together. A purchase price is for each accelerator
+with its part of the machine. Both are without tax. A price in another currency keeps the rate it
+was written at; where the comparison is shown in that currency, the comparison's rate counts.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from planner.job import Candidate, Way
 MOST_COUNT: Final = 65_536
 """The largest published jobs took 16,384 of them."""
 MOST_PRICE: Final = 1e12
-"""As it is written, in whatever currency."""
+"""In any currency."""
 MOST_PRICE_USD: Final = 1e9
-"""For one accelerator, or an hour of all: a hundred times the dearest rack."""
+"""For one accelerator, or an hour of all: a hundred times the most expensive rack."""
 MOST_RATE: Final = 1e9
 SEPARATOR: Final = "|"
 DOLLARS: Final = "USD"
@@ -57,9 +56,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """`accelerator` is an id of the catalogue; `price` None is its list price, or none at all.
+    """An option entered by hand: an accelerator id of the catalogue, a count and a price.
 
-    `price` is in USD; `quote` is what was written where that was another currency.
+    `price` is in USD; None is the list price or none. `quote` is the entry in another currency.
     """
 
     way: Way
@@ -70,48 +69,48 @@ class Entry:
 
 
 def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RATES) -> Entry | str:
-    """A hand-made line as an `Entry`, or all that is wrong with it in one sentence.
+    """Return a line as an `Entry`, or a sentence with everything that is wrong with it.
 
     Args:
-        text: as above.
+        text: in the form above.
         catalog: where the accelerator is looked up.
-        usd_per: US dollars for one unit of the currency that is shown; it counts before the rate
-            in the text. Without either the reference rate counts.
+        usd_per: US dollars per unit of the currency shown. It counts before the rate in the text;
+            without either, the reference rate counts.
     """
     parts = [p.strip() for p in text.split(SEPARATOR)]
     if len(parts) not in _PARTS or parts[0] not in _WAYS:
         return f"{text[:80]!r} is no option. Write {FORM}."
-    found = accelerator_named(catalog, parts[1])
+    accelerator = accelerator_named(catalog, parts[1])
     count, price, quote = _whole(parts[2]), None, None
-    wrong = [] if isinstance(found, Accelerator) else [_unknown(found)]
+    wrong = [] if isinstance(accelerator, Accelerator) else [_unknown(accelerator)]
     if count is None:
         wrong.append(f"{parts[2][:20]!r} is not a whole number from 1 to {MOST_COUNT:,}.")
     if len(parts) > 3 and parts[3]:
         price, quote, why = _price(parts[3:], usd_per)
         wrong += [why] if why else []
-    elif isinstance(found, Accelerator):
-        wrong += _no_price(parts[0], found)
-    if wrong or not isinstance(found, Accelerator) or count is None:
+    elif isinstance(accelerator, Accelerator):
+        wrong += _no_price(parts[0], accelerator)
+    if wrong or not isinstance(accelerator, Accelerator) or count is None:
         return f"{text[:80]!r}: {' '.join(wrong)}"
     way = cast("Way", parts[0])
-    return Entry(way=way, accelerator=found.id, count=count, price=price, quote=quote)
+    return Entry(way=way, accelerator=accelerator.id, count=count, price=price, quote=quote)
 
 
 def wrong_in_form(entry: Entry, catalog: Catalog) -> str:
-    """What is wrong with an entry typed into fields, in words of no link; "" where nothing is."""
-    found = accelerator_named(catalog, entry.accelerator)
-    if not isinstance(found, Accelerator):
-        return _unknown(found)
-    if entry.price is None and _no_price(entry.way, found):
-        unlisted = f"No list price of the {found.name} is known: give the price for each one."
+    """Return what is wrong with an entry of the form, for a user; "" if nothing is."""
+    accelerator = accelerator_named(catalog, entry.accelerator)
+    if not isinstance(accelerator, Accelerator):
+        return _unknown(accelerator)
+    if entry.price is None and _no_price(entry.way, accelerator):
+        unlisted = f"The {accelerator.name} has no list price. Give the price for each one."
         return "Give the price per hour." if entry.way == "rent" else unlisted
     text = entry_text(entry)
-    told = entry_of(text, catalog)
-    return "" if isinstance(told, Entry) else told.removeprefix(f"{text[:80]!r}: ")
+    parsed = entry_of(text, catalog)
+    return "" if isinstance(parsed, Entry) else parsed.removeprefix(f"{text[:80]!r}: ")
 
 
 def entry_text(entry: Entry) -> str:
-    """An entry as it stands in a link."""
+    """Return an entry as written in a link."""
     parts = [entry.way, entry.accelerator, str(entry.count)]
     if entry.quote is None:
         return SEPARATOR.join(parts if entry.price is None else [*parts, _number(entry.price)])
@@ -120,20 +119,20 @@ def entry_text(entry: Entry) -> str:
 
 
 def entry_id(entry: Entry) -> str:
-    """The id of the option that an entry is: 'mine-rent-h100-sxm-8-19.9'."""
+    """Return the option id of an entry: 'mine-rent-h100-sxm-8-19.9'."""
     return f"mine-{slug(entry_text(entry))}"
 
 
 def entry_words(entry: Entry, catalog: Catalog) -> str:
-    """An entry as people say it: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h (2.49 EUR/h each) ...'."""
-    known = accelerator_named(catalog, entry.accelerator)
-    name = known.name if isinstance(known, Accelerator) else entry.accelerator
+    """Return an entry in words: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h (2.49 EUR/h each) ...'."""
+    accelerator = accelerator_named(catalog, entry.accelerator)
+    name = accelerator.name if isinstance(accelerator, Accelerator) else entry.accelerator
     what = f"{entry.way.capitalize()} {entry.count} x {name}"
     return what if entry.price is None else f"{what} at {_as_written(entry)}"
 
 
 def quoted(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> list[Candidate]:
-    """The candidates; of several, or in another currency, the label shows the price as entered."""
+    """Return the candidates with prices as entered: of several, or in another currency."""
     written = {
         entry_id(e): e
         for e in entries
@@ -146,30 +145,31 @@ def quoted(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> list[Ca
 
 
 def _as_written(entry: Entry) -> str:
-    """'19.90 EUR/h (2.49 EUR/h each) without tax', '3,600.00 USD (1,800.00 USD each) without tax'.
+    """Return the price of the machine, then of one accelerator.
 
-    The whole machine's price first, that of one accelerator behind it.
+    '19.90 EUR/h (2.49 EUR/h each) without tax', '3,600.00 USD (1,800.00 USD each) without tax'.
     """
     currency = DOLLARS if entry.quote is None else entry.quote.currency
     amount = (entry.price or 0.0) if entry.quote is None else entry.quote.amount
     rented = entry.way == "rent"
     unit = f"{currency}/h" if rented else currency
-    whole, one = (amount, amount / entry.count) if rented else (amount * entry.count, amount)
-    each = f" ({one:,.2f} {unit} each)" if entry.count > 1 else ""
+    whole, single = (amount, amount / entry.count) if rented else (amount * entry.count, amount)
+    each = f" ({single:,.2f} {unit} each)" if entry.count > 1 else ""
     return f"{whole:,.2f} {unit}{each} without tax"
 
 
 def _price(
     parts: Sequence[str], usd_per: Mapping[str, float]
 ) -> tuple[float | None, Quote | None, str]:
-    """Price [USD], the quote where it is in another currency, and what is wrong."""
+    """Return price [USD], the quote in another currency or None, and what is wrong or ""."""
     amount, currency = _money(parts[0]), parts[1].upper() if len(parts) > 1 else DOLLARS
     if amount is None:
-        return None, None, f"{parts[0][:20]!r} is no price {_PRICES}."
+        return None, None, f"{parts[0][:20]!r} is not a price {_PRICES}."
     if currency == DOLLARS and len(parts) < 3:
         return _in_bounds(amount, None)
     if currency == DOLLARS or not _CURRENCY.fullmatch(currency):
-        return None, None, f"{SEPARATOR.join(parts[1:])[:20]!r} is no other currency and its rate."
+        code = SEPARATOR.join(parts[1:])[:20]
+        return None, None, f"{code!r} is not another currency and its rate."
     per_usd = _rate(parts[2]) if len(parts) > 2 else None
     per_unit = usd_per.get(currency) or (1.0 / per_usd if per_usd else None)
     if per_unit is None and len(parts) == 2:
@@ -191,13 +191,13 @@ def _no_price(way: str, accelerator: Accelerator) -> list[str]:
     if way == "rent":
         return ["Write the price per hour behind the count."]
     if way == "buy" and accelerator.list_price_usd is None:
-        return [f"No list price of the {accelerator.name} is known: write one behind the count."]
+        return [f"The {accelerator.name} has no list price. Write one behind the count."]
     return []
 
 
-def _unknown(found: Refusal) -> str:
-    """That there is no such accelerator and what to do, as sentences."""
-    parts = (found.reason, found.measure_next)
+def _unknown(refusal: Refusal) -> str:
+    """Return sentences: the accelerator is unknown, and what to do."""
+    parts = (refusal.reason, refusal.measure_next)
     return " ".join(part if part.endswith((".", "?")) else f"{part}." for part in parts if part)
 
 

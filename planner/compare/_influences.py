@@ -1,7 +1,7 @@
-"""Which inputs move the answer most? The gap between the first two, one input at a time.
+"""Tornado chart: the gap between the first two options, one input at a time.
 
 Bars of `planner.cost.sensitivity`: from the 5th to the 95th percentile of one input with the others
-at their medians. Where a bar crosses 0 that input alone could turn the order round.
+at their medians. A bar that crosses 0 means that this input alone can reverse the ranking.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_BARS: Final = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tornado:
-    """What moves the answer: `unit` says which answer, `influences` are largest first."""
+    """The inputs that move an answer, largest first; `unit` is that of the answer."""
 
     title: str
     unit: str
@@ -30,13 +30,13 @@ class Tornado:
     influences: tuple[Influence, ...]
 
 
-def tornado(told: Comparison) -> Tornado | None:
-    """Which inputs move the gap between the first two, or the cost of the only one."""
-    known = [r for r in told.answered if r.drawn is not None and r.drawn.cost is not None]
-    if not known:
+def tornado(comparison: Comparison) -> Tornado | None:
+    """Return the inputs that move the gap between the first two, or the cost of a single one."""
+    priced = [r for r in comparison.answered if r.drawn is not None and r.drawn.cost is not None]
+    if not priced:
         return None
-    first = known[0]
-    second = next((r for r in known[1:] if r.candidate.hardware != first.candidate.hardware
+    first = priced[0]
+    second = next((r for r in priced[1:] if r.candidate.hardware != first.candidate.hardware
                    or r.candidate.way != first.candidate.way), None)  # fmt: skip
     pair = [first] if second is None else [first, second]
     inputs = _inputs(pair)
@@ -46,10 +46,10 @@ def tornado(told: Comparison) -> Tornado | None:
     ends = {r.candidate.id: _parts(r, inputs) for r in pair}
 
     def answer(drawn: Mapping[str, Floats]) -> Floats:
-        costs = [_cost_with(r, drawn, told, ends[r.candidate.id]) for r in pair]
+        costs = [_cost_with(r, drawn, comparison, ends[r.candidate.id]) for r in pair]
         return costs[0] if second is None else costs[1] - costs[0]
 
-    found = sensitivity(answer, inputs)
+    influences = sensitivity(answer, inputs)
     middle = {name: np.array([np.median(draws)]) for name, draws in inputs.items()}
     names = [r.candidate.label for r in pair]
     return Tornado(
@@ -57,36 +57,36 @@ def tornado(told: Comparison) -> Tornado | None:
         else f"How much a run costs more: {names[1]} than {names[0]}",
         unit="USD",
         base=float(answer(middle)[0]),
-        influences=tuple(i for i in found if i.swing > 0.0)[:MOST_BARS],
+        influences=tuple(i for i in influences if i.swing > 0.0)[:MOST_BARS],
     )  # fmt: skip
 
 
 def _inputs(pair: Sequence[Row]) -> dict[str, Floats]:
-    """Draws of all that is uncertain about the candidates, by the names people know them by."""
-    found: dict[str, Floats] = {}
+    """Return draws of every uncertain input of the candidates, by display name."""
+    inputs: dict[str, Floats] = {}
     for row in pair:
         parts = {} if row.drawn is None else row.drawn.parts
         for name, draws in parts.items():
-            if np.ptp(draws) > np.ptp(found.get(name, np.ones(1))):
-                found[name] = draws
+            if np.ptp(draws) > np.ptp(inputs.get(name, np.ones(1))):
+                inputs[name] = draws
         record = _record(row.candidate)
         for name, amount in ({} if record is None else ranges_of(record)).items():
             key = f"{row.candidate.id}.{name}"
-            found[_input_name(row.candidate, name, amount.name)] = np.asarray(
+            inputs[_input_name(row.candidate, name, amount.name)] = np.asarray(
                 draw_amount(amount, key)
             )
-    return found
+    return inputs
 
 
 Ends = Mapping[str, tuple[Floats, Floats]]
-"""By what is doubted: what it is drawn as, rising, and what it then is of one option."""
+"""By uncertainty: sorted draws of the input, and the matching factors of one option."""
 
 
 def _parts(row: Row, inputs: Mapping[str, Floats]) -> Ends:
-    """How the uncertainties of a time follow from the inputs of the same names.
+    """Return how the uncertainties of an option's time follow from the inputs.
 
     One uncertainty may move two options by different factors: scaling moves eight devices more than
-    two, and fewer than were measured the other way. Equal quantiles belong together.
+    two, and moves counts below the measured one in the other direction. Equal quantiles match.
     """
     parts = {} if row.drawn is None else row.drawn.parts
     return {
@@ -97,38 +97,38 @@ def _parts(row: Row, inputs: Mapping[str, Floats]) -> Ends:
 
 
 def _alike(draws: Floats, drawn: Floats) -> Floats:
-    """Draws in the order in which those of the input rise: rising too, or falling."""
+    """Return draws sorted along the input's: ascending, or descending if opposed."""
     rising = np.sort(draws)
     least, most = int(drawn.argmin()), int(drawn.argmax())
     return rising if draws[least] <= draws[most] else rising[::-1]
 
 
-def _cost_with(row: Row, drawn: Mapping[str, Floats], told: Comparison, ends: Ends) -> Floats:
-    """Cost of a run with what is uncertain taken from `drawn`, other draws at their middle."""
-    record, one = _record(row.candidate), row.candidate
+def _cost_with(row: Row, drawn: Mapping[str, Floats], comparison: Comparison, ends: Ends) -> Floats:
+    """Return the cost of a run with inputs from `drawn` and the rest at their medians [USD]."""
+    record, candidate = _record(row.candidate), row.candidate
     work = _work_with(row, drawn, ends)
     ranges = {} if record is None else ranges_of(record)
-    known: dict[str, Any] = {
+    amounts: dict[str, Any] = {
         name: drawn[key]
         for name, amount in ranges.items()
-        if (key := _input_name(one, name, amount.name)) in drawn
+        if (key := _input_name(candidate, name, amount.name)) in drawn
     }
     rental = owned = None
     if isinstance(record, Rental):
-        rental = replace(record, **known)
+        rental = replace(record, **amounts)
     elif isinstance(record, Owned):
-        owned = replace(record, **known)
-    there = replace(one, rental=rental, owned=owned)
-    cost = cost_draws(there, work, told.question.assumed, row.machines)
+        owned = replace(record, **amounts)
+    there = replace(candidate, rental=rental, owned=owned)
+    cost = cost_draws(there, work, comparison.question.assumed, row.machines)
     return np.zeros(1) if cost is None else np.asarray(cost)
 
 
-def _record(one: Candidate) -> Rental | Owned | None:
-    return one.rental if one.rental is not None else one.owned
+def _record(candidate: Candidate) -> Rental | Owned | None:
+    return candidate.rental if candidate.rental is not None else candidate.owned
 
 
 def _work_with(row: Row, drawn: Mapping[str, Floats], ends: Ends) -> Floats:
-    """The work [s] with its uncertainties taken from `drawn`, each a factor around 1."""
+    """Return the work [s] with its uncertainties taken from `drawn`, each a factor around 1."""
     total = row.timed.total
     if row.drawn is None or isinstance(total, Refusal):
         return np.full(1, np.nan)
@@ -148,7 +148,7 @@ _NAMES: Final[Mapping[str, str]] = {
 _SHARED: Final = frozenset({"life_years", "tariff_usd_per_kwh"})
 
 
-def _input_name(one: Candidate, field: str, tied: str) -> str:
-    """What the bar is called; what is one quantity for both candidates has one bar."""
+def _input_name(candidate: Candidate, field: str, tied: str) -> str:
+    """Return the name of a bar; a quantity shared by both candidates has one bar."""
     name = _NAMES.get(field, field)
-    return name if tied and field in _SHARED else f"{name}, {one.label}"
+    return name if tied and field in _SHARED else f"{name}, {candidate.label}"

@@ -19,71 +19,70 @@ __all__ = ["budget_words", "keeping", "keeping_sentence"]
 
 SURE: Final = 0.9
 MOST: Final = 3
-_SURELY: Final = f"with at least {SURE:.0%} probability".replace("%", " %")
+_SURE_WORDS: Final = f"with at least {SURE:.0%} probability".replace("%", " %")
 
 
-def keeping(told: Comparison) -> tuple[Row, ...]:
-    """Return up to three options that meet the limits, best ranked first; the surer class first.
+def keeping(comparison: Comparison) -> tuple[Row, ...]:
+    """Return up to three options that meet the limits, best ranked first.
 
-    Those that meet them in `SURE` of the draws; where there is none, those that more likely do
-    than not.
+    Options that meet them in `SURE` of the draws; where there are none, those above 50 %.
     """
     for least in (SURE, LIKELY_IN_TIME):
-        kept = [r for r in told.answered if r.in_time is not None and r.in_time >= least]
+        kept = [r for r in comparison.answered if r.in_time is not None and r.in_time >= least]
         if kept:
             return tuple(kept[:MOST])
     return ()
 
 
-def keeping_sentence(told: Comparison, until: str = "", display: Display = DOLLARS) -> str:
-    """'Finish within 72 h for at most 500 USD: two of six do ..., best first: ...'.
+def keeping_sentence(comparison: Comparison, until: str = "", display: Display = DOLLARS) -> str:
+    """Return which options meet the limits, in one sentence; "" without limits.
 
-    "" where nothing is to be kept, and where `sentence` begins with none of several doing so.
+    'Finish within 72 h for at most 500 USD: two of six do ...'. Also "" where `sentence` says so.
 
     Args:
-        told: the comparison.
+        comparison: the ranked options.
         until: the deadline as a date, in words; with "" it is stated in hours.
         display: currency of budget and cost limit.
     """
-    limits = limits_words(told.question.wanted, display, until)
-    known = [r for r in told.answered if r.in_time is not None]
-    if not limits or not known or none_in_reach(told):
+    within = limits_words(comparison.question.limits, display, until)
+    checked = [r for r in comparison.answered if r.in_time is not None]
+    if not within or not checked or none_in_reach(comparison):
         return ""
-    return f"Finish {limits}: {_kept_by(told, known)}"
+    return f"Finish {within}: {_kept_by(comparison, checked)}"
 
 
-def _kept_by(told: Comparison, known: Sequence[Row]) -> str:
-    """Return who meets them: 'two of six do ..., best first: ...', 'none for sure; ...'."""
-    kept = keeping(told)
-    if not kept and len(told.rows) == 1:
-        return f"{known[0].candidate.label} {_seldom(known[0])}."
+def _kept_by(comparison: Comparison, checked: Sequence[Row]) -> str:
+    """Return which options meet the limits: 'two of six do ..., best first: ...'."""
+    kept = keeping(comparison)
+    if not kept and len(comparison.rows) == 1:
+        return f"{checked[0].candidate.label} {_seldom(checked[0])}."
     if not kept:
-        return _closest(told, known)
-    sure, every = sum((r.in_time or 0.0) >= SURE for r in known), len(told.rows)
+        return _closest(comparison, checked)
+    sure, every = sum((r.in_time or 0.0) >= SURE for r in checked), len(comparison.rows)
     named = ", ".join(f"{r.candidate.label} {_chance(r)}" for r in kept)
     if not sure:
         return f"none for sure; more likely than not: {named}."
     if every == 1:
         return f"{kept[0].candidate.label} does, {_chance(kept[0])}."
     if sure == 1:
-        return f"of {counted(every)} only one does {_SURELY}: {named}."
-    return f"{_so_many(sure, every)} {_SURELY}, best first: {named}."
+        return f"of {counted(every)} only one does {_SURE_WORDS}: {named}."
+    return f"{_so_many(sure, every)} {_SURE_WORDS}, best first: {named}."
 
 
 def _so_many(sure: int, every: int) -> str:
-    """'both do', 'all six do', 'five of six do'."""
+    """Return 'both do', 'all six do', 'five of six do'."""
     if sure == every:
         return "both do" if every == 2 else f"all {counted(every)} do"
     return f"{counted(sure)} of {counted(every)} do"
 
 
-def _closest(told: Comparison, known: Sequence[Row]) -> str:
-    """Say that none meets them, and which comes closest with which probability.
+def _closest(comparison: Comparison, checked: Sequence[Row]) -> str:
+    """Return that none meets them, and the closest option with its probability.
 
     An option of unknown cost may meet them.
     """
-    does = "does" if len(known) == len(told.answered) else "is known to"
-    best = closest(told, 1.0 - ALMOST_SURE)
+    does = "does" if len(checked) == len(comparison.answered) else "is known to"
+    best = closest(comparison, 1.0 - ALMOST_SURE)
     share = 0.0 if best is None else best.in_time or 0.0
     if best is None or share < 1.0 - ALMOST_SURE:
         return f"none of these {does}."
@@ -102,6 +101,6 @@ def _percent(row: Row) -> str:
 
 
 def _seldom(row: Row) -> str:
-    """'has only a 30 % chance', 'is very unlikely to'."""
+    """Return 'has only a 30 % chance', 'is very unlikely to'."""
     seldom = (row.in_time or 0.0) < 1.0 - ALMOST_SURE
     return "is very unlikely to" if seldom else f"has only a {_percent(row)} chance"

@@ -1,4 +1,4 @@
-"""The answer as sentences one can paste, and read aloud on the phone."""
+"""The answer as sentences to paste or to read aloud."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from planner.compare._words import (
     number,
     runs_a_month,
 )
-from planner.compare.comparison import Comparison, Row, Wanted
+from planner.compare.comparison import Comparison, Limits, Row
 from planner.compare.ranking import chance_to_keep
 from planner.compare.reckon import (
     DECIDED,
@@ -45,35 +45,35 @@ from planner.job import Order
 Key = tuple[float, float, float, float]
 
 
-def closest(told: Comparison, least: float) -> Row | None:
-    """The likeliest of those that keep the limits in a share `least` of the draws.
+def closest(comparison: Comparison, least: float) -> Row | None:
+    """Return the option most likely to meet the limits, if above the share `least`.
 
-    Where none does, the one that least exceeds the limit it exceeds most, by its medians. None
-    where no limit is given, or no option is known to meet it.
+    Otherwise return the option with the smallest excess over its worst limit, by medians. None
+    without limits, or where no option can be checked.
     """
-    wanted = told.question.wanted
-    known = [r for r in told.answered if r.in_time is not None]
-    return min(known, key=lambda r: _distance(r, wanted, least), default=None)
+    limits = comparison.question.limits
+    checked = [r for r in comparison.answered if r.in_time is not None]
+    return min(checked, key=lambda r: _distance(r, limits, least), default=None)
 
 
-def none_can(told: Comparison, least: float) -> bool:
-    """Whether all are known to keep the limits in less than a share `least` of the draws."""
-    shares = [r.in_time for r in told.answered]
+def none_can(comparison: Comparison, least: float) -> bool:
+    """Return whether every option meets the limits in less than a share `least` of the draws."""
+    shares = [r.in_time for r in comparison.answered]
     return bool(shares) and all(share is not None and share < least for share in shares)
 
 
-def _distance(row: Row, wanted: Wanted, least: float) -> Key:
+def _distance(row: Row, limits: Limits, least: float) -> Key:
     share = row.in_time or 0.0
-    limits = (
-        (row.time, wanted.deadline_s),
-        (row.to_pay, wanted.budget_usd),
-        (row.cost, wanted.cost_limit_usd),
+    bounds = (
+        (row.time, limits.deadline_s),
+        (row.to_pay, limits.budget_usd),
+        (row.cost, limits.cost_limit_usd),
     )
-    exceeds = [_ratio(_value(told), most) for told, most in limits if most is not None]
-    paid = row.cost if wanted.budget_usd is None else row.to_pay
-    cost = _value(paid) if wanted.limits_money else 0.0
-    told = share if share >= least else 0.0
-    return -told, max(exceeds, default=0.0), cost, _value(row.time)
+    exceeds = [_ratio(_value(amount), most) for amount, most in bounds if most is not None]
+    paid = row.cost if limits.budget_usd is None else row.to_pay
+    cost = _value(paid) if limits.limits_money else 0.0
+    likelihood = share if share >= least else 0.0
+    return -likelihood, max(exceeds, default=0.0), cost, _value(row.time)
 
 
 def _ratio(value: float, most: float) -> float:
@@ -82,101 +82,100 @@ def _ratio(value: float, most: float) -> float:
     return value / most if most > 0.0 else math.inf
 
 
-def _value(told: Estimate | Refusal | None) -> float:
-    return float(told.value) if isinstance(told, Estimate) else math.inf
+def _value(answer: Estimate | Refusal | None) -> float:
+    return float(answer.value) if isinstance(answer, Estimate) else math.inf
 
 
-def limits_words(wanted: Wanted, display: Display = DOLLARS, until: str = "") -> str:
-    """'within 72 h for at most 500 USD'; "" where there is no limit.
+def limits_words(limits: Limits, display: Display = DOLLARS, until: str = "") -> str:
+    """Return the limits in words: 'within 72 h for at most 500 USD'; "" without limits.
 
     Args:
-        wanted: the limits.
+        limits: deadline, budget and cost limit.
         display: currency of the budget.
         until: the deadline as a date, in words; with "" it is stated in hours.
     """
     parts = []
-    if wanted.deadline_s is not None:
-        parts.append(f"by {until}" if until else f"within {plain(wanted.deadline_s / 3600.0, 4)} h")
-    if wanted.budget_usd is not None:
-        parts.append(f"for at most {budget_words(wanted.budget_usd, display)}")
-    if wanted.cost_limit_usd is not None:
-        parts.append(f"at a cost of at most {budget_words(wanted.cost_limit_usd, display)} a run")
+    if limits.deadline_s is not None:
+        parts.append(f"by {until}" if until else f"within {plain(limits.deadline_s / 3600.0, 4)} h")
+    if limits.budget_usd is not None:
+        parts.append(f"for at most {budget_words(limits.budget_usd, display)}")
+    if limits.cost_limit_usd is not None:
+        parts.append(f"at a cost of at most {budget_words(limits.cost_limit_usd, display)} a run")
     return " ".join(parts)
 
 
 _VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using the"}
 TIED: Final = (0.4, 0.6)
-"""Between these probabilities to be the better one two options are as good as tied."""
+"""Two options are as good as tied between these probabilities of being better."""
 RISKY_AND_SURE: Final = (0.9, 0.99)
-"""An answer that keeps the limits less often than the first is told with one that does as often as
-the second."""
+"""Below the first probability of meeting the limits, a safer option above the second is named."""
 ALMOST_SURE: Final = 0.995
 """Above it a probability is shown as certainty: 4,096 draws resolve no more."""
 _TINY: Final = 0.005
-"""A share that would be shown as 0 %."""
+"""A smaller share would be shown as 0 %."""
 
 
-def sentence(told: Comparison, display: Display = DOLLARS) -> str:
-    """The answer: which option, how long, for how much, how sure."""
-    leader = told.leader
+def sentence(comparison: Comparison, display: Display = DOLLARS) -> str:
+    """Return the answer in one sentence: option, time, cost, probability."""
+    leader = comparison.leader
     if leader is None or isinstance(leader.time, Refusal):
-        return _nothing(told)
-    if none_in_reach(told):
-        return _none(told, display)
-    does = f"{_does(told)}{_at_batch(leader, told)}"
+        return _nothing(comparison)
+    if none_in_reach(comparison):
+        return _none(comparison, display)
+    does = f"{_does(comparison)}{_at_batch(leader, comparison)}"
     finishes = f"{subject(leader, display)} {does} in {time_with_interval(leader.time)}"
     cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
     cost += _up_front(leader, display)
-    kept = _in_time(told.question.wanted, leader, display)
-    first = f"{finishes}{cost}{_against(told, leader, display)}{kept}."
-    return f"{first}{_surer(told, leader, display)}"
+    kept = _in_time(comparison.question.limits, leader, display)
+    first = f"{finishes}{cost}{_against(comparison, leader, display)}{kept}."
+    return f"{first}{_surer(comparison, leader, display)}"
 
 
-def none_in_reach(told: Comparison) -> bool:
-    """Whether of several options none is likely to meet the limits, the first least of all.
+def none_in_reach(comparison: Comparison) -> bool:
+    """Return whether no option is likely to meet the limits and the first is very unlikely to.
 
-    Then the closest is shown and not the first, whose place says nothing.
+    The closest option is then shown instead of the first.
     """
-    first = told.leader
-    if len(told.rows) < 2 or first is None or first.in_time is None:
+    first = comparison.leader
+    if len(comparison.rows) < 2 or first is None or first.in_time is None:
         return False
-    return first.in_time < 1.0 - ALMOST_SURE and none_can(told, LIKELY_IN_TIME)
+    return first.in_time < 1.0 - ALMOST_SURE and none_can(comparison, LIKELY_IN_TIME)
 
 
 def subject(row: Row, display: Display = DOLLARS) -> str:
-    """What is done, with its price: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'."""
-    one = row.candidate
-    what, verb = one.label.split(" ", 1)[1], _VERBS[one.way]
+    """Return the subject of the answer: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'."""
+    candidate = row.candidate
+    what, verb = candidate.label.split(" ", 1)[1], _VERBS[candidate.way]
     if row.machines > 1:
         verb, what = verb.removesuffix(" the"), f"{machines(row.machines)} with {what}"
-    if one.rental is not None:
+    if candidate.rental is not None:
         each = " each" if row.machines > 1 else ""
-        hour = price(float(likely(one.rental.price_per_hour)), display)
+        hour = price(float(likely(candidate.rental.price_per_hour)), display)
         return f"{verb} {what} at {hour}/h{each}"
     return f"{verb} {what}"
 
 
-def buying(found: RentOrBuy) -> str:
-    """From which use on buying pays off, as a sentence."""
-    names = (found.buy.candidate.label, found.rent.candidate.label)
+def buying(pair: RentOrBuy) -> str:
+    """Return from which utilisation buying pays off, as a sentence."""
+    names = (pair.buy.candidate.label, pair.rent.candidate.label)
     what = f"{names[0]} instead of {lower(names[1])}"
-    if isinstance(found.use, Refusal) or not isinstance(found.use, BreakEven):
-        why = found.use.reason if isinstance(found.use, Refusal) else ""
+    if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
+        why = pair.use.reason if isinstance(pair.use, Refusal) else ""
         return f"{what}: {why}"
-    return f"{what}: {_pays_off(found.use.utilisation, found.runs_per_month)}. {_paid_back(found)}"
+    return f"{what}: {_pays_off(pair.use.utilisation, pair.runs_per_month)}. {_paid_back(pair)}"
 
 
 def time_with_interval(time: Estimate) -> str:
-    """'14 h (90 %: 12 to 17 h)': one unit, and the digits that the interval allows."""
+    """Return a time with its interval, '14 h (90 %: 12 to 17 h)', rounded to the interval."""
     value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
     level = f"{time.level:.0%}".replace("%", " %")
     return value if low == high else f"{value} ({level}: {between(low, high)})"
 
 
-def assumed_lines(told: Comparison) -> list[str]:
-    """What was assumed and matters here, in words."""
-    a = told.question.assumed
-    ways = {r.candidate.way for r in told.rows}
+def assumed_lines(comparison: Comparison) -> list[str]:
+    """Return the assumptions that apply to these options, as sentences."""
+    a = comparison.question.assumed
+    ways = {r.candidate.way for r in comparison.rows}
     lines = [f"{runs_a_month(a.runs_per_month)}."]
     if "buy" in ways:
         lines.append(
@@ -192,147 +191,148 @@ def assumed_lines(told: Comparison) -> list[str]:
     if "rent" in ways:
         lines.append(f"A rented machine is paid for {plain(a.startup_s)} s before work begins.")
     lines = [line.replace("%", " %") for line in lines]
-    return [*lines, *electricity_lines(a, told.question.electricity), *told.question.notes]
+    question = comparison.question
+    return [*lines, *electricity_lines(a, question.electricity), *question.notes]
 
 
 def pays_up_front(row: Row) -> bool:
-    """Whether more is paid for it than a run costs: it is bought, or reserved for years."""
-    one = row.candidate
-    committed = one.rental is not None and float(likely(one.rental.committed_hours_per_month)) > 0.0
-    return one.way == "buy" or committed
+    """Return whether an option is paid up front: it is bought, or reserved for years."""
+    rental = row.candidate.rental
+    committed = rental is not None and float(likely(rental.committed_hours_per_month)) > 0.0
+    return row.candidate.way == "buy" or committed
 
 
-def cost_bound(told: Comparison) -> float | None:
-    """What a run may cost at most [USD], as a chart of costs draws it; None without such a limit.
+def cost_bound(comparison: Comparison) -> float | None:
+    """Return the largest cost of a run that a chart marks [USD]; None without one.
 
-    A budget is one where every option is billed what a run costs; a purchase is paid whole.
+    The budget counts where every option is billed per run; a purchase is paid in full.
     """
-    wanted = told.question.wanted
-    most = [wanted.cost_limit_usd]
-    if not any(pays_up_front(row) for row in told.rows):
-        most.append(wanted.budget_usd)
+    limits = comparison.question.limits
+    most = [limits.cost_limit_usd]
+    if not any(pays_up_front(row) for row in comparison.rows):
+        most.append(limits.budget_usd)
     return min((limit for limit in most if limit is not None), default=None)
 
 
-def limits_of(wanted: Wanted, rows: Sequence[Row]) -> str:
-    """Where the limits decide: 'in time', 'within the budget', both; "" where they do not.
+def limits_of(limits: Limits, rows: Sequence[Row]) -> str:
+    """Return the limits that matter between these rows: 'in time', 'within the budget', both.
 
-    They do not where none is asked, where not even the first is likely to keep them, and where all
-    of these surely do.
+    "" without limits, where the first is unlikely to meet them, and where all almost certainly do.
     """
-    surely = all((r.in_time or 0.0) > ALMOST_SURE for r in rows)
-    return "" if surely or standing(rows[0], wanted) != "keeps" else kept_to(wanted)
+    certain = all((r.in_time or 0.0) > ALMOST_SURE for r in rows)
+    return "" if certain or standing(rows[0], limits) != "keeps" else kept_to(limits)
 
 
-def _none(told: Comparison, display: Display) -> str:
-    """That no option keeps the limits, and what the one that comes closest takes and costs."""
-    limits = limits_words(told.question.wanted, display)
-    best = closest(told, 1.0 - ALMOST_SURE)
-    first = f"None of these {_does(told)} {limits}"
+def _none(comparison: Comparison, display: Display) -> str:
+    """Return that no option meets the limits, and time and cost of the closest one."""
+    within = limits_words(comparison.question.limits, display)
+    best = closest(comparison, 1.0 - ALMOST_SURE)
+    first = f"None of these {_does(comparison)} {within}"
     if best is None or isinstance(best.time, Refusal):
         return f"{first}."
     cost = "" if isinstance(best.cost, Refusal) else f" for {_money(best.cost, display)}"
     cost += _up_front(best, display)
-    said = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
+    nearest = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
     chance = best.in_time or 0.0
     often = f", with {chance:.0%} probability".replace("%", " %")
-    return f"{first}: {said}{often if chance >= 1.0 - ALMOST_SURE else ''}."
+    return f"{first}: {nearest}{often if chance >= 1.0 - ALMOST_SURE else ''}."
 
 
-def _against(told: Comparison, leader: Row, display: Display) -> str:
-    """How likely it is better than the next one that is something else."""
-    wanted, place = told.question.wanted, standing(leader, told.question.wanted)
-    rest = [r for r in told.answered if r is not leader and standing(r, wanted) == place]
+def _against(comparison: Comparison, leader: Row, display: Display) -> str:
+    """Return the probability that the first is better than the next option."""
+    limits, place = comparison.question.limits, standing(leader, comparison.question.limits)
+    rest = [r for r in comparison.answered if r is not leader and standing(r, limits) == place]
     if not rest:
         return ""
-    chance, other = better(leader, rest[0], wanted), lower(rest[0].candidate.label)
-    limits = limits_of(wanted, (leader, rest[0]))
+    chance, other = better(leader, rest[0], limits), lower(rest[0].candidate.label)
+    within = limits_of(limits, (leader, rest[0]))
     if not _as_good_as_tied(chance):
-        return _how(chance, wanted, limits, other)
-    differs = _differs(leader, rest[0], wanted, display)
-    said = f", as good as tied{differs and f' in {wanted.order}'} with {other}{differs}"
-    alone = _as_good_as_tied(better(leader, rest[0], Wanted(order=wanted.order)))
-    if not limits or (differs and alone):
-        return said
+        return _how(chance, limits, within, other)
+    differs = _differs(leader, rest[0], limits, display)
+    sentence = f", as good as tied{differs and f' in {limits.order}'} with {other}{differs}"
+    alone = _as_good_as_tied(better(leader, rest[0], Limits(order=limits.order)))
+    if not within or (differs and alone):
+        return sentence
     tied = f", as good as tied with {other}{differs}{differs and ','}"
-    return f"{tied} as the {comparative(wanted)} way to finish {limits}"
+    return f"{tied} as the {comparative(limits)} way to finish {within}"
 
 
 def _as_good_as_tied(chance: float) -> bool:
     return TIED[0] <= chance < TIED[1]
 
 
-def _how(chance: float, wanted: Wanted, limits: str, other: str) -> str:
-    """', 82 % likely cheaper than X, not decided', ', > 99 % likely a cheaper way to ...'.
+def _how(chance: float, limits: Limits, within: str, other: str) -> str:
+    """Return ', 82 % likely cheaper than X, not decided', ', > 99 % likely a cheaper way to ...'.
 
-    Below one half, where the median is less and the chance is not: ', though X is 70 % likely ...'.
+    Below 50 % (median lower, probability not): ', though X is 70 % likely ...'.
     """
-    what = comparative(wanted)
-    way = f"{what} way to finish {limits}"
+    what = comparative(limits)
+    way = f"{what} way to finish {within}"
     if chance < TIED[0]:
-        return f", though {other} is {_sure(1.0 - chance)} {f'the {way}' if limits else what}"
+        return f", though {other} is {_sure(1.0 - chance)} {f'the {way}' if within else what}"
     open_still = ", not decided" if chance < DECIDED else ""
-    return f", {_sure(chance)} {f'a {way}' if limits else what} than {other}{open_still}"
+    return f", {_sure(chance)} {f'a {way}' if within else what} than {other}{open_still}"
 
 
 def _sure(chance: float) -> str:
-    """'> 99 % likely', '82 % likely'; what does not decide never shows the figure that would."""
+    """Return '> 99 % likely', '82 % likely'; an undecided chance is rounded down below 95 %."""
     if chance < DECIDED <= round(chance, 2):
         chance = math.floor(100.0 * chance) / 100.0
     return "> 99 % likely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
 
 
-def _differs(first: Row, other: Row, wanted: Wanted, display: Display) -> str:
-    """', which takes 7 h 28 min' of two tied in cost, ', which costs 15 USD' of two tied in time.
+def _differs(first: Row, other: Row, limits: Limits, display: Display) -> str:
+    """Return ', which takes 7 h 28 min' for a tie in cost, ', which costs 15 USD' for one in time.
 
-    Stated where the other is more than 1.5 times better by the other order; else "".
+    "" where the other option is not more than 1.5 times better in that respect.
     """
-    asked: Order = "time" if wanted.order == "cost" else "cost"
-    ratio = times_better(other, first, asked)
+    other_order: Order = "time" if limits.order == "cost" else "cost"
+    ratio = times_better(other, first, other_order)
     if ratio is None or float(ratio.value) <= 1.5:
         return ""
-    return f", which {'takes' if asked == 'time' else 'costs'} {_answer(other, asked, display)}"
+    verb = "takes" if other_order == "time" else "costs"
+    return f", which {verb} {_answer(other, other_order, display)}"
 
 
-def _answer(row: Row, asked: Order, display: Display) -> str:
-    """Its time or cost, 'about 15 USD'; "" where not known."""
-    told = row.time if asked == "time" else row.cost
-    if isinstance(told, Refusal):
+def _answer(row: Row, order: Order, display: Display) -> str:
+    """Return time or cost of an option, 'about 15 USD'; "" where unknown."""
+    amount = row.time if order == "time" else row.cost
+    if isinstance(amount, Refusal):
         return ""
-    if asked == "time":
-        return about(float(told.value), float(told.low), float(told.high))
-    return money_about(told, display)
+    if order == "time":
+        return about(float(amount.value), float(amount.low), float(amount.high))
+    return money_about(amount, display)
 
 
-def _surer(told: Comparison, leader: Row, display: Display) -> str:
-    """' Rent 1 x MI300X: 15 USD, in time with > 99 % probability.' beside a risky first.
+def _surer(comparison: Comparison, leader: Row, display: Display) -> str:
+    """Return a safer option beside a risky first; "" without one.
 
-    Between 99 % and almost sure its chance: ' Rent 1 x MI300X: 15 USD, in time with 99 % ...'.
+    ' Rent 1 x MI300X: 15 USD, in time with > 99 % probability.'
     """
-    wanted = told.question.wanted
+    limits = comparison.question.limits
     if leader.in_time is None or leader.in_time >= RISKY_AND_SURE[0]:
         return ""
     sure = (
-        r for r in told.answered
-        if (r.in_time or 0.0) >= RISKY_AND_SURE[1] and better(leader, r, wanted) < DECIDED
+        r for r in comparison.answered
+        if (r.in_time or 0.0) >= RISKY_AND_SURE[1] and better(leader, r, limits) < DECIDED
     )  # fmt: skip
-    found = next(sure, None)
-    if found is None:
+    safest = next(sure, None)
+    if safest is None:
         return ""
-    size = _answer(found, wanted.order, display)
-    return f" {found.candidate.label}: {size}, {_kept(found.in_time, kept_to(wanted))}."
+    size = _answer(safest, limits.order, display)
+    return f" {safest.candidate.label}: {size}, {_kept(safest.in_time, kept_to(limits))}."
 
 
-def _in_time(wanted: Wanted, leader: Row, display: Display) -> str:
-    """'; in time with 92 % probability'; "" where nothing is to be kept.
+def _in_time(limits: Limits, leader: Row, display: Display) -> str:
+    """Return '; in time with 92 % probability'; "" without limits.
 
-    Of unknown cost '...; its cost is unknown, so 10 USD may not be enough'.
+    With unknown cost: '...; its cost is unknown, so 10 USD may not be enough'.
     """
-    if leader.in_time is not None or not wanted.limits_money:
-        return _kept_with(leader.in_time, kept_to(wanted))
-    timely = replace(wanted, budget_usd=None, cost_limit_usd=None)
+    if leader.in_time is not None or not limits.limits_money:
+        return _kept_with(leader.in_time, kept_to(limits))
+    timely = replace(limits, budget_usd=None, cost_limit_usd=None)
     kept = _kept_with(chance_to_keep(leader, timely), kept_to(timely))
-    most = wanted.cost_limit_usd if wanted.budget_usd is None else wanted.budget_usd
+    most = limits.cost_limit_usd if limits.budget_usd is None else limits.budget_usd
     return f"{kept}; its cost is unknown, so {budget_words(most or 0.0, display)} may not be enough"
 
 
@@ -341,7 +341,7 @@ def _kept_with(share: float | None, kept: str) -> str:
 
 
 def _kept(share: float | None, kept: str) -> str:
-    """'in time with > 99 % probability', '... 92 % ...', 'very unlikely to finish in time'."""
+    """Return 'in time with > 99 % probability', or 'very unlikely to finish in time'."""
     if (share or 0.0) > ALMOST_SURE:
         return f"{kept} with > 99 % probability"
     if (share or 0.0) < 1.0 - ALMOST_SURE:
@@ -349,25 +349,26 @@ def _kept(share: float | None, kept: str) -> str:
     return f"{kept} with {share:.0%} probability".replace("%", " %")
 
 
-def _does(told: Comparison) -> str:
-    """'finishes 2000 epochs of ResNet-50', 'brings ResNet-50 to 24 % error with LARS'."""
-    goal, name = told.question.goal, told.question.job.name
+def _does(comparison: Comparison) -> str:
+    """Return 'finishes 2000 epochs of ResNet-50', 'brings ResNet-50 to 24 % error with LARS'."""
+    goal, name = comparison.question.goal, comparison.question.job.name
     if goal.epochs is not None:
         return f"finishes {goal.words} of {name}"
     return f"brings {name} to {goal.words} with {goal.optimizer}"
 
 
-def _at_batch(row: Row, told: Comparison) -> str:
-    """' at batch 256' of epochs that were timed there; "" where no batch is known."""
-    batch = row.timed.batch
-    return "" if batch is None or told.question.goal.epochs is None else f" at batch {plain(batch)}"
+def _at_batch(row: Row, comparison: Comparison) -> str:
+    """Return ' at batch 256' for epochs at a known batch, else ""."""
+    batch, epochs = row.timed.batch, comparison.question.goal.epochs
+    return "" if batch is None or epochs is None else f" at batch {plain(batch)}"
 
 
-def _nothing(told: Comparison) -> str:
-    first = told.rows[0]
+def _nothing(comparison: Comparison) -> str:
+    first = comparison.rows[0]
     why = first.time if isinstance(first.time, Refusal) else first.cost
     reason = why.reason if isinstance(why, Refusal) else ""
-    return f"No answer for {told.question.goal.words} of {told.question.job.name}: {reason}"
+    question = comparison.question
+    return f"No answer for {question.goal.words} of {question.job.name}: {reason}"
 
 
 def _money(cost: Estimate, display: Display) -> str:
@@ -375,14 +376,14 @@ def _money(cost: Estimate, display: Display) -> str:
 
 
 def _up_front(row: Row, display: Display) -> str:
-    """' a run, with 2,080 USD to be paid first'; "" where a run is billed what it costs."""
+    """Return ' a run, with 2,080 USD to be paid first'; "" where each run is billed."""
     if not pays_up_front(row) or row.to_pay is None:
         return ""
     return f" a run, with {money_about(row.to_pay, display)} to be paid first"
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
-    """From which use on, and from how many runs a month; what may never happen is stated once."""
+    """Return from which utilisation and from how many runs a month buying pays off."""
     share = _share(use.value)
     above = f"even {share}" if float(use.value) < _TINY else f"above {share}"
     never = float(use.high) > 1.0 or (isinstance(runs, Estimate) and float(runs.high) == math.inf)
@@ -400,19 +401,19 @@ def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
 
 
 def _between(use: Estimate) -> str:
-    """' (40 % to 60 %)', ' (at most 2 %)' of what may be next to nothing; "" where it is narrow."""
+    """Return ' (40 % to 60 %)', ' (at most 2 %)' for a tiny low end; "" for a narrow interval."""
     low, high = _share(use.low), _share(use.high)
     if low == high or (float(use.low) < _TINY and high == _share(use.value)):
         return ""
     return f" (at most {high})" if float(use.low) < _TINY else f" ({low} to {high})"
 
 
-def _paid_back(found: RentOrBuy) -> str:
-    """After how many months it has paid for itself; never 'after 0 months'."""
-    months = found.payback
+def _paid_back(pair: RentOrBuy) -> str:
+    """Return after how many months it has paid for itself; never 'after 0 months'."""
+    months = pair.payback
     if isinstance(months, Refusal) or float(months.value) > 0.5 or months.reasons:
-        return pays_back(found)
-    runs, high = found.asked_per_month, float(months.high)
+        return pays_back(pair)
+    runs, high = pair.requested_per_month, float(months.high)
     level = f"{months.level:.0%}".replace("%", " %")
     most = f" ({level}: at most {high:,.0f} months)" if 1.5 <= high < math.inf else ""
     most = " (or never)" if high == math.inf else most
@@ -433,7 +434,7 @@ def _count(runs: Estimate) -> str:
 
 
 def times_better(row: Row, baseline: Row, order: Order) -> Estimate | None:
-    """Baseline over option: above 1 the option is cheaper (faster); None where one is not known."""
+    """Return baseline over option: above 1 the option is cheaper (faster); None if unknown."""
     if row.drawn is None or baseline.drawn is None:
         return None
     if order == "time":

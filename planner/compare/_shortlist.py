@@ -1,16 +1,16 @@
-"""Of all ways to get a job done, the few that an answer begins with.
+"""The default options of an answer, chosen from all options for a job.
 
-With limits, those that are likely to meet them: a quick estimate of the median,
+With limits, the options that are likely to meet them, by a quick estimate of the median:
 
     time = pre-train + start-up + samples/(samples/s of one * count * efficiency)
 
     samples/s of one    that of the fastest measured accelerator, by peak FLOP/s; else
                         MFU * peak/FLOPs per sample, with the overhead of its steps
 
-and the probability to keep the limits with the spread of public runs around it, `MFU_SD`. It only
-chooses the options; every number of the answer is made by `planner.job._times`. A run costs
-what `planner.cost` says at likely values: rent, a bought machine's share of its month, electricity.
-A budget is for the money to be paid: of a bought machine its whole price.
+The probability of meeting the limits follows from the spread of public runs around it, `MFU_SD`.
+The estimate only chooses the options; `planner.job._times` makes every number of the answer. The
+cost of a run is that of `planner.cost` at likely values: rent, a bought machine's share of its
+month, electricity. A budget is compared with the money to be paid: a purchase counts in full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from planner.compare._assumptions import Assumptions, years_committed
-from planner.compare.comparison import CHEAPEST, USUAL, Wanted
+from planner.compare.comparison import CHEAPEST, USUAL, Limits
 from planner.compare.ranking import LIKELY_IN_TIME
 from planner.compare.reckon import busy_share
 from planner.cost import (
@@ -57,25 +57,25 @@ from planner.job.efficiency import efficiency
 
 BEGIN_WITH: Final = 6
 SERVER: Final = 8
-"""Accelerators of a whole server, as most are sold."""
+"""Accelerators of a typical server."""
 HOUR_S: Final = 3600.0
 Rate = Callable[[Hardware], float | None]
 HOPELESS: Final = 40.0 * MFU_SD
-"""Ln of a room so small that no spread of a time helps: a price alone is above the budget."""
+"""Ln of the room to a limit below which no spread of a time helps: the price alone exceeds it."""
 Place = tuple[bool, bool, float, float, float]
-"""Unlikely to keep the limits, an old price, how far beyond hope, price or time over the
-probability to keep them, and of those alike in all that the price."""
+"""Sort key: unlikely to meet the limits, old price, excess without hope, price or time over the
+probability of meeting them, price."""
 
 
 class _Paid(NamedTuple):
-    """What is taken of a limit: what is fixed, and what goes with the time."""
+    """Use of a limit: a fixed part, and a part that grows with the time."""
 
     fixed: float
     by_time: float
 
     @property
     def all(self) -> float:
-        """Both."""
+        """The sum of both parts."""
         return self.fixed + self.by_time
 
 
@@ -85,31 +85,30 @@ def usual(
     most: int = BEGIN_WITH,
     goal: Goal | None = None,
     *,
-    wanted: Wanted = CHEAPEST,
+    limits: Limits = CHEAPEST,
     assumed: Assumptions = USUAL,
 ) -> list[str]:
-    """Ids to begin with: own entries, where it was measured, then most peak FLOP/s for the money.
+    """Return default option ids: own entries, measured systems, then most peak FLOP/s per price.
 
-    All own entries come, further ones up to `most` in all. What can be rented stands for what is
-    there already; of several prices for one accelerator the lowest fresh one counts, none that may
-    be taken away, and no more of them than it takes for the job to fit; where it fits on none,
-    those with the most memory. One it fits on is bought, so that the question arises. A job
-    without measurements is offered whole servers too, unless limits set the count.
+    All own entries are included, others up to `most` in all. A rental stands for an owned system.
+    Each accelerator has its lowest current on-demand price and the smallest count on which the job
+    fits. Where it fits on none, the most memory comes first. One purchase on which it fits is
+    included. Without measurements or limits, whole servers are added.
 
     Args:
-        candidates: all there are.
-        job: what is trained.
-        most: so many, where own entries are not more.
-        goal: how much of it; needed with limits only.
-        wanted: with limits those come first that are likely to meet them, an accelerator once, as
-            many of it as that takes.
+        candidates: all options.
+        job: the workload.
+        most: number of options, where own entries are not more.
+        goal: amount of training; needed with limits only.
+        limits: options that are likely to meet them come first, each accelerator once, at the
+            count that this needs.
         assumed: how often the run is repeated; needed with limits only.
     """
     every = list(candidates)
     entered = [c for c in every if c.source == OWN_ENTRY]
     mine = [c for c in every if c.run is not None and c.source != OWN_ENTRY]
     there = {c.run.run.system for c in entered if c.run}
-    place = _placer(every, job, goal, wanted, assumed)
+    place = _placer(every, job, goal, limits, assumed)
     measured = [c for c in _one_per_system(mine) if c.run and c.run.run.system not in there]
     paid = _in_order([c for c in measured if c.way != "own"] or measured, place)
     chosen = entered + paid[: max(most // 2 - len(entered), 0)]
@@ -129,8 +128,8 @@ def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
     """Return whole servers: one to buy, the same to rent, and one of another maker to rent.
 
     Args:
-        rest: what may be chosen, the best first.
-        job: what is trained.
+        rest: options to choose from, best first.
+        job: the workload.
     """
     whole = [
         c for c in rest if c.hardware.count >= SERVER and c.hardware.nodes == 1 and may_fit(c, job)
@@ -143,29 +142,35 @@ def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
     return [*first, *other, *bought]
 
 
-def _maker(one: Candidate) -> str:
-    return one.hardware.accelerator.maker if one.hardware.accelerator else ""
+def _maker(candidate: Candidate) -> str:
+    return candidate.hardware.accelerator.maker if candidate.hardware.accelerator else ""
 
 
-def may_fit(one: Candidate, job: Job) -> bool:
-    """Whether nothing says that the job is too large for it."""
-    return fit_of(job, one.hardware, job.batch).fits is not False
+def may_fit(candidate: Candidate, job: Job) -> bool:
+    """Return whether the job fits, or its memory is unknown."""
+    return fit_of(job, candidate.hardware, job.batch).fits is not False
 
 
-def price_of_peak(one: Candidate, precision: str) -> float:
-    """Money for peak FLOP/s [USD per hour or USD, over FLOP/s]: only compared within one way."""
-    accelerator = one.hardware.accelerator
+def price_of_peak(candidate: Candidate, precision: str) -> float:
+    """Return price over peak [USD/h or USD, over FLOP/s]; comparable within one way only."""
+    accelerator = candidate.hardware.accelerator
     peak = peak_of(accelerator, precision) if accelerator else None
-    paid = one.rental.price_per_hour if one.rental else one.owned.price_usd if one.owned else 0.0
+    paid = (
+        candidate.rental.price_per_hour
+        if candidate.rental
+        else candidate.owned.price_usd
+        if candidate.owned
+        else 0.0
+    )
     return float(likely(paid)) / peak if peak else math.inf
 
 
 def _begin_with(
     rest: Sequence[Candidate], job: Job, place: Callable[[Candidate], Place] | None
 ) -> list[Candidate]:
-    """Those it fits on, the cheapest peak first; where it fits on none, the most memory first.
+    """Return options that fit, cheapest peak first; where none fits, most memory first.
 
-    Processors are there for who asks for them: no catalogue knows the memory beside one.
+    CPUs are not default options: the catalogue does not list their memory.
     """
     others = [c for c in rest if not _processor(c)]
     price = {c.id: price_of_peak(c, job.precision) for c in others}
@@ -182,23 +187,22 @@ def _begin_with(
 
 
 def _placer(
-    every: Sequence[Candidate], job: Job, goal: Goal | None, wanted: Wanted, assumed: Assumptions
+    every: Sequence[Candidate], job: Job, goal: Goal | None, limits: Limits, assumed: Assumptions
 ) -> Callable[[Candidate], Place] | None:
-    """What to sort by; None without limits, or where the amount of work is unknown."""
+    """Return the sort key function; None without limits, or with an unknown amount of work."""
     samples = _samples(job, goal)
-    if samples is None or not wanted.limited:
+    if samples is None or not limits.limited:
         return None
     rate = _rates(every, job)
 
     @cache
     def place(of: str) -> Place:
-        one, seconds = by_id[of], _seconds(by_id[of], job, samples, rate)
-        return _place(
-            one, seconds, _cost(one, seconds, assumed), _to_pay(one, seconds, assumed), wanted
-        )
+        option, seconds = by_id[of], _seconds(by_id[of], job, samples, rate)
+        cost, to_pay = _cost(option, seconds, assumed), _to_pay(option, seconds, assumed)
+        return _place(option, seconds, cost, to_pay, limits)
 
     by_id = {c.id: c for c in every}
-    return lambda one: place(one.id)
+    return lambda option: place(option.id)
 
 
 def _samples(job: Job, goal: Goal | None) -> float | None:
@@ -210,27 +214,26 @@ def _samples(job: Job, goal: Goal | None) -> float | None:
 
 
 def _place(
-    one: Candidate, seconds: float, cost: float | None, to_pay: _Paid | None, wanted: Wanted
+    candidate: Candidate, seconds: float, cost: float | None, to_pay: _Paid | None, limits: Limits
 ) -> Place:
-    """Where it stands; of unknown cost a budget says nothing, and it comes last by price."""
-    limits = (
-        (wanted.deadline_s, _Paid(0.0, seconds)),
-        (wanted.budget_usd, to_pay),
-        (wanted.cost_limit_usd, None if cost is None else _Paid(0.0, cost)),
+    """Return the sort key; an unknown cost skips the budget and comes last by price."""
+    bounds = (
+        (limits.deadline_s, _Paid(0.0, seconds)),
+        (limits.budget_usd, to_pay),
+        (limits.cost_limit_usd, None if cost is None else _Paid(0.0, cost)),
     )
-    known = ((most, taken) for most, taken in limits if most is not None and taken is not None)
-    slack = min((_slack(most, taken) for most, taken in known), default=0.0)
+    checked = ((most, taken) for most, taken in bounds if most is not None and taken is not None)
+    slack = min((_slack(most, taken) for most, taken in checked), default=0.0)
     keeps = 0.5 * math.erfc(-slack / (MFU_SD * math.sqrt(2.0)))
     beyond = -slack if keeps < sys.float_info.epsilon else 0.0
     paid = math.inf if cost is None else cost
-    size = paid if wanted.order == "cost" else seconds
-    return (
-        keeps < LIKELY_IN_TIME, one.stale, beyond, size / max(keeps, sys.float_info.epsilon), paid,
-    )  # fmt: skip
+    size = paid if limits.order == "cost" else seconds
+    weighted = size / max(keeps, sys.float_info.epsilon)
+    return keeps < LIKELY_IN_TIME, candidate.stale, beyond, weighted, paid
 
 
 def _slack(most: float, taken: _Paid) -> float:
-    """Ln of the room that a limit leaves to what goes with the time; far below 0 without room."""
+    """Return ln of room over use of a limit, for the part that grows with time; < 0 if exceeded."""
     room = most - taken.fixed
     if room <= 0.0 < taken.fixed:
         return -HOPELESS - (math.log(taken.all / most) if most > 0.0 else math.inf)
@@ -239,76 +242,80 @@ def _slack(most: float, taken: _Paid) -> float:
     return math.log(room / taken.by_time) if room > 0.0 and taken.by_time < math.inf else -math.inf
 
 
-def _to_pay(one: Candidate, seconds: float, assumed: Assumptions) -> _Paid | None:
-    """Money to be paid so that the job is done [USD], at likely values; None where not known.
+def _to_pay(candidate: Candidate, seconds: float, assumed: Assumptions) -> _Paid | None:
+    """Return the money to be paid for the job [USD], at likely values; None where unknown.
 
     As `planner.compare.rows.to_pay_draws`.
     """
-    if one.rental is not None:
-        hour = float(likely(one.rental.price_per_hour))
-        committed = hour * HOURS_PER_YEAR * years_committed(one.offer)
+    if candidate.rental is not None:
+        hour = float(likely(candidate.rental.price_per_hour))
+        committed = hour * HOURS_PER_YEAR * years_committed(candidate.offer)
         used = hour * seconds / HOUR_S
         return _Paid(committed, max(used - committed, 0.0))
-    if one.way == "own" or one.owned is None:
-        cost = _cost(one, seconds, assumed)
+    if candidate.way == "own" or candidate.owned is None:
+        cost = _cost(candidate, seconds, assumed)
         return None if cost is None else _Paid(0.0, cost)
     machines = 1.0
     if seconds < math.inf:
         machines = float(machines_for(busy_share(np.asarray(seconds), assumed)))
-    energy = float(energy_only_per_run(one.owned, seconds)) if one.hardware.power_watts else 0.0
-    return _Paid(machines * float(capex(one.owned)), energy)
+    energy = (
+        float(energy_only_per_run(candidate.owned, seconds))
+        if candidate.hardware.power_watts
+        else 0.0
+    )
+    return _Paid(machines * float(capex(candidate.owned)), energy)
 
 
-def _cost(one: Candidate, seconds: float, assumed: Assumptions) -> float | None:
-    """What a run costs [USD], at likely values; None where its power is unknown."""
+def _cost(candidate: Candidate, seconds: float, assumed: Assumptions) -> float | None:
+    """Return the cost of a run [USD], at likely values; None where its power is unknown."""
     if seconds == math.inf:
         return math.inf
-    if one.rental is not None:
-        return _rent(one.rental, seconds, assumed)
-    if one.owned is not None and one.way == "buy":
-        return _bought(one.owned, seconds, assumed)
-    if one.owned is None or not one.hardware.power_watts:
+    if candidate.rental is not None:
+        return _rent(candidate.rental, seconds, assumed)
+    if candidate.owned is not None and candidate.way == "buy":
+        return _bought(candidate.owned, seconds, assumed)
+    if candidate.owned is None or not candidate.hardware.power_watts:
         return None
-    return float(energy_only_per_run(one.owned, seconds))
+    return float(energy_only_per_run(candidate.owned, seconds))
 
 
 def _rent(rental: Rental, seconds: float, assumed: Assumptions) -> float:
-    """Hours at their price; those that are committed are shared by the runs of a month."""
+    """Return the rent of a run [USD]; committed hours are shared by the runs of a month."""
     runs = max(assumed.runs_per_month, sys.float_info.epsilon)
     hours = max(seconds / HOUR_S, float(likely(rental.committed_hours_per_month)) / runs)
     return float(likely(rental.price_per_hour)) * hours
 
 
 def _bought(owned: Owned, seconds: float, assumed: Assumptions) -> float:
-    """Its part of a month of so many machines as the runs of that keep busy."""
+    """Return the run's share of a month of the machines that the month's runs keep busy [USD]."""
     busy = float(busy_share(np.asarray(seconds), assumed))
     machines = max(math.ceil(busy - 1e-9), 1)
     return float(own_per_run(owned, seconds, min(busy / machines, 1.0)))
 
 
-def _seconds(one: Candidate, job: Job, samples: float, rate: Rate) -> float:
-    """Quick median of the time [s]; infinite where not known."""
-    known = one.run.run.samples_per_s if one.run else rate(one.hardware)
-    starts = float(likely(one.rental.startup_s)) if one.rental else 0.0
-    return job.pre_train_s + starts + samples / known if known else math.inf
+def _seconds(candidate: Candidate, job: Job, samples: float, rate: Rate) -> float:
+    """Return a quick median of the time [s]; infinite where unknown."""
+    rate_of_run = candidate.run.run.samples_per_s if candidate.run else rate(candidate.hardware)
+    starts = float(likely(candidate.rental.startup_s)) if candidate.rental else 0.0
+    return job.pre_train_s + starts + samples / rate_of_run if rate_of_run else math.inf
 
 
 def _rates(every: Iterable[Candidate], job: Job) -> Rate:
-    """Samples/s of so many of an accelerator from its peak, quickly."""
+    """Return a function of hardware: a quick estimate of samples/s from its peak."""
     used = _flops_used(every, job)
     operations, batch = job.train_flops_per_sample, job.batch or USUAL_BATCH
     overhead = (OVERHEAD_S if job.overhead_s is None else job.overhead_s) / batch
 
     def rate(hardware: Hardware) -> float | None:
         card = hardware.accelerator
-        if used is None and (known := expected_rate(job, hardware)) is not None:
-            return known
+        if used is None and (expected := expected_rate(job, hardware)) is not None:
+            return expected
         peak = peak_of(card, job.precision) if card else None
         if peak is None or (used is None and operations is None):
             return None
-        one = peak / used if used else 1.0 / ((operations or 0.0) / (MFU * peak) + overhead)
+        single = peak / used if used else 1.0 / ((operations or 0.0) / (MFU * peak) + overhead)
         return (
-            one
+            single
             * hardware.count
             * _reached(hardware.devices, hardware.nodes, linked=has_links(hardware))
         )
@@ -317,14 +324,14 @@ def _rates(every: Iterable[Candidate], job: Job) -> Rate:
 
 
 def _flops_used(every: Iterable[Candidate], job: Job) -> float | None:
-    """Peak FLOPs a sample takes on the fastest measured accelerator; None where none is known."""
-    found = [
+    """Return peak FLOPs per sample on the fastest measured accelerator; None where unknown."""
+    measured = [
         (per_accelerator(c.run.run.samples_per_s, c.hardware), peak)
         for c in every
         if c.run and c.run.run.samples_per_s and c.hardware.accelerator
         if (peak := peak_of(c.hardware.accelerator, job.precision))
     ]
-    best = max(found, default=None)
+    best = max(measured, default=None)
     return None if best is None else best[1] / best[0]
 
 
@@ -340,47 +347,49 @@ def _in_order(
 
 
 def _varied(every: Sequence[Candidate], place: Callable[[Candidate], Place]) -> list[Candidate]:
-    """Of those that are likely to keep the limits, then of the others, one of each kind first."""
+    """Return options with one of each kind first, those likely to meet the limits before others."""
     seen: set[tuple[str, object]] = set()
     again = []
-    for one in every:
-        kind = (one.way, one.hardware.accelerator.id if one.hardware.accelerator else None)
+    for option in every:
+        kind = (option.way, option.hardware.accelerator.id if option.hardware.accelerator else None)
         again.append(kind in seen)
         seen.add(kind)
     order = sorted(zip(every, again, strict=True), key=lambda x: (place(x[0])[0], x[1]))
-    return [one for one, _ in order]
+    return [option for option, _ in order]
 
 
 # -- what is the same, and what fits -------------------------------------------------------------
 
 
-def _processor(one: Candidate) -> bool:
-    return one.hardware.accelerator is not None and one.hardware.accelerator.kind == "cpu"
+def _processor(candidate: Candidate) -> bool:
+    return (
+        candidate.hardware.accelerator is not None and candidate.hardware.accelerator.kind == "cpu"
+    )
 
 
-def _memory(one: Candidate) -> float:
-    """Memory of all its accelerators [bytes], 0 where not known."""
-    card = one.hardware.accelerator
-    return (card.memory_bytes or 0.0) * one.hardware.count if card else 0.0
+def _memory(candidate: Candidate) -> float:
+    """Return the memory of all its accelerators [bytes]; 0 where unknown."""
+    card = candidate.hardware.accelerator
+    return (card.memory_bytes or 0.0) * candidate.hardware.count if card else 0.0
 
 
 def _one_per_system(mine: Iterable[Candidate]) -> list[Candidate]:
-    """At most one for each measured system: own entries, then rented, bought, there already."""
+    """Return one option per measured system: own entry, rented, bought, or already owned."""
     best: dict[str, Candidate] = {}
     order = ("rent", "buy", "own")
-    known = sorted(mine, key=lambda c: (c.source != OWN_ENTRY, order.index(c.way), c.stale))
-    for one in known:
-        best.setdefault(one.run.run.system if one.run else one.id, one)
+    ordered = sorted(mine, key=lambda c: (c.source != OWN_ENTRY, order.index(c.way), c.stale))
+    for option in ordered:
+        best.setdefault(option.run.run.system if option.run else option.id, option)
     return list(best.values())
 
 
-def _spot(one: Candidate) -> bool:
-    return one.offer is not None and one.offer.terms == "spot"
+def _spot(candidate: Candidate) -> bool:
+    return candidate.offer is not None and candidate.offer.terms == "spot"
 
 
 def _distinct(every: Iterable[Candidate]) -> list[Candidate]:
-    """The first for each hardware."""
+    """Return the first option of each hardware."""
     best: dict[str, Candidate] = {}
-    for one in every:
-        best.setdefault(one.hardware.label, one)
+    for option in every:
+        best.setdefault(option.hardware.label, option)
     return list(best.values())

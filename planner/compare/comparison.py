@@ -13,7 +13,7 @@ from planner.job import Candidate, Goal, Job, Known, Order, Timed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Limits:
     """The limits of an answer, and the order of its options.
 
     `deadline_s` counts from the start of the work [s]. `budget_usd` is the money to be paid so
@@ -37,20 +37,19 @@ class Wanted:
         return self.budget_usd is not None or self.cost_limit_usd is not None
 
 
-CHEAPEST: Final = Wanted()
+CHEAPEST: Final = Limits()
 USUAL: Final = Assumptions()
 NOTHING: Final = Known()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """Draws of one candidate: work on the hardware [s], from start to end [s], cost of a run [USD].
+    """Draws of one candidate: work on the hardware [s], wall time [s], cost of a run [USD].
 
-    Shape (DRAWS,) each. `to_pay` is the money to be paid so that the job is done [USD], see
-    `planner.compare.rows.to_pay_draws`; it and `cost` are None where not known.
-    `machines` are bought or used, `other_hours_per_month` is the other work of those that are
-    bought [h].
-    `parts` are the uncertainties of the work by name, see `planner.job._drawn_times`.
+    Shape (DRAWS,) each. `to_pay` is the money to be paid for the job [USD], see
+    `planner.compare.reckon.to_pay_draws`; it and `cost` are None where unknown. `machines` is the
+    number used or bought, `other_hours_per_month` the other work of bought ones [h]. `parts` are
+    the uncertainties of the work by name, see `planner.job._drawn_times`.
     """
 
     work_s: Floats
@@ -64,13 +63,13 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What one candidate would take; `time` or `cost` is a refusal where it is not known.
+    """Time, cost and rank of one candidate; `time` or `cost` is a refusal where unknown.
 
     `time` [s] is from the first rented second to the last; `cost` and `cost_per_month` in USD;
-    `to_pay` [USD] is the money to be paid so that the job is done, None where not known; `rank` is
-    shared by those whose order is not decided. Probabilities are shares [0..1], None where the
-    question does not arise. `in_time` is for all limits together; `cheapest` and `fastest` are
-    among those that meet them: the rest of 1 is that none does.
+    `to_pay` [USD] is the money to be paid for the job, None where unknown; tied options share a
+    `rank`. Probabilities are shares [0..1], None where they do not apply. `in_time` is for all
+    limits together. `cheapest` and `fastest` are among the options that meet the limits; their
+    sum is below 1 by the probability that none does.
     """
 
     candidate: Candidate
@@ -93,24 +92,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question: the job, how much of it, measurements, assumptions and limits.
+    """A question: job, amount of training, measurements, assumptions and limits.
 
-    `electricity` is the country's where one is chosen; `notes` are further sentences on what was
-    assumed or left out.
+    `electricity` is the country's where one is chosen; `notes` are further sentences on
+    assumptions and on options that are left out.
     """
 
     job: Job
     goal: Goal
-    known: Known = NOTHING
+    measurements: Known = NOTHING
     assumed: Assumptions = USUAL
-    wanted: Wanted = CHEAPEST
+    limits: Limits = CHEAPEST
     electricity: Electricity | None = None
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All candidates, the best first, those without an answer last."""
+    """All candidates, best first, those without an answer last."""
 
     question: Question
     rows: tuple[Row, ...]
@@ -127,5 +126,5 @@ class Comparison:
 
 
 def by_id(rows: Sequence[Row]) -> Mapping[str, Row]:
-    """Rows by their candidate's id."""
+    """Return rows by candidate id."""
     return {r.candidate.id: r for r in rows}

@@ -1,20 +1,18 @@
 """Rank the candidates, with the probability of each order.
 
 Without limits (a deadline, a budget, a cost limit), an option is better than another in the share
-of the draws where it costs (takes) less. With one, missing it counts as infinitely costly, and what
-is asked is who is the cheapest of those that keep it:
+of the draws where it costs (takes) less. With limits, missing one counts as an infinite cost:
 
-    better(a, b) = P(a costs less | a or b keeps the limits)
+    better(a, b) = P(a costs less | a or b meets the limits)
 
-Draws where both miss say nothing about that and are left out, so that both have their part of
-them: of two offers of one machine the cheaper one is surely the better, whatever the deadline. It
-is the ratio of what `Row.cheapest` says where only these two are asked. Where neither is likely
-to keep the limits, they are compared as if there were none: what is left is their price.
+Draws where both miss are left out. So of two offers of one machine the cheaper one is better,
+whatever the deadline. For two options this is the ratio of their `Row.cheapest`. Where neither is
+likely to meet the limits, they are compared without limits.
 
-    rank       those that more likely keep the limits than not (`LIKELY_IN_TIME`), then those of
-               which it is not known, then the others; within them by the median, a miss infinite
-    tied       none before it in the group is better in `DECIDED` of those draws, which is where the
-               90 % interval of their ratio leaves 1 out; one that is begins the next group
+    rank       options above `LIKELY_IN_TIME` first, then those that cannot be checked, then the
+               others; within each by the median, with a miss counted as infinite
+    tied       no earlier option of the group is better in `DECIDED` of those draws, so the 90 %
+               interval of their ratio includes 1; the first that is not tied begins a new group
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.compare.comparison import Row, Wanted
+from planner.compare.comparison import Limits, Row
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import DRAWS, probability_cheapest
 from planner.job import Order
@@ -35,12 +33,12 @@ DECIDED: Final = 0.95
 LIKELY_IN_TIME: Final = 0.5
 Standing = Literal["keeps", "not known", "misses"]
 STANDINGS: Final[tuple[Standing, ...]] = ("keeps", "not known", "misses")
-"""How an option stands to the limits, the best first; "keeps" where there is none."""
+"""Classes by the limits, best first; "keeps" without limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judged:
-    """A row before the limits: `kept` (DRAWS,) is None without limits, or where it is unknown."""
+    """A row with `kept` (DRAWS,), draws that meet the limits; None without limits or unknown."""
 
     row: Row
     kept: NDArray[np.bool_] | None
@@ -48,67 +46,68 @@ class _Judged:
     standing: Standing
 
 
-def better(a: Row, b: Row, wanted: Wanted) -> float:
-    """Probability that `a` is cheaper (faster) than `b` within the limits [0..1], ties shared.
+def better(a: Row, b: Row, limits: Limits) -> float:
+    """Return the probability that `a` is cheaper (faster) than `b` within the limits [0..1].
 
-    See the module's text. better(a, b) + better(b, a) = 1; an unknown value is never better.
+    See the module's text. Ties count half, so better(a, b) + better(b, a) = 1. An unknown value is
+    never better.
     """
-    return _better(_judged(a, wanted), _judged(b, wanted), wanted)
+    return _better(_judged(a, limits), _judged(b, limits), limits)
 
 
-def standing(row: Row, wanted: Wanted) -> Standing:
-    """Whether it more likely meets the limits than not."""
-    return _judged(row, wanted).standing
+def standing(row: Row, limits: Limits) -> Standing:
+    """Return the class of an option by its probability of meeting the limits."""
+    return _judged(row, limits).standing
 
 
-def ranked(rows: Sequence[Row], wanted: Wanted) -> tuple[Row, ...]:
-    """Best first with ranks, probabilities and frontier filled in."""
-    judged = _with_probabilities([_judged(r, wanted) for r in rows], wanted)
-    known = [j for j in judged if _value(j.row, wanted.order) is not None]
-    known.sort(key=lambda j: _place(j, wanted))
-    rest = [j.row for j in judged if _value(j.row, wanted.order) is None]
+def ranked(rows: Sequence[Row], limits: Limits) -> tuple[Row, ...]:
+    """Return the rows, best first, with ranks, probabilities and frontier."""
+    judged = _with_probabilities([_judged(r, limits) for r in rows], limits)
+    valued = [j for j in judged if _value(j.row, limits.order) is not None]
+    valued.sort(key=lambda j: _place(j, limits))
+    rest = [j.row for j in judged if _value(j.row, limits.order) is None]
     rest.sort(key=lambda r: (isinstance(r.time, Refusal), r.candidate.id))
-    found = [replace(j.row, rank=n) for j, n in zip(known, _ranks(known, wanted), strict=True)]
-    shared = {r.rank for r in found if sum(o.rank == r.rank for o in found) > 1}
-    return tuple(replace(r, tied=r.rank in shared) for r in found) + tuple(rest)
+    ordered = [replace(j.row, rank=n) for j, n in zip(valued, _ranks(valued, limits), strict=True)]
+    shared = {r.rank for r in ordered if sum(o.rank == r.rank for o in ordered) > 1}
+    return tuple(replace(r, tied=r.rank in shared) for r in ordered) + tuple(rest)
 
 
-def chance_to_keep(row: Row, wanted: Wanted) -> float | None:
-    """Share of the draws that meet all limits [0..1].
+def chance_to_keep(row: Row, limits: Limits) -> float | None:
+    """Return the share of the draws that meet all limits [0..1].
 
-    None where there is no limit, or where it cannot be checked: a budget and no cost.
+    None without limits, or where they cannot be checked: a budget and an unknown cost.
     """
-    kept = _kept(row, wanted)
+    kept = _kept(row, limits)
     return None if kept is None else float(np.count_nonzero(kept) / kept.size)
 
 
-def _ranks(ordered: Sequence[_Judged], wanted: Wanted) -> list[int]:
-    """Ranks of those that are in order already; a group ends where one of it surely is better."""
+def _ranks(ordered: Sequence[_Judged], limits: Limits) -> list[int]:
+    """Return the ranks of sorted options; a group ends where one of it is decidedly better."""
     ranks: list[int] = []
     group: list[_Judged] = []
-    for place, one in enumerate(ordered, start=1):
-        joins = bool(group) and one.standing == group[0].standing
-        if joins and all(_better(before, one, wanted) < DECIDED for before in group):
-            group.append(one)
+    for place, option in enumerate(ordered, start=1):
+        joins = bool(group) and option.standing == group[0].standing
+        if joins and all(_better(before, option, limits) < DECIDED for before in group):
+            group.append(option)
         else:
-            group = [one]
+            group = [option]
         ranks.append(place - len(group) + 1)
     return ranks
 
 
-def _judged(row: Row, wanted: Wanted) -> _Judged:
-    if not wanted.limited:
+def _judged(row: Row, limits: Limits) -> _Judged:
+    if not limits.limited:
         return _Judged(row=row, kept=None, in_time=None, standing="keeps")
-    kept, share = _kept(row, wanted), chance_to_keep(row, wanted)
+    kept, share = _kept(row, limits), chance_to_keep(row, limits)
     if kept is None or share is None:
         return _Judged(row=row, kept=None, in_time=None, standing="not known")
     place: Standing = "keeps" if share >= LIKELY_IN_TIME else "misses"
     return _Judged(row=row, kept=kept, in_time=share, standing=place)
 
 
-def _better(a: _Judged, b: _Judged, wanted: Wanted) -> float:
-    limited = wanted.limited and "keeps" in (a.standing, b.standing)
-    first, second = (_within(j, wanted) if limited else _draws(j.row, wanted.order) for j in (a, b))
+def _better(a: _Judged, b: _Judged, limits: Limits) -> float:
+    limited = limits.limited and "keeps" in (a.standing, b.standing)
+    first, second = (_within(j, limits) if limited else _draws(j.row, limits.order) for j in (a, b))
     if first is None or second is None:
         return 0.5 if first is second else float(second is None)
     less, more = np.count_nonzero(first < second), np.count_nonzero(first > second)
@@ -117,9 +116,9 @@ def _better(a: _Judged, b: _Judged, wanted: Wanted) -> float:
     return float((less + 0.5 * ties) / (less + more + ties))
 
 
-def _with_probabilities(every: Sequence[_Judged], wanted: Wanted) -> list[_Judged]:
-    cheapest = _least(every, "cost", wanted)
-    fastest = _least(every, "time", wanted)
+def _with_probabilities(every: Sequence[_Judged], limits: Limits) -> list[_Judged]:
+    cheapest = _least(every, "cost", limits)
+    fastest = _least(every, "time", limits)
     front = _frontier([j.row for j in every])
     return [replace(j, row=replace(
         j.row,
@@ -130,45 +129,45 @@ def _with_probabilities(every: Sequence[_Judged], wanted: Wanted) -> list[_Judge
     )) for j in every]  # fmt: skip
 
 
-def _least(every: Sequence[_Judged], order: Order, wanted: Wanted) -> dict[str, float]:
-    """Probability of each to be the cheapest (fastest) of those known to keep the limits."""
-    asked, known = replace(wanted, order=order), {}
-    for one in every:
-        draws = _within(one, asked)
-        if draws is not None and one.standing != "not known":
-            known[one.row.candidate.id] = draws
-    if not known:
+def _least(every: Sequence[_Judged], order: Order, limits: Limits) -> dict[str, float]:
+    """Return by id the probability of being the cheapest (fastest) that meets the limits."""
+    by_order, draws_by_id = replace(limits, order=order), {}
+    for option in every:
+        draws = _within(option, by_order)
+        if draws is not None and option.standing != "not known":
+            draws_by_id[option.row.candidate.id] = draws
+    if not draws_by_id:
         return {}
-    table = np.stack(list(known.values()))
+    table = np.stack(list(draws_by_id.values()))
     some = np.isfinite(table).any(axis=0)  # where none keeps the limits, none is the cheapest
     if not some.any():
-        return dict.fromkeys(known, 0.0)
+        return dict.fromkeys(draws_by_id, 0.0)
     shares = probability_cheapest(table if some.all() else table[:, some]) * some.mean()
-    return {name: float(p) for name, p in zip(known, shares, strict=True)}
+    return {name: float(p) for name, p in zip(draws_by_id, shares, strict=True)}
 
 
 def _frontier(rows: Sequence[Row]) -> frozenset[str]:
-    """Those that none beats in both time and cost, by their medians."""
-    known = [
+    """Return ids of options that no other beats in both time and cost, by medians."""
+    points = [
         (r.candidate.id, float(r.time.value), float(r.cost.value))
         for r in rows
         if isinstance(r.time, Estimate) and isinstance(r.cost, Estimate)
     ]
     return frozenset(
         name
-        for name, time, cost in known
-        if not any(t <= time and c <= cost and (t, c) != (time, cost) for _, t, c in known)
+        for name, time, cost in points
+        if not any(t <= time and c <= cost and (t, c) != (time, cost) for _, t, c in points)
     )
 
 
-def _kept(row: Row, wanted: Wanted) -> NDArray[np.bool_] | None:
-    """Draws that meet all limits, shape (DRAWS,); None as in `chance_to_keep`."""
-    if not wanted.limited or row.drawn is None:
+def _kept(row: Row, limits: Limits) -> NDArray[np.bool_] | None:
+    """Return which draws meet all limits, shape (DRAWS,); None as in `chance_to_keep`."""
+    if not limits.limited or row.drawn is None:
         return None
     kept: NDArray[np.bool_] = np.ones(DRAWS, dtype=bool)
-    if wanted.deadline_s is not None:
-        kept &= row.drawn.wall_s <= wanted.deadline_s
-    paid = ((row.drawn.to_pay, wanted.budget_usd), (row.drawn.cost, wanted.cost_limit_usd))
+    if limits.deadline_s is not None:
+        kept &= row.drawn.wall_s <= limits.deadline_s
+    paid = ((row.drawn.to_pay, limits.budget_usd), (row.drawn.cost, limits.cost_limit_usd))
     for draws, most in paid:
         if most is None:
             continue
@@ -178,28 +177,28 @@ def _kept(row: Row, wanted: Wanted) -> NDArray[np.bool_] | None:
     return kept
 
 
-def _within(one: _Judged, wanted: Wanted) -> Floats | None:
-    """Draws of what it is ranked by, infinite where limits are not known to be kept; or None."""
-    draws = _draws(one.row, wanted.order)
-    if draws is None or not wanted.limited or one.in_time == 1.0:
+def _within(option: _Judged, limits: Limits) -> Floats | None:
+    """Return draws of cost or time, infinite where limits are missed; None where unknown."""
+    draws = _draws(option.row, limits.order)
+    if draws is None or not limits.limited or option.in_time == 1.0:
         return draws
-    return np.full(DRAWS, np.inf) if one.kept is None else np.where(one.kept, draws, np.inf)
+    return np.full(DRAWS, np.inf) if option.kept is None else np.where(option.kept, draws, np.inf)
 
 
-def _place(one: _Judged, wanted: Wanted) -> tuple[int, float, str]:
-    """Standing, then the median; of those that keep the limits a miss counts as infinite."""
-    place, name = STANDINGS.index(one.standing), one.row.candidate.id
-    middle = _value(one.row, wanted.order) or 0.0
-    draws = _within(one, wanted)
-    if draws is not None and one.standing == "keeps" and one.in_time not in (None, 1.0):
+def _place(option: _Judged, limits: Limits) -> tuple[int, float, str]:
+    """Return the sort key: class, median, id; a miss of the limits counts as infinite."""
+    place, name = STANDINGS.index(option.standing), option.row.candidate.id
+    middle = _value(option.row, limits.order) or 0.0
+    draws = _within(option, limits)
+    if draws is not None and option.standing == "keeps" and option.in_time not in (None, 1.0):
         lower = (draws.size - 1) // 2
         middle = float(np.partition(draws, lower)[lower])
     return place, middle, name
 
 
 def _value(row: Row, order: Order) -> float | None:
-    told = row.cost if order == "cost" else row.time
-    return None if isinstance(told, Refusal) else float(told.value)
+    estimate = row.cost if order == "cost" else row.time
+    return None if isinstance(estimate, Refusal) else float(estimate.value)
 
 
 def _draws(row: Row, order: Order) -> Floats | None:

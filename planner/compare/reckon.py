@@ -1,12 +1,12 @@
 """Time and cost of each candidate, and the probability of their order.
 
-Times and prices are drawn together, `planner.cost.DRAWS` times with one seed, so that what two
-candidates share (the same accelerator's time, one tariff) moves both and decides nothing. Every
-number of the comparison is read off those draws: medians, 90 % intervals, and the probabilities
-to be the cheapest, the fastest, or in time.
+Times and prices are drawn together, `planner.cost.DRAWS` times with one seed. An input that two
+candidates share (an accelerator's time, a tariff) moves both and cancels. Every number of the
+comparison comes from those draws: medians, 90 % intervals, and the probabilities of being the
+cheapest, the fastest, or in time.
 
     planner.compare.comparison   question and answer as records
-    planner.compare.ranking      which is better, how surely, in which order
+    planner.compare.ranking      probabilities and ranks
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from planner.compare.comparison import (
     USUAL,
     Comparison,
     Drawn,
+    Limits,
     Question,
     Row,
-    Wanted,
     by_id,
 )
 from planner.compare.ranking import DECIDED, LIKELY_IN_TIME, better, ranked, standing
@@ -51,31 +51,30 @@ from planner.job import Candidate, Fit, Job, Timed, parts_of, timed, work_draws
 
 
 def row_of(question: Question, candidate: Candidate) -> Row:
-    """What a candidate takes and costs; a refusal where it is not known or never ends."""
-    found, assumed = timed(question.job, question.goal, candidate, question.known), question.assumed
-    if isinstance(found.total, Refusal):
-        return Row(candidate=candidate, timed=found, time=found.total, cost=found.total)
-    if not math.isfinite(float(found.total.high)):
-        refused = Refusal(
-            reason="Nothing says how long it takes at most.", measure_next=found.measure_next
-        )
-        return Row(candidate=candidate, timed=found, time=refused, cost=refused)
-    drawn = _drawn(question.job, candidate, found, found.total, assumed)
-    basis, reasons = found.total.basis, found.total.reasons
+    """Return time and cost of a candidate; a refusal where unknown or endless."""
+    assumed = question.assumed
+    timing = timed(question.job, question.goal, candidate, question.measurements)
+    if isinstance(timing.total, Refusal):
+        return Row(candidate=candidate, timed=timing, time=timing.total, cost=timing.total)
+    if not math.isfinite(float(timing.total.high)):
+        refused = Refusal(reason="The time has no upper bound.", measure_next=timing.measure_next)
+        return Row(candidate=candidate, timed=timing, time=refused, cost=refused)
+    drawn = _drawn(question.job, candidate, timing, timing.total, assumed)
+    basis, reasons = timing.total.basis, timing.total.reasons
     time = quantiles(drawn.wall_s, level=LEVEL, basis=basis, reasons=reasons)
     if not math.isfinite(float(time.value)):
         refused = Refusal(
             reason="At so many interruptions an hour a run never ends.",
             measure_next="Save checkpoints more often, or rent what is not interrupted.",
         )
-        return Row(candidate=candidate, timed=found, time=refused, cost=refused)
+        return Row(candidate=candidate, timed=timing, time=refused, cost=refused)
     machine = draw_record(machine_of(candidate.hardware, 0.0, assumed), candidate.id)
     powered = candidate.hardware.power_watts is not None
     carbon = powered and assumed.kg_co2_per_kwh is not None
     cost = _cost(candidate, drawn, basis)
     return Row(
         candidate=candidate,
-        timed=found,
+        timed=timing,
         time=time,
         cost=cost,
         to_pay=None if drawn.to_pay is None else quantiles(drawn.to_pay, basis=basis),
@@ -90,13 +89,13 @@ def row_of(question: Question, candidate: Candidate) -> Row:
 def cost_draws(
     candidate: Candidate, work_s: Floats, assumed: Assumptions, machines: int = 1
 ) -> Floats | None:
-    """Draws of the cost of a run [USD]; None where it is not known.
+    """Return draws of the cost of a run [USD]; None where unknown.
 
     Args:
-        candidate: with ranges for what is uncertain, or arrays of draws in their place.
+        candidate: with ranges of uncertain inputs, or arrays of draws in their place.
         work_s: draws of the time on its hardware [s].
         assumed: how often the run is repeated.
-        machines: that share the work.
+        machines: number that share the work.
     """
     if candidate.rental is not None:
         drawn = draw_record(candidate.rental, candidate.id)
@@ -113,10 +112,10 @@ def cost_draws(
 def to_pay_draws(
     candidate: Candidate, work_s: Floats, assumed: Assumptions, machines: int = 1
 ) -> Floats | None:
-    """Draws of the money to be paid so that the job is done once [USD]; None where not known.
+    """Return draws of the money to be paid for the job [USD]; None where unknown.
 
-    Rented: what the job is billed, of a reservation all of its hours. Bought: the price of all
-    machines with what comes on top, and the electricity of the job. Already owned: electricity.
+    Rented: the bill of the job; for a reservation, all its hours. Bought: the price of all
+    machines with host and network, and the electricity of the job. Already owned: electricity.
 
     Arguments as `cost_draws`.
     """
@@ -133,17 +132,17 @@ def to_pay_draws(
 
 
 def busy_share(work_s: Floats, assumed: Assumptions) -> Floats:
-    """Machines kept busy by the runs of a month and the other work [1]; above 1 it takes more."""
+    """Return the number of machines that the runs of a month and other work keep busy."""
     other = assumed.other_hours_per_month / HOURS_PER_MONTH
     return np.asarray(utilisation_of(work_s, assumed.runs_per_month) + other)
 
 
 def _drawn(
-    job: Job, candidate: Candidate, found: Timed, total: Estimate, assumed: Assumptions
+    job: Job, candidate: Candidate, timing: Timed, total: Estimate, assumed: Assumptions
 ) -> Drawn:
-    """Return whether two rows are the same hardware, which takes the same time."""
-    parts = parts_of(job, candidate, found, total)
-    work = work_draws(total, parts, found.least_s)
+    """Return draws of time, cost and money to be paid of one candidate."""
+    parts = parts_of(job, candidate, timing, total)
+    work = work_draws(total, parts, timing.least_s)
     if candidate.rental is not None:
         wall = wall_s(draw_record(candidate.rental, candidate.id), work)
         return Drawn(
@@ -170,15 +169,15 @@ def _drawn(
 def _cost(candidate: Candidate, drawn: Drawn, basis: Basis) -> Estimate | Refusal:
     if drawn.cost is None:
         return Refusal(
-            reason=f"The power of {candidate.hardware.label} is not known, so neither is the "
-            "electricity it takes.",
+            reason=f"The power of {candidate.hardware.label} is unknown, and so is its cost of "
+            "electricity.",
             measure_next="Measure its power at the plug, or add its data sheet.",
         )
     return quantiles(drawn.cost, basis=basis)
 
 
 def _monthly(cost: Estimate | Refusal, assumed: Assumptions) -> Estimate | None:
-    """So many runs of a month."""
+    """Return the cost of a month's runs [USD]; None where unknown."""
     if isinstance(cost, Refusal):
         return None
     value, low, high = (
@@ -195,9 +194,9 @@ __all__ = [
     "USUAL",
     "Comparison",
     "Drawn",
+    "Limits",
     "Question",
     "Row",
-    "Wanted",
     "better",
     "busy_share",
     "by_id",
@@ -224,11 +223,11 @@ def compare(question: Question, candidates: Sequence[Candidate]) -> Comparison:
         )
         alike = [c if c.run is None else replace(c, run=from_epoch_1(c.run)) for c in candidates]
         rows = [_row(question, c) for c in alike]
-    return Comparison(question=question, rows=ranked(rows, question.wanted))
+    return Comparison(question=question, rows=ranked(rows, question.limits))
 
 
 def _without_start(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Options whose run states no start-up time beside others that do; none where all are alike."""
+    """Return labels of options without a start-up time; () where all or none state one."""
     answered = [r for r in rows if isinstance(r.timed.total, Estimate)]
     lacking = tuple(r.candidate.label for r in answered if _states_no_start(r))
     return lacking if len(lacking) < len(answered) else ()
@@ -241,10 +240,10 @@ def _states_no_start(row: Row) -> bool:
 
 
 def _row(question: Question, candidate: Candidate) -> Row:
-    """What one candidate takes and costs; whatever is wrong with its numbers refuses it alone."""
-    found = or_refusal(candidate.label, lambda: row_of(question, candidate))
-    if isinstance(found, Row):
-        return found
-    fit = Fit(fits=None, need_bytes=None, have_bytes=None, at_least=False, sentence="Not known.")
-    refused = Timed(total=found, batch=None, fit=fit)
-    return Row(candidate=candidate, timed=refused, time=found, cost=found)
+    """Return time and cost of one candidate; bad numbers refuse this candidate alone."""
+    row = or_refusal(candidate.label, lambda: row_of(question, candidate))
+    if isinstance(row, Row):
+        return row
+    fit = Fit(fits=None, need_bytes=None, have_bytes=None, at_least=False, sentence="Unknown.")
+    refused = Timed(total=row, batch=None, fit=fit)
+    return Row(candidate=candidate, timed=refused, time=row, cost=row)

@@ -1,18 +1,16 @@
-"""From which use on does buying pay off against the best rental, and what does a month cost?
+"""Break-even of buying against the best rental, and the cost of a month.
 
-The formulas are those of `planner.cost`, read off the draws of the comparison: the rent is for the
-work of one hour on the bought machine, however fast the rented one is. U is what the machine works
-in a month, these runs and its other work o [h]; n runs of w hours carry their part n*w/U of what it
-costs whether it works or not, in the table, in the costs of a month and here:
+The formulas are those of `planner.cost`, over the draws of the comparison. The rent is for the
+work of one hour on the bought machine. U is the machine's work in a month, these runs and its other
+work o [h]. n runs of w hours bear the share n*w/U of its fixed costs:
 
     buy(n)  = n*w/U * (A/12 + (730 - U)*idle) + n*w*busy       U = n*w + o        [USD/month]
     rent(n) = price*max(n*billed hours, committed hours) + n*(set-up + egress)    [USD/month]
 
 Without a commitment both are equal at U = 730 u*, the break-even utilisation of
 `planner.cost.break_even`, which is at n = (730 u* - o)/w runs. A commitment is paid whether it is
-used or not: up to as many runs as fill it buying is cheaper earlier, perhaps from the first run on.
-There rent and purchase are nearly straight lines (exactly, without other work), and where they
-cross is read off the two ends.
+used or not, so up to the runs that fill it buying is cheaper earlier. There rent and purchase are
+nearly straight lines (exactly, without other work), and their crossing follows from the two ends.
 """
 
 from __future__ import annotations
@@ -59,11 +57,11 @@ LEAST_CHANCE: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RentOrBuy:
-    """A rented and a bought candidate, and from which use on buying is cheaper.
+    """A rented and a bought candidate, and the break-even between them.
 
-    `use` is the share of the time the machine must work, with these runs or its other work;
-    `runs_per_month` so many of these runs. Both are refusals where buying never pays off.
-    `payback` [months] is for the runs a month of the question, `asked_per_month`.
+    `use` is the utilisation from which buying is cheaper, `runs_per_month` the same in runs. Both
+    are refusals where buying never pays off. `payback` [months] is at the runs a month of the
+    question, `requested_per_month`.
     """
 
     rent: Row
@@ -71,25 +69,30 @@ class RentOrBuy:
     use: BreakEven | Refusal
     runs_per_month: Estimate | Refusal
     payback: Estimate | Refusal
-    asked_per_month: float
+    requested_per_month: float
 
 
-def rent_or_buy(told: Comparison, display: Display = DOLLARS) -> RentOrBuy | None:
-    """The best rented against the best bought candidate; None where one of them is missing.
+def rent_or_buy(comparison: Comparison, display: Display = DOLLARS) -> RentOrBuy | None:
+    """Return the best rented against the best bought candidate; None where one is missing.
 
-    `display` is the currency and tax of what a refusal says.
+    `display` is the currency and tax in refusals.
     """
-    rent = _first(told, "rent")
-    buy = _first(told, "buy")
+    rent = _first(comparison, "rent")
+    buy = _first(comparison, "buy")
     if rent is None or buy is None or rent.drawn is None or buy.drawn is None:
         return None
     owned, rental = buy.candidate.owned, rent.candidate.rental
     if owned is None or rental is None or rent.drawn.cost is None:
         return None
-    often = told.question.assumed.runs_per_month
-    if (late := _too_late(buy, told)) is not None:
+    often = comparison.question.assumed.runs_per_month
+    if (late := _too_late(buy, comparison)) is not None:
         return RentOrBuy(
-            rent=rent, buy=buy, use=late, runs_per_month=late, payback=late, asked_per_month=often
+            rent=rent,
+            buy=buy,
+            use=late,
+            runs_per_month=late,
+            payback=late,
+            requested_per_month=often,
         )
     use, runs = _break_even((rental, rent), (owned, buy), display)
     return RentOrBuy(
@@ -98,74 +101,74 @@ def rent_or_buy(told: Comparison, display: Display = DOLLARS) -> RentOrBuy | Non
         use=use,
         runs_per_month=use if isinstance(use, Refusal) else quantiles(runs),
         payback=_payback(rent.drawn.cost, buy, often, display),
-        asked_per_month=often,
+        requested_per_month=often,
     )
 
 
 def keeps_too_seldom(buy: Row) -> bool:
-    """Whether a bought candidate misses deadline or budget too often to be advised."""
+    """Return whether a bought candidate is too unlikely to meet the limits to be advised."""
     return buy.in_time is not None and buy.in_time < LEAST_CHANCE
 
 
-def _too_late(buy: Row, told: Comparison) -> Refusal | None:
+def _too_late(buy: Row, comparison: Comparison) -> Refusal | None:
     """Return a refusal where the machine is unlikely to meet the limits."""
     if buy.in_time is None or not keeps_too_seldom(buy):
         return None
-    kept = kept_to(told.question.wanted)
+    kept = kept_to(comparison.question.limits)
     chance = "" if buy.in_time < 0.01 else f" ({buy.in_time:.0%} chance)".replace("%", " %")
     return Refusal(
         reason=f"It is unlikely to finish {kept}{chance}, so savings are not shown.",
-        measure_next="Compare a faster machine for sale, or more of them, or allow more.",
+        measure_next="Compare a faster machine, several machines, or wider limits.",
     )
 
 
 def monthly_cost(row: Row, runs_per_month: Sequence[float]) -> Estimate | None:
-    """Cost of a month [USD] at numbers of runs, shape (numbers,); None where it is not known.
+    """Return the cost of a month [USD] at run counts, shape (counts,); None where unknown.
 
-    Of a bought candidate, counts the machines that the runs and the other work need, and the runs'
-    share of their cost. At the runs of the question it is the table's cost of a month.
+    For a bought candidate this counts the machines that runs and other work need, and the runs'
+    share of their cost. At the runs of the question it equals the table's cost of a month.
     """
     if row.drawn is None or row.drawn.cost is None:
         return None
     runs = np.asarray(runs_per_month, dtype=np.float64)[:, None]
-    one = row.candidate
-    if one.rental is not None:
-        drawn = draw_record(one.rental, one.id)
+    candidate = row.candidate
+    if candidate.rental is not None:
+        drawn = draw_record(candidate.rental, candidate.id)
         return quantiles(rent_per_month(drawn, row.drawn.work_s, runs))
-    if one.owned is None:
+    if candidate.owned is None:
         return None
-    owned = draw_record(one.owned, one.id)
-    if one.way == "own":
+    owned = draw_record(candidate.owned, candidate.id)
+    if candidate.way == "own":
         return quantiles(runs * row.drawn.work_s / HOUR_S * busy_energy_per_hour(owned))
     return quantiles(_month(owned, row.drawn, runs, _machines(row.drawn, runs)))
 
 
-def pays_back(found: RentOrBuy) -> str:
-    """After how many months the machine has paid for itself, or why it never does: sentences."""
-    runs = found.asked_per_month
+def pays_back(pair: RentOrBuy) -> str:
+    """Return after how many months the machine has paid for itself, or why it never does."""
+    runs = pair.requested_per_month
     often = f"At {runs_a_month(runs)}"
-    told = found.payback
-    if found.buy.machines > 1:  # the break-even is that of one machine
-        often += f", which take {machines(found.buy.machines)},"
-    if isinstance(told, Refusal):
-        most_likely = "most likely " if " % probability" in told.reason else ""
-        return f"{often} it {most_likely}never pays for itself. {told.reason}"
-    low, months, high = (float(end) for end in (told.low, told.value, told.high))
+    answer = pair.payback
+    if pair.buy.machines > 1:  # the break-even is that of one machine
+        often += f", which take {machines(pair.buy.machines)},"
+    if isinstance(answer, Refusal):
+        most_likely = "most likely " if " % probability" in answer.reason else ""
+        return f"{often} it {most_likely}never pays for itself. {answer.reason}"
+    low, months, high = (float(end) for end in (answer.low, answer.value, answer.high))
     soonest = in_months(low) if low >= 0.5 else "less than a month"
     span = f"{low:,.0f} to {high:,.0f}" if np.isfinite(high) else f"{soonest}, or never"
-    worn = f" {told.reasons[0]}" if told.reasons else ""
+    worn = f" {answer.reasons[0]}" if answer.reasons else ""
     verb = "would pay" if worn else "has paid"
-    level = f"{told.level:.0%}".replace("%", " %")
+    level = f"{answer.level:.0%}".replace("%", " %")
     return f"{often} it {verb} for itself after {in_months(months)} ({level}: {span}).{worn}"
 
 
 def _break_even(
     rent: tuple[Rental, Row], buy: tuple[Owned, Row], display: Display
 ) -> tuple[BreakEven | Refusal, Floats]:
-    """Use of the machine, and draws of runs a month, from which on buying is cheaper."""
+    """Return break-even utilisation, and draws of break-even runs a month."""
     (rental, rented), (owned, bought) = rent, buy
     if rented.drawn is None or bought.drawn is None:
-        raise ValueError("Only rows with draws have a break-even. Choose rows that are answered.")
+        raise ValueError("Only rows with draws have a break-even. Choose answered rows.")
     hired = draw_record(rental, rented.candidate.id)
     drawn = draw_record(owned, bought.candidate.id)
     plain = rent_per_run(replace(hired, committed_hours_per_month=0.0), rented.drawn.work_s)
@@ -179,7 +182,7 @@ def _break_even(
 
 
 def _month(owned: Owned, drawn: Drawn, runs: Floats, machines: Floats) -> Floats:
-    """buy(n) of the module's text for so many machines [USD]; all broadcast with the draws."""
+    """Return buy(n) of the module's text for a machine count [USD]; all broadcast with draws."""
     used = runs * drawn.work_s / HOUR_S
     busy = used + drawn.other_hours_per_month
     hours = HOURS_PER_MONTH * machines
@@ -191,20 +194,20 @@ def _month(owned: Owned, drawn: Drawn, runs: Floats, machines: Floats) -> Floats
 
 
 def _machines(drawn: Drawn, runs: Floats) -> Floats:
-    """Machines that the middle draw keeps busy, at least one; `runs` (numbers, 1)."""
+    """Return the machines that the median draw keeps busy, at least 1; `runs` (counts, 1)."""
     busy = runs * np.median(drawn.work_s) / HOUR_S + drawn.other_hours_per_month
     return machines_for(busy / HOURS_PER_MONTH)
 
 
 def _runs_from(owned: Owned, drawn: Drawn, rent_per_hour: Floats) -> Floats:
-    """Runs a month from which on buying is cheaper than rent that is paid as it is used."""
+    """Return runs a month from which buying is cheaper than rent paid by use."""
     share = break_even_utilisation(owned, rent_per_hour)
     hours = np.maximum(share * HOURS_PER_MONTH - drawn.other_hours_per_month, 0.0)
     return np.where(share <= 1.0, hours * HOUR_S / drawn.work_s, np.inf)
 
 
 def _runs_committed(runs: Floats, buy: tuple[Owned, Drawn], rent: tuple[Rental, Drawn]) -> Floats:
-    """The same against rent that is paid for committed hours at least."""
+    """Return runs a month from which buying is cheaper than rent with committed hours."""
     (owned, there), (hired, other) = buy, rent
     each_s = np.asarray(billed_s(hired, wall_s(hired, other.work_s)))
     filled = likely(hired.committed_hours_per_month) * HOUR_S / each_s
@@ -235,10 +238,10 @@ def _use_of(runs: Floats, drawn: Drawn, plain: BreakEven | Refusal) -> BreakEven
 
 
 def _payback(rent: Floats, buy: Row, runs_per_month: float, display: Display) -> Estimate | Refusal:
-    """Months; the other work carries its part, as in the cost of a month."""
+    """Return the payback time [months]; other work bears its share, as in the cost of a month."""
     drawn, owned = buy.drawn, buy.candidate.owned
     if drawn is None or owned is None:
-        return Refusal(reason="Its time is not known.", measure_next=buy.timed.measure_next)
+        return Refusal(reason="Its time is unknown.", measure_next=buy.timed.measure_next)
     return payback(
         owned,
         rent,
@@ -250,6 +253,8 @@ def _payback(rent: Floats, buy: Row, runs_per_month: float, display: Display) ->
     )
 
 
-def _first(told: Comparison, way: str) -> Row | None:
-    known = (r for r in told.answered if r.candidate.way == way and isinstance(r.cost, Estimate))
-    return next(known, None)
+def _first(comparison: Comparison, way: str) -> Row | None:
+    rows = (
+        r for r in comparison.answered if r.candidate.way == way and isinstance(r.cost, Estimate)
+    )
+    return next(rows, None)

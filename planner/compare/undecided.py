@@ -7,72 +7,72 @@ from typing import Final
 
 from planner.compare._sentences import limits_of
 from planner.compare._words import counted
-from planner.compare.reckon import Comparison, Row, Wanted, standing
+from planner.compare.reckon import Comparison, Limits, Row, standing
 from planner.core import Estimate, Refusal
 from planner.fits import log_width
 from planner.job import has_efficiency
 
 EPOCHS_TO_MEASURE: Final = 3
 NAMED: Final = 3
-"""Of more options two are named and the rest counted."""
+"""Most options that are named; of more, two are named and the rest counted."""
 LONG_MINUTES: Final = 120.0
 
 
-def undecided(told: Comparison) -> tuple[str, str]:
+def undecided(comparison: Comparison) -> tuple[str, str]:
     """Return the options too close to the first, and the run that would rank them."""
-    leader = told.leader
+    leader = comparison.leader
     if leader is None:
         return "", ""
-    wanted = told.question.wanted
-    tied = _tied(told, leader)
+    limits = comparison.question.limits
+    tied = _tied(comparison, leader)
     if not tied:
         return "", ""
-    said = _cannot_be_told_apart([leader, *tied], wanted)
-    return said, measure_next(told, leader, tied[0])
+    sentence = _tie_sentence([leader, *tied], limits)
+    return sentence, measure_next(comparison, leader, tied[0])
 
 
-def _tied(told: Comparison, leader: Row) -> list[Row]:
-    """Those tied with the first that have a chance, 1 % at least, to be the cheapest (fastest).
+def _tied(comparison: Comparison, leader: Row) -> list[Row]:
+    """Return options tied with the first that have a 1 % chance of being the cheapest (fastest).
 
-    One that several may beat can be tied with each of them and never be the cheapest all the same.
-    All that are tied, where limits leave none a chance.
+    An option can be tied with each of several and still never be the cheapest. All tied options are
+    returned where the limits leave none a chance.
     """
-    wanted = told.question.wanted
-    tied = [r for r in told.answered if r is not leader and r.rank == leader.rank]
-    if standing(leader, wanted) != "keeps":
+    limits = comparison.question.limits
+    tied = [r for r in comparison.answered if r is not leader and r.rank == leader.rank]
+    if standing(leader, limits) != "keeps":
         return tied
-    chances = [r.cheapest if wanted.order == "cost" else r.fastest for r in tied]
+    chances = [r.cheapest if limits.order == "cost" else r.fastest for r in tied]
     return [r for r, p in zip(tied, chances, strict=True) if p is None or p >= 0.01] or tied
 
 
-def _cannot_be_told_apart(rows: Sequence[Row], wanted: Wanted) -> str:
-    """Which ones, as a sentence: 'A, B and three more are too close to call.'.
+def _tie_sentence(rows: Sequence[Row], limits: Limits) -> str:
+    """Return the tied options as a sentence: 'A, B and three more are too close to call.'.
 
-    Of limits: 'A and B are too close to call: either may be the cheaper way to finish in time.'.
+    With limits: 'A and B are too close to call: either may be the cheaper way to finish in time.'.
     """
     names, several = [r.candidate.label for r in rows], len(rows) > 2
     if len(names) > NAMED:
         names = [*names[: NAMED - 1], f"{counted(len(names) - NAMED + 1)} more"]
-    said = f"{', '.join(names[:-1])} and {names[-1]} are too close to call"
-    limits = limits_of(wanted, rows)
-    if not limits:
-        return f"{said}."
-    what = "cheap" if wanted.order == "cost" else "fast"
+    sentence = f"{', '.join(names[:-1])} and {names[-1]} are too close to call"
+    within = limits_of(limits, rows)
+    if not within:
+        return f"{sentence}."
+    what = "cheap" if limits.order == "cost" else "fast"
     best = f"any may be the {what}est" if several else f"either may be the {what}er"
-    return f"{said}: {best} way to finish {limits}."
+    return f"{sentence}: {best} way to finish {within}."
 
 
-def measure_next(told: Comparison, first: Row, second: Row) -> str:
+def measure_next(comparison: Comparison, first: Row, second: Row) -> str:
     """Return the run, or the price, that best separates two candidates."""
     open_times = [r for r in (first, second) if r.timed.measure_next]
     if open_times and not _same_clock(first, second):
         several = [r for r in open_times if r.timed.scaling is not None]
         if several and _same_kind(first, second):
-            return _on_several(told, max(several, key=_scaling_width))
+            return _on_several(comparison, max(several, key=_scaling_width))
         widest = max(open_times, key=_width)
         if _scaling_width(widest) > _alone_width(widest):
-            return _on_several(told, widest)
-        return f"{widest.timed.measure_next.rstrip('.')}{_takes(told, widest)}."
+            return _on_several(comparison, widest)
+        return f"{widest.timed.measure_next.rstrip('.')}{_takes(comparison, widest)}."
     stale = [r for r in (first, second) if r.candidate.stale]
     if stale:
         return f"Ask for today's price: {stale[0].candidate.label}, {stale[0].candidate.price}."
@@ -82,34 +82,34 @@ def measure_next(told: Comparison, first: Row, second: Row) -> str:
 
 
 def _same_clock(first: Row, second: Row) -> bool:
-    """Whether both are rented and take the same time, however long that is."""
+    """Return whether both are rented on the same hardware and so take the same time."""
     rented = first.candidate.way == second.candidate.way == "rent"
     return rented and first.candidate.hardware == second.candidate.hardware
 
 
 def _same_kind(first: Row, second: Row) -> bool:
-    """Another number of the same accelerator: what one does is no difference between them."""
-    one, other = first.candidate.hardware, second.candidate.hardware
-    same = one.accelerator is not None and one.accelerator == other.accelerator
-    return same and (one.count, one.nodes) != (other.count, other.nodes)
+    """Return whether both have the same accelerator at different counts."""
+    machine, other = first.candidate.hardware, second.candidate.hardware
+    same = machine.accelerator is not None and machine.accelerator == other.accelerator
+    return same and (machine.count, machine.nodes) != (other.count, other.nodes)
 
 
-def _on_several(told: Comparison, row: Row) -> str:
-    where = f"{told.question.job.workload} on {row.candidate.hardware.label}"
-    return f"Measure {where}{_takes(told, row)}."
+def _on_several(comparison: Comparison, row: Row) -> str:
+    where = f"{comparison.question.job.workload} on {row.candidate.hardware.label}"
+    return f"Measure {where}{_takes(comparison, row)}."
 
 
-def _takes(told: Comparison, row: Row) -> str:
-    """About how long three epochs of it take, in brackets; of a described job a step is enough."""
+def _takes(comparison: Comparison, row: Row) -> str:
+    """Return the duration of three epochs in brackets; one step is enough for a described job."""
     rate = row.timed.rate
-    if has_efficiency(told.question.job):
+    if has_efficiency(comparison.question.job):
         return " (one timed step is enough)"
     if rate is None:
         return ""
-    if told.question.job.samples_per_epoch is None:
+    if comparison.question.job.samples_per_epoch is None:
         return ""
-    samples = EPOCHS_TO_MEASURE * told.question.job.samples_per_epoch
-    minutes = (told.question.job.pre_train_s + samples / float(rate.value)) / 60.0
+    samples = EPOCHS_TO_MEASURE * comparison.question.job.samples_per_epoch
+    minutes = (comparison.question.job.pre_train_s + samples / float(rate.value)) / 60.0
     shown = f"{minutes:.0f} min" if minutes >= 1.5 else "a minute"
     if minutes > LONG_MINUTES:
         return " (an hour is enough: a few hundred steps)"
@@ -128,6 +128,6 @@ def _alone_width(row: Row) -> float:
     return _log_width(row.timed.total if row.timed.alone is None else row.timed.alone)
 
 
-def _log_width(told: Estimate | Refusal | None) -> float:
-    """ln(high/low) of an interval, 0 where there is none."""
-    return 0.0 if told is None or isinstance(told, Refusal) else log_width(told)
+def _log_width(answer: Estimate | Refusal | None) -> float:
+    """Return ln(high/low) of an interval; 0 without one."""
+    return 0.0 if answer is None or isinstance(answer, Refusal) else log_width(answer)

@@ -1,7 +1,6 @@
-"""An answer to hand to a customer: what is best, how sure, and why.
+"""The report of a comparison: the answer with its probabilities, charts, tables and sources.
 
-Every number is read off the same comparison as the page's, the command's and the HTTP interface's;
-nothing is reckoned here.
+All numbers come from the same comparison as those of the page, the command and the HTTP interface.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ CREDITS: Final = (
     "Specifications of accelerators: the makers' data sheets, linked above; checked against Epoch "
     "AI, “Data on Machine Learning Hardware”, epoch.ai/data/machine-learning-hardware, CC BY 4.0.",
     "Rental prices: the providers' price pages, linked above; a price older than 12 months is "
-    "marked stale and doubted more.",
+    "marked stale and has a wider interval.",
     "Carbon of electricity: Ember, yearly electricity data, CC BY 4.0, read through co2.js of the "
     "Green Web Foundation, Apache 2.0. Prices of electricity: Eurostat (CC BY 4.0), EIA (public "
     "domain), UK Department for Energy Security and Net Zero (Open Government Licence 3.0).",
@@ -64,92 +63,97 @@ def compare_page(
     begins: datetime | None = None,
     by: datetime | None = None,
 ) -> str:
-    """The comparison as one HTML file: it needs no network, no script and no other file.
+    """Return the comparison as one HTML file, without scripts or external files.
 
     Args:
-        answered: as `planner.answers.comparison.question.answered` gives it.
-        link: the address that restores this very question, or "".
-        made: when the page is made, in words.
+        answered: of `planner.answers.comparison.question.answered`.
+        link: the address of this question, or "".
+        made: date of the page, in words.
         display: currency and tax of all amounts.
-        company: whose name stands above, at most `MOST_NAME` letters of it.
+        company: name above the report, cut to `MOST_NAME` letters.
         logo: PNG, JPEG or plain SVG.
-        begins: when the work starts, with its zone; None shows no dates.
-        by: the deadline where it was asked for as a date, with its zone.
+        begins: start of the work, with its zone; None shows no dates.
+        by: the deadline where it is a date, with its zone.
 
     Raises:
-        ValueError: the logo is none, or is not harmless; says what to do.
+        ValueError: the logo is invalid or unsafe; the message has the next step.
     """
-    told = answered.comparison
+    comparison = answered.comparison
     picture = logo_uri(logo) if logo is not None else ""
     head = _head(made, company, picture)
     foot = _foot(link, made)
-    if told is None:
+    if comparison is None:
         body = "<h1>No option to compare</h1>" + _problems(answered.problems)
         return document("No option to compare", head, body, foot)
-    title = question(told, display, by)
+    title = question(comparison, display, by)
     parts = [
         f"<h1>{escaped(title)}</h1>",
-        f'<p class="answer">{escaped(sentence(told, display))}</p>',
-        paragraphs(answers(told, display, begins, by)[1:]),
+        f'<p class="answer">{escaped(sentence(comparison, display))}</p>',
+        paragraphs(answers(comparison, display, begins, by)[1:]),
         _problems(answered.problems),
-        paragraphs(told.question.notes),
-        described_job(told),
-        charts(told, display),
-        _tables.ranked(told, display, _in_zone_of(by, begins)),
-        _tables.details(told, display),
-        _tables.assumed(told),
-        _electricity(told),
-        _tables.bases(told),
+        paragraphs(comparison.question.notes),
+        described_job(comparison),
+        charts(comparison, display),
+        _tables.ranked(comparison, display, _in_zone_of(by, begins)),
+        _tables.details(comparison, display),
+        _tables.assumed(comparison),
+        _electricity(comparison),
+        _tables.bases(comparison),
     ]
-    last = section("Where these numbers come from", _tables.sources(told))
-    foot = items(CREDITS) + foot  # together: a last page must not hold these few lines alone
+    last = section("Where these numbers come from", _tables.sources(comparison))
+    foot = items(CREDITS) + foot  # together, so that the last page is not nearly empty
     return document(f"{title} · Epochwise", head, "".join(parts), foot, last)
 
 
-def question(told: Comparison, display: Display = DOLLARS, by: datetime | None = None) -> str:
-    """What was asked, as a heading; a deadline that was a date is told as one."""
-    goal, job, wanted = told.question.goal, told.question.job, told.question.wanted
+def question(comparison: Comparison, display: Display = DOLLARS, by: datetime | None = None) -> str:
+    """Return the question as a heading."""
+    goal, job, limits = (
+        comparison.question.goal,
+        comparison.question.job,
+        comparison.question.limits,
+    )
     using = f" with {goal.optimizer}" if goal.optimizer else ""
     what = "finishes" if goal.epochs is not None else "reaches"
-    asked = f"Which hardware {what} {goal.words} of {job.name}{using}"
-    limits = []
-    if wanted.deadline_s is not None:
-        hours = f"{_hours(wanted.deadline_s / HOUR_S)} h"
-        limits.append(f"by {moment_words(by)} ({hours})" if by else f"within {hours}")
-    if wanted.budget_usd is not None:
-        limits.append(f"for at most {budget_words(wanted.budget_usd, display)}")
-    if wanted.cost_limit_usd is not None:
-        limits.append(f"at a cost of at most {budget_words(wanted.cost_limit_usd, display)} a run")
-    best = "cheapest" if wanted.order == "cost" else "soonest"
-    return f"{' '.join([asked, *limits])}, {best}?"
+    heading = f"Which hardware {what} {goal.words} of {job.name}{using}"
+    parts = []
+    if limits.deadline_s is not None:
+        hours = f"{_hours(limits.deadline_s / HOUR_S)} h"
+        parts.append(f"by {moment_words(by)} ({hours})" if by else f"within {hours}")
+    if limits.budget_usd is not None:
+        parts.append(f"for at most {budget_words(limits.budget_usd, display)}")
+    if limits.cost_limit_usd is not None:
+        parts.append(f"at a cost of at most {budget_words(limits.cost_limit_usd, display)} a run")
+    best = "cheapest" if limits.order == "cost" else "soonest"
+    return f"{' '.join([heading, *parts])}, {best}?"
 
 
 def _hours(hours: float) -> str:
-    """Whole ones from a thousand on: 0.5, 62.25, 12,345."""
+    """Return hours, rounded to whole ones from a thousand: 0.5, 62.25, 12,345."""
     return f"{hours:,.0f}" if hours >= LONG_H else plain(hours, 4)
 
 
 def answers(
-    told: Comparison,
+    comparison: Comparison,
     display: Display = DOLLARS,
     begins: datetime | None = None,
     by: datetime | None = None,
 ) -> list[str]:
-    """All sentences of the answer: the best, what keeps to the limits, rent or buy, what is open.
+    """Return all sentences of the answer: best option, limits, rent or buy, ties, money.
 
-    `begins` tells a deadline in hours as a date, `by` is one that was asked for as a date.
+    `begins` converts a deadline in hours to a date; `by` is a deadline given as a date.
     """
-    bought: RentOrBuy | None = rent_or_buy(told, display)
-    texts = [sentence(told, display), keeping_sentence(told, _until(told, begins, by), display),
-             buying(bought) if bought else "", *undecided(told)]  # fmt: skip
+    bought: RentOrBuy | None = rent_or_buy(comparison, display)
+    until = _until(comparison, begins, by)
+    texts = [sentence(comparison, display), keeping_sentence(comparison, until, display),
+             buying(bought) if bought else "", *undecided(comparison)]  # fmt: skip
     return [t for t in (*texts, f"{display.note[:1].upper()}{display.note[1:]}.") if t]
 
 
-def _until(told: Comparison, begins: datetime | None, by: datetime | None) -> str:
-    """The deadline as a date; "" where there is none, or none that a calendar knows."""
+def _until(comparison: Comparison, begins: datetime | None, by: datetime | None) -> str:
+    """Return the deadline as a date; "" without one, or beyond the calendar."""
     if by is not None:
         return moment_words(by)
-    seconds = told.question.wanted.deadline_s
+    seconds = comparison.question.limits.deadline_s
     if seconds is None or begins is None:
         return ""
     try:
@@ -159,16 +163,16 @@ def _until(told: Comparison, begins: datetime | None, by: datetime | None) -> st
 
 
 def _in_zone_of(by: datetime | None, begins: datetime | None) -> datetime | None:
-    """When work begins, on the clock by which somebody asked to be done."""
+    """Return the start of the work in the zone of the deadline."""
     return begins if begins is None or by is None else begins.astimezone(by.tzinfo)
 
 
-def _electricity(told: Comparison) -> str:
-    """Whose electricity is paid, with its sources as links; nothing without a country."""
-    used = told.question.electricity
+def _electricity(comparison: Comparison) -> str:
+    """Return the section on electricity, with sources as links; "" without a country."""
+    used = comparison.question.electricity
     if used is None:
         return ""
-    lines = electricity_lines(told.question.assumed, used)
+    lines = electricity_lines(comparison.question.assumed, used)
     texts = "".join(f"<li>{linked_text(t, electricity_pages(used))}</li>" for t in lines)
     return section("Electricity", f"<ul>{texts}</ul>")
 

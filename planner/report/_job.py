@@ -7,23 +7,23 @@ from planner.core import large, plain
 from planner.report._page import escaped, section, table
 
 
-def described_job(told: Comparison) -> str:
-    """Everything the answer knows about the job, a line each; what is not known is left out."""
-    rows = [[escaped(name), escaped(value)] for name, value in job_lines(told) if value]
-    caption = "Nobody measured it: as it was described."
-    return section("The job", table(["What", "Value"], rows, _caption(told, caption)))
+def described_job(comparison: Comparison) -> str:
+    """Return the section on the job, a line per known property."""
+    rows = [[escaped(name), escaped(value)] for name, value in job_lines(comparison) if value]
+    caption = "As described; not measured."
+    return section("The job", table(["What", "Value"], rows, _caption(comparison, caption)))
 
 
-def job_lines(told: Comparison) -> list[tuple[str, str]]:
-    """What and its value, "" where that is not known."""
-    job, goal = told.question.job, told.question.goal
+def job_lines(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return name and value of each property, "" where unknown."""
+    job, goal = comparison.question.job, comparison.question.goal
     patterns = sorted({m.run.pattern for m in job.measured if m.run.pattern})
     batch = goal.batch or goal.at_batch or (job.batch if job.described else None)
-    fastest = "" if job.described else "the fastest that was measured, on each system"
+    fastest = "" if job.described else "the fastest measured one on each system"
     flops = job.train_flops_per_sample
     return [
         ("Workload", job.workload),
-        ("Asked for", f"{goal.words} with {goal.optimizer}" if goal.optimizer else goal.words),
+        ("Goal", f"{goal.words} with {goal.optimizer}" if goal.optimizer else goal.words),
         ("Input pattern", ", ".join(patterns)),
         ("Samples in an epoch", _counted(job.samples_per_epoch)),
         ("Global batch size", fastest if batch is None else _counted(batch)),
@@ -38,8 +38,8 @@ def job_lines(told: Comparison) -> list[tuple[str, str]]:
     ]
 
 
-def _caption(told: Comparison, described: str) -> str:
-    job = told.question.job
+def _caption(comparison: Comparison, described: str) -> str:
+    job = comparison.question.job
     if job.described:
         return described
     systems = len({m.run.system for m in job.measured})

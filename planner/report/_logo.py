@@ -1,8 +1,8 @@
-"""A customer's logo, made safe for a page that others open.
+"""A customer's logo, checked for a page that others open.
 
-What it is is told by its bytes, never by its name. A picture in `<img>` runs no script and fetches
-nothing in any browser, and the page's own policy forbids both again. An SVG that holds anything
-but plain drawing is refused all the same, so that the file can be taken out of the page safely.
+The bytes decide the type, never the name. A picture in `<img>` runs no script and fetches nothing,
+and the page's policy forbids both. An SVG with anything but plain drawing is refused as well, so
+that the file is safe outside the page too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 MOST_BYTES: Final = 512 * 1024
 MOST_PARTS: Final = 5000
-"""Elements of an SVG, those that are drawn again by reference counted each time."""
+"""Most drawn elements of an SVG; elements drawn by reference count each time."""
 MOST_DEEP: Final = 60
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _JPEG: Final = b"\xff\xd8\xff"
@@ -27,7 +27,7 @@ _ELEMENTS_IN_WORDS: Final = (
     "tspan textPath linearGradient radialGradient stop clipPath mask pattern marker"
 )
 ELEMENTS: Final = frozenset(_ELEMENTS_IN_WORDS.split())
-"""All that a logo may hold. Nothing here runs, moves, or shows another file."""
+"""Allowed elements: none runs, moves, or loads another file."""
 _ATTRIBUTES_IN_WORDS: Final = (
     "id class style version viewBox preserveAspectRatio x y x1 y1 x2 y2 cx cy r rx ry fx fy fr dx "
     "dy d points width height transform pathLength rotate textLength lengthAdjust startOffset "
@@ -50,7 +50,7 @@ _CALLS_IN_WORDS: Final = (
     "matrix calc"
 )
 _CALLS: Final = frozenset(_CALLS_IN_WORDS.split())
-"""Functions that a style or an attribute may call, `url(#...)` besides."""
+"""Functions that a style or an attribute may call, in addition to `url(#...)`."""
 _CALL: Final = re.compile(r"([\w-]*)\s*\(")
 _OWN_URL: Final = re.compile(r"""url\(\s*(['"]?)#([\w.:-]+)\1\s*\)""", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -59,7 +59,7 @@ _FRAGMENT: Final = re.compile(r"\s*#([\w.:-]+)\s*")
 
 @dataclass(slots=True)
 class _Drawing:
-    """What is found while an SVG is read: every element's parent, what it refers to, and faults."""
+    """State while an SVG is read: parents and references of elements, and faults."""
 
     faults: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -70,15 +70,13 @@ class _Drawing:
 
 
 def logo_uri(picture: bytes) -> str:
-    """The picture as a data URI, for `<img src>`.
+    """Return the picture as a data URI, for `<img src>`.
 
     Raises:
         ValueError: too large, no PNG, JPEG or SVG, or an SVG that runs or fetches something.
     """
     if len(picture) > MOST_BYTES:
-        raise ValueError(
-            f"The logo has {len(picture):,} bytes. Take a smaller one, {MOST_BYTES:,} at most."
-        )
+        raise ValueError(f"The logo has {len(picture):,} bytes. Use one of at most {MOST_BYTES:,}.")
     return f"data:{_kind(picture)};base64,{base64.b64encode(picture).decode('ascii')}"
 
 
@@ -90,11 +88,11 @@ def _kind(picture: bytes) -> str:
     if b"<svg" in picture[:4096].lower():
         _check_svg(picture)
         return "image/svg+xml"
-    raise ValueError("The logo is no PNG, JPEG or SVG picture. Save it as one of these.")
+    raise ValueError("The logo is not a PNG, JPEG or SVG picture. Save it as one of these.")
 
 
 def _check_svg(picture: bytes) -> None:
-    """Refuse what is not plain drawing, by a parser that expands no entity and opens no file."""
+    """Refuse an SVG that is no plain drawing; the parser expands no entity and opens no file."""
     drawing = _Drawing()
 
     def begins(name: str, attributes: dict[str, str]) -> None:
@@ -123,11 +121,11 @@ def _check_svg(picture: bytes) -> None:
     try:
         parser.Parse(picture, True)
     except expat.ExpatError as error:
-        raise ValueError(f"The logo is no sound SVG ({error}). Save it again.") from None
+        raise ValueError(f"The logo is not a valid SVG ({error}). Save it again.") from None
     if drawing.faults:
-        told = ", ".join(drawing.faults[:3])
+        faults = ", ".join(drawing.faults[:3])
         raise ValueError(
-            f"The SVG holds more than a drawing: {told}. Save it as plain SVG or as PNG."
+            f"The SVG contains more than a drawing: {faults}. Save it as plain SVG or as PNG."
         )
     if _drawn(drawing) > MOST_PARTS:
         raise ValueError(f"The SVG draws more than {MOST_PARTS:,} parts. Save it simpler.")
@@ -138,8 +136,8 @@ def _begin(drawing: _Drawing, name: str, attributes: dict[str, str]) -> None:
     if place >= MOST_PARTS or len(drawing.open) >= MOST_DEEP:
         limit = f"{MOST_PARTS:,} parts, or is nested more than {MOST_DEEP} deep"
         raise ValueError(f"The SVG has more than {limit}. Save it simpler.")
-    known = space == _SVG and local in ELEMENTS
-    if not known or (local == "svg") != (place == 0) or _within_style(drawing):
+    allowed = space == _SVG and local in ELEMENTS
+    if not allowed or (local == "svg") != (place == 0) or _within_style(drawing):
         drawing.faults.append(f"<{local[:40]}>")
     drawing.parents.append(drawing.open[-1][0] if drawing.open else -1)
     drawing.refers.append([])
@@ -153,7 +151,7 @@ def _within_style(drawing: _Drawing) -> bool:
 
 
 def _attribute(drawing: _Drawing, full: str, value: str) -> None:
-    """Note what an attribute names and refers to; a fault where it is none of a drawing."""
+    """Record the id and references of an attribute; add a fault if it is not allowed."""
     space, name = _of(full)
     if name == "href" and space in ("", _XLINK):
         own = _FRAGMENT.fullmatch(value)
@@ -173,9 +171,9 @@ def _attribute(drawing: _Drawing, full: str, value: str) -> None:
 
 
 def _check_css(drawing: _Drawing, text: str) -> None:
-    """A fault where a style could load anything: it may call little, and name parts of the file."""
-    drawing.refers[-1] += [found[2] for found in _OWN_URL.finditer(text)]
-    for read in (text, _COMMENT.sub(" ", text)):  # as it is written, and as a browser reads it
+    """Add a fault if a style could load anything; it may refer to parts of the file."""
+    drawing.refers[-1] += [match[2] for match in _OWN_URL.finditer(text)]
+    for read in (text, _COMMENT.sub(" ", text)):  # as written, and as a browser reads it
         calls = {call.lower() for call in _CALL.findall(_OWN_URL.sub(" ", read))} - _CALLS - {""}
         if calls or any(sign in read for sign in ("\\", "@", "<")):
             drawing.faults.append(f"{text.strip()[:40]!r}")
@@ -183,9 +181,9 @@ def _check_css(drawing: _Drawing, text: str) -> None:
 
 
 def _drawn(drawing: _Drawing) -> int:
-    """Elements that are drawn, each reference drawing its part again; endless where it is its own.
+    """Return the number of drawn elements, counting references; above the limit for a cycle.
 
-    Parts may refer to parts that refer on: twenty of them can draw a million.
+    References can nest: twenty of them can draw a million elements.
     """
     inside: list[list[int]] = [[] for _ in drawing.parents]
     for place, parent in enumerate(drawing.parents):
@@ -194,23 +192,23 @@ def _drawn(drawing: _Drawing) -> int:
     counts: dict[int, int] = {}
     begun: set[int] = set()
     left = [0] if drawing.parents else []
-    while left:  # by hand: references go deeper than calls may
+    while left:  # iterative: references nest deeper than the call stack
         place = left[-1]
         named = [drawing.named[n] for n in drawing.refers[place] if n in drawing.named]
         needed = [*inside[place], *named]
         if place not in begun:
             begun.add(place)
-            if any(one in begun and one not in counts for one in needed):
+            if any(part in begun and part not in counts for part in needed):
                 return MOST_PARTS + 1
-            left += [one for one in needed if one not in counts]
+            left += [part for part in needed if part not in counts]
         else:
             left.pop()
             if place not in counts:
-                counts[place] = 1 + sum(counts.get(one, MOST_PARTS) for one in needed)
+                counts[place] = 1 + sum(counts.get(part, MOST_PARTS) for part in needed)
     return counts.get(0, 0)
 
 
 def _of(name: str) -> tuple[str, str]:
-    """Namespace and name, as the parser writes them."""
+    """Return namespace and local name of the parser's name."""
     space, _, local = name.rpartition(" ")
     return space, local

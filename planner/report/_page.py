@@ -1,9 +1,9 @@
-"""The frame of a hand-out: one HTML file without scripts, which prints on A4.
+"""The frame of a report: one HTML file without scripts, for print on A4.
 
-Everything is in the file, the charts too, so that it opens from a mail or a stick. Its content
-security policy lets nothing run and nothing be fetched, whatever a name or a logo holds. In print
-table heads are repeated, rows and charts are not cut, and pages are numbered where the browser
-knows page margin boxes (Chromium since 131).
+Everything is in the file, including charts, so that it opens offline. Its content security policy
+forbids scripts and requests, whatever a name or a logo contains. In print, table heads repeat, rows
+and charts are not cut, and pages are numbered where the browser supports page margin boxes
+(Chromium since 131).
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Final
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'"
 MOST_LETTERS: Final = 4000
-"""Of one text; what is longer was not written to be read."""
+"""Most letters of one text."""
 WHOLE_ROWS: Final = 8
-"""Tables of at most so many rows are not cut in print."""
+"""Most rows of a table that is not cut in print."""
 NARROW_COLUMNS: Final = 2
 MOST_ADDRESS: Final = 44
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
 
 
 def escaped(text: str) -> str:
-    """Text as text: no markup, no direction marks, nothing one could not see."""
+    """Return escaped text without direction marks and invisible characters."""
     joined = " ".join(text[:MOST_LETTERS].split())
     return html.escape("".join(c for c in joined if unicodedata.category(c) not in _UNSEEN))
 
 
 def linked(address: str, text: str = "") -> str:
-    """A web address as a link, shown as `text` or shortened; any other text as text."""
+    """Return a web address as a link, shown as `text` or shortened; other text is escaped."""
     whole = escaped(address)
     if not address.startswith(("https://", "http://")):
         return whole
@@ -40,7 +40,7 @@ def linked(address: str, text: str = "") -> str:
 
 
 def linked_text(text: str, addresses: Iterable[str]) -> str:
-    """A text in which these addresses are links; they stay whole, so that they can be copied."""
+    """Return a text with these addresses as links in full length, to copy."""
     shown = escaped(text)
     for address in addresses:
         if address:
@@ -49,22 +49,22 @@ def linked_text(text: str, addresses: Iterable[str]) -> str:
 
 
 def paragraphs(texts: Iterable[str], kind: str = "") -> str:
-    """One paragraph for each text that is not empty."""
+    """Return a paragraph per non-empty text."""
     mark = f' class="{kind}"' if kind else ""
     return "".join(f"<p{mark}>{escaped(t)}</p>" for t in texts if t)
 
 
 def items(texts: Sequence[str]) -> str:
-    """A list; nothing where there is nothing to list."""
-    told = "".join(f"<li>{escaped(t)}</li>" for t in texts if t)
-    return f"<ul>{told}</ul>" if told else ""
+    """Return a list; "" without items."""
+    lines = "".join(f"<li>{escaped(t)}</li>" for t in texts if t)
+    return f"<ul>{lines}</ul>" if lines else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table of cells that are HTML already; its head is repeated on every printed page.
+    """Return a table of HTML cells; its head repeats on every printed page.
 
-    On a narrow screen the cells of one with more than `NARROW_COLUMNS` columns stand below each
-    other, each with its head beside it.
+    On a narrow screen, a table with more than `NARROW_COLUMNS` columns stacks its cells, each
+    beside its head.
     """
     names = "".join(f'<th scope="col" role="columnheader">{escaped(h)}</th>' for h in head)
     lines = [_line(head, row) for row in rows]
@@ -78,7 +78,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> s
 
 
 def _line(head: Sequence[str], row: Sequence[str]) -> str:
-    """Roles are told: a browser forgets them where a table is not laid out as one."""
+    """Return a table row with explicit roles: browsers drop them in a stacked table."""
     cells = "".join(
         f'<td role="cell" data-head="{escaped(name)}">{cell}</td>'
         for name, cell in zip(head, row, strict=True)
@@ -87,13 +87,13 @@ def _line(head: Sequence[str], row: Sequence[str]) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """A headed part of the page; nothing where it would be empty."""
+    """Return a headed part of the page; "" where empty."""
     body = "".join(parts)
     return f"<section><h2>{escaped(title)}</h2>{body}</section>" if body else ""
 
 
 def document(title: str, head: str, body: str, foot: str, last: str = "") -> str:
-    """The whole file; in print its last part goes to the next page together with the foot."""
+    """Return the whole file; in print, `last` and the foot stay on one page."""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">

@@ -1,7 +1,4 @@
-"""Still charts for a hand-out: inline SVG that prints sharp, mails well and needs no script.
-
-The live view has the charts one can move; these show the same numbers.
-"""
+"""Static charts for a report: inline SVG without scripts, with the numbers of the live charts."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ _STEPS: Final = (1.0, 2.0, 5.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """From values to places along one axis; logarithmic where `log`."""
+    """Map from values to coordinates of an axis; logarithmic where `log`."""
 
     low: float
     high: float
@@ -33,7 +30,7 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        """The place of a value, kept inside the axis."""
+        """Return the coordinate of a value, clipped to the axis."""
         low, high, at = self.low, self.high, value
         if self.log:
             low, high, at = math.log10(low), math.log10(high), math.log10(max(value, 1e-300))
@@ -41,7 +38,7 @@ class Scale:
         return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
-        """Values to write: 1, 2 and 5 times powers of ten, fewer where they would be many."""
+        """Return tick values: 1, 2 and 5 times powers of ten; powers of ten for a wide axis."""
         if not self.log:
             return _even(self.low, self.high)
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
@@ -52,7 +49,7 @@ class Scale:
 
 @dataclass(slots=True, kw_only=True)
 class Chart:
-    """A chart in the making: axes first, then what is drawn on them."""
+    """A chart under construction: axes, then marks."""
 
     x: Scale
     y: Scale
@@ -62,7 +59,7 @@ class Chart:
     parts: list[str] = field(default_factory=list)
 
     def line(self, points: Sequence[tuple[float, float]], colour: str, dash: str = "") -> None:
-        """A line through values."""
+        """Add a line through values."""
         at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
         style = f' stroke-dasharray="{dash}"' if dash else ""
         self.parts.append(
@@ -72,14 +69,14 @@ class Chart:
     def band(
         self, points: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str
     ) -> None:
-        """A filled interval along x."""
+        """Add a filled interval along x."""
         there = [(x, h) for x, h in zip(points, high, strict=True)]
         back = [(x, v) for x, v in zip(points, low, strict=True)][::-1]
         at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in [*there, *back])
         self.parts.append(f'<polygon points="{at}" fill="{colour}" fill-opacity="0.16"/>')
 
     def cross(self, x: Sequence[float], y: Sequence[float], colour: str) -> None:
-        """Error bars: (value, low, high) of both axes."""
+        """Add error bars: (value, low, high) of both axes."""
         (vx, lx, hx), (vy, ly, hy) = ([self.x(v) for v in x], [self.y(v) for v in y])
         bars = ((lx, vy, hx, vy), (vx, ly, vx, hy))
         self.parts += [
@@ -89,13 +86,13 @@ class Chart:
         ]
 
     def disc(self, x: float, y: float, colour: str, text: str) -> None:
-        """A marker with a number in it."""
+        """Add a marker with a number in it."""
         cx, cy = self.x(x), self.y(y)
         self.parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="10" fill="{colour}"/>')
         self.parts.append(words(cx, cy + 4, text, colour="#fff", anchor="middle", bold=True))
 
     def upright(self, x: float, text: str) -> None:
-        """A dashed line at a value of x, named."""
+        """Add a dashed vertical line with a label."""
         at = self.x(x)
         low, high = self.height - BOTTOM, TOP
         self.parts.append(
@@ -107,33 +104,33 @@ class Chart:
         self.parts.append(words(at + (-5 if right else 5), TOP + 12, text, anchor=anchor))
 
     def svg(self) -> str:
-        """The whole picture."""
+        """Return the chart as SVG."""
         return frame(self.alt, self.height, [*self._axes(), *self.parts])
 
     def _axes(self) -> list[str]:
         bottom, right = self.height - BOTTOM, WIDTH - RIGHT
-        found = []
+        parts = []
         for value in self.x.ticks():
             at = self.x(value)
-            found.append(rule(at, TOP, at, bottom))
-            found.append(words(at, bottom + 17, number(value), anchor="middle"))
+            parts.append(rule(at, TOP, at, bottom))
+            parts.append(words(at, bottom + 17, number(value), anchor="middle"))
         for value in self.y.ticks():
             at = self.y(value)
-            found.append(rule(LEFT, at, right, at))
-            found.append(words(LEFT - 7, at + 4, number(value), anchor="end"))
+            parts.append(rule(LEFT, at, right, at))
+            parts.append(words(LEFT - 7, at + 4, number(value), anchor="end"))
         middle = (TOP + bottom) / 2
-        found.append(words((LEFT + right) / 2, self.height - 8, self.names[0], anchor="middle"))
-        found.append(
+        parts.append(words((LEFT + right) / 2, self.height - 8, self.names[0], anchor="middle"))
+        parts.append(
             f'<g transform="rotate(-90 14 {middle:.0f})">'
             f"{words(14, middle, self.names[1], anchor='middle')}</g>"
         )
-        return found
+        return parts
 
 
 def plane(
     x: tuple[float, float], y: tuple[float, float], names: tuple[str, str], alt: str
 ) -> Chart:
-    """An empty chart with logarithmic axes around what is to be drawn."""
+    """Return an empty chart with logarithmic axes over these ranges."""
     return Chart(
         x=Scale(low=x[0], high=x[1], begin=LEFT, end=WIDTH - RIGHT, log=True),
         y=Scale(low=y[0], high=y[1], begin=HEIGHT - BOTTOM, end=TOP, log=True),
@@ -143,14 +140,14 @@ def plane(
 
 
 def around(values: Sequence[float], room: float = 1.25) -> tuple[float, float]:
-    """Ends of a logarithmic axis that holds all values above 0, with room beside them."""
+    """Return ends of a logarithmic axis around all values above 0, with a margin."""
     good = [v for v in values if math.isfinite(v) and v > 0.0]
     low, high = (min(good), max(good)) if good else (1.0, 10.0)
     return low / room, max(high * room, low * room * 1.5)
 
 
 def frame(alt: str, height: float, parts: Sequence[str]) -> str:
-    """An SVG with its description."""
+    """Return an SVG with its description."""
     return (
         f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escaped(alt)}" '
         f'font-family="system-ui,sans-serif" font-size="12">{"".join(parts)}</svg>'
@@ -160,7 +157,7 @@ def frame(alt: str, height: float, parts: Sequence[str]) -> str:
 def words(
     x: float, y: float, text: str, *, anchor: str = "start", colour: str = QUIET, bold: bool = False
 ) -> str:
-    """Text at a place."""
+    """Return a text element."""
     weight = ' font-weight="600"' if bold else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>'
@@ -169,19 +166,19 @@ def words(
 
 
 def rule(x1: float, y1: float, x2: float, y2: float, colour: str = GRID) -> str:
-    """A thin line."""
+    """Return a thin line."""
     return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>'
 
 
 def number(value: float) -> str:
-    """A value at a tick: 0.02, 5, 2,000, 50k."""
+    """Return the label of a tick: 0.02, 5, 2,000, 50k."""
     if abs(value) >= 1e6:
         return f"{plain(value / 1e6, 4)}M"
     return plain(value, 4) if abs(value) < 1e4 else f"{plain(value / 1e3, 4)}k"
 
 
 def _even(low: float, high: float) -> list[float]:
-    """About six round values between two."""
+    """Return about six round values between two ends."""
     if not high > low:
         return [low]
     rough = (high - low) / 6.0

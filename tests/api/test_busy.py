@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from api import routes as rooms
-from api.answers import ANSWERS, Answer, Known
+from api.answers import ANSWERS, Answer, Sources
 from planner.core import Given
 from tests.api.served import CATALOG
 from tests.browser.server import _free_port, served
@@ -38,7 +38,7 @@ class Held:
         self._now = 0
         self._lock = threading.Lock()
 
-    def ask(self, _: Known, given: Given) -> Answer:
+    def ask(self, _: Sources, given: Given) -> Answer:
         """What is asked, once the gate is open."""
         with self._lock:
             self._now += 1

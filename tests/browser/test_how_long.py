@@ -121,8 +121,8 @@ def test_a_link_restores_the_whole_view_here_and_on_another_machine(
 BAD = {
     "epochs=abc&systems=mainframe&systems=gpu-batch-64&workload=minesweeper": [
         "epochs: “abc” is not a whole number from 1 to 1,000,000.",
-        "systems: “mainframe” is not among the options any more.",
-        "workload: “minesweeper” is not among the options any more.",
+        "systems: “mainframe” is no longer an option.",
+        "workload: “minesweeper” is no longer an option.",
     ],
     "epochs=0": ["epochs: “0” is not a whole number from 1 to 1,000,000."],
 }

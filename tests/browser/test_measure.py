@@ -252,4 +252,4 @@ def test_an_earlier_sweep_opens_from_the_list_and_is_forgotten(
     expect(page).to_have_url(f"{app}/measure?ticket={ended.ticket}")
     _click(settled(page), f"measure.forget.{ended.ticket}")
     expect(page.get_by_text("None yet.")).to_be_visible()
-    expect(page.get_by_text("is not known on this machine now")).not_to_be_visible()
+    expect(page.get_by_text("sweep is not on this machine")).not_to_be_visible()

@@ -37,8 +37,8 @@ def _page() -> None:
     from pages.common.link import Link
 
     link = Link("try")
-    link.one("one", ["a", "b"], "a")
-    link.many("many", ["c", "d", "e", "f"], ["c", "d"], 3)
+    link.choice("one", ["a", "b"], "a")
+    link.choices("many", ["c", "d", "e", "f"], ["c", "d"], 3)
     link.number("number", 1, 100, 7)
     link.flag("flag", default=False)
     link.text("text", "[0-9]{3}")
@@ -59,7 +59,7 @@ def _page() -> None:
     st.button("Adopt", key="adopt", on_click=lambda: link.adopt({"one": ["b"], "share": ["2.5"]}))
     st.button("Reset", key="reset", on_click=lambda: link.forget("number", "many"))
     link.write()
-    link.tell()
+    link.warn()
     values = {n: st.session_state[link.key(n)] for n in link._defaults}
     st.json({"values": values | {"day": str(values["day"])}})
 
@@ -138,8 +138,8 @@ def test_what_is_changed_is_written_and_what_is_changed_back_goes() -> None:
 
 
 BAD = [
-    ("one", "z", "one: “z” is not among the options any more."),
-    ("many", "z", "many: “z” is not among the options any more."),
+    ("one", "z", "one: “z” is no longer an option."),
+    ("many", "z", "many: “z” is no longer an option."),
     ("number", "abc", "number: “abc” is not a whole number from 1 to 100."),
     ("number", "0", "number: “0” is not a whole number from 1 to 100."),
     ("number", "101", "number: “101” is not a whole number from 1 to 100."),
@@ -148,7 +148,7 @@ BAD = [
     ("number", "9" * 5000, "has 5,000 letters. Give 1000 at most."),
     ("number", "", "number: “” is not a whole number from 1 to 100."),
     ("flag", "yes", "flag: “yes” is not on or off."),
-    ("text", "12", "text: “12” is not of that form."),
+    ("text", "12", "text: “12” is malformed."),
     ("share", "abc", "share: “abc” is not a number from 0 to 1,000,000."),
     ("share", "-1", "share: “-1” is not a number from 0 to 1,000,000."),
     ("share", "1000000.1", "share: “1000000.1” is not a number from 0 to 1,000,000."),
@@ -271,7 +271,7 @@ def test_what_several_views_carry_along_is_carried_together() -> None:
         link.keep("a", "b")
         link.keep("c")
         link.write()
-        link.tell()
+        link.warn()
 
     page = AppTest.from_function(view)
     for name in "abc":
@@ -297,9 +297,9 @@ def test_more_values_than_are_shown_are_told_under_a_heading_that_is_true_of_the
         from pages.common.link import Link
 
         link = Link("try")
-        link.many("many", ["a", "b", "c"], ["a"], 2)
+        link.choices("many", ["a", "b", "c"], ["a"], 2)
         link.write()
-        link.tell()
+        link.warn()
 
     page = AppTest.from_function(view)
     page.query_params["many"] = ["a", "b", "c"]
@@ -371,9 +371,9 @@ def _two_pages() -> None:
     link = Link(page)
     link.number("epochs", 1, 100, 7)
     if page == "second":
-        link.one("workload", ["a", "b"], "a")
+        link.choice("workload", ["a", "b"], "a")
     link.write()
-    link.tell()
+    link.warn()
     offer("first", {"workload": ["b"], "epochs": ["50"]})
     st.json({"epochs": st.session_state[link.key("epochs")]})
 

@@ -186,7 +186,7 @@ def test_where_every_option_is_refused_the_reason_and_the_next_step_are_shown(fe
     said = texts(shown)
     assert "No total for 2000 epochs of WideResNet-103M: Only the mean of epochs 2 and" in said
     assert "Next: Measure the first epoch and the time before it." in said
-    assert "Nothing to draw: every option is refused; the table says why." in said
+    assert "No chart: every option is refused. The table shows why." in said
     assert not shown.get("plotly_chart")
 
 
@@ -338,7 +338,7 @@ def test_a_run_that_is_nowhere_is_told_and_the_list_is_shown() -> None:
 @pytest.mark.parametrize("run", ["abc", "x'; DROP TABLE runs; --", "../../etc/passwd"])
 def test_what_is_no_run_id_is_told_and_the_list_is_shown(run: str) -> None:
     said = texts(show("results", run=run))
-    assert "is not of that form." in said
+    assert "is malformed." in said
     assert all_of() in said
 
 

@@ -22,13 +22,15 @@ RESNET = "resnet-50-on-imagenet-mlperf-reference"
 def no_package(monkeypatch: pytest.MonkeyPatch) -> str:
     """The package of reference points is not installed; what the page says to that."""
     nothing = ReferencePoints(points=(), problem=MISSING)
-    lost = reference_choice.Known(read=nothing, editions={})
-    monkeypatch.setattr(reference_choice, "known", lambda: lost)
+    lost = reference_choice.References(read=nothing, editions={})
+    monkeypatch.setattr(reference_choice, "reference_points", lambda: lost)
     return MISSING
 
 
 def _reference(round_: str = "") -> list[str]:
-    editions = reference_choice.known().editions["ResNet-50 on ImageNet (MLPerf reference)"]
+    editions = reference_choice.reference_points().editions[
+        "ResNet-50 on ImageNet (MLPerf reference)"
+    ]
     chosen = next(e for e in editions if round_ in {"", e.told})
     return answer_sentences(comparison_of(chosen), goal_of_reference(chosen), {})
 
@@ -63,7 +65,7 @@ def test_reference_points_take_the_step_times_of_another_workload() -> None:
 
 def test_every_reference_point_is_listed_with_what_became_of_it() -> None:
     shown = unfold(show(PAGE, workload=RESNET), f"{PAGE}.points")
-    assert summary_of(reference_choice.known().read.points) in texts(shown)
+    assert summary_of(reference_choice.reference_points().read.points) in texts(shown)
     table = shown.dataframe[-1].value
     assert table["Benchmark"].iloc[0] == "ResNet-50 on ImageNet"
     assert table["Use"].str.contains("mended: 13,790,871,552").sum() == 1

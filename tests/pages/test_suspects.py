@@ -125,7 +125,7 @@ def test_the_switch_leaves_it_out_and_says_so_and_draws_it_grey(sweep: Path) -> 
 
 def test_which_flags_count_is_said_beside_the_switch(sweep: Path) -> None:
     said = texts(show("throughput", workload="resnet-50"))
-    assert "what counts is unlike its neighbours, throughput falls, impossible scaling" in said
+    assert "flags that count: unlike its neighbours, throughput falls, impossible scaling" in said
     assert "Unsteady epochs alone make a mean less sure, not wrong, and stay in." in said
 
 

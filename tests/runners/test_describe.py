@@ -94,7 +94,7 @@ def test_a_file_is_described_with_operations_parameters_memory_and_a_link(place:
     assert asking.described is not None
     assert asking.described.flops_per_sample == body["train_flops"]
     assert asking.described.samples_per_epoch == 50_000
-    assert asking.asked.epochs == 20
+    assert asking.request.epochs == 20
 
 
 def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:

@@ -1,8 +1,8 @@
-"""The comparison of hardware as a question: its parameters, the answer's rows, saved answers.
+"""The comparison of hardware as a question: parameters, rows of the answer, saved answers.
 
-`_parameters` reads a query, `_description` a workload that was only described, `question` puts both
-to `planner.compare`, `facts` collects what the store knows of it. `_tables` gives the rows,
-`_snapshot` and `saved` keep an answer, so that a later one can say what changed.
+`_parameters` reads a query, `_description` a described workload, `facts` the store's data on the
+job, and `question` passes them to `planner.compare`. `_tables` gives the rows; `_snapshot` and
+`saved` keep an answer, so that a later one can show what has changed.
 """
 
 from planner.answers.comparison._description import (
@@ -59,9 +59,9 @@ from planner.answers.comparison.question import (
     MOST_EPOCHS,
     MOST_OPTIONS,
     Answered,
-    Asked,
     Facts,
     Offered,
+    Request,
 )
 from planner.answers.comparison.saved import (
     Saved,
@@ -86,10 +86,10 @@ __all__ = [
     "TARIFF",
     "TRAINED_IN",
     "Answered",
-    "Asked",
     "CompareParameters",
     "Facts",
     "Offered",
+    "Request",
     "Saved",
     "answered_whole",
     "asks",

@@ -1,7 +1,7 @@
-"""In which currency money is shown, at which exchange rate, and what is wrong with either.
+"""Currency and exchange rate of the amounts shown, and their problems.
 
-Without a rate that of the European Central Bank counts, with its date. A rate is stale 12 months
-after its day, as every other price is; it is still used, and marked.
+Without a rate, that of the European Central Bank counts, with its date. A rate is stale after 12
+months, like any price; it is still used, and marked.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from planner.core import Problem
 from planner.cost import SOURCE, Display, currency_problem, reference_rates
 
 _DAY_OF_ZONES: Final = timedelta(days=1)
-"""It may be tomorrow where the rate was read."""
+"""The rate's time zone may be a day ahead."""
 
 
-def display_asked(told: Mapping[str, Any], today: date) -> tuple[Display, tuple[Problem, ...]]:
-    """Return how money is shown: in US dollars where something is wrong with another currency.
+def display_of(values: Mapping[str, Any], today: date) -> tuple[Display, tuple[Problem, ...]]:
+    """Return the display of money; US dollars where another currency has a problem.
 
     Args:
-        told: values of currency, rate [units per USD; None: the bank's], rate_as_of and tax [%].
-        today: for rates dated in the future, and for those older than 12 months.
+        values: currency, rate [units per USD; None: the bank's], rate_as_of and tax [%].
+        today: for rates dated in the future, or older than 12 months.
     """
-    currency, read_on, rate = told["currency"].upper(), told["rate_as_of"], told["rate"]
-    tax_share = told["tax"] / 100.0
+    currency, read_on, rate = values["currency"].upper(), values["rate_as_of"], values["rate"]
+    tax_share = values["tax"] / 100.0
     wrong = tuple(_problems(currency, rate, read_on, today))
     if wrong:
         return Display(tax_share=tax_share), wrong
@@ -59,7 +59,7 @@ def _problems(
     elif rate is None and currency != "USD":
         reference = reference_rates()
         if currency not in reference.per_usd:
-            message = f"How much {currency} is one USD? Give the rate, and the day it was read."
+            message = f"No rate is known for {currency}. Give the units per USD, and the date."
             wrong.append(Problem(parameter="currency", message=message))
         elif read_on is not None and read_on != reference.as_of:
             message = (

@@ -1,4 +1,4 @@
-"""The description of a workload without measurements: its parameters, and what is missing."""
+"""The description of a workload without measurements: parameters, and what is missing."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from planner.job import Described, GivenStep, unknown_optimizer
 from planner.networks import FAMILIES, TRAININGS, Network, network_named, operations_of
 
 RESNET_50_FLOPS: Final = 25e9
-"""Of one image of 224 px, forward and backward: 3 x 2 x 4.09e9 multiply-adds, as torchvision counts
-its form (v1.5); the first form has 3.8e9 (He et al. 2015, table 1)."""
+"""FLOPs per image of 224 px, forward and backward: 3 x 2 x 4.09e9 multiply-adds, by torchvision's
+count of v1.5; the first version has 3.8e9 (He et al. 2015, table 1)."""
 _RESNET_50: Final = f"ResNet-50 at 224 px takes about {RESNET_50_FLOPS / 1e9:g}e9"
 HOW_MANY_TOKENS: Final = (
     "How many tokens has a sample? 1 for a fully connected network, the length of the sequence for "
     f"a language model. For images give FLOPs per sample instead: {_RESNET_50} for training."
 )
 TRAINED_IN: Final = tuple(p for p in PRECISIONS if p != "int8")
-"""Number formats of a described job: it is trained, and int8 is for what was trained."""
+"""Number formats of a described job; int8 is for inference."""
 FORMATS: Final = MappingProxyType(
     {
         "bf16": "bfloat16", "mixed_bfloat16": "bfloat16", "fp16": "float16",
@@ -31,14 +31,14 @@ FORMATS: Final = MappingProxyType(
         "fp32": "float32",
     }
 )  # fmt: skip
-"""Other names of them, as people write them."""
+"""Other common names of the number formats."""
 _INT8: Final = (
-    f"Training in int8 is not estimated: it is for inference. Choose {', '.join(TRAINED_IN[:-1])} "
+    f"int8 is for inference; training in it is not estimated. Choose {', '.join(TRAINED_IN[:-1])} "
     f"or {TRAINED_IN[-1]}."
 )
 _LANGUAGE: Final = frozenset({"dense", "moe", "encoder", "encoder-decoder"})
 _LARGE: Final = 9e17
-"""A field of a browser holds whole numbers up to about here."""
+"""About the largest whole number of a browser's field."""
 LONGEST_NAME: Final = 80
 MOST_PX: Final = 65_536.0
 _ROUNDED: Final = 0.01
@@ -51,7 +51,7 @@ OPENING: Final[Given] = MappingProxyType(
         "precision": ["bfloat16"], "network_optimizer": ["AdamW"],
     }
 )  # fmt: skip
-"""What an empty question asks: all weights of Llama 3 8B are fine-tuned on 100 million tokens."""
+"""The default question: full fine-tuning of Llama 3 8B on 100 million tokens."""
 DESCRIPTION: Final = (
     Parameter(name="name", words="name of a described workload; without it that of its network",
               default="described workload", longest=LONGEST_NAME),
@@ -102,34 +102,34 @@ DESCRIPTION: Final = (
 )  # fmt: skip
 
 
-def precision_told(problem: Problem, given: Given) -> Problem:
-    """A problem as it was read; of int8 the reason instead."""
-    if problem.parameter == "precision" and "int8" in given.get("precision", ()):
+def with_int8_reason(problem: Problem, question: Given) -> Problem:
+    """Return the problem; for int8 with its reason as message."""
+    if problem.parameter == "precision" and "int8" in question.get("precision", ()):
         return replace(problem, message=_INT8)
     return problem
 
 
-def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described | None:
-    """Return the description in the values; None where it is incomplete. Adds what is wrong."""
+def described_of(values: Mapping[str, Any], problems: list[Problem]) -> Described | None:
+    """Return the description; None where it is incomplete. Adds its problems to `problems`."""
     wrong: list[tuple[str, str]] = []
-    network = _network(given["network"] or "", wrong)
-    filled = _filled(given, network)
+    network = _network(values["network"] or "", wrong)
+    filled = _filled(values, network)
     if network is not None and filled["flops"] is None and not _heavy(filled):
         filled["flops"] = _operations(network, filled)
-    samples = _samples(given, filled, network, wrong)
+    samples = _samples(values, filled, network, wrong)
     if filled["flops"] is None and filled["params"] is None:
-        wrong.append(("flops", "How heavy is a sample? Name its network, or give flops, or params "
+        wrong.append(("flops", "The work of a sample is missing. Give network, or flops, or params "
                       "and tokens."))  # fmt: skip
     elif not _heavy(filled):
         wrong.append(("tokens", HOW_MANY_TOKENS))
-    if given["goal"] == "target":
-        wrong.append(("goal", "Steps to a target are not measured for it. Choose epochs."))
+    if values["goal"] == "target":
+        wrong.append(("goal", "A described workload has no steps to a target. Choose epochs."))
     if _more_active(filled, network):
         wrong.append(("active_params", _MORE_ACTIVE))
         filled["active_params"] = filled["params"]
-    step = _step(given, wrong)
-    batch, optimizer = given["batch"], given["network_optimizer"] or ""
-    assumed = given["assumed_mfu"]
+    step = _step(values, wrong)
+    batch, optimizer = values["batch"], values["network_optimizer"] or ""
+    assumed = values["assumed_mfu"]
     if batch and samples and batch > samples:
         wrong.append(("batch", _too_large(batch, samples)))
         batch = None
@@ -140,9 +140,9 @@ def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described
     if samples is None or not _heavy(filled):
         return None
     return Described(
-        name=_name(given["name"], network),
+        name=_name(values["name"], network),
         samples_per_epoch=samples,
-        precision=given["precision"] or usual_precision(_family(filled)),
+        precision=values["precision"] or usual_precision(_family(filled)),
         params=filled["params"],
         tokens_per_sample=filled["tokens"],
         flops_per_sample=filled["flops"],
@@ -153,51 +153,52 @@ def described_of(given: Mapping[str, Any], problems: list[Problem]) -> Described
         active_params=filled["active_params"],
         layers_width=filled["layers_width"],
         image_px=filled["image_px"],
-        training=given["training"],
-        recompute=given["recompute"],
+        training=values["training"],
+        recompute=values["recompute"],
         assumed_mfu=None if assumed is None else assumed / 100.0,
-        total_tokens=given["total_tokens"],
+        total_tokens=values["total_tokens"],
         step=step,
     )
 
 
-def _step(given: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep | None:
-    """The step that was timed by hand; None without one, or where a part of it is missing."""
-    seconds, where = given["step_s"], given["step_accelerator"] or ""
-    batch = given["step_batch"] or given["batch"]
+def _step(values: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep | None:
+    """Return the step timed by hand; None without one, or where a part is missing."""
+    seconds, where = values["step_s"], values["step_accelerator"] or ""
+    batch = values["step_batch"] or values["batch"]
     if seconds is None:
-        if where or given["step_batch"]:
-            wrong.append(("step_s", "How many seconds did the step take? The rest is ignored."))
+        if where or values["step_batch"]:
+            wrong.append(
+                ("step_s", "The step time is missing, so the timed step is ignored. Give seconds.")
+            )
         return None
-    if given["assumed_mfu"] is not None:
-        wrong.append(("step_s", "Ignored, because assumed_mfu is given. Leave one of them out."))
+    if values["assumed_mfu"] is not None:
+        wrong.append(("step_s", "Ignored because assumed_mfu is given. Leave one of them out."))
         return None
     if not where:
-        wrong.append(("step_accelerator", "Which accelerator was the step timed on?"))
+        wrong.append(("step_accelerator", "The accelerator of the timed step is missing."))
     if batch is None:
-        wrong.append(("step_batch", "How many samples did the timed step process?"))
+        wrong.append(("step_batch", "The batch size of the timed step is missing."))
     if not where or batch is None:
         return None
-    return GivenStep(accelerator=where, count=given["step_count"], batch=batch, seconds=seconds)
+    return GivenStep(accelerator=where, count=values["step_count"], batch=batch, seconds=seconds)
 
 
 def usual_precision(family: str) -> str:
-    """Return the number format that a network of this family is trained in where none is given.
+    """Return the default number format of a family.
 
-    Nearly all published language models of today are trained in bfloat16; Keras itself begins with
-    float32.
+    Nearly all published language models are trained in bfloat16; the default of Keras is float32.
     """
     return "bfloat16" if family in _LANGUAGE else "float32"
 
 
 def _family(filled: Mapping[str, Any]) -> str:
-    """The family of a description; parameters and tokens speak for a language model."""
+    """Return the family of a description; parameters and tokens mean a language model."""
     of_tokens = filled["flops"] is None and filled["params"] and (filled["tokens"] or 0.0) > 1.0
     return filled["family"] or ("dense" if of_tokens else "")
 
 
 def network_values(network: Network) -> dict[str, Any]:
-    """Return what a named network says of a described workload, by parameter; None is nothing."""
+    """Return the values of a named network by parameter; None where it has none."""
     return {
         "family": network.family,
         "params": network.params,
@@ -208,18 +209,18 @@ def network_values(network: Network) -> dict[str, Any]:
 
 
 def _network(name: str, wrong: list[tuple[str, str]]) -> Network | None:
-    """The named network; a problem where there is none of that name."""
-    found = network_named(name) if name.strip() else None
-    if isinstance(found, Refusal):
-        wrong.append(("network", f"{found.reason} {found.measure_next}"))
+    """Return the named network, or None; adds a problem to `wrong` for an unknown name."""
+    network = network_named(name) if name.strip() else None
+    if isinstance(network, Refusal):
+        wrong.append(("network", f"{network.reason} {network.measure_next}"))
         return None
-    return found
+    return network
 
 
-def _filled(given: Mapping[str, Any], network: Network | None) -> dict[str, Any]:
-    """The values of a description, those of its network where none was given."""
+def _filled(entered: Mapping[str, Any], network: Network | None) -> dict[str, Any]:
+    """Return the values of a description, filled from its network."""
     names = ("family", "params", "active_params", "tokens", "image_px", "flops")
-    values = {name: given[name] for name in names} | {"layers_width": None}
+    values = {name: entered[name] for name in names} | {"layers_width": None}
     if network is None:
         return values
     own = network_values(network)
@@ -229,22 +230,22 @@ def _filled(given: Mapping[str, Any], network: Network | None) -> dict[str, Any]
             values[name] = value
     if same and network.of_tokens:
         values["layers_width"] = network.layers_width
-    return values | {"training": given["training"], "of_tokens": network.of_tokens}
+    return values | {"training": entered["training"], "of_tokens": network.of_tokens}
 
 
 def _alike(params: float, own: float) -> bool:
-    """Whether parameters are those of the network, rounded as people write them."""
+    """Return whether parameters are those of the network, rounded."""
     return math.isclose(params, own, rel_tol=_ROUNDED)
 
 
 def _operations(network: Network, filled: Mapping[str, Any]) -> float | None:
-    """Operations of a sample of a network that are counted from its forward pass [FLOP]."""
-    found = operations_of(network, image_px=filled["image_px"], training=filled["training"])
-    return None if found is None or network.of_tokens else found.model
+    """Return operations per sample counted from the network's forward pass [FLOP]."""
+    operations = operations_of(network, image_px=filled["image_px"], training=filled["training"])
+    return None if operations is None or network.of_tokens else operations.model
 
 
 def _heavy(filled: Mapping[str, Any]) -> bool:
-    """Whether the values say how many operations a sample takes."""
+    """Return whether the values determine the operations of a sample."""
     if filled["flops"] is not None:
         return True
     counted = filled.get("of_tokens", True)
@@ -252,7 +253,7 @@ def _heavy(filled: Mapping[str, Any]) -> bool:
 
 
 def _more_active(filled: Mapping[str, Any], network: Network | None) -> bool:
-    """Whether more parameters are active than there are, which only shared layers allow."""
+    """Return whether active parameters exceed all parameters, as only shared layers allow."""
     active, params = filled["active_params"], filled["params"]
     if active is None or params is None or active <= params:
         return False
@@ -260,25 +261,25 @@ def _more_active(filled: Mapping[str, Any], network: Network | None) -> bool:
 
 
 def _samples(
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
     filled: Mapping[str, Any],
     network: Network | None,
     wrong: list[tuple[str, str]],
 ) -> float | None:
-    """Samples of an epoch, or of the whole run where its tokens are given; None where not known."""
-    samples: float | None = given["samples"] or given["samples_per_epoch"]
-    total, tokens = given["total_tokens"], filled["tokens"]
+    """Return samples of an epoch, or of the run if its tokens are given; None where unknown."""
+    samples: float | None = values["samples"] or values["samples_per_epoch"]
+    total, tokens = values["total_tokens"], filled["tokens"]
     if total is None:
         if samples is None:
             wrong.append(("samples", _HOW_MANY_SAMPLES))
         return samples
     if samples is not None:
-        wrong.append(("samples", "given beside total_tokens; the total counts."))
+        wrong.append(("samples", "total_tokens is given too; the total counts."))
     if tokens is None and network is not None and not network.of_tokens:
         wrong.append(("total_tokens", f"{network.name} has no tokens. Give samples and epochs."))
         return None
     if tokens is None:
-        wrong.append(("tokens", "How many tokens has a sample? total_tokens needs it."))
+        wrong.append(("tokens", "The tokens of a sample are missing; total_tokens needs them."))
         return None
     if tokens > total:
         wrong.append(("total_tokens", f"{total:,.15g} tokens are less than one sample of "
@@ -288,18 +289,16 @@ def _samples(
 
 
 def _name(name: str, network: Network | None) -> str:
-    """The name that was given; else that of the network."""
+    """Return the given name, else that of the network."""
     return network.name if network is not None and name == DESCRIPTION[0].default else name
 
 
 def _too_large(batch: float, samples: float) -> str:
     return (
-        f"A batch of {batch:,.15g} is more than the {samples:,.15g} samples of an epoch. Give one "
-        "of at most an epoch."
+        f"A batch of {batch:,.15g} exceeds the {samples:,.15g} samples of an epoch. Give at most "
+        "an epoch."
     )
 
 
-_HOW_MANY_SAMPLES: Final = (
-    "How many samples has an epoch? A described workload needs it, or total_tokens."
-)
-_MORE_ACTIVE: Final = "More parameters are active than the network has. Give at most params."
+_HOW_MANY_SAMPLES: Final = "The samples of an epoch are missing. Give them, or total_tokens."
+_MORE_ACTIVE: Final = "active_params exceeds params. Give at most params."

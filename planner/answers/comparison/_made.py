@@ -1,4 +1,4 @@
-"""When a link was made and with which runs and prices, so that another answer can say why."""
+"""Date and fingerprint of a link's runs and prices, to explain a different answer."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ DIGITS: Final = 8
 _FORM: Final = re.compile(rf"([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})-([0-9a-f]{{{DIGITS}}})")
 
 
-def made_text(told: Comparison, job: Job, today: date) -> str:
-    """As it stands in a link: the day, and digits of the runs and prices: 2026-11-22-1a2b3c4d."""
-    return f"{today:%Y-%m-%d}-{_digits(told, job)}"
+def made_text(comparison: Comparison, job: Job, today: date) -> str:
+    """Return date and fingerprint of runs and prices, for a link: 2026-11-22-1a2b3c4d."""
+    return f"{today:%Y-%m-%d}-{_digits(comparison, job)}"
 
 
 def made_problem(text: str) -> str:
-    """What is wrong with such a text; "" where nothing is."""
-    found = _FORM.fullmatch(text)
+    """Return what is wrong with such a text; "" where nothing is."""
+    match = _FORM.fullmatch(text)
     try:
-        if found is not None:
-            date.fromisoformat(found[1])
+        if match is not None:
+            date.fromisoformat(match[1])
             return ""
     except ValueError:
         pass
     return f"{text[:40]!r} is not a day with {DIGITS} digits: 2026-11-22-1a2b3c4d. Leave it out."
 
 
-def made_note(text: str, told: Comparison, job: Job) -> str:
-    """That the link was made with other runs or prices, as a sentence; "" where with the same."""
-    found = _FORM.fullmatch(text)
-    if found is None or found[2] == _digits(told, job):
+def made_note(text: str, comparison: Comparison, job: Job) -> str:
+    """Return a note that the link was made with other runs or prices; "" where with the same."""
+    match = _FORM.fullmatch(text)
+    if match is None or match[2] == _digits(comparison, job):
         return ""
     return (
-        f"This link was made on {found[1]} with other runs or prices: its answer may have been "
-        "another one."
+        f"This link was made on {match[1]} with other runs or prices, so its answer may have "
+        "differed."
     )
 
 
-def _digits(told: Comparison, job: Job) -> str:
-    return snapshot_of(told, job).fingerprint[:DIGITS]
+def _digits(comparison: Comparison, job: Job) -> str:
+    return snapshot_of(comparison, job).fingerprint[:DIGITS]

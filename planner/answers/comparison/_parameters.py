@@ -1,4 +1,4 @@
-"""What one may ask of a comparison, by the names in the page's link."""
+"""The parameters of a comparison, by their names in the page's link."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from datetime import UTC, date, datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.answers.comparison._currency import display_asked
+from planner.answers.comparison._currency import display_of
 from planner.answers.comparison._description import (
     DESCRIBED,
     DESCRIPTION,
     OPENING,
     described_of,
-    precision_told,
+    with_int8_reason,
 )
 from planner.answers.comparison._made import made_problem
 from planner.answers.comparison.question import (
     EPOCHS,
     MOST_EPOCHS,
     MOST_OPTIONS,
-    Asked,
+    Request,
 )
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
-from planner.compare.reckon import Wanted
+from planner.compare.reckon import Limits
 from planner.core import Given, Parameter, Problem, query_of, read
 from planner.cost import Display, in_usd
 from planner.epochs import SAMPLES_PER_EPOCH
@@ -43,90 +43,90 @@ _FIRST: Final = date.min + timedelta(days=2)
 _LAST: Final = date.max - timedelta(days=2)
 
 QUESTION: Final = (
-    Parameter(name="workload", words="what is trained, as its slug; `described` for one not "
-              "measured; without it the one of most systems, or, where nothing is asked at all, "
-              "fine-tuning Llama 3 8B on 100M tokens"),
-    Parameter(name="pattern", words="input pattern, as its slug; without it the best known"),
-    Parameter(name="goal", words="so many epochs, or until a target is reached", kind="choice",
+    Parameter(name="workload", words="workload slug; `described` for one without measurements; "
+              "default: the workload measured on most systems; without any parameter, fine-tuning "
+              "Llama 3 8B on 100M tokens"),
+    Parameter(name="pattern", words="input pattern, as its slug; default: the best documented"),
+    Parameter(name="goal", words="train for epochs or to a target", kind="choice",
               choices=("epochs", "target"), default="epochs"),
     Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs", default=EPOCHS,
               least=1, most=MOST_EPOCHS),
     SAMPLES_PER_EPOCH,
-    Parameter(name="target", words="value of the metric to reach; without it the usual one",
+    Parameter(name="target", words="value of the metric to reach; default: the usual one",
               kind="number", least=-1e9, most=1e9),
-    Parameter(name="optimizer", words="optimiser that gets to the target, as its slug"),
+    Parameter(name="optimizer", words="optimiser of the target, as its slug"),
     Parameter(name="options", words="ids of options, as `--list options` or `/api/v1/options` name "
-              "them: rent-..., buy-..., own-... for what is there, mine-... for one of `own`; "
-              "without them the usual", many=MOST_OPTIONS),
-    Parameter(name="own", words="options of your own, way|accelerator|count|price, compared beside "
-              "`options`. The way is rent, buy or own, the price without tax in USD: an hour for "
-              "all of them together where rented (rent|h100-sxm|8|30), for EACH one with "
-              "its part of the machine where bought (buy|h100-sxm|8|31250); behind it "
-              "|currency|units for one USD", many=MOST_OPTIONS),
+              "them: rent-..., buy-..., own-... (already owned), mine-... for one of `own`; "
+              "default: the usual ones", many=MOST_OPTIONS),
+    Parameter(name="own", words="your own options, way|accelerator|count|price, compared with "
+              "`options`. The way is rent, buy or own. The price is without tax in USD: rented, "
+              "per hour for all together (rent|h100-sxm|8|30); bought, for EACH one with its part "
+              "of the machine (buy|h100-sxm|8|31250). For another currency append "
+              "|currency|units per USD", many=MOST_OPTIONS),
     Parameter(name="order", words="what the options are ranked by", kind="choice",
               choices=("cost", "time"), default="cost"),
     Parameter(name="deadline", words="hours from the start of the work", kind="number", unit="h",
               least=1e-3, most=MOST_HOURS),
     Parameter(name="by", words="day and time to be done by, with its zone, as "
               "2026-11-27T09:00+09:00, if work begins now; in place of deadline"),
-    Parameter(name="budget", words="money that may be paid to get the job done, in the currency "
-              "that is shown, its tax in it: what a rental bills, the whole price of what is "
-              "bought and the electricity of the job", kind="number", least=0.0, most=1e12),
-    Parameter(name="cost_limit", words="cost of one run at most, in the same money; what is bought "
-              "counts with its part of a month", kind="number", least=0.0, most=1e12),
-    Parameter(name="country", words="whose electricity is paid, by code or name"),
-    Parameter(name="made", words="day and digits of the runs and prices that a shared link was "
-              "made with: an answer from others says so"),
+    Parameter(name="budget", words="largest total to pay for the job, in the currency shown, with "
+              "tax: the bill of a rental, the full price of a purchase and the electricity of the "
+              "job", kind="number", least=0.0, most=1e12),
+    Parameter(name="cost_limit", words="largest cost of one run, in the same currency; a purchase "
+              "counts with its share of a month", kind="number", least=0.0, most=1e12),
+    Parameter(name="country", words="country of the electricity, by code or name"),
+    Parameter(name="made", words="date and fingerprint of the runs and prices of a shared link: "
+              "an answer from others notes it"),
 )  # fmt: skip
 DISPLAY: Final = (
-    Parameter(name="currency", words="in which money is shown, three letters", default="USD"),
+    Parameter(name="currency", words="currency shown, three letters", default="USD"),
     Parameter(name="rate", words="units of the currency per USD; default: the reference rate of "
               "the European Central Bank, with its date", kind="number", least=1e-6, most=1e9),
-    Parameter(name="rate_as_of", words="day on which that rate was read", kind="date"),
-    Parameter(name="tax", words="tax that is added to what is shown", kind="number", unit="%",
+    Parameter(name="rate_as_of", words="date of that rate", kind="date"),
+    Parameter(name="tax", words="tax added to the amounts shown", kind="number", unit="%",
               default=0.0, least=0.0, most=100.0),
 )  # fmt: skip
 TARIFF: Final = "tariff_usd_per_kwh"
-"""The assumption that a country replaces unless it was entered."""
+"""The assumption that the country's price replaces unless entered."""
 
 
 def _assumption(name: str) -> Parameter:
-    told, usual = ASSUMPTION_TEXTS[name], getattr(Assumptions(), name)
+    text, usual = ASSUMPTION_TEXTS[name], getattr(Assumptions(), name)
     typed = name == TARIFF
     return Parameter(
         name=name,
-        words=f"{told.words.lower()} ({told.why}{f'; else {usual:g}' if typed else ''})",
+        words=f"{text.words.lower()} ({text.why}{f'; else {usual:g}' if typed else ''})",
         kind="number",
-        unit="" if told.unit == "1" else told.unit,
+        unit="" if text.unit == "1" else text.unit,
         default=None if typed else usual,
-        least=told.least,
-        most=told.most,
+        least=text.least,
+        most=text.most,
     )
 
 
-ASSUMED: Final = tuple(_assumption(one.name) for one in fields(Assumptions))
+ASSUMED: Final = tuple(_assumption(f.name) for f in fields(Assumptions))
 COMPARE: Final = (*QUESTION, *DISPLAY, *DESCRIPTION, *ASSUMED)
-"""Everything a comparison can be asked."""
+"""All parameters of a comparison."""
 ALWAYS: Final = ("workload", "pattern", "options", "goal", "epochs", "target", "optimizer")
-"""Kept in a saved question even where they are the default of the day."""
+"""Parameters of every saved question, even at their current defaults."""
 STATED: Final = (
     *ALWAYS, "order", "runs_per_month", "currency", "rate", "rate_as_of",
     *(p.name for p in DESCRIPTION),
 )  # fmt: skip
-"""In every link that is shared, even where they are the default of the day."""
+"""Parameters of every shared link, even at their current defaults."""
 _DESCRIBES: Final = frozenset({"network", "params", "flops", "total_tokens"})
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
-"""What a page's link may hold besides, for the eye only."""
+"""Parameters of a page's link that only change the view."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareParameters:
-    """The question as it was asked; slugs are not looked up yet.
+    """The parsed question; slugs are not looked up yet.
 
-    `described` is the workload by hand where `workload` says so. `by` is the deadline as a date,
-    with its zone, None where none is asked for or it has passed. `values` are all parameters by
-    name, so that the link can be written again.
+    `described` is the described workload, if `workload` is `described`. `by` is the deadline as a
+    date with its zone; None without one, or where it has passed. `values` are all parameters by
+    name, to write the link again.
     """
 
     workload: str = ""
@@ -134,7 +134,7 @@ class CompareParameters:
     samples_per_epoch: float | None = None
     target: float | None = None
     optimizer: str = ""
-    asked: Asked = field(default_factory=Asked)
+    request: Request = field(default_factory=Request)
     display: Display = field(default_factory=Display)
     described: Described | None = None
     by: datetime | None = None
@@ -142,157 +142,161 @@ class CompareParameters:
 
     @property
     def query(self) -> str:
-        """The query string that asks the same."""
+        """The query string of the same question."""
         return query_of(COMPARE, self.values)
 
-    def whole_query(self, found: Mapping[str, Any]) -> str:
-        """Return the query string with the defaults of the day written out, as pages share it.
+    def whole_query(self, defaults: Mapping[str, Any]) -> str:
+        """Return the query string with its current defaults written out, as pages share it.
 
         Args:
-            found: what the answer looked up by itself, by parameter: its workload, options ...
+            defaults: values that the answer looked up, by parameter: workload, options ...
         """
-        unsaid = {"epochs"} if self.asked.epochs is None else set()
-        unsaid |= {p.name for p in DESCRIPTION} if self.described is None else {"goal"}
+        omitted = {"epochs"} if self.request.epochs is None else set()
+        omitted |= {p.name for p in DESCRIPTION} if self.described is None else {"goal"}
         if self.described is not None and self.described.total_tokens is not None:
-            unsaid |= {"epochs"}
-        stated = [n for n in STATED if n not in unsaid]
+            omitted |= {"epochs"}
+        stated = [n for n in STATED if n not in omitted]
         rate = {}
         if self.display.source:  # the bundled rate changes with its package, the link must not
             rate = {"rate": self.display.per_usd, "rate_as_of": self.display.as_of}
-        return query_of(COMPARE, {**self.values, **rate, **found}, stated)
+        return query_of(COMPARE, {**self.values, **rate, **defaults}, stated)
 
 
-def asks(given: Given) -> bool:
-    """Return whether a question asks anything: without, `OPENING` is asked.
+def asks(question: Given) -> bool:
+    """Return whether a question has any parameter; without one, `OPENING` is the question.
 
-    A link that only changes a price or a deadline keeps asking about the workload of most systems.
+    A link with only a price or a deadline is about the workload of most systems.
     """
-    return bool(BY_NAME.keys() & given.keys())
+    return bool(BY_NAME.keys() & question.keys())
 
 
-def described_given(given: Given) -> Given:
-    """Return a question with its workload: what describes one without naming it is described."""
-    if "workload" in given or not _DESCRIBES & given.keys():
-        return given
-    return {**given, "workload": [DESCRIBED]}
+def described_given(question: Given) -> Given:
+    """Return a question with its workload: `described` for a description without a name."""
+    if "workload" in question or not _DESCRIBES & question.keys():
+        return question
+    return {**question, "workload": [DESCRIBED]}
 
 
 def compare_parameters(
-    given: Given, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
+    question: Given, ignored: Collection[str] = VIEW_ONLY, begins: datetime | None = None
 ) -> tuple[CompareParameters, tuple[Problem, ...]]:
-    """What is asked, and everything that is wrong with it; the default stands where it is.
+    """Return the parsed question and its problems; an invalid value becomes the default.
 
     Args:
-        given: texts by name, as a query string has them.
-        ignored: further names that mean nothing here.
-        begins: when the work would start, with its zone; without it now, to the minute. Only hours
-            until `by` depend on it, so a link with a date promises the same date tomorrow.
+        question: texts by name, as in a query string.
+        ignored: further names without a meaning here.
+        begins: start of the work, with its zone; None is now, to the minute. Only the hours until
+            `by` depend on it, so a link with a date means the same date tomorrow.
     """
-    given = described_given(given if asks(given) else {**given, **OPENING})
-    found = read(COMPARE, given, ignored)
-    told, problems = found.values, [precision_told(p, given) for p in found.problems]
+    question = described_given(question if asks(question) else {**question, **OPENING})
+    parsed = read(COMPARE, question, ignored)
+    values, problems = parsed.values, [with_int8_reason(p, question) for p in parsed.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
-    if told["made"] and (why := made_problem(told["made"])):
+    if values["made"] and (why := made_problem(values["made"])):
         problems.append(Problem(parameter="made", message=why))
-    display, wrong = display_asked(told, begins.date())
+    display, wrong = display_of(values, begins.date())
     problems += wrong
-    described = described_of(told, problems) if told["workload"] == DESCRIBED else None
-    by = _by(told, begins, problems)
-    if told["goal"] == "target" and told["workload"] != DESCRIBED and told["batch"] is not None:
+    described = described_of(values, problems) if values["workload"] == DESCRIBED else None
+    by = _by(values, begins, problems)
+    if (
+        values["goal"] == "target"
+        and values["workload"] != DESCRIBED
+        and values["batch"] is not None
+    ):
         problems.append(Problem(parameter="batch", message=TARGET_BATCH))
-    asked = Asked(
-        epochs=told["epochs"] if told["goal"] == "epochs" else None,
-        batch=None if told["workload"] == DESCRIBED else told["batch"],
-        options=told["options"],
-        entries=told["own"],
-        wanted=Wanted(
-            order=told["order"],
-            deadline_s=_deadline_s(told, by, begins),
-            budget_usd=_in_usd(told["budget"], display),
-            cost_limit_usd=_in_usd(told["cost_limit"], display),
+    request = Request(
+        epochs=values["epochs"] if values["goal"] == "epochs" else None,
+        batch=None if values["workload"] == DESCRIBED else values["batch"],
+        options=values["options"],
+        entries=values["own"],
+        limits=Limits(
+            order=values["order"],
+            deadline_s=_deadline_s(values, by, begins),
+            budget_usd=_in_usd(values["budget"], display),
+            cost_limit_usd=_in_usd(values["cost_limit"], display),
         ),
-        assumed=_assumed(told),
-        tariff_typed=told[TARIFF] is not None,
-        country=told["country"] or "",
-        made=told["made"] or "",
+        assumed=_assumed(values),
+        tariff_typed=values[TARIFF] is not None,
+        country=values["country"] or "",
+        made=values["made"] or "",
         usd_per=() if display.currency == "USD" else ((display.currency, 1.0 / display.per_usd),),
     )
     asking = CompareParameters(
-        workload=told["workload"] or "",
-        pattern=told["pattern"] or "",
-        samples_per_epoch=told["samples_per_epoch"],
-        target=told["target"],
-        optimizer=told["optimizer"] or "",
-        asked=asked,
+        workload=values["workload"] or "",
+        pattern=values["pattern"] or "",
+        samples_per_epoch=values["samples_per_epoch"],
+        target=values["target"],
+        optimizer=values["optimizer"] or "",
+        request=request,
         display=display,
         described=described,
         by=by,
-        values=told,
+        values=values,
     )
     return asking, tuple(problems)
 
 
 def moment_of(text: str) -> datetime | None:
-    """The moment of YYYY-MM-DDThh:mm with +hh:mm or Z behind it; None of anything else.
+    """Return the moment of YYYY-MM-DDThh:mm followed by +hh:mm or Z; None for other texts.
 
-    A plus that was not written as %2B reaches us as a space, and is read as the plus it was.
+    A plus that is not written as %2B arrives as a space, and is read as a plus.
     """
-    found = _MOMENT.fullmatch(text)
-    if found is None:
+    match = _MOMENT.fullmatch(text)
+    if match is None:
         return None
-    clock, sign, zone = found.groups()
+    clock, sign, zone = match.groups()
     try:
         made = datetime.fromisoformat(f"{clock}{(sign or '+').replace(' ', '+')}{zone or '00:00'}")
     except ValueError:
         return None
-    # Two days from an end of the calendar, another zone's time may lie outside it.
+    # within two days of the calendar's ends, another zone's time may lie outside it
     return made if _FIRST < made.date() < _LAST else None
 
 
 def moment_text(moment: datetime) -> str:
-    """A moment as it stands in a link: 2026-11-27T09:00+09:00."""
+    """Return a moment as written in a link: 2026-11-27T09:00+09:00."""
     return moment.isoformat(timespec="minutes")
 
 
 def moment_words(moment: datetime) -> str:
-    """A moment as people say it, with its zone: 'Fri 27 Nov 2026, 09:00 UTC+09:00'."""
+    """Return a moment in words, with its zone: 'Fri 27 Nov 2026, 09:00 UTC+09:00'."""
     return f"{moment:%a %-d %b %Y, %H:%M} {moment.tzname() or ''}".strip()
 
 
-def _assumed(told: Mapping[str, Any]) -> Assumptions:
+def _assumed(parameters: Mapping[str, Any]) -> Assumptions:
     """Return the assumptions; without an entered price of electricity, the default."""
-    values = {f.name: told[f.name] for f in fields(Assumptions)}
+    values = {f.name: parameters[f.name] for f in fields(Assumptions)}
     if values[TARIFF] is None:
         del values[TARIFF]
     return Assumptions(**values)
 
 
 def _in_usd(limit: float | None, display: Display) -> float | None:
-    """A limit in money as costs are computed: in USD, without the tax that is shown."""
+    """Return a money limit in USD without tax, as costs are computed."""
     return None if limit is None else in_usd(limit, display) / (1.0 + display.tax_share)
 
 
-def _by(told: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> datetime | None:
+def _by(values: Mapping[str, Any], begins: datetime, problems: list[Problem]) -> datetime | None:
     """Return the deadline as a date; one that has passed is reported and ignored."""
-    if told["by"] is None:
+    if values["by"] is None:
         return None
-    wrong, by = "", moment_of(told["by"])
+    wrong, by = "", moment_of(values["by"])
     if by is None:
-        wrong = f"{told['by'][:40]!r} is no time with its zone. Write 2026-11-27T09:00+09:00."
+        wrong = f"{values['by'][:40]!r} is not a time with its zone. Write 2026-11-27T09:00+09:00."
     elif by <= begins:
         wrong = f"{moment_words(by)} has passed, so no deadline applies. Choose a later date."
     elif (by - begins).total_seconds() > MOST_HOURS * HOUR_S:
         wrong = f"{by:%Y} is more than {MOST_HOURS:,.0f} hours ahead. Choose an earlier date."
-    elif told["deadline"] is not None:
-        problems.append(Problem(parameter="deadline", message="given beside by; the date counts."))
+    elif values["deadline"] is not None:
+        problems.append(Problem(parameter="deadline", message="by is given too; the date counts."))
     if wrong:
         problems.append(Problem(parameter="by", message=wrong))
     return None if wrong else by
 
 
-def _deadline_s(told: Mapping[str, Any], by: datetime | None, begins: datetime) -> float | None:
+def _deadline_s(values: Mapping[str, Any], by: datetime | None, begins: datetime) -> float | None:
     if by is not None:
         return (by - begins).total_seconds()
-    if told["deadline"] is None or told["by"] is not None:
+    if values["deadline"] is None or values["by"] is not None:
         return None
-    return float(told["deadline"]) * HOUR_S
+    return float(values["deadline"]) * HOUR_S

@@ -17,9 +17,9 @@ from planner.answers.comparison.question import (
     NO_OPTION,
     NO_TARIFF,
     Answered,
-    Asked,
     Facts,
     Offered,
+    Request,
     all_rates,
     answered,
     offered,
@@ -38,41 +38,41 @@ _COUNTS: Final[Mapping[str, str]] = MappingProxyType({MANY_ENTRIES: "own", MANY_
 
 
 def answered_whole(
-    asked: Asked, facts: Facts, today: date, shown: Offered | None = None
+    request: Request, facts: Facts, today: date, shown: Offered | None = None
 ) -> Answered:
-    """As `answered`, without notes on options that the user did not choose.
+    """Return `answered`, without notes on offers left out where the user chose the options.
 
     Args:
-        asked: the question as it was asked.
-        facts: what is known.
-        today: the day from which the age of a price is counted.
-        shown: what there is to choose from, where that is known already.
+        request: the question.
+        facts: the data on the job.
+        today: for the age of prices.
+        shown: the options to choose from, where already computed.
     """
-    shown = offered(asked, facts, today) if shown is None else shown
-    found = answered(asked, facts, today, shown)
-    # A shared link names the usual options: they are not a choice of the user either.
-    if not asked.options or found.comparison is None or found.chosen == shown.usual:
-        return found
-    question = found.comparison.question
-    unsaid = left_out(facts.catalog, all_rates(asked))
-    notes = tuple(n for n in question.notes if n not in unsaid)
-    said = replace(found.comparison, question=replace(question, notes=notes))
-    return replace(found, comparison=said)
+    shown = offered(request, facts, today) if shown is None else shown
+    answer = answered(request, facts, today, shown)
+    # A shared link names the default options; they are no choice of the user either.
+    if not request.options or answer.comparison is None or answer.chosen == shown.usual:
+        return answer
+    question = answer.comparison.question
+    omitted = left_out(facts.catalog, all_rates(request))
+    notes = tuple(n for n in question.notes if n not in omitted)
+    comparison = replace(answer.comparison, question=replace(question, notes=notes))
+    return replace(answer, comparison=comparison)
 
 
-def problems_of(told: Sequence[str], asked: Asked, catalog: Catalog) -> list[Problem]:
-    """Each sentence of an answer as a problem of the parameter it is about."""
-    rates = dict(asked.usd_per)
-    entries = {entry_of(text, catalog, rates) for text in asked.entries}
+def problems_of(sentences: Sequence[str], request: Request, catalog: Catalog) -> list[Problem]:
+    """Return each sentence of an answer as a problem of its parameter."""
+    rates = dict(request.usd_per)
+    entries = {entry_of(text, catalog, rates) for text in request.entries}
     wrong = {e for e in entries if isinstance(e, str)}
     return [
         Problem(parameter="own" if text in wrong else _parameter(text), message=text)
-        for text in told
+        for text in sentences
     ]
 
 
 def _parameter(text: str) -> str:
-    """What a sentence is about; "" where it is about several."""
+    """Return the parameter of a sentence; "" where there are several."""
     for start, name in _BEGINNINGS.items():
         if text.startswith(start):
             return name

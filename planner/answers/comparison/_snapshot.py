@@ -1,4 +1,4 @@
-"""What an answer rested on, so that a later one can say what has changed."""
+"""The rows and runs of an answer, to show later what has changed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from planner.job import Job
 
 Words = Callable[[float], str]
 MOVED: Final = 0.005
-"""Least relative change of a number that is reported [share]; less is rounding."""
+"""Smallest relative change of a number that is reported [share]; less is rounding."""
 LIKELIER: Final = 0.05
-"""Least change of the probability of meeting the limits that is reported [share]."""
+"""Smallest reported change of the probability of meeting the limits [share]."""
 KEPT: Final = (
     "option_id", "option", "rank", "tied", "time_s", "time_s_low", "time_s_high", "cost_per_run",
     "cost_per_run_low", "cost_per_run_high", "probability_cheapest",
@@ -28,22 +28,22 @@ KEPT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """The rows that were shown, and the runs that the job was known by."""
+    """The rows of an answer, and the ids of the job's runs."""
 
     rows: tuple[Record, ...]
     runs: tuple[str, ...]
 
     @property
     def fingerprint(self) -> str:
-        """Of runs and prices: the same as long as neither changes."""
+        """A hash of runs and prices."""
         prices = sorted(f"{r.get('option_id')}={r.get('price')}" for r in self.rows)
-        told = [*self.runs, *prices]
-        return hashlib.sha256("\n".join(told).encode()).hexdigest()
+        parts = [*self.runs, *prices]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def snapshot_of(told: Comparison | None, job: Job) -> Snapshot:
-    """What is shown now; without a comparison there are no rows."""
-    shown = option_rows(told) if told is not None else []
+def snapshot_of(comparison: Comparison | None, job: Job) -> Snapshot:
+    """Return the snapshot of a comparison; without one there are no rows."""
+    shown = option_rows(comparison) if comparison is not None else []
     return Snapshot(
         rows=tuple({name: row[name] for name in KEPT} for row in shown),
         runs=tuple(sorted(m.run.run_id for m in job.measured)),
@@ -51,20 +51,20 @@ def snapshot_of(told: Comparison | None, job: Job) -> Snapshot:
 
 
 def changes(before: Snapshot, now: Snapshot, display: Display = DOLLARS) -> list[str]:
-    """What differs, in sentences: prices, options, runs, numbers; none where nothing does.
+    """Return the changes of prices, options, runs and numbers, as sentences.
 
-    Numbers are cost, time, the probability of keeping deadline and budget, and the place among the
-    options that both have: an answer may turn round where cost and time of its first stay.
+    Numbers are cost, time, the probability of meeting the limits, and the place among the options
+    that both have: the ranking can change while cost and time of the first stay.
 
     `display` is the currency and tax of the amounts.
     """
-    told = [*_prices(before, now), *_gone(before, now), *_runs(before, now)]
-    return [*told, *_numbers(before, now, display)]
+    lines = [*_prices(before, now), *_gone(before, now), *_runs(before, now)]
+    return [*lines, *_numbers(before, now, display)]
 
 
 def _pairs(before: Snapshot, now: Snapshot) -> Iterator[tuple[Record, Record]]:
-    known = {r["option_id"]: r for r in now.rows}
-    return ((old, known[old["option_id"]]) for old in before.rows if old["option_id"] in known)
+    rows = {r["option_id"]: r for r in now.rows}
+    return ((old, rows[old["option_id"]]) for old in before.rows if old["option_id"] in rows)
 
 
 def _prices(before: Snapshot, now: Snapshot) -> list[str]:
@@ -78,20 +78,18 @@ def _prices(before: Snapshot, now: Snapshot) -> list[str]:
 def _gone(before: Snapshot, now: Snapshot) -> list[str]:
     there = {r["option_id"] for r in now.rows}
     return [
-        f"{r['option']} is not among the options any more."
-        for r in before.rows
-        if r["option_id"] not in there
+        f"{r['option']} is no longer an option." for r in before.rows if r["option_id"] not in there
     ]
 
 
 def _runs(before: Snapshot, now: Snapshot) -> list[str]:
     new, gone = len(set(now.runs) - set(before.runs)), len(set(before.runs) - set(now.runs))
-    told = [f"{_several(n, 'run')} {verb}" for n, verb in ((new, "added"), (gone, "gone")) if n]
-    return [f"{' and '.join(told)}: {len(now.runs):,} now.".capitalize()] if told else []
+    parts = [f"{_several(n, 'run')} {verb}" for n, verb in ((new, "added"), (gone, "gone")) if n]
+    return [f"{' and '.join(parts)}: {len(now.runs):,} now.".capitalize()] if parts else []
 
 
 def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
-    found, places = [], _places(before, now)
+    lines, places = [], _places(before, now)
     for old, new in _pairs(before, now):
         parts = [
             _moved(old, new, "cost_per_run", "a run", lambda usd: money(usd, display)),
@@ -100,14 +98,14 @@ def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:
             _placed(*places.get(str(old["option_id"]), (0, 0))),
             _tied(old, new),
         ]
-        told = "; ".join(p for p in parts if p)
-        if told:
-            found.append(f"{old['option']}: {told}.")
-    return found
+        text = "; ".join(p for p in parts if p)
+        if text:
+            lines.append(f"{old['option']}: {text}.")
+    return lines
 
 
 def _places(before: Snapshot, now: Snapshot) -> dict[str, tuple[int, int]]:
-    """Place among the options that both rank, then and now, by their ids."""
+    """Return the places among the options ranked both times, then and now, by id."""
     pairs = [(o, n) for o, n in _pairs(before, now) if o.get("rank") and n.get("rank")]
     then = sorted(pairs, key=lambda p: _number(p[0], "rank") or 0.0)
     today = sorted(pairs, key=lambda p: _number(p[1], "rank") or 0.0)
@@ -121,28 +119,24 @@ def _placed(then: int, now: int) -> str:
 
 
 def _kept(old: Record, new: Record) -> str:
-    """How likely it keeps deadline and budget, where that moved."""
+    """Return the change of the probability of meeting the limits; "" where small."""
     first, second = _limits(old), _limits(new)
     if first is None or second is None or abs(second - first) <= LIKELIER:
         return ""
-    return f"{100.0 * first:.0f}\u00a0% -> {100.0 * second:.0f}\u00a0% likely to keep the limits"
+    return f"{100.0 * first:.0f}\u00a0% -> {100.0 * second:.0f}\u00a0% likely to meet the limits"
 
 
 def _limits(row: Record) -> float | None:
-    """The probability of meeting all limits; comparisons of before have it under another name."""
-    found = _number(row, "probability_meets_limits")
-    return _number(row, "probability_in_time") if found is None else found
+    """Return the probability of meeting all limits; older snapshots have another name for it."""
+    share = _number(row, "probability_meets_limits")
+    return _number(row, "probability_in_time") if share is None else share
 
 
 def _tied(old: Record, new: Record) -> str:
-    """Whether it came to share its rank, any of them, with another option, or ceased to."""
+    """Return a change from or to a tie; "" without one."""
     if old.get("tied") is None or bool(old["tied"]) == bool(new["tied"]):
         return ""
-    return (
-        "shares its place with another now"
-        if new["tied"]
-        else "shares its place with none any more"
-    )
+    return "now tied" if new["tied"] else "no longer tied"
 
 
 def _moved(old: Record, new: Record, name: str, what: str, words: Words) -> str:

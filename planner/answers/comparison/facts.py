@@ -1,4 +1,4 @@
-"""What a comparison of hardware needs from the store, read once."""
+"""The store's data for a comparison of hardware."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from planner.transfer import Library
 
 
 def epoch_size_of(
-    store: Store, workload: str, runs: Sequence[Run], given: float | None = None
+    store: Store, workload: str, runs: Sequence[Run], entered: float | None = None
 ) -> EpochSize:
-    """Size of an epoch of a workload, of which `runs` are those of one pattern."""
-    return epoch_size(runs, given, queries.stated_samples(store, workload))
+    """Return the epoch size of a workload; `entered` counts first, then `runs` of a pattern."""
+    return epoch_size(runs, entered, queries.stated_samples(store, workload))
 
 
 def measured_job(
     store: Store, catalog: Catalog, workload: str, pattern: str, samples: float | None = None
 ) -> Job:
-    """A workload under an input pattern, with its runs that ended well.
+    """Return a workload under an input pattern, with its successful runs.
 
-    `samples` is the size of an epoch where it was entered [samples].
+    `samples` is the epoch size where entered [samples].
 
     Raises:
         ValueError: there is no such workload.
@@ -50,29 +50,29 @@ def measured_job(
 
 
 def system_curves(store: Store, workload: str, pattern: str) -> Mapping[str, SystemCurve]:
-    """Step times against the batch of a workload under a pattern, the first curve of a system."""
+    """Return the first curve of step times of each system, by system."""
     runs = [r for r in queries.runs_of(store, workload, pattern) if r.mode == "training"]
-    found: dict[str, SystemCurve] = {}
+    by_system: dict[str, SystemCurve] = {}
     for run_system in dict.fromkeys(r.system for r in runs):
         for curve in curves_of([r for r in runs if r.system == run_system]):
-            found.setdefault(run_system, curve)
-    return found
+            by_system.setdefault(run_system, curve)
+    return by_system
 
 
 def trial_set_of(store: Store, workload: str) -> TrialSet | None:
-    """Trials of the same network on the same data, whose steps to a target are known."""
+    """Return the trials of the workload's network on its data; None without any."""
     return own_trials(queries.trial_sets(store), workload)
 
 
 def own_trials(sets: Iterable[TrialSet], workload: str) -> TrialSet | None:
-    """The first of these sets that is of the workload's network on its data."""
+    """Return the first of these sets of the workload's network on its data; None without one."""
     return next((t for t in sets if f"{workload} · ".startswith(f"{t.subject} · ")), None)
 
 
 def steps_of(
     trials: Trials, target: float | None = None, optimizer: str | None = None
 ) -> tuple[OptimizerCurve, str] | None:
-    """The law of steps to a target, and the target in words; None where nothing can be asked.
+    """Return the law of steps to a target, and the target in words; None without evaluations.
 
     Args:
         trials: evaluations.
@@ -93,7 +93,7 @@ def facts_of(
     pattern: str = "",
     steps: tuple[OptimizerCurve, str] | None = None,
 ) -> Facts:
-    """All that is known about a job, measured or described."""
+    """Return the data on a job, measured or described."""
     curves = {} if job.described else system_curves(store, job.workload, pattern)
     law, words = (None, "") if steps is None else steps
     return Facts(
@@ -107,32 +107,32 @@ def facts_of(
 
 
 def library(store: Store, catalog: Catalog, workload: str = "") -> Library | None:
-    """How fast every measured workload was on the accelerators of a catalogue, and `workload`.
+    """Return the throughput of all measured workloads on the catalogue's accelerators.
 
-    One table for all jobs but those of the published library, whose own rows are in theirs.
+    One table serves all jobs, except published workloads, whose own rows are added.
     """
-    rows, known = _library_rows(store, workload)
-    # The answer holds its catalogue, so no other one can have the same id meanwhile.
-    _, found = store.kept.once(
-        ("library", known, id(catalog)), lambda: (catalog, library_of(catalog, rows))
+    rows, key = _library_rows(store, workload)
+    # The cached value holds its catalogue, so no other catalogue can get the same id.
+    _, table = store.kept.once(
+        ("library", key, id(catalog)), lambda: (catalog, library_of(catalog, rows))
     )
-    return found
+    return table
 
 
 def library_key(store: Store) -> Hashable:
-    """What the table of `library` is made of, without one workload's own rows, as a key."""
+    """Return a key of the table of `library`, without one workload's own rows."""
     return _library_rows(store, "")[1]
 
 
 def _library_rows(store: Store, workload: str) -> tuple[list[dict[str, Any]], Hashable]:
-    def ask() -> tuple[list[dict[str, Any]], Hashable]:
+    def query() -> tuple[list[dict[str, Any]], Hashable]:
         rows = queries.library_rows(store, workload)
         return rows, tuple(tuple(row.values()) for row in rows)
 
-    return store.kept.once(("library rows", store.generation, workload), ask)
+    return store.kept.once(("library rows", store.generation, workload), query)
 
 
 def _least_overhead(curves: Mapping[str, SystemCurve]) -> float | None:
-    """Return the smallest overhead of a step of the curves [s]; None where none shows one."""
+    """Return the smallest step overhead of the curves [s]; None without one."""
     laws = [c.curve for c in curves.values() if not isinstance(c.curve, Refusal)]
     return min((t for law in laws if (t := float(law.overhead_s.value)) > 0.0), default=None)

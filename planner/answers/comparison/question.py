@@ -1,7 +1,7 @@
-"""A question to the comparison, the same for a page, a command, a link and the HTTP interface.
+"""A question to the comparison, shared by page, command, link and HTTP interface.
 
-`Asked` is what a person chose, `Facts` what is known, `answered` puts both together. So that all
-of them give the same numbers, none of them computes anything itself.
+`Request` is the user's choice, `Facts` the data on the job; `answered` combines both. So all of
+them give the same numbers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from planner.compare import (
     with_electricity,
     with_names,
 )
-from planner.compare.reckon import Comparison, Question, Wanted
+from planner.compare.reckon import Comparison, Limits, Question
 from planner.core import Estimate, Refusal, counted, large, looked_up
 from planner.cost import reference_rates
 from planner.job import Candidate, Goal, Job, Known, OwnTarget, library_at
@@ -46,17 +46,16 @@ NO_TARIFF: Final = "No electricity of "
 NO_OPTION: Final = "There is no option "
 MANY_ENTRIES: Final = " own entries; the first "
 MANY_OPTIONS: Final = " options, your own among them; at most "
-"""How a sentence about the country, the options, the own entries begins or goes on."""
+"""Parts of sentences about country, options and own entries, to find their parameter."""
 WHERE_OPTIONS: Final = "`python -m planner compare --list options` and /api/v1/options list all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known before anything is asked.
+    """The data on a job, before a question.
 
-    `job` is measured or described. `curves` are its step times against the batch, one for each
-    system; `steps` is the law of steps to the target in question with its words, None where no
-    target is asked for.
+    `job` is measured or described. `curves` are its step times against the batch, by system.
+    `steps` is the law of steps to the requested target, None for a question about epochs.
     """
 
     job: Job
@@ -68,22 +67,22 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a person chose; empty `options` are the usual ones.
+class Request:
+    """The user's choices; empty `options` are the defaults.
 
-    `epochs` None asks for the target of the facts. `batch` [samples] is the batch that measured
-    systems are timed at; None takes the fastest of each. `entries` are hand-made options in the
-    words of `planner.compare._entries`. `country` (code or name) sets the price and carbon of
-    electricity; `tariff_typed` says that the assumed price was typed, so that it counts, be it the
-    usual one. `usd_per` are US dollars for one unit of another currency, for offers in it. `made`
-    says with which runs and prices the link was made (`planner.answers.comparison._made`).
+    `epochs` None means the target of the facts. `batch` [samples] is the batch of measured systems;
+    None is the fastest of each. `entries` are options by hand, in the form of
+    `planner.compare._entries`. `country` (code or name) sets price and carbon of electricity;
+    `tariff_typed`: the price was entered, so it counts even if equal to the default. `usd_per` are
+    US dollars per unit of other currencies, for offers in them. `made` is the link's fingerprint
+    of runs and prices (`planner.answers.comparison._made`).
     """
 
     epochs: int | None = EPOCHS
     batch: float | None = None
     options: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
-    wanted: Wanted = field(default_factory=Wanted)
+    limits: Limits = field(default_factory=Limits)
     assumed: Assumptions = field(default_factory=Assumptions)
     country: str = ""
     tariff_typed: bool = False
@@ -93,7 +92,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The comparison, all there was to choose from, and what was wrong with the question."""
+    """The comparison, all options, the chosen ids, and the problems of the question."""
 
     comparison: Comparison | None
     candidates: tuple[Candidate, ...]
@@ -103,7 +102,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offered:
-    """All there is to choose from, ids to begin with and of one's own, and what was wrong."""
+    """All options, default ids, ids of own entries, and problems."""
 
     candidates: tuple[Candidate, ...]
     usual: tuple[str, ...]
@@ -111,57 +110,59 @@ class Offered:
     problems: tuple[str, ...] = ()
 
 
-def answered(asked: Asked, facts: Facts, today: date, shown: Offered | None = None) -> Answered:
-    """Ask the facts; what cannot be understood is left out and told.
+def answered(request: Request, facts: Facts, today: date, shown: Offered | None = None) -> Answered:
+    """Return the answer to a question; unusable parts are left out and reported as problems.
 
     Args:
-        asked: the question.
-        facts: what is known.
-        today: the day from which the age of a price is counted.
-        shown: what there is to choose from, where that is known already.
+        request: the question.
+        facts: the data on the job.
+        today: for the age of prices.
+        shown: the options to choose from, where already computed.
     """
-    assumed, electricity, _ = assumptions_of(asked, facts.catalog, today)
-    shown = offered(asked, facts, today) if shown is None else shown
-    chosen, gone = _chosen(asked, shown)
-    found = [c for c in shown.candidates if c.id in chosen]
-    told = (*shown.problems, *gone)
-    if not found:
-        return Answered(comparison=None, candidates=shown.candidates, chosen=chosen, problems=told)
-    goal = goal_of(asked, facts)
+    assumed, electricity, _ = assumptions_of(request, facts.catalog, today)
+    shown = offered(request, facts, today) if shown is None else shown
+    chosen, gone = _chosen(request, shown)
+    candidates = [c for c in shown.candidates if c.id in chosen]
+    problems = (*shown.problems, *gone)
+    if not candidates:
+        return Answered(
+            comparison=None, candidates=shown.candidates, chosen=chosen, problems=problems
+        )
+    goal = goal_of(request, facts)
     library = library_at(facts.library, facts.job, goal.at_batch)
     question = Question(
         job=facts.job,
         goal=goal,
-        known=Known(library=library, own_targets=_own_targets(facts)),
+        measurements=Known(library=library, own_targets=_own_targets(facts)),
         assumed=assumed,
-        wanted=asked.wanted,
+        limits=request.limits,
         electricity=electricity,
-        notes=left_out(facts.catalog, all_rates(asked)),
+        notes=left_out(facts.catalog, all_rates(request)),
     )
-    comparison = compare(question, found)
-    if note := made_note(asked.made, comparison, facts.job):
+    comparison = compare(question, candidates)
+    if note := made_note(request.made, comparison, facts.job):
         answer = comparison.question
         comparison = replace(comparison, question=replace(answer, notes=(*answer.notes, note)))
     return Answered(
         comparison=with_names(comparison, facts.catalog),
         candidates=shown.candidates,
         chosen=chosen,
-        problems=told,
+        problems=problems,
     )
 
 
-def offered(asked: Asked, facts: Facts, today: date) -> Offered:
-    """All there is to choose from, and what one begins with; what was chosen does not matter.
+def offered(request: Request, facts: Facts, today: date) -> Offered:
+    """Return all options and the defaults, independent of the chosen options.
 
     Arguments as `answered`.
     """
-    assumed, electricity, problems = assumptions_of(asked, facts.catalog, today)
-    rates = dict(asked.usd_per)
-    entries, wrong = _entries(asked.entries, facts.catalog, rates)
-    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=all_rates(asked))
-    goal = goal_of(asked, facts)
+    assumed, electricity, problems = assumptions_of(request, facts.catalog, today)
+    rates = dict(request.usd_per)
+    entries, wrong = _entries(request.entries, facts.catalog, rates)
+    shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=all_rates(request))
+    goal = goal_of(request, facts)
     every = doubted(candidates_of(facts.job, shop, entries, goal), assumed, electricity)
-    begin = usual(every, facts.job, goal=goal, wanted=asked.wanted, assumed=assumed)
+    begin = usual(every, facts.job, goal=goal, limits=request.limits, assumed=assumed)
     return Offered(
         candidates=tuple(every),
         usual=tuple(begin),
@@ -170,34 +171,33 @@ def offered(asked: Asked, facts: Facts, today: date) -> Offered:
     )
 
 
-def offers_key(asked: Asked, facts: Facts) -> Hashable:
+def offers_key(request: Request, facts: Facts) -> Hashable:
     """Return a key of the options: for one job, equal keys have equal `offered` options.
 
     The epoch count decides which run of each measured system is fastest. With a deadline or a
     budget it also decides which accelerators come first.
     """
-    question = replace(asked, options=())
-    if asked.epochs is None or asked.wanted.limited:
+    question = replace(request, options=())
+    if request.epochs is None or request.limits.limited:
         return question
-    best = best_runs(facts.job, goal_of(asked, facts))
+    best = best_runs(facts.job, goal_of(request, facts))
     return replace(question, epochs=1), tuple(option.run.run_id for _, option in best.values())
 
 
-def all_rates(asked: Asked) -> dict[str, float]:
+def all_rates(request: Request) -> dict[str, float]:
     """Return US dollars per unit of each currency: reference rates, and those of the question."""
-    return reference_rates().usd_per | dict(asked.usd_per)
+    return reference_rates().usd_per | dict(request.usd_per)
 
 
 def with_own(
     options: Sequence[str], own: Sequence[str], most: int = MOST_OPTIONS
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The ids to compare, at most so many, and those left out for it: the last that are named.
+    """Return the ids to compare, and the ids left out beyond `most`: the last named ones.
 
     Args:
-        options: ids that are named.
-        own: ids of one's own options: those that are not named come first, none is left out
-            before one that is not one's own.
-        most: that are compared.
+        options: the named ids.
+        own: ids of own entries. Unnamed ones come first; own entries are left out last.
+        most: largest number of options.
     """
     every = list(dict.fromkeys([*(o for o in own if o not in options), *options]))
     mine = [o for o in every if o in own]
@@ -207,103 +207,106 @@ def with_own(
 
 
 def too_many(left: Sequence[str], most: int = MOST_OPTIONS) -> str:
-    """That these were left out, as `with_own` says, since more than `most` were chosen."""
+    """Return a sentence on the options left out beyond `most`."""
     last = "the last named one is" if len(left) == 1 else f"the last {len(left)} named are"
     return (
         f"{most + len(left)}{MANY_OPTIONS}{most} are compared; {last} left out: {', '.join(left)}."
     )
 
 
-def goal_of(asked: Asked, facts: Facts) -> Goal:
-    """So many epochs, or the target: its samples at the best batch of the fastest own system.
+def goal_of(request: Request, facts: Facts) -> Goal:
+    """Return the goal: epochs, or a target with its samples at the best batch.
 
-    Of a described workload whose total tokens are given they are the goal, one pass over them.
+    The best batch is that of the fastest own system. With total tokens the goal is one pass over
+    them.
     """
     if facts.job.total_tokens is not None:
         words = f"{large(facts.job.total_tokens, millions=True)} tokens"
-        return Goal(words=words, epochs=1, at_batch=asked.batch)
-    if asked.epochs is not None or facts.steps is None:
-        epochs = EPOCHS if asked.epochs is None else asked.epochs
+        return Goal(words=words, epochs=1, at_batch=request.batch)
+    if request.epochs is not None or facts.steps is None:
+        epochs = EPOCHS if request.epochs is None else request.epochs
         words = "1 epoch" if epochs == 1 else f"{counted(epochs)} epochs"
-        return Goal(words=words, epochs=epochs, at_batch=asked.batch)
+        return Goal(words=words, epochs=epochs, at_batch=request.batch)
     words, optimizer = facts.target_words, facts.steps.optimizer
     batch, law = _target_batch(facts), facts.steps.curve
     if isinstance(law, Refusal) or batch is None:
         return Goal(words=words, optimizer=optimizer)
     samples = law.samples(batch)
-    known = samples if isinstance(samples, Estimate) else None
-    return Goal(words=words, optimizer=optimizer, samples=known, batch=batch)
+    estimate = samples if isinstance(samples, Estimate) else None
+    return Goal(words=words, optimizer=optimizer, samples=estimate, batch=batch)
 
 
 def assumptions_of(
-    asked: Asked, catalog: Catalog, today: date
+    request: Request, catalog: Catalog, today: date
 ) -> tuple[Assumptions, Electricity | None, list[str]]:
-    """The assumptions with the country's electricity; defaults where they are impossible."""
-    problems = problems_of(asked.assumed)
-    assumed = Assumptions() if problems else asked.assumed
-    if not asked.country:
+    """Return the assumptions with the country's electricity; defaults where invalid."""
+    problems = problems_of(request.assumed)
+    assumed = Assumptions() if problems else request.assumed
+    if not request.country:
         return assumed, None, problems
-    tariff = tariff_of(catalog, asked.country)
+    tariff = tariff_of(catalog, request.country)
     if tariff is None:
-        return assumed, None, [*problems, _no_tariff(asked.country, catalog)]
-    used, electricity = with_electricity(assumed, tariff, today, typed=asked.tariff_typed)
+        return assumed, None, [*problems, _no_tariff(request.country, catalog)]
+    used, electricity = with_electricity(assumed, tariff, today, typed=request.tariff_typed)
     return used, electricity, problems
 
 
 def _entries(
     texts: Sequence[str], catalog: Catalog, usd_per: Mapping[str, float]
 ) -> tuple[list[Entry], list[str]]:
-    found = [entry_of(text, catalog, usd_per) for text in texts[:MOST_OPTIONS]]
-    wrong = [e for e in found if isinstance(e, str)]
+    parsed = [entry_of(text, catalog, usd_per) for text in texts[:MOST_OPTIONS]]
+    wrong = [e for e in parsed if isinstance(e, str)]
     if len(texts) > MOST_OPTIONS:
         wrong.append(f"{len(texts)}{MANY_ENTRIES}{MOST_OPTIONS} are used.")
-    return [e for e in found if not isinstance(e, str)], wrong
+    return [e for e in parsed if not isinstance(e, str)], wrong
 
 
-def _chosen(asked: Asked, shown: Offered) -> tuple[tuple[str, ...], list[str]]:
-    """Ids that exist and one's own, at most so many; the usual ones where none is chosen."""
-    if not asked.options:
+def _chosen(request: Request, shown: Offered) -> tuple[tuple[str, ...], list[str]]:
+    """Return existing and own ids up to the limit; the defaults where none is chosen."""
+    if not request.options:
         return shown.usual, []
     named = {c.id: c.named for c in shown.candidates}
-    known, meant = list(named), [(o, looked_up(o, named)) for o in asked.options]
-    gone = [_no_option(o, known, m) for o, m in meant if not isinstance(m, str)]
+    ids, meant = list(named), [(o, looked_up(o, named)) for o in request.options]
+    gone = [_no_option(o, ids, m) for o, m in meant if not isinstance(m, str)]
     kept = [m for _, m in meant if isinstance(m, str)]
-    chosen, left = with_own(kept, [o for o in shown.own if o in known])
+    chosen, left = with_own(kept, [o for o in shown.own if o in ids])
     return chosen, [*gone, too_many(left)] if left else gone
 
 
-def _no_option(name: str, known: Sequence[str], alike: Sequence[str] = ()) -> str:
-    """That there is no such option, what there is like it, and where all are listed."""
+def _no_option(name: str, ids: Sequence[str], alike: Sequence[str] = ()) -> str:
+    """Return that there is no such option, with similar ids, and where all are listed."""
     if alike:
         return f"{NO_OPTION}{name[:80]!r} alone: it may mean {' or '.join(alike[:6])}. Choose one."
-    near = difflib.get_close_matches(name[:80], known, n=3, cutoff=0.5) or _sharing(name, known)
-    ask = f"Choose one of {', '.join(near)}, ...: " if near else ""
-    return f"{NO_OPTION}{name[:80]!r}. {ask}{WHERE_OPTIONS}."
+    near = difflib.get_close_matches(name[:80], ids, n=3, cutoff=0.5) or _sharing(name, ids)
+    choose = f"Choose one of {', '.join(near)}, ...: " if near else ""
+    return f"{NO_OPTION}{name[:80]!r}. {choose}{WHERE_OPTIONS}."
 
 
-def _sharing(name: str, known: Sequence[str]) -> list[str]:
-    """Up to three ids with the most words of the name, its way aside, the shortest first."""
+def _sharing(name: str, ids: Sequence[str]) -> list[str]:
+    """Return up to three ids that share most words with the name, the shortest first."""
     words = {w for w in name[:80].lower().split("-") if w} - {"rent", "buy", "own", "mine"}
-    shared = {k: len(words & set(k.split("-"))) for k in known}
-    found = sorted((k for k in known if shared[k]), key=lambda k: (-shared[k], len(k)))
-    return found[:3]
+    shared = {k: len(words & set(k.split("-"))) for k in ids}
+    ranked = sorted((k for k in ids if shared[k]), key=lambda k: (-shared[k], len(k)))
+    return ranked[:3]
 
 
 def _no_tariff(country: str, catalog: Catalog) -> str:
-    """Say that its electricity is unknown, which country it may be, and what to do."""
+    """Return that the country is unknown, with similar names, and what to do."""
     by_name = {n.casefold(): t.country for t in catalog.tariffs for n in (t.id, t.country)}
     near = difflib.get_close_matches(country[:60].strip().casefold(), by_name, n=3, cutoff=0.7)
     names = dict.fromkeys(by_name[n] for n in near)
     perhaps = f"Perhaps {' or '.join(names)}? " if names else ""
     example = catalog.tariffs[0] if catalog.tariffs else None
-    ask = f"Write a country's code or name, as {example.id} or {example.country}" if example else ""
+    example_text = (
+        f"Write a country's code or name, as {example.id} or {example.country}" if example else ""
+    )
     price = "give tariff_usd_per_kwh"
-    todo = f"{ask}, or {price}." if ask else f"{price.capitalize()}."
+    todo = f"{example_text}, or {price}." if example_text else f"{price.capitalize()}."
     return f"{NO_TARIFF}{country[:60]!r} is known. {perhaps}{todo}"
 
 
 def _own_targets(facts: Facts) -> dict[str, OwnTarget]:
-    """Time to the target on every system that has step times."""
+    """Return the time to the target on every system with step times."""
     if facts.steps is None:
         return {}
     return {name: _own_target(curve, facts.steps) for name, curve in facts.curves.items()}
@@ -316,17 +319,17 @@ def _own_target(system: SystemCurve, steps: OptimizerCurve) -> OwnTarget:
 
 
 def _target_batch(facts: Facts) -> float | None:
-    """The best batch of the own system that gets to the target soonest; None without any."""
-    known = [
+    """Return the best batch of the fastest own system; without one, a middle batch."""
+    times = [
         (float(t.total.value), t.batch)
         for t in _own_targets(facts).values()
         if isinstance(t.total, Estimate) and t.batch is not None
     ]
-    return min(known)[1] if known else _middle_batch(facts)
+    return min(times)[1] if times else _middle_batch(facts)
 
 
 def _middle_batch(facts: Facts) -> float | None:
-    """Without step times: the critical batch, where half of the samples are well spent."""
+    """Return the critical batch size, within the measured batches; None without a law."""
     law = None if facts.steps is None else facts.steps.curve
     if law is None or isinstance(law, Refusal):
         return None

@@ -1,7 +1,7 @@
-"""Saved comparisons: one small JSON file each, with the question, its answer and its sources.
+"""Saved comparisons: a small JSON file each, with the question and its answer.
 
-A file is replaced whole. What lies in the folder may be anybody's: a file that is damaged, too
-large or of another form is reported and not used.
+A file is replaced whole. Files are untrusted: a file that is damaged, too large or of another form
+is reported and not used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from planner.store.disk.files import write_whole
 SAVED: Final = "EPOCHWISE_SAVED"
 FORM: Final = "epochwise comparison 2"
 FORM_1: Final = "epochwise comparison 1"
-"""Its budget was in USD without tax, whatever was shown."""
+"""The older form: its budget is in USD without tax."""
 MOST_FILES: Final = 500
 MOST_BYTES: Final = 1_000_000
 MOST_NAME: Final = 60
@@ -34,18 +34,18 @@ _LONGEST: Final = 400
 
 
 class SavedError(OSError):
-    """Nothing was written or removed, and why."""
+    """A comparison was not written or removed; the message has the reason."""
 
 
 class _UnfitError(ValueError):
-    """What a file holds is no saved comparison; the text goes on after 'it'."""
+    """A file is no saved comparison; the message continues a sentence about the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A question as a link holds it, and the answer of the day it was saved (ISO 8601, UTC).
+    """A question as in a link, and its answer when it was saved (`saved_at`: ISO 8601, UTC).
 
-    `file` is the name of the file it was read from, without .json; "" of one that is new.
+    `file` is the name of its file without .json; "" for a new comparison.
     """
 
     name: str
@@ -56,27 +56,27 @@ class Saved:
 
     @property
     def id(self) -> str:
-        """What stands in links; the file is named after it. Two names never share one."""
+        """The id in links and the name of the file; two names never share one."""
         return self.file or file_slug(self.name)
 
 
 def saved_folder(root: Path, environment: Mapping[str, str]) -> Path:
-    """Folder of the saved comparisons: EPOCHWISE_SAVED, by default `saved` below `root`."""
-    told = environment.get(SAVED) or "saved"
-    return Path(os.path.abspath(root / Path(told).expanduser()))  # noqa: PTH100 - keep links
+    """Return the folder of saved comparisons: EPOCHWISE_SAVED, by default `saved` below `root`."""
+    place = environment.get(SAVED) or "saved"
+    return Path(os.path.abspath(root / Path(place).expanduser()))  # noqa: PTH100 - keep links
 
 
 def id_for(folder: Path, name: str) -> str:
-    """Return the id under which a name is saved, of an earlier version too, or would be."""
+    """Return the id of a saved name, including ids of earlier versions; else the new id."""
     old = read(folder, slug(name))
     return old.id if isinstance(old, Saved) and old.name == name else file_slug(name)
 
 
 def save(folder: Path, saved: Saved) -> None:
-    """Keep it; one of the same id is replaced.
+    """Save a comparison; one of the same id is replaced.
 
     Raises:
-        SavedError: the disk refuses, or there are too many.
+        SavedError: the file cannot be written, or there are too many.
     """
     body = {
         "form": FORM,
@@ -94,28 +94,28 @@ def save(folder: Path, saved: Saved) -> None:
         write_whole(path, json.dumps(body, indent=1, allow_nan=False, ensure_ascii=False))
     except OSError as error:
         raise SavedError(
-            f"It could not be kept in {folder} ({error.strerror or error}). Make room or set "
-            f"{SAVED} to a folder that can be written."
+            f"It could not be saved in {folder} ({error.strerror or error}). Make room or set "
+            f"{SAVED} to a writable folder."
         ) from error
 
 
 def remove(folder: Path, which: str) -> bool:
-    """Remove one; whether it was there.
+    """Remove a comparison; return whether it existed.
 
     Raises:
-        SavedError: the disk refuses.
+        SavedError: the file cannot be removed.
     """
-    known = {path.stem: path for path in _files(folder)}
+    files = {path.stem: path for path in _files(folder)}
     try:
-        if which in known:
-            known[which].unlink()
+        if which in files:
+            files[which].unlink()
     except OSError as error:
         raise SavedError(f"It could not be removed ({error.strerror or error}).") from error
-    return which in known
+    return which in files
 
 
 def read(folder: Path, which: str) -> Saved | str:
-    """One by its id, or a sentence that says why it cannot be opened."""
+    """Return a comparison by its id, or a sentence with the reason why it cannot be opened."""
     path = {p.stem: p for p in _files(folder)}.get(which)
     if path is None:
         return f"No comparison is saved as {which[:MOST_NAME]!r}."
@@ -127,11 +127,11 @@ def read(folder: Path, which: str) -> Saved | str:
 
 
 def read_all(folder: Path) -> tuple[list[Saved], list[str]]:
-    """All that can be opened, the newest first, and a sentence for each that cannot."""
-    found = [read(folder, path.stem) for path in _files(folder)]
-    good = sorted((s for s in found if isinstance(s, Saved)), key=lambda s: s.name)
+    """Return all readable comparisons, newest first, and a sentence for each unreadable one."""
+    results = [read(folder, path.stem) for path in _files(folder)]
+    good = sorted((s for s in results if isinstance(s, Saved)), key=lambda s: s.name)
     return sorted(good, key=lambda s: s.saved_at, reverse=True), [
-        s for s in found if isinstance(s, str)
+        s for s in results if isinstance(s, str)
     ]
 
 
@@ -146,7 +146,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _content(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
-        raise _UnfitError("is no plain file")
+        raise _UnfitError("is not a regular file")
     with path.open("rb") as file:
         body = file.read(MOST_BYTES + 1)
     if len(body) > MOST_BYTES:
@@ -156,11 +156,11 @@ def _content(path: Path) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 def _saved(body: object, which: str) -> Saved:
     if not isinstance(body, dict) or body.get("form") not in (FORM, FORM_1):
-        raise _UnfitError("is of another form")
+        raise _UnfitError("has another format")
     name, saved_at = body.get("name"), body.get("saved_at")
     fits = which in (file_slug(str(name)), slug(str(name)))  # the latter of earlier versions
     if not (_text(name, MOST_NAME) and _text(saved_at, 40) and fits):
-        raise _UnfitError("has no name or date that fits")
+        raise _UnfitError("has no valid name or date")
     parameters = _parameters(body.get("parameters"))
     return Saved(
         name=str(name),
@@ -171,18 +171,18 @@ def _saved(body: object, which: str) -> Saved:
     )
 
 
-def _parameters(told: object) -> dict[str, list[str]]:
-    if not isinstance(told, dict) or len(told) > MOST_VALUES:
-        raise _UnfitError("holds no question")
-    for name, values in told.items():
+def _parameters(body: object) -> dict[str, list[str]]:
+    if not isinstance(body, dict) or len(body) > MOST_VALUES:
+        raise _UnfitError("contains no question")
+    for name, values in body.items():
         few = isinstance(values, list) and len(values) <= MOST_VALUES
         if not _text(name, 60) or not few or not all(_text(v, _LONGEST) for v in values):
-            raise _UnfitError("holds no question")
-    return {str(name): [str(v) for v in values] for name, values in told.items()}
+            raise _UnfitError("contains no question")
+    return {str(name): [str(v) for v in values] for name, values in body.items()}
 
 
 def _as_shown(parameters: dict[str, list[str]]) -> dict[str, list[str]]:
-    """A question of form 1 with its budget as it is asked now: as shown, its tax in it."""
+    """Return a question of form 1 with its budget in the current form: as shown, with tax."""
     asking = compare_parameters(parameters)[0]
     budget = asking.values["budget"]
     if budget is None:
@@ -190,19 +190,19 @@ def _as_shown(parameters: dict[str, list[str]]) -> dict[str, list[str]]:
     return {**parameters, "budget": [f"{shown(budget, asking.display):.10g}"]}
 
 
-def _rows(told: object) -> tuple[Record, ...]:
-    if not isinstance(told, list) or len(told) > MOST_ROWS:
-        raise _UnfitError("holds no answer")
-    if not all(isinstance(row, dict) and _text(row.get("option_id"), _LONGEST) for row in told):
-        raise _UnfitError("holds no answer")
-    return tuple({name: _cell(row.get(name)) for name in KEPT} for row in told)
+def _rows(body: object) -> tuple[Record, ...]:
+    if not isinstance(body, list) or len(body) > MOST_ROWS:
+        raise _UnfitError("contains no answer")
+    if not all(isinstance(row, dict) and _text(row.get("option_id"), _LONGEST) for row in body):
+        raise _UnfitError("contains no answer")
+    return tuple({name: _cell(row.get(name)) for name in KEPT} for row in body)
 
 
-def _runs(told: object) -> tuple[str, ...]:
-    few = isinstance(told, list) and len(told) <= MOST_RUNS
-    if not isinstance(told, list) or not few or not all(_text(r, 200) for r in told):
-        raise _UnfitError("holds no runs")
-    return tuple(str(r) for r in told)
+def _runs(body: object) -> tuple[str, ...]:
+    few = isinstance(body, list) and len(body) <= MOST_RUNS
+    if not isinstance(body, list) or not few or not all(_text(r, 200) for r in body):
+        raise _UnfitError("contains no runs")
+    return tuple(str(r) for r in body)
 
 
 def _cell(value: object) -> str | float | int | bool | None:
@@ -218,4 +218,4 @@ def _text(value: object, most: int) -> bool:
 
 
 def _no_constant(_: str) -> float:
-    raise _UnfitError("holds numbers that are none")
+    raise _UnfitError("contains invalid numbers")

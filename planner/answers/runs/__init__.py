@@ -1,4 +1,4 @@
-"""Which runs an answer rests on: their scatter of epochs, and what is suspect about them."""
+"""The runs behind an answer: scatter of their epochs, and suspect flags."""
 
 from planner.answers.runs._scatter import priors_of, with_priors
 from planner.answers.runs._suspect_runs import Suspects, suspects_of

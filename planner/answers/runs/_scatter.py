@@ -19,46 +19,46 @@ _NOTHING: Final = Scatter()
 
 
 def with_priors(store: Store, runs: Sequence[Run], without: Collection[str] = ()) -> list[Run]:
-    """The runs, each with the prior that the others of its set on its system make for it.
+    """Return the runs, each with a prior from the other runs of its set on its system.
 
     Args:
-        store: whose runs speak, of every workload; training and inference each for themselves.
-        runs: in any order, which is kept.
-        without: ids of runs that say nothing (suspect ones).
+        store: the source of all runs; training and inference are separate.
+        runs: in any order, which is preserved.
+        without: ids of runs to leave out (suspect ones).
     """
     priors = zip(runs, priors_of(store, runs, frozenset(without)), strict=True)
     return [r if p is EPOCHS else replace(r, epoch_prior=p) for r, p in priors]
 
 
 def priors_of(store: Store, runs: Sequence[Run], without: frozenset[str]) -> list[EpochPrior]:
-    """The prior of each run, as `with_priors` gives them: what other runs change of an answer."""
+    """Return the prior of each run, as in `with_priors`."""
     beside = _scatter(store, without) if runs else {}
     own = zip(runs, _own(runs, without), strict=True)
     return [beside.get(_where(r), _NOTHING).without(s).prior() for r, s in own]
 
 
 def _scatter(store: Store, without: frozenset[str]) -> _Known:
-    """What all runs but these say, by folder, system and mode; asked once a generation."""
+    """Return the scatter of all runs but these, by folder, system and mode; cached."""
     question = ("scatter", store.generation, without)
-    return store.kept.once(question, lambda: _asked(store, without))
+    return store.kept.once(question, lambda: _scatter_by_place(store, without))
 
 
-def _asked(store: Store, without: frozenset[str]) -> _Known:
-    found: dict[tuple[str, str, str], Scatter] = {}
-    asked = {"least": QUIETEST, "most": MAX_CV, "without": sorted(without)}
-    for place, system, mode, later, runs, mean in store.rows(sql.SCATTER, asked):
-        told, where = scatter_of_many(later, runs, mean), (place, system, mode)
-        found[where] = found.get(where, _NOTHING).and_(told)
-    return found
+def _scatter_by_place(store: Store, without: frozenset[str]) -> _Known:
+    by_place: dict[tuple[str, str, str], Scatter] = {}
+    parameters = {"least": QUIETEST, "most": MAX_CV, "without": sorted(without)}
+    for place, system, mode, later, runs, mean in store.rows(sql.SCATTER, parameters):
+        scatter, where = scatter_of_many(later, runs, mean), (place, system, mode)
+        by_place[where] = by_place.get(where, _NOTHING).and_(scatter)
+    return by_place
 
 
 def _own(runs: Sequence[Run], without: frozenset[str]) -> list[Scatter]:
-    """What each of them says, as the query counts it."""
-    later = [0 if _says_nothing(r, without) else (r.epochs_measured or 1) - 1 for r in runs]
+    """Return the scatter of each run, as the query counts it."""
+    later = [0 if _left_out(r, without) else (r.epochs_measured or 1) - 1 for r in runs]
     return scatters(later, [_variation(r, n) for r, n in zip(runs, later, strict=True)])
 
 
-def _says_nothing(run: Run, without: frozenset[str]) -> bool:
+def _left_out(run: Run, without: frozenset[str]) -> bool:
     return run.status != "ok" or run.run_id in without
 
 

@@ -1,4 +1,4 @@
-"""What is odd about runs, worked out a workload at a time: a new run changes its own workload."""
+"""Suspect flags of runs, computed per workload: a new run changes its own workload only."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from planner.store.reader import Store
 from planner.suspects import Flag, by_run, left_out, named, suspects
 
 APART: Final = 8
-"""Up to so many workloads are read one by one; more are read together, in one query."""
+"""Most workloads that are read one by one; more are read together, in one query."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:
-    """What is odd about runs, by run id: flags, and their names in one text.
+    """Suspect flags of runs by run id, and their names in one text.
 
-    `left_out` are the runs that a fit can do without; `cut_short` where there are more runs than
-    are looked at.
+    `left_out` are the runs that a fit can leave out; `cut_short`: there are more runs than are
+    checked.
     """
 
     flags: Mapping[str, Sequence[Flag]]
@@ -35,7 +35,7 @@ class _Flagged(NamedTuple):
 
 
 def suspects_of(store: Store) -> Suspects:
-    """Return what is suspect among all runs that took times."""
+    """Return the suspect flags of all runs with times."""
     return store.kept.once(("suspects", store.generation), lambda: _suspects(store))
 
 
@@ -43,7 +43,7 @@ def _suspects(store: Store) -> Suspects:
     flags: dict[str, Sequence[Flag]] = {}
     checked = queries.checked_workloads(store)
     cut_short = sum(checked.values()) >= queries.MOST_CHECKED
-    if cut_short:  # which runs are the newest ones depends on all workloads
+    if cut_short:  # which runs are newest depends on all workloads
         flags |= by_run(suspects(queries.checked_runs(store)))
     else:
         for own in _flagged(store, checked).values():
@@ -57,7 +57,7 @@ def _suspects(store: Store) -> Suspects:
 
 
 def _flagged(store: Store, workloads: Iterable[str]) -> Mapping[str, _Flagged]:
-    """The flags of each workload's runs: every check compares runs of one workload only."""
+    """Return the flags of each workload's runs; checks compare runs of one workload only."""
     last: dict[str, _Flagged] = store.kept.once("flags by workload", dict)
     versions = {workload: store.version(workload) for workload in workloads}
     now = {w: last[w] for w, v in versions.items() if w in last and last[w].version == v}
@@ -66,10 +66,10 @@ def _flagged(store: Store, workloads: Iterable[str]) -> Mapping[str, _Flagged]:
     for workload in new:
         runs = read.get(workload) or queries.checked_runs(store, workload=workload)
         now[workload] = _Flagged(versions[workload], by_run(suspects(runs)))
-    last.update(now)  # another thread may show another moment: that one compares versions too
+    last.update(now)  # other threads at another moment compare versions too
     return {w: now[w] for w in versions}
 
 
 def _of_each(runs: Sequence[CheckedRun]) -> dict[str, list[CheckedRun]]:
-    """The runs of each workload, in their order."""
+    """Return the runs of each workload, in their order."""
     return {group[0].workload: group for group in grouped(runs, lambda run: run.workload)}

@@ -181,10 +181,8 @@ def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) 
     assert isinstance(row.time, Estimate)
     either_way = math.sqrt(float(row.time.high) / float(row.time.low))
     (line,) = next_run._lines([row, row], "Measure nothing on ")
-    assert line.replace("\\", "").endswith(
-        f"(known within a factor of {either_way:.2g} either way)"
-    )
-    assert next_run._known(1.01) == ""
+    assert line.replace("\\", "").endswith(f"(within a factor of {either_way:.2g} either way)")
+    assert next_run._factor_text(1.01) == ""
 
 
 def test_times_are_called_measured_only_where_every_one_was(store: Store) -> None:
@@ -262,7 +260,7 @@ def test_another_currency_or_tax_keeps_what_the_budget_is_worth(store: Store) ->
     assert float(address_of(shown)["budget"][0]) == pytest.approx(500.0 / 1.2 / 0.5)
     assert shown.number_input(key="compare.budget").label == "Budget (USD, no tax)"
     usd = comparison(store, **LINK, **EURO)
-    assert usd.question.wanted.budget_usd == pytest.approx(500.0 / 1.2 / 0.5)
+    assert usd.question.limits.budget_usd == pytest.approx(500.0 / 1.2 / 0.5)
 
 
 def test_what_to_measure_next_is_said_with_the_right_article() -> None:
@@ -297,7 +295,7 @@ def test_a_workload_with_inference_runs_only_is_refused_alike_on_both_pages() ->
 
 def test_a_link_to_a_workload_that_is_gone_says_so() -> None:
     shown = show("compare", workload="no-such-workload")
-    assert "not among the options" in shown.warning[0].value
+    assert "is no longer an option" in shown.warning[0].value
 
 
 def test_another_currency_changes_amounts_and_no_order(store: Store) -> None:
@@ -314,7 +312,7 @@ def test_the_charts_hold_the_options_and_the_question() -> None:
     names = {t["name"] for t in figure(shown)["data"] if t.get("mode") == "markers"}
     assert names == {r["option"] for r in table(shown) if r["cost"] == r["cost"]}
     notes = [n["text"] for n in figure(shown, 1)["layout"]["annotations"]]
-    assert "6 asked" in notes
+    assert "6 requested" in notes
     by_use = show("compare", **LINK, chart="use")
     assert "share of the time" in figure(by_use, 1)["layout"]["xaxis"]["title"]["text"]
 
@@ -335,7 +333,7 @@ def test_the_country_sets_the_electricity_and_says_so() -> None:
     field = shown.number_input(key="compare.tariff_usd_per_kwh")
     assert field.value is None
     assert field.placeholder.endswith(", Germany")
-    assert "Used here: the price of Germany; type your own to use that" in texts(shown)
+    assert "Used here: the price of Germany; enter your own to replace it" in texts(shown)
 
 
 def test_ones_own_tariff_wins_over_the_country_be_it_the_usual_one(store: Store) -> None:
@@ -344,8 +342,8 @@ def test_ones_own_tariff_wins_over_the_country_be_it_the_usual_one(store: Store)
     sound(shown.run())
     assert address_of(shown)["tariff_usd_per_kwh"] == ["0.15"]
     said = texts(shown)
-    assert "Used here: your own price, as typed; carbon is that of Germany." in said
-    assert "is the one that was typed, 0.15 USD/kWh, not that of Germany" in said
+    assert "Used here: your own price; carbon is that of Germany." in said
+    assert "is your own, 0.15 USD/kWh, not that of Germany" in said
     assumed = comparison(store, **LINK, tariff_usd_per_kwh="0.15").question.assumed
     assert assumed.tariff_usd_per_kwh == 0.15
     assert assumed.kg_co2_per_kwh == comparison(store, **LINK).question.assumed.kg_co2_per_kwh

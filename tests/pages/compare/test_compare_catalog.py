@@ -55,10 +55,10 @@ def test_a_price_is_overridden_by_the_form_and_outlives_the_session(folder: Path
     sound(shown.run())
     shown.text_input(key="compare.rows.hardware.rtx-5090.list_price_usd").set_value("2500")
     shown.text_input(key="compare.rows.hardware.rtx-5090.list_price_as_of").set_value("2026-11-01")
-    keep = next(b for b in shown.button if b.label == "Keep this row")
+    keep = next(b for b in shown.button if b.label == "Save this row")
     keep.click()
     sound(shown.run())
-    assert "1 row is kept." in _said(shown)
+    assert "1 row is saved." in _said(shown)
     assert (folder / "hardware.csv").exists()
     (row,) = _rows(_box())
     assert row["Price"] == "2,500 USD list, Nov 2026"
@@ -76,13 +76,13 @@ def test_ones_own_price_has_its_own_source_and_is_of_today() -> None:
     assert (cell["source_url"], cell["note"]) == ("", "")
     assert cell["as_of"] == f"{state.today():%Y-%m-%d}"
     assert cell["provider"] == known.provider
-    next(b for b in shown.button if b.label == "Keep this row").click()
+    next(b for b in shown.button if b.label == "Save this row").click()
     assert "source_url" in _said(sound(shown.run()))
 
 
 def test_what_is_wrong_with_a_row_is_told_field_by_field(folder: Path) -> None:
     shown = _box("price")
-    keep = next(b for b in shown.button if b.label == "Keep this row")
+    keep = next(b for b in shown.button if b.label == "Save this row")
     keep.click()
     said = _said(sound(shown.run()))
     assert "Nothing was added" in said
@@ -98,8 +98,8 @@ def test_an_offer_of_ones_own_is_one_more_option(folder: Path) -> None:
         "as_of": "2026-11-01",
     }.items():  # fmt: skip
         shown.text_input(key=f"compare.rows.prices..{name}").set_value(value)
-    next(b for b in shown.button if b.label == "Keep this row").click()
-    assert "1 row is kept." in _said(sound(shown.run()))
+    next(b for b in shown.button if b.label == "Save this row").click()
+    assert "1 row is saved." in _said(sound(shown.run()))
     shown = show("compare", options="rent-cellar-home-box-on-demand")
     assert "Renting 1 x H100 SXM5 80GB (Cellar) at 1.25 USD/h" in texts(shown)
 
@@ -112,13 +112,13 @@ def _own_row(folder: Path) -> None:
 
 
 def test_rows_of_ones_own_are_listed_and_taken_out_again(folder: Path) -> None:
-    assert "No row is yours yet." in _said(_box("own"))
+    assert "You have no rows yet." in _said(_box("own"))
     _own_row(folder)
     shown = _box("own")
     shown.multiselect(key="compare.rows.gone").set_value(["hardware: rtx-5090"])
     sound(shown.run())
     shown.button(key="compare.rows.remove").click()
-    assert "1 row is taken out." in _said(sound(shown.run()))
+    assert "1 row is removed." in _said(sound(shown.run()))
     assert _rows(_box())[0]["Whose row"] == "shipped"
 
 
@@ -139,7 +139,7 @@ def test_one_row_of_an_import_is_told_as_one(folder: Path) -> None:
     shown = _box("import")
     _upload(shown, "mine.csv", csv_of("prices", known.offers[:1]).encode())
     sound(shown.run())
-    assert "1 sound row of prices, 0 problems." in _said(shown)
+    assert "1 valid row of prices, 0 problems." in _said(shown)
     assert not folder.exists()
 
 
@@ -149,11 +149,11 @@ def test_an_import_shows_rows_and_problems_before_anything_is_kept(folder: Path)
     shown = _box("import")
     _upload(shown, "mine.csv", good.encode() + b"bad,row\n")
     sound(shown.run())
-    assert "2 sound rows of prices, " in _said(shown)
+    assert "2 valid rows of prices, " in _said(shown)
     assert "of mine.csv" in _said(shown)
     assert not folder.exists()
     shown.button(key="compare.rows.import").click()
-    assert "2 rows are kept." in _said(sound(shown.run()))
+    assert "2 rows are saved." in _said(sound(shown.run()))
     assert (folder / "prices.csv").exists()
 
 
@@ -164,12 +164,12 @@ def test_an_import_says_what_it_replaces_before_and_after(folder: Path) -> None:
     shown = _box("import")
     _upload(shown, "mine.csv", csv_of("prices", [mine, second]).encode())
     said = _said(sound(shown.run()))
-    assert "It replaces 1 row that is there already, before -> after:" in said.replace("\\", "")
+    assert "Replaces 1 existing row, before -> after:" in said.replace("\\", "")
     assert line in said
     assert second.id not in said
     shown.button(key="compare.rows.import").click()
     said = _said(sound(shown.run()))
-    assert "2 rows are kept." in said
+    assert "2 rows are saved." in said
     assert line in said
 
 
@@ -177,7 +177,7 @@ def test_a_file_of_no_table_says_what_every_row_needs() -> None:
     shown = _box("import")
     _upload(shown, "x.csv", b"a,b\n1,2\n")
     said = _said(sound(shown.run()))
-    assert "Its header is that of no table." in said
+    assert "The header matches no table." in said
     assert "provider" in said
 
 
@@ -185,7 +185,7 @@ def test_a_stranger_sees_the_rows_and_changes_none(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("EPOCHWISE_MEASURE", "off")
     shown = _box()
     assert _rows(shown)
-    assert "by whoever sits at it" in _said(shown)
+    assert "only be added on the machine that runs this app" in _said(shown)
     assert not [s for s in shown.segmented_control if s.key == "compare.catalog.do"]
 
 
@@ -211,7 +211,7 @@ def test_with_the_library_offers_are_read_shown_and_kept(
     assert "3 left out" in _said(shown)
     assert "add it under Accelerator or its price under Price" in _said(shown)
     shown.button(key="compare.live.keep").click()
-    assert "1 row is kept." in _said(sound(shown.run()))
+    assert "1 row is saved." in _said(sound(shown.run()))
     assert (folder / "prices.csv").exists()
 
 

@@ -75,7 +75,7 @@ def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it()
 
 def test_a_date_that_is_none_is_told() -> None:
     shown = show("compare", options=["buy-1x-rtx-5090"], by="friday")
-    assert "is no time with its zone. Write 2026-11-27T09:00+09:00" in texts(shown)
+    assert "is not a time with its zone. Write 2026-11-27T09:00+09:00" in texts(shown)
     shown.button(key="compare.by.drop").click()
     assert "by" not in address_of(sound(shown.run()))
 
@@ -101,7 +101,7 @@ def test_the_first_is_called_decided_only_where_it_is_better_and_not_merely_in_t
     assert "Only the first option is likely to meet your limits." in alone
     dear = ["own-tpu-v2-8", "rent-google-cloud-us-central1-tpu-v2-8-on-demand"]
     better = texts(sound(show("compare", options=dear)))
-    assert "The first is decided; no run is needed for that." in better
+    assert "The first option is decided; no run is needed." in better
 
 
 def test_a_date_of_another_year_is_shown_with_its_year() -> None:

@@ -33,7 +33,7 @@ def test_the_answer_names_options_that_do_not_fit_with_the_way_out(large: AppTes
     assert "the T4 has 16 GB (15.0 GB of it for the job)." in said
     assert "shard over them (FSDP, ZeRO)" in said
     assert said.count("Does not fit") == 3
-    assert "One more does not fit either: see the table for what to do." in said
+    assert "One more does not fit either. The table shows what to do." in said
 
 
 def test_an_option_that_does_not_fit_has_no_free_memory_in_the_table(large: AppTest) -> None:

@@ -81,18 +81,18 @@ def test_name_and_logo_outlive_the_closed_box_and_stand_in_no_link(browser: list
 
 def test_a_logo_that_runs_something_is_refused_at_once() -> None:
     shown = _with_logo(SVG.replace(b"<path", b'<path onclick="x()"'))
-    assert "The SVG holds more than a drawing" in texts(shown)
+    assert "The SVG contains more than a drawing" in texts(shown)
     assert "Logo: logo.svg" not in texts(shown)
 
 
 def test_a_refused_logo_is_told_as_long_as_its_file_stands_there(browser: list[str]) -> None:
     shown = _with_logo(SVG.replace(b"<path", b'<path onclick="x()"'))
-    assert "The report is made without logo.svg." in texts(shown)
+    assert "The report leaves out logo.svg." in texts(shown)
     shown.button(key="compare.report.pdf.make").click()
     sound(shown.run())
     assert "Save the PDF" in _labels(shown)
-    assert "The SVG holds more than a drawing" in texts(shown)
-    assert "The report is made without logo.svg." in texts(shown)
+    assert "The SVG contains more than a drawing" in texts(shown)
+    assert "The report leaves out logo.svg." in texts(shown)
     assert "data:image/svg+xml" not in browser[0]
     field: Any = shown.get("file_uploader")[0]
     field.set_value(("good.svg", SVG, "image/svg+xml"))

@@ -104,8 +104,8 @@ def test_a_link_names_the_sweep(sweeping: Path) -> None:
 
 def test_a_link_to_a_sweep_that_is_not_shipped_says_so(sweeping: Path) -> None:
     said = texts(show("measure", sweep="zzz", ticket="gone-1"))
-    assert "sweep: “zzz” is not among the options any more." in said
-    assert "the sweep this link names is not known on this machine now." in said
+    assert "sweep: “zzz” is no longer an option." in said
+    assert "this link's sweep is not on this machine." in said
     assert "Small sweep: 4 runs" in said
 
 
@@ -223,7 +223,7 @@ def test_results_and_their_curve_are_one_click_away_once_there_is_one(sweeping: 
     ],
 )
 def test_links_to_several_curves_name_only_what_differs(names: list[str], told: list[str]) -> None:
-    assert sweep_card.told_apart(names) == told
+    assert sweep_card.short_labels(names) == told
 
 
 def test_a_stopped_sweep_resumes_where_it_was(sweeping: Path) -> None:
@@ -252,7 +252,7 @@ def test_one_sweep_waits_for_the_other(sweeping: Path) -> None:
     _started()
     _until(_is(sweeping, "running", 0))
     second = show("measure", sweep="failing")
-    assert "A machine measures one sweep at a time: this one will wait for its turn." in texts(
+    assert "A machine measures one sweep at a time. This one will wait for its turn." in texts(
         second
     )
     second.button(key="measure.start").click().run()
@@ -438,7 +438,7 @@ def test_what_was_asked_for_is_resumed_from_the_file_kept_of_it(sweeping: Path) 
 
 @pytest.mark.parametrize("what", [measuring.stop, measuring.resume, measuring.forget])
 def test_a_sweep_nobody_knows_is_refused(sweeping: Path, what: Callable[[str], None]) -> None:
-    with pytest.raises(NotDoneError, match="knows no such sweep"):
+    with pytest.raises(NotDoneError, match="no longer on this machine"):
         what("gone-1")
 
 

@@ -137,7 +137,7 @@ def test_another_question_takes_its_own_task_and_data_sets(known: Accuracy) -> N
 
 def test_without_a_data_set_there_is_one_button_back(known: Accuracy) -> None:
     shown = show(PAGE, data="")
-    assert "Nothing is left to show." in texts(shown)
+    assert "No rows to show." in texts(shown)
     shown.button(key=f"{PAGE}.back").click().run()
     assert len(sound(shown).dataframe[0].value) == len(_rows(known, 0))
 
@@ -180,7 +180,7 @@ def test_every_formula_is_told_with_units_limits_source_error_and_one_picture(
         row = figures_of.ours(known.rows, *evidence)
         assert row is not None
         assert f"**How wrong.** {row.task[:1].upper()}{row.task[1:]} ({row.data_set}): " in said
-        assert f"{figures_of.per_cent(row.median_error)} off in the median" in said
+        assert f"median error {figures_of.per_cent(row.median_error)}" in said
 
 
 def test_a_slider_moves_the_picture_and_its_sentence() -> None:
@@ -281,7 +281,7 @@ def test_a_set_with_hostile_names_is_listed_as_it_is_written(alone: Path) -> Non
 
 def test_without_the_file_the_page_names_the_command(elsewhere: Path) -> None:
     shown = show(PAGE)
-    assert "How wrong we were is not known here." in texts(shown)
+    assert "The accuracy is unknown here." in texts(shown)
     assert "python -m planner backtest DIR" in texts(shown)
     assert not shown.get("plotly_chart")
 

@@ -288,7 +288,7 @@ def test_what_is_chosen_is_written_into_the_address() -> None:
 
 def test_a_target_that_is_not_offered_is_told_and_the_usual_one_shown(store: Store) -> None:
     shown = show(PAGE, target="much")
-    assert "target: “much” is not among the options any more." in texts(shown)
+    assert "target: “much” is no longer an option." in texts(shown)
     assert _told(store, TARGET)[0] in texts(shown)
 
 

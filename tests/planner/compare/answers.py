@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from planner.compare import Assumptions, Shop, candidates_of, compare
-from planner.compare.reckon import CHEAPEST, Comparison, Question, Wanted
+from planner.compare.reckon import CHEAPEST, Comparison, Limits, Question
 from planner.job import Goal, Known, library_of
 from tests.planner.compare.made import CATALOG, RUN, TODAY, job, row
 
 
-def compared(wanted: Wanted = CHEAPEST, assumed: Assumptions | None = None) -> Comparison:
+def compared(limits: Limits = CHEAPEST, assumed: Assumptions | None = None) -> Comparison:
     """All made options for 360 epochs, 36,100 s where it was measured."""
     assumed = Assumptions() if assumed is None else assumed
     shop = Shop(catalog=CATALOG, assumed=assumed, today=TODAY)
     known = Known(library=library_of(CATALOG, [row(RUN)]))
     goal = Goal(words="360 epochs", epochs=360)
-    question = Question(job=job(), goal=goal, known=known, assumed=assumed, wanted=wanted)
+    question = Question(job=job(), goal=goal, measurements=known, assumed=assumed, limits=limits)
     return compare(question, candidates_of(job(), shop))

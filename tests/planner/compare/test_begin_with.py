@@ -9,7 +9,7 @@ import pytest
 
 from planner.compare import Assumptions, Entry, Shop, candidates_of
 from planner.compare._shortlist import usual
-from planner.compare.comparison import Wanted
+from planner.compare.comparison import Limits
 from planner.cost import capex
 from planner.job import Goal, Job
 from planner.store.catalog import read_catalog
@@ -23,24 +23,24 @@ IMAGES = Job(
 )  # fmt: skip
 EPOCHS = Goal(words="90 epochs", epochs=90)
 LIMITS = [
-    Wanted(deadline_s=86_400.0),
-    Wanted(deadline_s=0.0),
-    Wanted(budget_usd=0.0),
-    Wanted(deadline_s=3.6, budget_usd=0.0, order="time"),
+    Limits(deadline_s=86_400.0),
+    Limits(deadline_s=0.0),
+    Limits(budget_usd=0.0),
+    Limits(deadline_s=3.6, budget_usd=0.0, order="time"),
 ]
 
 
-def _chosen(of: Job, wanted: Wanted, shop: Shop = SHOP, **asked: object) -> list[str]:
+def _chosen(of: Job, limits: Limits, shop: Shop = SHOP, **asked: object) -> list[str]:
     every = candidates_of(of, shop)
-    return usual(every, of, goal=EPOCHS, wanted=wanted, **asked)  # type: ignore[arg-type]
+    return usual(every, of, goal=EPOCHS, limits=limits, **asked)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wanted", LIMITS)
+@pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("order", ["cost", "time"])
 def test_limits_that_nobody_can_keep_or_judge_still_have_options(
-    wanted: Wanted, order: str
+    limits: Limits, order: str
 ) -> None:
-    asked = replace(wanted, order=order)  # type: ignore[arg-type]
+    asked = replace(limits, order=order)  # type: ignore[arg-type]
     light = replace(IMAGES, train_flops_per_sample=None)
     for of in (IMAGES, light, job(), replace(job(), hardware={}, measured=())):
         assert _chosen(of, asked)
@@ -51,11 +51,11 @@ def test_what_is_rented_for_nothing_keeps_every_budget(budget: float) -> None:
     free = Entry(way="rent", accelerator="plain", count=1, price=0.0)
     every = candidates_of(IMAGES, SHOP, [free])
     assert "mine-rent-plain-1-0" in usual(
-        every, IMAGES, goal=EPOCHS, wanted=Wanted(budget_usd=budget)
+        every, IMAGES, goal=EPOCHS, limits=Limits(budget_usd=budget)
     )
     gift = replace(CATALOG.offers[0], price_per_hour=0.0)
     shop = replace(SHOP, catalog=replace(CATALOG, offers=(*CATALOG.offers[1:], gift)))
-    assert _chosen(IMAGES, Wanted(budget_usd=budget), shop)[0] == "rent-cloud-eu-1x-plain-on-demand"
+    assert _chosen(IMAGES, Limits(budget_usd=budget), shop)[0] == "rent-cloud-eu-1x-plain-on-demand"
 
 
 def test_of_two_offers_of_one_machine_the_cheaper_counts_where_time_is_asked() -> None:
@@ -63,9 +63,9 @@ def test_of_two_offers_of_one_machine_the_cheaper_counts_where_time_is_asked() -
     cheap = replace(offer("huge", 8.0), provider="Cheap")
     for offers in ((dear, cheap), (cheap, dear)):
         shop = replace(SHOP, catalog=replace(CATALOG, offers=offers))
-        found = _chosen(IMAGES, Wanted(deadline_s=7 * 3600.0, order="time"), shop)
+        found = _chosen(IMAGES, Limits(deadline_s=7 * 3600.0, order="time"), shop)
         assert found[0] == "rent-cheap-eu-1x-huge-on-demand"
-    found = _chosen(IMAGES, Wanted(deadline_s=7 * 3600.0, order="time"), REAL)
+    found = _chosen(IMAGES, Limits(deadline_s=7 * 3600.0, order="time"), REAL)
     by_id = {c.id: c for c in candidates_of(IMAGES, REAL)}
     label = by_id[found[0]].hardware.label
     same = [c for c in by_id.values() if c.hardware.label == label and c.offer and not c.stale]
@@ -77,15 +77,15 @@ def test_of_two_offers_of_one_machine_the_cheaper_counts_where_time_is_asked() -
 
 def test_where_none_is_near_the_nearest_and_of_no_budget_the_cheapest_come_first() -> None:
     few = replace(SHOP, catalog=replace(CATALOG, offers=CATALOG.offers[:3]))
-    late = _chosen(IMAGES, Wanted(deadline_s=1e-3), few)
+    late = _chosen(IMAGES, Limits(deadline_s=1e-3), few)
     assert late[0] == "rent-cloud-eu-8x-plain-on-demand"
-    nothing = _chosen(IMAGES, Wanted(budget_usd=0.0), few)
+    nothing = _chosen(IMAGES, Limits(budget_usd=0.0), few)
     assert nothing[0] == "rent-cloud-eu-1x-plain-on-demand"
 
 
 def test_a_cost_limit_judges_a_bought_machine_by_what_a_run_costs_and_not_by_its_price() -> None:
     """16 USD a run on an RTX 3080, 29 on a GTX 1080 Ti: only one keeps 20 USD."""
-    found = _chosen(IMAGES, Wanted(cost_limit_usd=20.0), REAL)
+    found = _chosen(IMAGES, Limits(cost_limit_usd=20.0), REAL)
     assert [o for o in found if o.startswith("buy-")] == ["buy-1x-rtx-3080"]
 
 
@@ -94,7 +94,7 @@ def test_a_budget_judges_a_bought_machine_by_its_whole_price(budget: float) -> N
     """The first to be bought is one that the budget pays, if there is one."""
     every = {c.id: c for c in candidates_of(IMAGES, REAL)}
     prices = {i: float(capex(c.owned)) for i, c in every.items() if c.way == "buy" and c.owned}
-    bought = [o for o in _chosen(IMAGES, Wanted(budget_usd=budget), REAL) if o in prices]
+    bought = [o for o in _chosen(IMAGES, Limits(budget_usd=budget), REAL) if o in prices]
     assert (prices[bought[0]] < budget) == (min(prices.values()) < budget)
 
 
@@ -103,9 +103,9 @@ def test_runs_of_a_month_share_what_a_machine_costs() -> None:
     plain, twice = (replace(a, list_price_as_of=TODAY) for a in CATALOG.accelerators[:2])
     fast = replace(twice, list_price_usd=12_000.0, board_power_watts=100.0)
     shop = replace(SHOP, catalog=replace(CATALOG, accelerators=(plain, fast), offers=()))
-    wanted = Wanted(cost_limit_usd=1e4)
+    limits = Limits(cost_limit_usd=1e4)
     first = [
-        _chosen(IMAGES, wanted, shop, assumed=replace(Assumptions(), runs_per_month=n))[0]
+        _chosen(IMAGES, limits, shop, assumed=replace(Assumptions(), runs_per_month=n))[0]
         for n in (0.1, 1000.0)
     ]
     assert first == ["buy-1x-plain", "buy-1x-twice"]
@@ -115,5 +115,5 @@ def test_what_is_there_already_costs_its_electricity() -> None:
     """A budget is not compared with seconds: 90 epochs take 9,100 s there and a few cents."""
     alone = replace(SHOP, catalog=replace(CATALOG, offers=(offer("twice", 3.0, as_of=OLD),)))
     every = [c for c in candidates_of(job(), alone) if c.way != "buy"]
-    found = usual(every, job(), goal=EPOCHS, wanted=Wanted(budget_usd=1.0))
+    found = usual(every, job(), goal=EPOCHS, limits=Limits(budget_usd=1.0))
     assert found[0] == "own-plain"

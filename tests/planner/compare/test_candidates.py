@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from planner.compare import Entry, Shop, candidates_of, usual
-from planner.compare.comparison import Wanted
+from planner.compare.comparison import Limits
 from planner.cost import likely
 from planner.job import Goal, Job, fit_of
 from tests.planner.compare.made import CATALOG, RUN, SHOP, TODAY, job, other
@@ -174,8 +174,8 @@ def test_where_no_number_of_machines_holds_it_one_begins_with_the_most_memory() 
 # -- with a deadline or a budget -----------------------------------------------------------------
 
 
-def _chosen(of: Job, goal: Goal, wanted: Wanted, shop: Shop = SHOP) -> list[str]:
-    return usual(candidates_of(of, shop), of, goal=goal, wanted=wanted)
+def _chosen(of: Job, goal: Goal, limits: Limits, shop: Shop = SHOP) -> list[str]:
+    return usual(candidates_of(of, shop), of, goal=goal, limits=limits)
 
 
 DESCRIBED = Job(
@@ -187,34 +187,34 @@ GOAL = Goal(words="360 epochs", epochs=360)  # 43 h on one at 23 % of its peak, 
 
 def test_a_deadline_calls_for_as_many_of_an_accelerator_as_keep_it() -> None:
     few = replace(SHOP, catalog=replace(CATALOG, offers=CATALOG.offers[:3]))
-    cheap = _chosen(DESCRIBED, GOAL, Wanted(), few)
+    cheap = _chosen(DESCRIBED, GOAL, Limits(), few)
     assert cheap.index(ONE) < cheap.index(EIGHT)
-    assert _chosen(DESCRIBED, GOAL, Wanted(deadline_s=12 * 3600.0), few)[0] == EIGHT
-    relaxed = _chosen(DESCRIBED, GOAL, Wanted(deadline_s=1e9), few)
+    assert _chosen(DESCRIBED, GOAL, Limits(deadline_s=12 * 3600.0), few)[0] == EIGHT
+    relaxed = _chosen(DESCRIBED, GOAL, Limits(deadline_s=1e9), few)
     assert relaxed.index(ONE) < relaxed.index(EIGHT)
 
 
 def test_a_budget_that_many_break_calls_for_few() -> None:
-    wanted = Wanted(order="time", budget_usd=50.0)  # one costs 43 USD, eight 52
+    limits = Limits(order="time", budget_usd=50.0)  # one costs 43 USD, eight 52
     few = replace(SHOP, catalog=replace(CATALOG, offers=CATALOG.offers[:3]))
-    assert _chosen(DESCRIBED, GOAL, wanted, few)[0] == ONE
-    rich = replace(wanted, budget_usd=1e6)
+    assert _chosen(DESCRIBED, GOAL, limits, few)[0] == ONE
+    rich = replace(limits, budget_usd=1e6)
     found = _chosen(DESCRIBED, GOAL, rich, few)
     assert found.index(EIGHT) < found.index(ONE)
 
 
 def test_a_measured_speed_counts_before_the_operations() -> None:
     """100 samples/s on one: 10 h for 360 epochs, where the operations would say 26 minutes."""
-    wanted = Wanted(order="time", deadline_s=3600.0)
+    limits = Limits(order="time", deadline_s=3600.0)
     huge = replace(CATALOG.offers[3], as_of=TODAY)
     few = replace(SHOP, catalog=replace(CATALOG, offers=(*CATALOG.offers[:3], huge)))
-    found = _chosen(job(), GOAL, wanted, few)
+    found = _chosen(job(), GOAL, limits, few)
     assert found.index("rent-cloud-eu-1x-huge-on-demand") < found.index(EIGHT)
 
 
-@pytest.mark.parametrize("wanted", [Wanted(deadline_s=1.0), Wanted(budget_usd=0.001)])
-def test_what_nobody_keeps_still_has_options_to_begin_with(wanted: Wanted) -> None:
-    assert _chosen(DESCRIBED, GOAL, wanted)
+@pytest.mark.parametrize("limits", [Limits(deadline_s=1.0), Limits(budget_usd=0.001)])
+def test_what_nobody_keeps_still_has_options_to_begin_with(limits: Limits) -> None:
+    assert _chosen(DESCRIBED, GOAL, limits)
 
 
 @pytest.mark.parametrize("goal", [None, GOAL, Goal(words="a target nobody knows")])
@@ -222,5 +222,5 @@ def test_without_limits_or_a_known_goal_nothing_changes(goal: Goal | None) -> No
     every = candidates_of(DESCRIBED, SHOP)
     assert usual(every, DESCRIBED, goal=goal) == usual(every, DESCRIBED)
     if goal is None or goal.epochs is None:
-        limited = usual(every, DESCRIBED, goal=goal, wanted=Wanted(deadline_s=1.0))
+        limited = usual(every, DESCRIBED, goal=goal, limits=Limits(deadline_s=1.0))
         assert limited == usual(every, DESCRIBED)

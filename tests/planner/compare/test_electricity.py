@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from planner.answers import compare_body
-from planner.answers.comparison import Asked, Facts
+from planner.answers.comparison import Facts, Request
 from planner.answers.comparison.question import answered
 from planner.catalog import Tariff
 from planner.compare import (
@@ -29,7 +29,7 @@ ROW = replace(TARIFF, customer="household", price_source_url=SOURCE)
 
 def _told(tariff: Tariff = ROW, assumed: Assumptions | None = None) -> Comparison:
     facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(tariff,)))
-    asked = Asked(options=("own-plain",), country="XX", assumed=assumed or Assumptions())
+    asked = Request(options=("own-plain",), country="XX", assumed=assumed or Assumptions())
     told = answered(asked, facts, TODAY)
     assert told.comparison is not None
     assert not told.problems
@@ -56,7 +56,7 @@ def test_country_customer_date_and_source_are_told_and_sent() -> None:
     told = _told()
     lines = " ".join(assumed_lines(told))
     assert f"Price of electricity: Nowhere, household, Oct 2026, from {SOURCE}." in lines
-    assert "a firm pays less" in lines
+    assert "A firm pays less" in lines
     body = compare_body(told, DOLLARS, "")["electricity"]
     assert (body["country"], body["customer"]) == ("Nowhere", "household")
     assert (body["price_as_of"], body["price_source"]) == ("2026-10-01", SOURCE)
@@ -73,11 +73,11 @@ def test_the_addresses_in_the_lines_are_told_to_make_links_of_them() -> None:
     assert electricity_pages(typed.question.electricity) == electricity_pages(None) == []
 
 
-def test_a_country_without_a_price_says_what_is_taken() -> None:
+def test_a_country_without_a_price_says_which_default_is_used() -> None:
     told = _told(replace(ROW, price_usd_per_kwh=None, customer=None))
     assert told.question.assumed.tariff_usd_per_kwh == 0.15
     assert told.question.assumed.kg_co2_per_kwh == 0.25
-    assert "the usual 0.15 USD/kWh is taken" in " ".join(assumed_lines(told))
+    assert "the default of 0.15 USD/kWh is used" in " ".join(assumed_lines(told))
 
 
 def test_a_price_that_was_typed_wins_over_the_country() -> None:
@@ -85,28 +85,28 @@ def test_a_price_that_was_typed_wins_over_the_country() -> None:
     assert told.question.assumed.tariff_usd_per_kwh == 0.2
     assert told.question.assumed.kg_co2_per_kwh == 0.1
     lines = " ".join(assumed_lines(told))
-    assert "is the one that was typed, 0.2 USD/kWh, not that of Nowhere" in lines
-    assert "a firm pays less" not in lines
+    assert "is your own, 0.2 USD/kWh, not that of Nowhere" in lines
+    assert "A firm pays less" not in lines
 
 
 def test_a_price_that_was_typed_wins_be_it_the_usual_one() -> None:
     facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(ROW,)))
-    asked = Asked(options=("own-plain",), country="XX", tariff_typed=True)
+    asked = Request(options=("own-plain",), country="XX", tariff_typed=True)
     told = answered(asked, facts, TODAY).comparison
     assert told is not None
     assert told.question.assumed.tariff_usd_per_kwh == 0.15
     assert told.question.assumed.kg_co2_per_kwh == 0.25
-    assert "typed, 0.15 USD/kWh, not that of Nowhere" in " ".join(assumed_lines(told))
+    assert "your own, 0.15 USD/kWh, not that of Nowhere" in " ".join(assumed_lines(told))
 
 
 def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> None:
     euro = replace(CATALOG.offers[0], currency="VND", instance="dong")
     facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
-    lacking = answered(Asked(), facts, TODAY).comparison
+    lacking = answered(Request(), facts, TODAY).comparison
     assert lacking is not None
     assert lacking.question.notes == ("One offer priced in VND is hidden. Set an exchange rate.",)
     assert lacking.question.notes[0] in assumed_lines(lacking)
-    known = answered(Asked(usd_per=(("VND", 1.25),)), facts, TODAY)
+    known = answered(Request(usd_per=(("VND", 1.25),)), facts, TODAY)
     assert known.comparison is not None
     assert known.comparison.question.notes == ()
     assert [c for c in known.candidates if c.offer and c.offer.currency == "VND"]
@@ -129,7 +129,7 @@ def test_remarks_name_cards_by_their_names_and_precision_once() -> None:
 def test_offers_in_a_currency_with_a_published_rate_are_compared() -> None:
     euro = replace(CATALOG.offers[0], currency="EUR", instance="euro")
     facts = Facts(job=job(), catalog=replace(CATALOG, offers=(*CATALOG.offers, euro)))
-    found = answered(Asked(), facts, TODAY)
+    found = answered(Request(), facts, TODAY)
     assert found.comparison is not None
     assert not found.comparison.question.notes
     (option,) = [c for c in found.candidates if c.offer and c.offer.currency == "EUR"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answers.comparison import Asked, Facts
+from planner.answers.comparison import Facts, Request
 from planner.answers.comparison.question import answered
 from planner.compare import Entry, entry_of, entry_text, entry_words, wrong_in_form
 from tests.planner.compare.made import CATALOG, TODAY, job
@@ -33,15 +33,15 @@ def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
         ("rent|unheard|1|2", "unheard"),
         ("rent|plain|0|2", "not a whole number"),
         ("rent|plain|1", "price per hour"),
-        ("rent|plain|1|cheap", "no price"),
-        ("rent|plain|1|-2", "'-2' is no price from 0 to less than 1,000,000,000,000."),
-        ("rent|plain|1|inf", "no price"),
-        ("buy|plain|1|1e308", "'1e308' is no price from 0 to less than 1,000,000,000,000."),
+        ("rent|plain|1|cheap", "not a price"),
+        ("rent|plain|1|-2", "'-2' is not a price from 0 to less than 1,000,000,000,000."),
+        ("rent|plain|1|inf", "not a price"),
+        ("buy|plain|1|1e308", "'1e308' is not a price from 0 to less than 1,000,000,000,000."),
         ("rent|plain|1|2|VND", "how much VND one USD is"),
         ("rent|plain|1|2|EUR|0", "how much EUR one USD is"),
-        ("rent|plain|1|2|euro|1", "no other currency"),
-        ("rent|plain|1|2|USD|1", "no other currency"),
-        ("buy|huge|1", "No list price"),
+        ("rent|plain|1|2|euro|1", "not another currency"),
+        ("rent|plain|1|2|USD|1", "not another currency"),
+        ("buy|huge|1", "has no list price"),
         ("rent|unheard|zero|much", "not a whole number"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_price_in_another_currency_is_what_it_was_by_its_own_rate_or_that_whic
 
 def test_an_option_tells_its_price_as_it_was_quoted() -> None:
     texts = ("rent|plain|8|19.9|EUR|0.5", "buy|plain|1|5")
-    told = answered(Asked(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    told = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
     rented = prices["mine-rent-plain-8-19.9-eur-0.5"]
     assert rented == "19.90 EUR/h (2.49 EUR/h each) without tax, own entry"
@@ -79,7 +79,7 @@ def test_an_option_tells_its_price_as_it_was_quoted() -> None:
 
 def test_the_price_of_several_is_shown_for_all_and_for_each() -> None:
     texts = ("rent|plain|8|30", "buy|plain|8|31250", "own|plain|8")
-    told = answered(Asked(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    told = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
     prices = {c.id: c.price for c in told.candidates if c.id.startswith("mine-")}
     assert prices["mine-rent-plain-8-30"] == "30.00 USD/h (3.75 USD/h each) without tax, own entry"
     assert (
@@ -104,7 +104,7 @@ def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
     [
         ("buy|plain|1|2e9", "2e+09 USD is more than any price: it is at most 1,000,000,000 USD."),
         ("rent|plain|1|1e11|EUR|1e-9", "Check the rate too."),
-        ("buy|plain|1|5e-324", "'5e-324' is no price from 0 to less than 1,000,000,000,000."),
+        ("buy|plain|1|5e-324", "'5e-324' is not a price from 0 to less than 1,000,000,000,000."),
     ],
 )  # fmt: skip
 def test_a_price_beyond_all_bounds_is_refused_with_the_bound(text: str, said: str) -> None:
@@ -129,9 +129,9 @@ def test_no_text_breaks_it(text: str) -> None:
     [
         (Entry(way="rent", accelerator="plain", count=1), "Give the price per hour."),
         (Entry(way="buy", accelerator="huge", count=1),
-         "No list price of the Huge is known: give the price for each one."),
+         "The Huge has no list price. Give the price for each one."),
         (Entry(way="rent", accelerator="plain", count=1, price=1e12),
-         "'1e+12' is no price from 0 to less than 1,000,000,000,000."),
+         "'1e+12' is not a price from 0 to less than 1,000,000,000,000."),
         (Entry(way="rent", accelerator="plain", count=1, price=2.0), ""),
         (Entry(way="buy", accelerator="plain", count=1), ""),
         (Entry(way="own", accelerator="huge", count=1), ""),

@@ -10,17 +10,17 @@ import pytest
 
 from planner.compare import budget_words, keeping_sentence, sentence
 from planner.compare._limits import keeping
-from planner.compare.reckon import Comparison, Row, Wanted
+from planner.compare.reckon import Comparison, Limits, Row
 from planner.core import Estimate
 from planner.cost import Display
 from tests.planner.compare.answers import compared
 
-DEADLINE = Wanted(deadline_s=72 * 3600.0)
+DEADLINE = Limits(deadline_s=72 * 3600.0)
 
 
-def _with(shares: list[float], wanted: Wanted = DEADLINE) -> Comparison:
+def _with(shares: list[float], limits: Limits = DEADLINE) -> Comparison:
     """A comparison whose rows keep to what is wanted in these shares of the draws."""
-    told = compared(wanted)
+    told = compared(limits)
     row = told.rows[0]
     rows = tuple(_row(row, n, share) for n, share in enumerate(shares, start=1))
     return replace(told, rows=rows)
@@ -68,8 +68,8 @@ SIZES = [(3.0, 7.0), (2.0, 6.0), (4.0, 5.0)]
 """Hours and USD of three options."""
 
 
-def _sized(shares: list[float], wanted: Wanted) -> Comparison:
-    found = _with(shares, wanted)
+def _sized(shares: list[float], limits: Limits) -> Comparison:
+    found = _with(shares, limits)
     rows = [
         replace(r, time=_exactly(3600.0 * hours), cost=_exactly(usd), to_pay=_exactly(usd))
         for r, (hours, usd) in zip(found.rows, SIZES, strict=True)
@@ -78,32 +78,32 @@ def _sized(shares: list[float], wanted: Wanted) -> Comparison:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "limits", "told"),
+    ("limits", "within", "told"),
     [
-        (Wanted(deadline_s=3600.0), "within 1 h", "2 comes closest, in 2 h 0 min for 6 USD"),
+        (Limits(deadline_s=3600.0), "within 1 h", "2 comes closest, in 2 h 0 min for 6 USD"),
         (
-            Wanted(deadline_s=3600.0, budget_usd=1.0),
+            Limits(deadline_s=3600.0, budget_usd=1.0),
             "within 1 h for at most 1 USD",
             "3 comes closest, in 4 h 0 min for 5 USD",
         ),
         (
-            Wanted(deadline_s=3600.0, budget_usd=4.5),
+            Limits(deadline_s=3600.0, budget_usd=4.5),
             "within 1 h for at most 4.50 USD",
             "2 comes closest, in 2 h 0 min for 6 USD",
         ),
-        (Wanted(budget_usd=1.0), "for at most 1 USD", "3 comes closest, in 4 h 0 min for 5 USD"),
-        (Wanted(budget_usd=0.0), "for at most 0 USD", "3 comes closest, in 4 h 0 min for 5 USD"),
+        (Limits(budget_usd=1.0), "for at most 1 USD", "3 comes closest, in 4 h 0 min for 5 USD"),
+        (Limits(budget_usd=0.0), "for at most 0 USD", "3 comes closest, in 4 h 0 min for 5 USD"),
     ],
 )
 @pytest.mark.parametrize("noise", [0.0, 0.0044])
 def test_where_none_has_a_chance_the_answer_begins_so_with_the_one_that_exceeds_least(
-    wanted: Wanted, limits: str, told: str, noise: float
+    limits: Limits, within: str, told: str, noise: float
 ) -> None:
     """Shares below what is told, 0.44 % of the one farthest off, decide nothing."""
-    found = _sized([noise, 0.0039 if noise else 0.0, 0.0], wanted)
+    found = _sized([noise, 0.0039 if noise else 0.0, 0.0], limits)
     for order in permutations(found.rows):
         one = replace(found, rows=order)
-        first = f"None of these finishes 360 epochs of Net {limits}"
+        first = f"None of these finishes 360 epochs of Net {within}"
         assert sentence(one) == f"{first}: Rent card {told}."
         assert keeping_sentence(one) == ""
 
@@ -118,7 +118,7 @@ def test_one_option_alone_that_misses_is_told_as_one() -> None:
 
 def test_of_unknown_cost_none_is_said_to_miss() -> None:
     """An option that nobody can judge may keep to it all the same."""
-    found = _sized([0.0, 0.0, 0.0], Wanted(budget_usd=1.0))
+    found = _sized([0.0, 0.0, 0.0], Limits(budget_usd=1.0))
     unknown = replace(found.rows[0], in_time=None)
     told = replace(found, rows=(unknown, *found.rows[1:]))
     assert not sentence(told).startswith("None of these")
@@ -145,7 +145,7 @@ def test_how_many_keep_to_it_is_told_as_one_would_say_it(shares: list[float], to
 
 
 def test_deadline_and_budget_are_both_told() -> None:
-    told = _with([1.0], Wanted(deadline_s=3600.0, budget_usd=500.0))
+    told = _with([1.0], Limits(deadline_s=3600.0, budget_usd=500.0))
     assert keeping_sentence(told) == (
         "Finish within 1 h for at most 500 USD: Rent card 1 does, with > 99 %."
     )
@@ -158,7 +158,7 @@ def test_a_budget_is_told_to_the_cent_and_with_its_tax() -> None:
 
 
 def test_nothing_is_said_where_nothing_is_asked() -> None:
-    assert keeping_sentence(compared(Wanted())) == ""
+    assert keeping_sentence(compared(Limits())) == ""
 
 
 def test_a_first_that_hardly_ever_keeps_to_it_is_not_the_answer_where_another_may() -> None:

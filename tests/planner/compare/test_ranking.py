@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from planner.compare import LIKELY_IN_TIME, better, chance_to_keep, sentence
 from planner.compare.ranking import ranked, standing
-from planner.compare.reckon import DECIDED, Comparison, Drawn, Row, Wanted, by_id
+from planner.compare.reckon import DECIDED, Comparison, Drawn, Limits, Row, by_id
 from planner.compare.undecided import undecided
 from planner.core import Floats
 from planner.cost import DRAWS, quantiles
@@ -24,7 +24,7 @@ HALVES = np.arange(DRAWS) % 2 == 0
 DEADLINES = st.one_of(st.none(), st.floats(10.0, 1e5))
 BUDGETS = st.one_of(st.none(), st.floats(0.1, 500.0))
 WANTED = st.builds(
-    Wanted, order=st.sampled_from(["cost", "time"]), deadline_s=DEADLINES, budget_usd=BUDGETS
+    Limits, order=st.sampled_from(["cost", "time"]), deadline_s=DEADLINES, budget_usd=BUDGETS
 )
 
 
@@ -45,34 +45,34 @@ def made(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
     )
 
 
-def asked_of(rows: Sequence[Row], wanted: Wanted) -> Comparison:
-    question = replace(_plain().question, wanted=wanted)
-    return Comparison(question=question, rows=ranked(rows, wanted))
+def asked_of(rows: Sequence[Row], limits: Limits) -> Comparison:
+    question = replace(_plain().question, limits=limits)
+    return Comparison(question=question, rows=ranked(rows, limits))
 
 
-def _ranks(rows: Sequence[Row], wanted: Wanted) -> dict[str, int | None]:
-    return {r.candidate.id: r.rank for r in ranked(rows, wanted)}
+def _ranks(rows: Sequence[Row], limits: Limits) -> dict[str, int | None]:
+    return {r.candidate.id: r.rank for r in ranked(rows, limits)}
 
 
 LUCKY = np.arange(DRAWS) % 20 < 11
 LATE_HALF = made("late half", np.where(HALVES, 5.0, 15.0), 1.0)
 SURE = made("sure", 5.0, 2.0)
 NEVER = made("never", 50.0, 0.1)
-SHORT = Wanted(deadline_s=10.0)
+SHORT = Limits(deadline_s=10.0)
 
 
 def test_a_draw_that_misses_the_deadline_counts_as_infinitely_costly() -> None:
-    assert better(LATE_HALF, SURE, Wanted()) == 1.0
+    assert better(LATE_HALF, SURE, Limits()) == 1.0
     assert better(LATE_HALF, SURE, SHORT) == pytest.approx(0.5)
     assert better(SURE, NEVER, SHORT) == 1.0
-    assert better(SURE, NEVER, Wanted()) == 0.0
+    assert better(SURE, NEVER, Limits()) == 0.0
 
 
 def test_what_is_cheaper_but_late_half_of_the_time_is_tied_with_what_is_sure() -> None:
     told = _ranks([LATE_HALF, SURE, NEVER], SHORT)
     assert told["late half"] == told["sure"] == 1
     assert told["never"] == 3
-    assert _ranks([LATE_HALF, SURE, NEVER], Wanted()) == {"never": 1, "late half": 2, "sure": 3}
+    assert _ranks([LATE_HALF, SURE, NEVER], Limits()) == {"never": 1, "late half": 2, "sure": 3}
 
 
 def test_of_two_offers_of_one_machine_the_cheaper_one_is_better_whatever_the_deadline() -> None:
@@ -83,9 +83,9 @@ def test_of_two_offers_of_one_machine_the_cheaper_one_is_better_whatever_the_dea
 
 
 def test_where_none_keeps_the_limits_the_plain_order_holds_and_nothing_is_tied_for_it() -> None:
-    soon = Wanted(deadline_s=1.0)
-    assert better(NEVER, SURE, soon) == better(NEVER, SURE, Wanted()) == 1.0
-    assert _ranks([LATE_HALF, SURE, NEVER], soon) == _ranks([LATE_HALF, SURE, NEVER], Wanted())
+    soon = Limits(deadline_s=1.0)
+    assert better(NEVER, SURE, soon) == better(NEVER, SURE, Limits()) == 1.0
+    assert _ranks([LATE_HALF, SURE, NEVER], soon) == _ranks([LATE_HALF, SURE, NEVER], Limits())
 
 
 MOSTLY = made("mostly", 5.0, np.where(LUCKY, 10.0, 100.0))
@@ -93,22 +93,22 @@ SECOND, DEARER = made("second", 5.0, 20.0), made("dearer", 5.0, 30.0)
 
 
 def test_what_any_of_the_group_surely_beats_shares_no_rank_with_it() -> None:
-    assert better(MOSTLY, DEARER, Wanted()) == pytest.approx(0.55, abs=1e-3)
-    assert better(SECOND, DEARER, Wanted()) == 1.0
+    assert better(MOSTLY, DEARER, Limits()) == pytest.approx(0.55, abs=1e-3)
+    assert better(SECOND, DEARER, Limits()) == 1.0
     for rows in permutations([MOSTLY, SECOND, DEARER]):
-        assert _ranks(rows, Wanted()) == {"mostly": 1, "second": 1, "dearer": 3}
-    found = by_id(ranked([MOSTLY, SECOND, DEARER], Wanted()))
+        assert _ranks(rows, Limits()) == {"mostly": 1, "second": 1, "dearer": 3}
+    found = by_id(ranked([MOSTLY, SECOND, DEARER], Limits()))
     assert [found[n].tied for n in ("mostly", "second", "dearer")] == [True, True, False]
 
 
 def test_a_group_that_begins_anew_is_tied_in_itself() -> None:
     rows = [MOSTLY, SECOND, DEARER, made("last", 5.0, np.where(LUCKY, 31.0, 29.0))]
-    assert list(_ranks(rows, Wanted()).values()) == [1, 1, 3, 3]
+    assert list(_ranks(rows, Limits()).values()) == [1, 1, 3, 3]
 
 
 def test_of_unknown_cost_nobody_knows_the_chance_to_keep_a_budget() -> None:
     assert chance_to_keep(LATE_HALF, SHORT) == pytest.approx(0.5)
-    assert chance_to_keep(LATE_HALF, Wanted()) is None
+    assert chance_to_keep(LATE_HALF, Limits()) is None
     drawn = Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None)
     unknown = replace(SURE, drawn=drawn)
     assert chance_to_keep(unknown, replace(SHORT, budget_usd=1.0)) is None
@@ -123,24 +123,24 @@ def test_of_two_the_probabilities_to_be_cheapest_stand_as_better_does() -> None:
 
 def test_of_unknown_cost_an_option_stands_between_those_in_the_budget_and_those_above() -> None:
     unknown = replace(NEVER, drawn=Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None))
-    wanted = Wanted(order="time", budget_usd=1.5)
+    limits = Limits(order="time", budget_usd=1.5)
     rows = [SURE, unknown, LATE_HALF]
-    assert [standing(r, wanted) for r in rows] == ["misses", "not known", "keeps"]
-    assert list(_ranks(rows, wanted)) == ["late half", "never", "sure"]
-    assert better(unknown, LATE_HALF, wanted) == 0.0
+    assert [standing(r, limits) for r in rows] == ["misses", "not known", "keeps"]
+    assert list(_ranks(rows, limits)) == ["late half", "never", "sure"]
+    assert better(unknown, LATE_HALF, limits) == 0.0
 
 
 @settings(max_examples=40, deadline=None)
 @given(WANTED, st.randoms(use_true_random=False))
 def test_what_is_better_and_worse_share_all_probability_in_any_order(
-    wanted: Wanted, random: object
+    limits: Limits, random: object
 ) -> None:
     rows = list(_plain().rows)
     random.shuffle(rows)  # type: ignore[attr-defined]
-    found = ranked(rows, wanted)
-    assert _told_of(found) == _told_of(ranked(_plain().rows, wanted))
+    found = ranked(rows, limits)
+    assert _told_of(found) == _told_of(ranked(_plain().rows, limits))
     for a, b in pairwise(found):
-        assert better(a, b, wanted) + better(b, a, wanted) == pytest.approx(1.0)
+        assert better(a, b, limits) + better(b, a, limits) == pytest.approx(1.0)
 
 
 def _told_of(rows: Sequence[Row]) -> list[tuple[object, ...]]:
@@ -150,27 +150,27 @@ def _told_of(rows: Sequence[Row]) -> list[tuple[object, ...]]:
 
 @settings(max_examples=30, deadline=None)
 @given(WANTED)
-def test_what_surely_misses_is_never_better_than_what_surely_keeps(wanted: Wanted) -> None:
-    rows = ranked(_plain().rows, wanted)
+def test_what_surely_misses_is_never_better_than_what_surely_keeps(limits: Limits) -> None:
+    rows = ranked(_plain().rows, limits)
     keeps = [r for r in rows if r.in_time == 1.0]
     misses = [r for r in rows if r.in_time == 0.0]
     for a in misses:
         for b in keeps:
-            assert better(a, b, wanted) == 0.0
+            assert better(a, b, limits) == 0.0
             assert (a.rank or 0) > (b.rank or 0)
 
 
 @settings(max_examples=30, deadline=None)
 @given(WANTED)
-def test_those_that_keep_the_limits_come_first_and_ranks_never_fall(wanted: Wanted) -> None:
-    rows = [r for r in ranked(_plain().rows, wanted) if r.rank is not None]
+def test_those_that_keep_the_limits_come_first_and_ranks_never_fall(limits: Limits) -> None:
+    rows = [r for r in ranked(_plain().rows, limits) if r.rank is not None]
     ranks = [r.rank or 0 for r in rows]
     assert ranks == sorted(ranks)
     kept = [r.in_time is None or r.in_time >= LIKELY_IN_TIME for r in rows]
     assert kept == sorted(kept, reverse=True)
     for a, b in combinations(rows, 2):
         if a.rank == b.rank:
-            assert better(a, b, wanted) < DECIDED
+            assert better(a, b, limits) < DECIDED
 
 
 @settings(max_examples=30, deadline=None)
@@ -179,7 +179,7 @@ def test_a_tighter_deadline_never_raises_the_chance_to_keep_it(
     a: float, b: float, budget: float | None
 ) -> None:
     tight, loose = (
-        by_id(ranked(_plain().rows, Wanted(deadline_s=d, budget_usd=budget)))
+        by_id(ranked(_plain().rows, Limits(deadline_s=d, budget_usd=budget)))
         for d in sorted((a, b))
     )
     for name, row in tight.items():
@@ -188,7 +188,7 @@ def test_a_tighter_deadline_never_raises_the_chance_to_keep_it(
 
 @pytest.mark.parametrize("order", ["cost", "time"])
 def test_limits_that_everybody_keeps_change_no_rank(order: str) -> None:
-    plain = Wanted(order=order)  # type: ignore[arg-type]
+    plain = Limits(order=order)  # type: ignore[arg-type]
     wide = replace(plain, deadline_s=1e12, budget_usd=1e12)
     found = ranked(_plain().rows, wide)
     assert {r.in_time for r in found} == {1.0}
@@ -215,11 +215,11 @@ def test_the_sentence_says_that_cheaper_means_cheaper_in_time() -> None:
 
 
 def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_comparison() -> None:
-    wide = Wanted(deadline_s=1e6)
+    wide = Limits(deadline_s=1e6)
     assert sentence(asked_of([SURE, DEAR], wide)).endswith(
         ", > 99 % likely cheaper than renting dear; in time with > 99 % probability."
     )
-    late = Wanted(deadline_s=1.0)
+    late = Limits(deadline_s=1.0)
     assert sentence(asked_of([SURE, DEAR], late)).endswith(
         "within 0.0002778 h: Rent sure comes closest, in 5 s for 2 USD."
     )
@@ -246,7 +246,7 @@ def test_what_cannot_be_told_apart_says_for_what() -> None:
 
 def test_what_may_never_be_the_cheapest_is_not_named_among_those_that_may() -> None:
     other = made("other", 5.0, np.where(LUCKY, 30.0, 15.0))
-    told = asked_of([MOSTLY, SECOND, other], Wanted())
+    told = asked_of([MOSTLY, SECOND, other], Limits())
     assert [(r.candidate.id, r.rank) for r in told.rows] == [
         ("mostly", 1), ("second", 1), ("other", 1),
     ]  # fmt: skip

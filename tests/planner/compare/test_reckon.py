@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Assumptions, Entry, Shop, candidates_of, compare, monthly_cost
-from planner.compare.reckon import Comparison, Question, Row, Wanted, better, by_id
+from planner.compare.reckon import Comparison, Limits, Question, Row, better, by_id
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import BreakEven
@@ -34,13 +34,13 @@ def _every(assumed: Assumptions = EXACT, entries: tuple[Entry, ...] = ()) -> lis
 
 def _ask(
     assumed: Assumptions = EXACT,
-    wanted: Wanted | None = None,
+    limits: Limits | None = None,
     only: tuple[str, ...] = (),
     epochs: int = EPOCHS,
 ) -> Comparison:
     question = Question(
-        job=job(), goal=Goal(words=f"{epochs} epochs", epochs=epochs), known=KNOWN,
-        assumed=assumed, wanted=wanted or Wanted(),
+        job=job(), goal=Goal(words=f"{epochs} epochs", epochs=epochs), measurements=KNOWN,
+        assumed=assumed, limits=limits or Limits(),
     )  # fmt: skip
     return compare(question, [c for c in _every(assumed) if not only or c.id in only])
 
@@ -96,7 +96,7 @@ def test_the_same_hardware_takes_the_same_time_so_price_alone_decides() -> None:
     told = _ask(only=(RENT, OWN))
     first, second = told.answered
     assert first.candidate.id == OWN
-    assert better(first, second, Wanted()) == 1.0
+    assert better(first, second, Limits()) == 1.0
     assert not first.tied
 
 
@@ -108,20 +108,20 @@ def test_data_sheets_do_not_decide_between_prices_that_are_near() -> None:
 
 
 def test_what_misses_the_deadline_comes_after_what_keeps_it() -> None:
-    told = _ask(wanted=Wanted(deadline_s=20_000.0), only=(RENT, "rent-cloud-eu-8x-plain-on-demand"))
+    told = _ask(limits=Limits(deadline_s=20_000.0), only=(RENT, "rent-cloud-eu-8x-plain-on-demand"))
     assert told.answered[0].candidate.hardware.count == 8
     assert (told.answered[0].in_time or 0.0) > 0.9
     assert told.answered[1].in_time == 0.0
 
 
 def test_a_budget_is_kept_to_as_a_deadline_is() -> None:
-    rows = by_id(_ask(wanted=Wanted(budget_usd=5.0)).rows)
+    rows = by_id(_ask(limits=Limits(budget_usd=5.0)).rows)
     assert rows[OWN].in_time == 1.0
     assert rows[RENT].in_time == 0.0
 
 
 def test_by_time_the_fastest_comes_first() -> None:
-    told = _ask(wanted=Wanted(order="time"))
+    told = _ask(limits=Limits(order="time"))
     assert told.answered[0].candidate.hardware.label == "1 x Huge"
 
 
@@ -154,7 +154,7 @@ def test_the_order_of_the_options_changes_nothing(random: object) -> None:
     every = _every()
     shuffled = list(every)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    question = Question(job=job(), goal=Goal(words="9 epochs", epochs=9), known=KNOWN)
+    question = Question(job=job(), goal=Goal(words="9 epochs", epochs=9), measurements=KNOWN)
     first, second = compare(question, every), compare(question, shuffled)
     assert [_told(r) for r in first.rows] == [_told(r) for r in second.rows]
 
@@ -204,13 +204,13 @@ def test_the_same_question_gives_the_same_numbers() -> None:
 
 def test_cheapest_is_told_among_those_that_keep_the_deadline() -> None:
     eight = "rent-cloud-eu-8x-plain-on-demand"  # the only one in time, and the dearer one
-    told = by_id(_ask(wanted=Wanted(deadline_s=20_000.0), only=(RENT, eight)).rows)
+    told = by_id(_ask(limits=Limits(deadline_s=20_000.0), only=(RENT, eight)).rows)
     assert told[RENT].cheapest == told[RENT].fastest == 0.0
     assert told[eight].cheapest == pytest.approx(told[eight].in_time or 0.0)
 
 
 def test_where_nothing_keeps_the_limits_nothing_is_the_cheapest() -> None:
-    told = _ask(wanted=Wanted(deadline_s=1.0), only=(RENT, OWN))
+    told = _ask(limits=Limits(deadline_s=1.0), only=(RENT, OWN))
     assert [r.cheapest for r in told.rows] == [0.0, 0.0]
 
 
@@ -219,8 +219,8 @@ def test_of_unknown_cost_nothing_keeps_a_budget() -> None:
     measured = job(RUN, unknown)
     shop = Shop(catalog=CATALOG, assumed=EXACT, today=TODAY)
     options = [c for c in candidates_of(measured, shop) if c.id in ("own-gpu", OWN)]
-    wanted = Wanted(order="time", budget_usd=1e6)
-    question = Question(job=measured, goal=Goal(words="9 epochs", epochs=9), wanted=wanted)
+    limits = Limits(order="time", budget_usd=1e6)
+    question = Question(job=measured, goal=Goal(words="9 epochs", epochs=9), limits=limits)
     told = by_id(compare(question, options).rows)
     assert told["own-gpu"].fastest is None
     assert told[OWN].fastest == 1.0
@@ -232,6 +232,6 @@ def test_the_batch_is_told_where_it_is_a_choice_and_whole() -> None:
     assert rows["rent-cloud-eu-8x-plain-on-demand"].timed.batch == 100.0
     samples = Estimate(value=1e6, low=9e5, high=1.1e6)
     goal = Goal(words="2 %", samples=samples, batch=300.784100676122)
-    question = Question(job=job(), goal=goal, known=KNOWN)
+    question = Question(job=job(), goal=goal, measurements=KNOWN)
     far = [c for c in _every() if c.id == "rent-cloud-eu-8x-plain-on-demand"]
     assert compare(question, far).rows[0].timed.batch == 301.0

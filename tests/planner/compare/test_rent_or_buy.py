@@ -19,7 +19,7 @@ from planner.compare import (
     compare,
     monthly_cost,
 )
-from planner.compare.reckon import Comparison, Question, Wanted
+from planner.compare.reckon import Comparison, Limits, Question
 from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import BreakEven
@@ -43,14 +43,14 @@ def _told(
     assumed: Assumptions,
     terms: str = "on demand",
     price: float = 1.0,
-    wanted: Wanted = Wanted(),  # noqa: B008 - a frozen record
+    limits: Limits = Limits(),  # noqa: B008 - a frozen record
 ) -> Comparison:
     """The plain card rented under these terms, and bought."""
     catalog: Catalog = replace(CATALOG, offers=(offer("plain", price, terms=terms),))
     shop = Shop(catalog=catalog, assumed=assumed, today=TODAY)
     chosen = [c for c in candidates_of(job(), shop) if c.way == "rent" or c.id == "buy-1x-plain"]
     goal = Goal(words="360 epochs", epochs=360)
-    return compare(Question(job=job(), goal=goal, assumed=assumed, wanted=wanted), chosen)
+    return compare(Question(job=job(), goal=goal, assumed=assumed, limits=limits), chosen)
 
 
 def _found(assumed: Assumptions, terms: str = "on demand", price: float = 1.0) -> RentOrBuy:
@@ -187,18 +187,18 @@ def test_the_payback_at_the_break_even_is_the_life(other: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("limits", "said"),
     [
-        (Wanted(budget_usd=100.0), "It is unlikely to finish within the budget, so"),
-        (Wanted(budget_usd=9_999.0), "It is unlikely to finish within the budget, so"),
-        (Wanted(budget_usd=10_100.0), "pays off above"),
-        (Wanted(cost_limit_usd=0.5), "It is unlikely to finish below the cost limit, so"),
-        (Wanted(cost_limit_usd=100.0), "pays off above"),
+        (Limits(budget_usd=100.0), "It is unlikely to finish within the budget, so"),
+        (Limits(budget_usd=9_999.0), "It is unlikely to finish within the budget, so"),
+        (Limits(budget_usd=10_100.0), "pays off above"),
+        (Limits(cost_limit_usd=0.5), "It is unlikely to finish below the cost limit, so"),
+        (Limits(cost_limit_usd=100.0), "pays off above"),
     ],
 )
-def test_nobody_is_advised_to_buy_what_does_not_keep_the_limits(wanted: Wanted, said: str) -> None:
+def test_nobody_is_advised_to_buy_what_does_not_keep_the_limits(limits: Limits, said: str) -> None:
     """The machine costs 10,000 USD, a run on it about 21."""
-    found = rent_or_buy(_told(EXACT, wanted=wanted))
+    found = rent_or_buy(_told(EXACT, limits=limits))
     assert found is not None
     assert said in buying(found)
     assert isinstance(found.use, Refusal) == ("unlikely to finish" in said)

@@ -9,7 +9,7 @@ import pytest
 
 from planner.compare import Assumptions, RentOrBuy, buying, keeping_sentence, sentence
 from planner.compare._sentences import subject, time_with_interval
-from planner.compare.reckon import Wanted
+from planner.compare.reckon import Limits
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import Estimate, Floats, Refusal
@@ -70,7 +70,7 @@ def test_nobody_has_paid_for_it_after_0_months(
     months: tuple[float, float, float], told: str
 ) -> None:
     found = _pair(_estimate(0.5, 0.4, 0.6), _estimate(6.0, 5.0, 7.0))
-    said = buying(replace(found, payback=_estimate(*months), asked_per_month=4.0))
+    said = buying(replace(found, payback=_estimate(*months), requested_per_month=4.0))
     assert said.endswith(f". At 4 runs a month it {told}")
 
 
@@ -143,22 +143,22 @@ def test_from_60_percent_on_the_chance_is_told_and_whether_that_decides(
     share: float, told: str
 ) -> None:
     rows = [made("first", 3600.0, _cheaper_in(share)), made("other", 3600.0, 10.0)]
-    assert sentence(asked_of(rows, Wanted())).endswith(told)
+    assert sentence(asked_of(rows, Limits())).endswith(told)
 
 
 def test_of_two_tied_in_cost_a_far_faster_one_is_told_with_its_time() -> None:
     rows = [made("first", 36_000.0, _cheaper_in(0.55)), made("other", 18_000.0, 10.0)]
     told = ", as good as tied in cost with renting other, which takes 5 h 0 min"
-    assert sentence(asked_of(rows, Wanted())).endswith(f"{told}.")
-    later = Wanted(deadline_s=48 * 3600.0)
+    assert sentence(asked_of(rows, Limits())).endswith(f"{told}.")
+    later = Limits(deadline_s=48 * 3600.0)
     assert sentence(asked_of(rows, later)).endswith(f"{told}; in time with > 99 % probability.")
     rows[1] = made("other", 30_000.0, 10.0)
-    assert sentence(asked_of(rows, Wanted())).endswith(", as good as tied with renting other.")
+    assert sentence(asked_of(rows, Limits())).endswith(", as good as tied with renting other.")
 
 
 def test_of_two_tied_in_time_a_far_cheaper_one_is_told_with_its_cost() -> None:
     rows = [made("first", 36_000.0, 30.0), made("other", 36_000.0, 15.0)]
-    assert sentence(asked_of(rows, Wanted(order="time"))).endswith(
+    assert sentence(asked_of(rows, Limits(order="time"))).endswith(
         ", as good as tied in time with renting other, which costs 15 USD."
     )
 
@@ -171,7 +171,7 @@ def _late_in(share: float) -> Floats:
 
 
 def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
-    day = Wanted(deadline_s=86_400.0)
+    day = Limits(deadline_s=86_400.0)
     sure = made("sure", 10_000.0, 15.0)
     told = sentence(asked_of([made("first", _late_in(0.2), 14.0), sure], day))
     assert told.endswith(
@@ -183,7 +183,7 @@ def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
 
 
 def test_one_that_is_not_quite_sure_is_told_with_its_chance_as_everywhere() -> None:
-    day = Wanted(deadline_s=86_400.0)
+    day = Limits(deadline_s=86_400.0)
     nearly = made("sure", _late_in(0.008), 15.0)
     told = asked_of([made("first", _late_in(0.2), 14.0), nearly], day)
     assert sentence(told).endswith(" Rent sure: 15 USD, in time with 99 % probability.")
@@ -195,13 +195,13 @@ def test_of_unknown_cost_the_sentence_says_that_nobody_knows_of_the_budget() -> 
     assert row.drawn is not None
     nobody = Refusal(reason="No price.", measure_next="Ask for one.")
     unknown = replace(row, drawn=replace(row.drawn, cost=None, to_pay=None), cost=nobody)
-    budget = Wanted(order="time", budget_usd=10.0)
+    budget = Limits(order="time", budget_usd=10.0)
     open_still = "; its cost is unknown, so 10 USD may not be enough."
     assert sentence(asked_of([unknown], budget)).endswith(open_still)
     assert sentence(asked_of([unknown], budget), EURO).endswith(
         " so 6 EUR with tax may not be enough."
     )
-    limit = Wanted(order="time", cost_limit_usd=10.0)
+    limit = Limits(order="time", cost_limit_usd=10.0)
     assert sentence(asked_of([unknown], limit)).endswith(open_still)
     both = replace(budget, deadline_s=86_400.0)
     assert sentence(asked_of([unknown], both)).endswith(

@@ -76,9 +76,17 @@ def test_a_slow_step_makes_alike_cards_slower_and_says_so() -> None:
     [
         ({**STEP, "step_s": "0.001"}, "step_s", "% of the peak of 8 x H100"),
         ({**STEP, "step_s": "2", "step_accelerator": "H1000"}, "step_accelerator", "H1000"),
-        ({"step_s": "2", "step_batch": "64"}, "step_accelerator", "Which accelerator"),
-        ({"step_s": "2", "step_accelerator": "h100-sxm"}, "step_batch", "How many samples"),
-        (STEP, "step_s", "How many seconds"),
+        (
+            {"step_s": "2", "step_batch": "64"},
+            "step_accelerator",
+            "The accelerator of the timed step is missing",
+        ),
+        (
+            {"step_s": "2", "step_accelerator": "h100-sxm"},
+            "step_batch",
+            "The batch size of the timed step is missing",
+        ),
+        (STEP, "step_s", "The step time is missing"),
         ({**STEP, "step_s": "2", "assumed_mfu": "40"}, "step_s", "assumed_mfu is given"),
         ({**STEP, "step_s": "2", "family": "speech"}, "step_s", "Choose the kind of network"),
     ],

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.answers.comparison import Asked, Facts, compare_parameters, option_rows
+from planner.answers.comparison import Facts, Request, compare_parameters, option_rows
 from planner.answers.comparison.question import answered
 from planner.compare import Assumptions, cost_bound, sentence
-from planner.compare.reckon import Comparison, Row, Wanted, by_id
+from planner.compare.reckon import Comparison, Limits, Row, by_id
 from planner.core import Estimate
 from planner.cost import Display
 from tests.planner.compare.made import CATALOG, TODAY, job, offer
@@ -26,12 +26,12 @@ ENERGY = RUN_H * 0.4 * 0.1
 """Electricity of the job on one plain card [USD]: 400 W."""
 
 
-def _told(*options: str, wanted: Wanted = Wanted(), assumed: Assumptions = EXACT) -> Comparison:  # noqa: B008 - a frozen record
+def _told(*options: str, limits: Limits = Limits(), assumed: Assumptions = EXACT) -> Comparison:  # noqa: B008 - a frozen record
     catalog = replace(
         CATALOG, offers=(offer("plain", 1.0), offer("plain", 0.5, terms="reserved 3 years"))
     )
     entries = ("buy|plain|4|9000",) if any(o.startswith("mine") for o in options) else ()
-    asked = Asked(epochs=360, options=options, wanted=wanted, assumed=assumed, entries=entries)
+    asked = Request(epochs=360, options=options, limits=limits, assumed=assumed, entries=entries)
     told = answered(asked, Facts(job=job(), catalog=catalog), TODAY).comparison
     assert told is not None
     return told
@@ -79,23 +79,23 @@ def test_all_cards_and_all_machines_that_are_bought_are_paid() -> None:
 def test_a_budget_is_met_by_a_purchase_only_where_it_pays_the_whole(
     budget: float, kept: float
 ) -> None:
-    told = _told(RENT, BUY, wanted=Wanted(budget_usd=budget))
+    told = _told(RENT, BUY, limits=Limits(budget_usd=budget))
     assert _row(told, BUY).in_time == kept
     assert _row(told, RENT).in_time == 1.0
     assert (_row(told, BUY).cheapest or 0.0) <= kept
 
 
 def test_a_reservation_meets_a_budget_only_where_it_pays_all_its_years() -> None:
-    told = _told(RENT, RESERVED, wanted=Wanted(budget_usd=1_000.0))
+    told = _told(RENT, RESERVED, limits=Limits(budget_usd=1_000.0))
     assert _row(told, RESERVED).in_time == 0.0
-    told = _told(RENT, RESERVED, wanted=Wanted(budget_usd=14_000.0))
+    told = _told(RENT, RESERVED, limits=Limits(budget_usd=14_000.0))
     assert _row(told, RESERVED).in_time == 1.0
 
 
 def test_a_cost_limit_is_for_the_cost_of_a_run() -> None:
-    told = _told(RENT, BUY, wanted=Wanted(cost_limit_usd=200.0))
+    told = _told(RENT, BUY, limits=Limits(cost_limit_usd=200.0))
     assert _row(told, BUY).in_time == 1.0
-    told = _told(RENT, BUY, wanted=Wanted(cost_limit_usd=15.0))
+    told = _told(RENT, BUY, limits=Limits(cost_limit_usd=15.0))
     assert _row(told, BUY).in_time == 0.0
     assert _row(told, RENT).in_time == 1.0
 
@@ -105,7 +105,7 @@ def test_a_cost_limit_is_for_the_cost_of_a_run() -> None:
 def test_no_option_meets_a_budget_below_its_price(budget: float, doubt: float) -> None:
     """Whatever is assumed: where it meets the budget in a draw, that draw pays no more."""
     unsure = replace(EXACT, price_doubt=doubt, capital_doubt=doubt)
-    told = _told(RENT, RESERVED, BUY, OWN, wanted=Wanted(budget_usd=budget), assumed=unsure)
+    told = _told(RENT, RESERVED, BUY, OWN, limits=Limits(budget_usd=budget), assumed=unsure)
     for row in told.rows:
         assert row.drawn is not None
         assert row.drawn.to_pay is not None
@@ -131,11 +131,11 @@ def test_the_rows_hold_both_numbers_in_the_currency_that_is_shown() -> None:
 
 
 def test_a_chart_of_costs_shows_a_budget_only_where_costs_are_what_is_paid() -> None:
-    budget = Wanted(budget_usd=500.0)
-    assert cost_bound(_told(RENT, wanted=budget)) == 500.0
-    assert cost_bound(_told(RENT, BUY, wanted=budget)) is None
-    assert cost_bound(_told(RENT, BUY, wanted=replace(budget, cost_limit_usd=20.0))) == 20.0
-    assert cost_bound(_told(RENT, wanted=replace(budget, cost_limit_usd=20.0))) == 20.0
+    budget = Limits(budget_usd=500.0)
+    assert cost_bound(_told(RENT, limits=budget)) == 500.0
+    assert cost_bound(_told(RENT, BUY, limits=budget)) is None
+    assert cost_bound(_told(RENT, BUY, limits=replace(budget, cost_limit_usd=20.0))) == 20.0
+    assert cost_bound(_told(RENT, limits=replace(budget, cost_limit_usd=20.0))) == 20.0
 
 
 def test_both_limits_are_read_in_the_money_that_is_shown() -> None:
@@ -144,6 +144,6 @@ def test_both_limits_are_read_in_the_money_that_is_shown() -> None:
          "rate_as_of": ["2026-11-21"], "tax": ["20"]}
     )  # fmt: skip
     assert problems == ()
-    assert asking.asked.wanted.budget_usd == pytest.approx(1_000.0)
-    assert asking.asked.wanted.cost_limit_usd == pytest.approx(100.0)
+    assert asking.request.limits.budget_usd == pytest.approx(1_000.0)
+    assert asking.request.limits.cost_limit_usd == pytest.approx(100.0)
     assert "cost_limit=60" in asking.query

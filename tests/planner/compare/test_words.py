@@ -11,7 +11,7 @@ from planner.compare._words import (
     machines,
     number,
 )
-from planner.compare.comparison import Wanted
+from planner.compare.comparison import Limits
 
 
 @pytest.mark.parametrize(("count", "told"), [(0, "no"), (10, "ten"), (11, "11"), (1200, "1,200")])
@@ -36,5 +36,5 @@ def test_a_label_reads_on_inside_a_sentence(label: str, told: str) -> None:
 
 
 def test_what_is_better_is_cheaper_or_faster() -> None:
-    assert comparative(Wanted()) == "cheaper"
-    assert comparative(Wanted(order="time")) == "faster"
+    assert comparative(Limits()) == "cheaper"
+    assert comparative(Limits(order="time")) == "faster"

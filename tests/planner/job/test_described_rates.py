@@ -11,7 +11,7 @@ import pytest
 
 from planner.answers.comparison import compare_parameters
 from planner.compare import better, compare
-from planner.compare.comparison import Question, Wanted
+from planner.compare.comparison import Limits, Question
 from planner.core import Estimate
 from planner.job import (
     Candidate,
@@ -35,7 +35,7 @@ LLAMA = Described(
 )  # fmt: skip
 JOB = job_described(LLAMA)
 ONCE = Goal(words="1 epoch", epochs=1)
-FASTEST = Wanted(order="time")
+FASTEST = Limits(order="time")
 
 
 def on(card: str, count: int = 8) -> Candidate:
@@ -72,7 +72,7 @@ def test_a_long_run_includes_restarts_and_says_so() -> None:
 
 def test_a_faster_generation_is_decided_and_near_ones_are_not() -> None:
     rows = {
-        card: compare(Question(job=JOB, goal=ONCE, wanted=FASTEST), [on(card)]).rows[0]
+        card: compare(Question(job=JOB, goal=ONCE, limits=FASTEST), [on(card)]).rows[0]
         for card in ("a100-sxm-80gb", "h100-sxm", "h200-sxm", "b200")
     }
     assert better(rows["b200"], rows["a100-sxm-80gb"], FASTEST) > 0.99
@@ -80,7 +80,7 @@ def test_a_faster_generation_is_decided_and_near_ones_are_not() -> None:
 
 
 def test_draws_are_as_wide_as_the_interval() -> None:
-    row = compare(Question(job=JOB, goal=ONCE, wanted=FASTEST), [on("h100-sxm")]).rows[0]
+    row = compare(Question(job=JOB, goal=ONCE, limits=FASTEST), [on("h100-sxm")]).rows[0]
     assert row.drawn is not None
     assert isinstance(row.time, Estimate)
     low, high = np.quantile(row.drawn.wall_s, (0.05, 0.95))
@@ -133,7 +133,7 @@ def test_no_interval_reaches_above_the_peak_in_speed_or_time() -> None:
     assert float(told.whole.high) == pytest.approx(told.most)
     assert float(told.whole.value) < told.most
     assert "to 100 %)" in " ".join(told.whole.reasons)
-    question = Question(job=job, goal=ONCE, known=Known(), wanted=FASTEST)
+    question = Question(job=job, goal=ONCE, measurements=Known(), limits=FASTEST)
     [row] = compare(question, [one]).rows
     assert row.drawn is not None
     assert row.drawn.work_s.min() >= 0.999 * LLAMA.samples_per_epoch / told.most

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Entry, candidates_of, compare, tornado
-from planner.compare.reckon import Comparison, Question, Row, Wanted, better, by_id
+from planner.compare.reckon import Comparison, Limits, Question, Row, better, by_id
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.job import Goal, Job, Known, OwnTarget, library_of, parts_of, timed, work_draws
@@ -35,7 +35,9 @@ def _counts(
     entries = [Entry(way="rent", accelerator=card, count=n, price=price * n) for n in counts]
     options = [c for c in candidates_of(of, SHOP, entries) if c.id.startswith("mine-")]
     goal = Goal(words="360 epochs", epochs=360)
-    return compare(Question(job=of, goal=goal, known=known, wanted=Wanted(order="time")), options)
+    return compare(
+        Question(job=of, goal=goal, measurements=known, limits=Limits(order="time")), options
+    )
 
 
 def _by_count(told: Comparison) -> dict[int, Row]:
@@ -56,7 +58,7 @@ def test_twice_as_many_of_a_card_on_one_node_are_faster(
     )  # fmt: skip
     of = described if known.library is None else job()
     rows = _by_count(_counts(of, known, card, (n, 2 * n)))
-    assert better(rows[2 * n], rows[n], Wanted(order="time")) >= 0.99
+    assert better(rows[2 * n], rows[n], Limits(order="time")) >= 0.99
 
 
 def test_the_most_of_a_card_are_surely_the_fastest_and_have_a_rank_each() -> None:
@@ -112,7 +114,7 @@ def test_a_time_without_doubt_is_drawn_as_it_is() -> None:
 def test_two_cards_told_from_the_same_measured_one_share_its_error() -> None:
     options = [c for c in candidates_of(job(), SHOP) if c.offer and c.offer.terms == "on demand"]
     goal = Goal(words="2000 epochs", epochs=2000)  # so many that the start is nothing
-    told = compare(Question(job=job(), goal=goal, known=KNOWN), options)
+    told = compare(Question(job=job(), goal=goal, measurements=KNOWN), options)
     rows = by_id(told.rows)
     twice, huge = (rows[f"rent-cloud-eu-1x-{n}-on-demand"].drawn for n in ("twice", "huge"))
     assert twice is not None
@@ -124,7 +126,7 @@ def test_two_cards_told_from_the_same_measured_one_share_its_error() -> None:
 def test_between_two_numbers_of_a_card_the_scaling_run_would_tell() -> None:
     told = _counts(DESCRIBED, Known(), price=1.0)
     by_cost = compare(
-        Question(job=DESCRIBED, goal=told.question.goal, known=Known()),
+        Question(job=DESCRIBED, goal=told.question.goal, measurements=Known()),
         [r.candidate for r in told.rows if r.candidate.hardware.count in (2, 4)],
     )
     why, measure = undecided(by_cost)
@@ -168,7 +170,9 @@ TARGET = Goal(
 def _to_target(of: Job = DESCRIBED, known: Known | None = None) -> list[Row]:
     entries = [Entry(way="rent", accelerator=c, count=1, price=1.0) for c in ("plain", "twice")]
     options = [c for c in candidates_of(of, SHOP, entries) if c.id.startswith("mine-")]
-    return list(compare(Question(job=of, goal=TARGET, known=known or Known()), options).answered)
+    return list(
+        compare(Question(job=of, goal=TARGET, measurements=known or Known()), options).answered
+    )
 
 
 def test_the_samples_to_a_target_are_one_draw_for_all_options() -> None:
@@ -183,11 +187,11 @@ def test_the_samples_to_a_target_are_one_draw_for_all_options() -> None:
 def test_how_many_samples_it_takes_decides_nothing_between_two_options() -> None:
     doubtful = {r.candidate.id: r for r in _to_target()}
     exact = replace(TARGET, samples=Estimate(value=1e7, low=1e7, high=1e7))
-    question = Question(job=DESCRIBED, goal=exact, wanted=Wanted(order="time"))
+    question = Question(job=DESCRIBED, goal=exact, limits=Limits(order="time"))
     sure = by_id(compare(question, [r.candidate for r in doubtful.values()]).rows)
     first, second = doubtful
-    told = better(doubtful[first], doubtful[second], question.wanted)
-    assert told == pytest.approx(better(sure[first], sure[second], question.wanted), abs=0.01)
+    told = better(doubtful[first], doubtful[second], question.limits)
+    assert told == pytest.approx(better(sure[first], sure[second], question.limits), abs=0.01)
 
 
 def test_the_interval_of_the_total_keeps_the_doubt_of_the_samples() -> None:
@@ -294,7 +298,7 @@ def test_what_was_measured_has_no_doubt_of_scaling() -> None:
 def test_twice_as_many_are_faster_from_four_that_were_measured_too() -> None:
     rows = _from_four((1, 2, 4, 8))
     for n in (1, 2, 4):
-        assert better(rows[2 * n], rows[n], Wanted(order="time")) >= 0.99
+        assert better(rows[2 * n], rows[n], Limits(order="time")) >= 0.99
 
 
 def test_a_bar_moves_each_option_by_its_own_doublings() -> None:

@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from planner.answers.comparison import Answered, Asked, Facts
+from planner.answers.comparison import Answered, Facts, Request
 from planner.answers.comparison.question import answered
 from planner.compare import ASSUMPTION_TEXTS, Assumptions, sentence
-from planner.compare.reckon import Wanted
+from planner.compare.reckon import Limits
 from planner.core import Estimate, interval
 from planner.cost import Display, money_with_interval
 from planner.job import Described, job_described, library_of
@@ -48,8 +48,8 @@ class _Read(HTMLParser):
         self.text += data
 
 
-def _told(asked: Asked | None = None, facts: Facts = FACTS) -> Answered:
-    return answered(asked or Asked(epochs=10), facts, TODAY)
+def _told(asked: Request | None = None, facts: Facts = FACTS) -> Answered:
+    return answered(asked or Request(epochs=10), facts, TODAY)
 
 
 def _page(told: Answered | None = None, **more: object) -> str:
@@ -84,7 +84,7 @@ def test_every_time_cost_and_interval_is_that_of_the_comparison() -> None:
 
 
 def test_every_assumption_is_told_with_its_reason_and_what_was_set() -> None:
-    asked = Asked(epochs=10, assumed=replace(Assumptions(), pue=1.07))
+    asked = Request(epochs=10, assumed=replace(Assumptions(), pue=1.07))
     text = _seen(_Read(_page(_told(asked))).text)
     for told in ASSUMPTION_TEXTS.values():
         assert told.words in text
@@ -135,7 +135,7 @@ def test_names_are_text_whatever_they_hold() -> None:
 
 
 def test_deadline_and_budget_are_asked_and_answered() -> None:
-    asked = Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0, budget_usd=500.0))
+    asked = Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0, budget_usd=500.0))
     read = _Read(_page(_told(asked)))
     assert "within 72 h for at most 500 USD, cheapest?" in read.text
     assert "Meets limits" in read.text
@@ -143,14 +143,14 @@ def test_deadline_and_budget_are_asked_and_answered() -> None:
 
 
 def test_probabilities_say_among_which_options_they_are_told() -> None:
-    limited = _told(Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0)))
+    limited = _told(Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0)))
     assert "it beats all others that finish in time at once." in _seen(_page(limited))
     assert ": how likely it beats all others at once." in _seen(_page())
     assert "The answer compares two options, so its probability is higher." in _seen(_page())
 
 
 def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
-    asked = Asked(epochs=10, wanted=Wanted(budget_usd=500.0))
+    asked = Request(epochs=10, limits=Limits(budget_usd=500.0))
     display = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
     text = _Read(_page(_told(asked), display=display)).text
     assert "for at most 300 EUR with tax, cheapest?" in text
@@ -160,7 +160,7 @@ def test_the_title_tells_the_budget_as_everything_else_is_shown() -> None:
 def test_a_deadline_that_was_asked_for_as_a_date_is_told_as_that_date_and_in_hours() -> None:
     by = datetime(2026, 11, 27, 9, 0, tzinfo=timezone(timedelta(hours=9)))
     begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
-    asked = Asked(epochs=10, wanted=Wanted(deadline_s=(by - begins).total_seconds()))
+    asked = Request(epochs=10, limits=Limits(deadline_s=(by - begins).total_seconds()))
     text = _seen(_Read(_page(_told(asked), begins=begins, by=by)).text)
     assert "by Fri 27 Nov 2026, 09:00 UTC+09:00 (63 h), cheapest?" in text
     assert "Finish by Fri 27 Nov 2026, 09:00 UTC+09:00: " in text
@@ -179,14 +179,14 @@ def test_the_last_list_and_the_foot_are_not_torn_apart_in_print() -> None:
 
 
 def test_what_was_typed_is_told_as_set_be_it_the_usual_number() -> None:
-    asked = Asked(epochs=10, country="XX", tariff_typed=True)
+    asked = Request(epochs=10, country="XX", tariff_typed=True)
     text = _seen(_Read(_page(_told(asked))).text)
     assert "set for this question" in text
-    assert "is the one that was typed, 0.15 USD/kWh, not that of Nowhere" in text
+    assert "is your own, 0.15 USD/kWh, not that of Nowhere" in text
 
 
 def test_the_options_that_keep_to_the_deadline_are_told_with_its_date() -> None:
-    asked = Asked(epochs=10, wanted=Wanted(deadline_s=72 * 3600.0))
+    asked = Request(epochs=10, limits=Limits(deadline_s=72 * 3600.0))
     begins = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
     text = _seen(_Read(_page(_told(asked), begins=begins)).text)
     assert "Finish by Fri 27 Nov 2026, 09:00 UTC: " in text
@@ -204,10 +204,10 @@ def test_the_job_is_told_with_all_that_is_known_of_it() -> None:
         Described(name="LM", samples_per_epoch=5e4, params=7e9, tokens_per_sample=4096,
                   precision="bfloat16", optimizer="AdamW", batch=64)
     )  # fmt: skip
-    told = _told(Asked(epochs=1, options=_told().chosen), Facts(job=described, catalog=CATALOG))
+    told = _told(Request(epochs=1, options=_told().chosen), Facts(job=described, catalog=CATALOG))
     text = _seen(_Read(_page(told)).text)
     for line in ("50,000", "7,000,000,000 (7 billion)", "4,096", "bfloat16",
-                 "AdamW", "64", "as it was described"):  # fmt: skip
+                 "AdamW", "64", "As described; not measured"):  # fmt: skip
         assert line in text, line
 
 
@@ -215,10 +215,10 @@ def test_electricity_is_told_with_country_date_and_source() -> None:
     tariff = replace(CATALOG.tariffs[0], customer="household", price_as_of=OLD,
                      price_source_url="https://example.org/price")  # fmt: skip
     facts = replace(FACTS, catalog=replace(CATALOG, tariffs=(tariff,)))
-    read = _Read(_page(_told(Asked(epochs=10, country="XX"), facts)))
+    read = _Read(_page(_told(Request(epochs=10, country="XX"), facts)))
     text = _seen(read.text)
     assert "Price of electricity: Nowhere, household, Jan 2024, older than 12 months" in text
-    assert "a firm pays less" in text
+    assert "A firm pays less" in text
     source = next(a for _, a in read.found if a.get("href") == "https://example.org/price")
     assert source["rel"] == "noopener noreferrer"
     assert "from https://example.org/price." in text
@@ -268,7 +268,7 @@ def test_what_a_table_says_of_itself_does_not_scroll_away_with_it() -> None:
 
 def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
     facts = replace(FACTS, job=replace(job(), samples_per_epoch=5e9, params=int(7e10)))
-    asked = Asked(epochs=2000, wanted=Wanted(deadline_s=1.23456e5 * 3600.0),
+    asked = Request(epochs=2000, limits=Limits(deadline_s=1.23456e5 * 3600.0),
                   assumed=replace(Assumptions(), runs_per_month=1e6,
                                   interruptions_per_hour=1e-5))  # fmt: skip
     text = _Read(_page(_told(asked, facts))).text.split("The job", 1)
@@ -283,7 +283,7 @@ def test_no_number_has_an_exponent_and_times_stay_on_one_line() -> None:
 def test_a_way_out_is_told_once() -> None:
     large = job_described(Described(name="LM", samples_per_epoch=10, params=1e11, optimizer="Adam",
                                     tokens_per_sample=1, precision="float16"))  # fmt: skip
-    told = _told(Asked(epochs=1, options=_told().chosen[:1]), Facts(job=large, catalog=CATALOG))
+    told = _told(Request(epochs=1, options=_told().chosen[:1]), Facts(job=large, catalog=CATALOG))
     assert _Read(_page(told)).text.count("and shard over them") == 1
 
 
@@ -296,9 +296,9 @@ def test_currency_and_tax_are_those_that_were_asked_for() -> None:
 
 
 def test_what_could_not_be_used_is_told_and_no_option_at_all_too() -> None:
-    some = _told(Asked(epochs=10, options=("nope", _told().chosen[0])))
+    some = _told(Request(epochs=10, options=("nope", _told().chosen[0])))
     assert "nope" in _Read(_page(some)).text
-    none = _told(Asked(epochs=10, options=("nope",)))
+    none = _told(Request(epochs=10, options=("nope",)))
     assert none.comparison is None
     assert "No option to compare" in _Read(_page(none)).text
 
@@ -345,7 +345,7 @@ def test_only_web_addresses_become_links(address: str) -> None:
 
 def test_a_comparison_without_any_answer_is_a_page_too() -> None:
     heavy = replace(job(), measured=(), hardware={}, precision="int8")
-    told = _told(Asked(epochs=3, options=_told().chosen), Facts(job=heavy, catalog=CATALOG))
+    told = _told(Request(epochs=3, options=_told().chosen), Facts(job=heavy, catalog=CATALOG))
     assert told.comparison is not None
     assert told.comparison.leader is None
     page = _page(told)

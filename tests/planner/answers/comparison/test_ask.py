@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.answers.comparison import Asked, Facts, option_rows, source_rows
+from planner.answers.comparison import Facts, Request, option_rows, source_rows
 from planner.answers.comparison.question import answered, offered, offers_key
 from planner.compare import (
     ASSUMPTION_TEXTS,
@@ -19,7 +19,7 @@ from planner.compare import (
     sentence,
     tornado,
 )
-from planner.compare.reckon import Wanted
+from planner.compare.reckon import Limits
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.job import Described, job_described, library_of
@@ -29,14 +29,14 @@ FACTS = Facts(job=job(), catalog=CATALOG, library=library_of(CATALOG, [row(RUN)]
 RENT, TWICE = "rent-cloud-eu-1x-plain-on-demand", "rent-cloud-eu-1x-twice-on-demand"
 
 
-def _rows(asked: Asked, facts: Facts = FACTS) -> list[dict[str, object]]:
+def _rows(asked: Request, facts: Facts = FACTS) -> list[dict[str, object]]:
     told = answered(asked, facts, TODAY).comparison
     assert told is not None
     return [dict(r) for r in option_rows(told)]
 
 
 def test_the_sentence_says_what_is_done_for_how_long_and_for_how_much() -> None:
-    told = answered(Asked(options=(RENT,)), FACTS, TODAY).comparison
+    told = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
     assert told is not None
     text = sentence(told)
     assert text.startswith(
@@ -47,7 +47,7 @@ def test_the_sentence_says_what_is_done_for_how_long_and_for_how_much() -> None:
 
 
 def test_two_that_are_not_decided_name_the_run_that_would_tell() -> None:
-    told = answered(Asked(options=(RENT, TWICE)), FACTS, TODAY).comparison
+    told = answered(Request(options=(RENT, TWICE)), FACTS, TODAY).comparison
     assert told is not None
     why, measure = undecided(told)
     assert why.endswith(" are too close to call.")
@@ -56,13 +56,13 @@ def test_two_that_are_not_decided_name_the_run_that_would_tell() -> None:
 
 
 def test_what_was_decided_leaves_nothing_to_measure() -> None:
-    told = answered(Asked(options=(RENT, "own-plain")), FACTS, TODAY).comparison
+    told = answered(Request(options=(RENT, "own-plain")), FACTS, TODAY).comparison
     assert told is not None
     assert undecided(told) == ("", "")
 
 
 def test_the_longest_bar_is_the_time_nobody_measured() -> None:
-    told = answered(Asked(options=(RENT, TWICE)), FACTS, TODAY).comparison
+    told = answered(Request(options=(RENT, TWICE)), FACTS, TODAY).comparison
     assert told is not None
     found = tornado(told)
     assert found is not None
@@ -80,45 +80,45 @@ SLOW_TO_START: Final = replace(
 @given(first=st.integers(1, 1000), second=st.integers(1, 1000))
 def test_equal_offers_keys_have_equal_offers(first: int, second: int) -> None:
     facts = replace(FACTS, job=job(RUN, SLOW_TO_START))
-    one, other = Asked(epochs=first, batch=None), Asked(epochs=second, batch=None)
+    one, other = Request(epochs=first, batch=None), Request(epochs=second, batch=None)
     same = offers_key(one, facts) == offers_key(other, facts)
     assert same == (offered(one, facts, TODAY) == offered(other, facts, TODAY))
 
 
 def test_the_offers_key_tells_which_run_is_the_fastest_for_the_epochs() -> None:
     facts = replace(FACTS, job=job(RUN, SLOW_TO_START))
-    keys = [offers_key(Asked(epochs=epochs), facts) for epochs in (10, 20, 1000)]
+    keys = [offers_key(Request(epochs=epochs), facts) for epochs in (10, 20, 1000)]
     assert keys[0] == keys[1] != keys[2]
 
 
 def test_with_a_deadline_the_epochs_belong_to_the_offers_key() -> None:
-    wanted = Wanted(deadline_s=3600.0)
-    assert offers_key(Asked(epochs=10, wanted=wanted), FACTS) != offers_key(
-        Asked(epochs=20, wanted=wanted), FACTS
+    limits = Limits(deadline_s=3600.0)
+    assert offers_key(Request(epochs=10, limits=limits), FACTS) != offers_key(
+        Request(epochs=20, limits=limits), FACTS
     )
 
 
 def test_options_that_are_gone_are_told_and_the_rest_is_answered() -> None:
-    found = answered(Asked(options=(RENT, "rent-nothing")), FACTS, TODAY)
+    found = answered(Request(options=(RENT, "rent-nothing")), FACTS, TODAY)
     assert found.comparison is not None
     assert "rent-nothing" in found.problems[0]
     assert found.chosen == (RENT,)
 
 
 def test_without_any_option_the_usual_ones_are_compared() -> None:
-    found = answered(Asked(), FACTS, TODAY)
+    found = answered(Request(), FACTS, TODAY)
     assert found.comparison is not None
     assert RENT in found.chosen
 
 
 def test_only_options_that_are_gone_leave_no_answer_but_a_reason() -> None:
-    found = answered(Asked(options=("nope",)), FACTS, TODAY)
+    found = answered(Request(options=("nope",)), FACTS, TODAY)
     assert found.comparison is None
     assert "nope" in found.problems[0]
 
 
 def test_a_country_sets_the_price_and_carbon_of_electricity() -> None:
-    here, there = (_rows(Asked(options=("own-plain",), country=c))[0] for c in ("", "Nowhere"))
+    here, there = (_rows(Request(options=("own-plain",), country=c))[0] for c in ("", "Nowhere"))
     assert there["cost_per_run"] == pytest.approx(
         float(str(here["cost_per_run"])) * 0.5 / Assumptions().tariff_usd_per_kwh, rel=1e-3
     )
@@ -128,28 +128,28 @@ def test_a_country_sets_the_price_and_carbon_of_electricity() -> None:
 
 def test_an_unknown_country_and_impossible_assumptions_are_told() -> None:
     assumed = replace(Assumptions(), pue=0.5, runs_per_month=-1.0)
-    found = answered(Asked(options=(RENT,), country="Atlantis", assumed=assumed), FACTS, TODAY)
+    found = answered(Request(options=(RENT,), country="Atlantis", assumed=assumed), FACTS, TODAY)
     assert len(found.problems) == 3
     assert any("Atlantis" in p for p in found.problems)
     assert any("pue" in p for p in found.problems)
 
 
 def test_what_is_not_there_names_what_is_like_it_and_where_all_are_listed() -> None:
-    (told,) = answered(Asked(options=("rent-cloud-plain",)), FACTS, TODAY).problems
+    (told,) = answered(Request(options=("rent-cloud-plain",)), FACTS, TODAY).problems
     assert told.startswith("There is no option 'rent-cloud-plain'. Choose one of rent-")
     assert "`python -m planner compare --list options`" in told
     assert "/api/v1/options" in told
-    (told,) = answered(Asked(options=("rent-huge",)), FACTS, TODAY).problems
+    (told,) = answered(Request(options=("rent-huge",)), FACTS, TODAY).problems
     assert "Choose one of rent-cloud-eu-1x-huge-on-demand, ...: " in told
-    (told,) = answered(Asked(options=("rent-nope",)), FACTS, TODAY).problems
+    (told,) = answered(Request(options=("rent-nope",)), FACTS, TODAY).problems
     assert told.startswith("There is no option 'rent-nope'. `python -m planner")
-    (told,) = answered(Asked(options=(RENT,), country="Nowere"), FACTS, TODAY).problems
+    (told,) = answered(Request(options=(RENT,), country="Nowere"), FACTS, TODAY).problems
     assert told == (
         "No electricity of 'Nowere' is known. Perhaps Nowhere? Write a country's code or name, as "
         "XX or Nowhere, or give tariff_usd_per_kwh."
     )
     none = replace(FACTS, catalog=replace(CATALOG, tariffs=()))
-    (told,) = answered(Asked(options=(RENT,), country="Narnia"), none, TODAY).problems
+    (told,) = answered(Request(options=(RENT,), country="Narnia"), none, TODAY).problems
     assert told == "No electricity of 'Narnia' is known. Give tariff_usd_per_kwh."
 
 
@@ -180,14 +180,14 @@ def test_what_does_not_fit_is_shown_with_the_way_out() -> None:
         Described(name="LM", samples_per_epoch=10, params=1e11, tokens_per_sample=1.0,
                   precision="float16", optimizer="Adam")
     )  # fmt: skip
-    rows = _rows(Asked(options=(RENT,)), Facts(job=large, catalog=CATALOG))
+    rows = _rows(Request(options=(RENT,)), Facts(job=large, catalog=CATALOG))
     assert "Does not fit" in str(rows[0]["refused"])
     assert "shard" in str(rows[0]["way_out"])
     assert rows[0]["time_s"] is None
 
 
 def test_sources_name_run_price_and_data_sheet_with_their_dates() -> None:
-    told = answered(Asked(options=(RENT,)), FACTS, TODAY).comparison
+    told = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
     assert told is not None
     [found] = source_rows(told)
     assert found["Price as of"] == "2026-10-01"
@@ -196,7 +196,7 @@ def test_sources_name_run_price_and_data_sheet_with_their_dates() -> None:
 
 
 def test_lines_of_assumptions_name_what_matters_for_the_ways_asked() -> None:
-    told = answered(Asked(options=(RENT,)), FACTS, TODAY).comparison
+    told = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
     assert told is not None
     text = " ".join(assumed_lines(told))
     assert "runs a month" in text
@@ -204,7 +204,7 @@ def test_lines_of_assumptions_name_what_matters_for_the_ways_asked() -> None:
 
 
 def test_a_deadline_is_in_the_sentence_with_its_probability() -> None:
-    asked = Asked(options=(RENT,), epochs=10, wanted=Wanted(deadline_s=3600.0))
+    asked = Request(options=(RENT,), epochs=10, limits=Limits(deadline_s=3600.0))
     told = answered(asked, FACTS, TODAY).comparison
     assert told is not None
     assert sentence(told).endswith("; in time with > 99 % probability.")
@@ -215,7 +215,7 @@ def test_a_deadline_decides_what_one_begins_with() -> None:
     many = "rent-cloud-eu-8x-plain-on-demand"
     few = replace(CATALOG, offers=CATALOG.offers[:2])
     facts = replace(FACTS, catalog=few)
-    found = answered(Asked(wanted=Wanted(deadline_s=10 * 3600.0)), facts, TODAY)  # one takes 56 h
+    found = answered(Request(limits=Limits(deadline_s=10 * 3600.0)), facts, TODAY)  # one takes 56 h
     assert many in found.chosen
     assert found.comparison is not None
     assert found.comparison.answered[0].candidate.id == many

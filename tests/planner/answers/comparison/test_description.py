@@ -84,7 +84,7 @@ def test_total_tokens_are_the_whole_run_in_place_of_samples_and_epochs() -> None
     given = given_of_link(asking.query)[1]
     assert compare_parameters(given)[0].described == asking.described
     _, (beside,) = asked(network="Llama 3 8B", total_tokens="100M", samples="5")
-    assert str(beside) == "samples: given beside total_tokens; the total counts."
+    assert str(beside) == "samples: total_tokens is given too; the total counts."
     _, (few,) = asked(network="Llama 3 8B", total_tokens="100")
     assert few.parameter == "total_tokens"
     assert "less than one sample" in few.message

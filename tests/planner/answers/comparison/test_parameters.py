@@ -11,15 +11,15 @@ import pytest
 from planner.answers.comparison import COMPARE, TARIFF, compare_parameters, moment_of, moment_text
 from planner.answers.comparison._parameters import VIEW_ONLY
 from planner.compare import Assumptions
-from planner.compare.reckon import Wanted
+from planner.compare.reckon import Limits
 from planner.job import Described, job_described
 
 
 def test_nothing_given_asks_the_usual_question() -> None:
     asking, problems = compare_parameters({"goal": ["epochs"]})
     assert problems == ()
-    assert asking.asked.epochs == 2000
-    assert asking.asked.assumed == Assumptions()
+    assert asking.request.epochs == 2000
+    assert asking.request.assumed == Assumptions()
     assert asking.display.currency == "USD"
     assert asking.query == ""
 
@@ -51,28 +51,28 @@ def test_a_whole_question_is_read() -> None:
     asking, problems = compare_parameters(given)
     assert problems == ()
     budget_usd = 500.0 / 0.9 / (1.0 + 19.0 / 100.0)
-    assert asking.asked.wanted == Wanted(
+    assert asking.request.limits == Limits(
         order="time", deadline_s=72 * 3600.0, budget_usd=budget_usd
     )
-    assert asking.asked.options == ("a", "b")
-    assert asking.asked.assumed.pue == 1.1
+    assert asking.request.options == ("a", "b")
+    assert asking.request.assumed.pue == 1.1
     assert asking.display.as_of == date(2026, 11, 1)
     assert asking.display.tax_share == pytest.approx(0.19)
     again, _ = compare_parameters(parse_qs(asking.query))
-    assert again.asked == asking.asked
+    assert again.request == asking.request
     assert again.query == asking.query
 
 
 def test_a_target_asks_for_no_epochs() -> None:
     asking, problems = compare_parameters({"goal": ["target"], "target": ["0.025"]})
     assert problems == ()
-    assert asking.asked.epochs is None
+    assert asking.request.epochs is None
     assert asking.target == 0.025
 
 
 def test_another_currency_needs_its_rate_and_the_day_of_it() -> None:
     _, without = compare_parameters({"currency": ["VND"]})
-    assert "How much VND is one USD?" in str(without[0])
+    assert "No rate is known for VND." in str(without[0])
     _, dateless = compare_parameters({"currency": ["EUR"], "rate": ["0.9"]})
     assert "no date" in str(dateless[0])
     _, wrong = compare_parameters({"currency": ["EURO"], "rate": ["0.9"]})
@@ -96,9 +96,9 @@ def test_a_rate_of_a_day_that_has_not_come_is_refused() -> None:
 def test_a_tariff_that_is_typed_is_known_as_typed_be_it_the_usual_one() -> None:
     plain, _ = compare_parameters({"country": ["DE"]})
     typed, _ = compare_parameters({"country": ["DE"], TARIFF: ["0.15"]})
-    assert plain.asked.assumed == typed.asked.assumed == Assumptions()
-    assert not plain.asked.tariff_typed
-    assert typed.asked.tariff_typed
+    assert plain.request.assumed == typed.request.assumed == Assumptions()
+    assert not plain.request.tariff_typed
+    assert typed.request.tariff_typed
     assert parse_qs(typed.query) == {"country": ["DE"], TARIFF: ["0.15"]}
 
 
@@ -146,7 +146,7 @@ def test_six_operations_a_parameter_and_the_attention_unless_flops_are_stated() 
 def test_a_batch_larger_than_an_epoch_is_told() -> None:
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"], "batch": ["1000"]}
     asking, (problem,) = compare_parameters(given)
-    assert str(problem).startswith("batch: A batch of 1,000 is more than the 100 samples")
+    assert str(problem).startswith("batch: A batch of 1,000 exceeds the 100 samples")
     assert asking.described is not None
     assert asking.described.batch is None
     asking, problems = compare_parameters(given | {"batch": ["100"]})
@@ -159,7 +159,7 @@ def test_training_in_int8_is_refused_with_the_reason() -> None:
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
     asking, (problem,) = compare_parameters(given | {"precision": ["int8"]})
     assert str(problem) == (
-        "precision: Training in int8 is not estimated: it is for inference. Choose float32, "
+        "precision: int8 is for inference; training in it is not estimated. Choose float32, "
         "tensorfloat32, bfloat16, float16 or float8."
     )
     assert asking.described is not None
@@ -183,7 +183,7 @@ def test_an_optimiser_nobody_knows_is_asked_for_again_with_what_is_near() -> Non
 def test_help_tells_ids_of_options_and_what_a_price_is_for() -> None:
     words = {p.name: p.words for p in COMPARE}
     assert "mine-..." in words["options"]
-    assert "an hour for all of them together" in words["own"]
+    assert "per hour for all together" in words["own"]
     assert "EACH" in words["own"]
     assert "1 for a fully connected network" in words["tokens"]
 
@@ -203,7 +203,7 @@ _BY = "2026-11-27T09:00+09:00"
 def _asked_at(day: int, **given: list[str]) -> tuple[float | None, str]:
     begins = datetime(2026, 11, day, 0, 0, tzinfo=UTC)
     asking, problems = compare_parameters({"by": [_BY], **given}, begins=begins)
-    return asking.asked.wanted.deadline_s, " ".join(map(str, problems))
+    return asking.request.limits.deadline_s, " ".join(map(str, problems))
 
 
 def test_a_date_stays_the_same_date_whenever_the_link_is_opened() -> None:
@@ -231,7 +231,7 @@ def test_of_a_date_and_hours_the_date_counts_and_it_is_told() -> None:
 @pytest.mark.parametrize("text", ["2026-11-27", "2026-11-27T09:00", "2026-13-01T09:00Z", "Friday"])
 def test_a_date_without_time_or_zone_is_told_what_to_write(text: str) -> None:
     asking, problems = compare_parameters({"by": [text]})
-    assert asking.asked.wanted.deadline_s is None
+    assert asking.request.limits.deadline_s is None
     assert "Write 2026-11-27T09:00+09:00" in str(problems[0])
 
 

@@ -124,7 +124,7 @@ def test_a_budget_of_the_first_form_keeps_what_it_asked(tmp_path: Path) -> None:
     assert told == {"budget": ["300"], **euro}
     asking, problems = compare_parameters(told)
     assert problems == ()
-    assert asking.asked.wanted.budget_usd == pytest.approx(500.0)
+    assert asking.request.limits.budget_usd == pytest.approx(500.0)
     assert _of_form_1(tmp_path, {"budget": ["500"]}) == {"budget": ["500"]}
     assert _of_form_1(tmp_path, {"tax": ["20"]}) == {"tax": ["20"]}
 
@@ -141,9 +141,12 @@ BROKEN = {
     "cut short": (b'{"form": "epochwise', "cannot be read"),
     "no text": (b"\xff\xfe\x00", "cannot be read"),
     "empty": (b"", "cannot be read"),
-    "a list": (b"[1, 2]", "is of another form"),
+    "a list": (b"[1, 2]", "has another format"),
     "deep": (b"[" * 100_000, "cannot be read"),
-    "endless": (b'{"form": "epochwise comparison 1", "name": Infinity}', "numbers that are none"),
+    "endless": (
+        b'{"form": "epochwise comparison 1", "name": Infinity}',
+        "contains invalid numbers",
+    ),
     "large": (b" " * (MOST_BYTES + 1), "is larger than 1 MB"),
 }
 
@@ -198,7 +201,7 @@ def test_a_cell_that_is_no_plain_value_is_not_taken_over(tmp_path: Path) -> None
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.json")
-    assert read_all(tmp_path)[1] == ["The saved comparison 'pipe.json' is no plain file."]
+    assert read_all(tmp_path)[1] == ["The saved comparison 'pipe.json' is not a regular file."]
 
 
 def test_a_folder_that_cannot_be_written_is_told_with_what_to_do(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_a_change_below_half_a_per_cent_is_rounding() -> None:
 
 def test_an_option_that_is_gone_is_named() -> None:
     now = replace(NOW, rows=NOW.rows[1:])
-    assert changes(NOW, now) == [f"{FIRST['option']} is not among the options any more."]
+    assert changes(NOW, now) == [f"{FIRST['option']} is no longer an option."]
 
 
 def test_an_answer_that_is_withheld_now_is_told() -> None:
@@ -98,7 +98,7 @@ def test_another_chance_of_keeping_the_limits_is_told_from_five_points_on() -> N
     now = _with(probability_in_time=0.31)
     assert changes(_with(probability_in_time=0.35), now) == []
     assert changes(_with(probability_in_time=0.95), now) == [
-        f"{FIRST['option']}: 95\u00a0% -> 31\u00a0% likely to keep the limits."
+        f"{FIRST['option']}: 95\u00a0% -> 31\u00a0% likely to meet the limits."
     ]
 
 
@@ -109,9 +109,8 @@ def test_a_tie_that_came_or_went_is_told_whatever_the_place(rank: int) -> None:
         replace(NOW, rows=tuple({**r, "rank": rank, "tied": tied} for r in rows))
         for tied in (True, False)
     )
-    said = [f"{r['option']}: shares its place with" for r in rows]
-    assert changes(alone, shared) == [f"{one} another now." for one in said]
-    assert changes(shared, alone) == [f"{one} none any more." for one in said]
+    assert changes(alone, shared) == [f"{r['option']}: now tied." for r in rows]
+    assert changes(shared, alone) == [f"{r['option']}: no longer tied." for r in rows]
 
 
 def test_of_a_tie_behind_the_first_nobody_says_it_is_with_the_first() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.answers.comparison import Asked, Facts, answered_whole, problems_of, with_own
+from planner.answers.comparison import Facts, Request, answered_whole, problems_of, with_own
 from planner.answers.comparison.question import answered
 from tests.planner.compare.made import CATALOG, TODAY, job
 
 FACTS = Facts(job=job(), catalog=CATALOG)
-NAMED = answered(Asked(), FACTS, TODAY).chosen[0]
+NAMED = answered(Request(), FACTS, TODAY).chosen[0]
 OWN = "rent|Plain|8|19.9"
 DONG = replace(CATALOG, offers=(*CATALOG.offers, replace(CATALOG.offers[0], currency="VND")))
 
@@ -18,7 +18,7 @@ MINE = "mine-rent-plain-8-19.9"
 
 
 def test_own_options_join_those_that_are_named() -> None:
-    asked = Asked(options=(NAMED,), entries=(OWN,))
+    asked = Request(options=(NAMED,), entries=(OWN,))
     told = answered_whole(asked, FACTS, TODAY)
     assert told.chosen == (MINE, NAMED)
     assert told.problems == ()
@@ -36,7 +36,7 @@ def test_own_options_come_first_and_none_is_left_out_before_one_that_is_named() 
 
 
 def test_the_last_named_that_find_no_room_beside_ones_own_are_told_by_name() -> None:
-    asked = Asked(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 13)))
+    asked = Request(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 13)))
     found = answered_whole(asked, FACTS, TODAY)
     assert NAMED not in found.chosen
     (told,) = found.problems
@@ -49,15 +49,15 @@ def test_the_last_named_that_find_no_room_beside_ones_own_are_told_by_name() -> 
 
 
 def test_options_that_are_gone_take_no_room() -> None:
-    ids = [c.id for c in answered(Asked(), FACTS, TODAY).candidates]
-    asked = Asked(options=("gone", *ids[:5]), entries=(OWN,))
+    ids = [c.id for c in answered(Request(), FACTS, TODAY).candidates]
+    asked = Request(options=("gone", *ids[:5]), entries=(OWN,))
     assert len(answered_whole(asked, FACTS, TODAY).chosen) == 6
 
 
 def test_offers_without_a_rate_are_told_only_to_who_named_no_option() -> None:
     facts = replace(FACTS, catalog=DONG)
-    usual = answered_whole(Asked(), facts, TODAY).comparison
-    named = answered_whole(Asked(options=(NAMED,)), facts, TODAY).comparison
+    usual = answered_whole(Request(), facts, TODAY).comparison
+    named = answered_whole(Request(options=(NAMED,)), facts, TODAY).comparison
     assert usual is not None
     assert named is not None
     assert any("hidden" in note for note in usual.question.notes)
@@ -65,13 +65,15 @@ def test_offers_without_a_rate_are_told_only_to_who_named_no_option() -> None:
 
 
 def test_every_problem_names_its_parameter() -> None:
-    asked = Asked(options=("nope", NAMED), entries=("rent|unheard|1|2", "what"), country="Atlantis")
+    asked = Request(
+        options=("nope", NAMED), entries=("rent|unheard|1|2", "what"), country="Atlantis"
+    )
     told = answered_whole(asked, FACTS, TODAY).problems
     found = [p.parameter for p in problems_of(told, asked, CATALOG)]
     assert sorted(found) == ["country", "options", "own", "own"]
 
 
 def test_every_count_that_is_too_large_names_its_parameter() -> None:
-    asked = Asked(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 15)))
+    asked = Request(options=(NAMED,), entries=tuple(f"rent|plain|{n}|1" for n in range(1, 15)))
     told = answered_whole(asked, FACTS, TODAY).problems
     assert [p.parameter for p in problems_of(told, asked, CATALOG)] == ["own", "options"]
