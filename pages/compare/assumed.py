@@ -8,9 +8,8 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import hardware, widgets
 from pages.common.link import Link, as_text
-from pages.compare import state
 from pages.compare.inputs import required, shown_otherwise
 from planner.answers.comparison import BY_NAME, TARIFF
 from planner.catalog import Tariff, tariff_of
@@ -42,7 +41,7 @@ def declare(link: Link) -> None:
             link.decimal(field.name, assumption.least, assumption.most, None)
         elif field.name != "runs_per_month":
             required(link, field.name, assumption.least, assumption.most, default)
-    catalog = state.catalog().catalog
+    catalog = hardware.catalog().catalog
 
     def code(text: str) -> str:
         tariff = tariff_of(catalog, text)
@@ -63,7 +62,7 @@ def draw(link: Link) -> None:
     if not box.open:
         return
     country = str(st.session_state[link.key("country")] or "")
-    tariff = tariff_of(state.catalog().catalog, country) if country else None
+    tariff = tariff_of(hardware.catalog().catalog, country) if country else None
     with box:
         _money(link)
         for title, names in _GROUPS.items():
@@ -120,7 +119,7 @@ def _usual(default: float | None) -> str:
 
 def _money(link: Link) -> None:
     """Draw country of electricity, currency, exchange rate and tax."""
-    tariffs = {t.id: t.country for t in state.catalog().catalog.tariffs}
+    tariffs = {t.id: t.country for t in hardware.catalog().catalog.tariffs}
 
     def other() -> None:
         shown_otherwise(link)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import hardware, widgets
 from pages.common.link import as_text
 from pages.common.permission import permission
 from pages.compare import rows, state
@@ -36,7 +36,7 @@ def draw(reply: Reply | None) -> None:
     box = widgets.folded("Prices and hardware", "sell", _BOX)
     if not box.open:
         return
-    read = state.catalog()
+    read = hardware.catalog()
     with box:
         _behind(reply)
         for problem in read.problems[:10]:

@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import kept
+from pages.common import hardware, kept
 from pages.common.link import (
     Link,
     Parameters,
@@ -18,7 +18,6 @@ from pages.common.link import (
     page_link,
     slugs,
 )
-from pages.compare.state import catalog
 from planner.answers import results_answered
 from planner.answers.comparison import (
     DESCRIPTION,
@@ -191,7 +190,7 @@ def _timed_step(link: Link, column: DeltaGenerator) -> None:
     box.markdown("It narrows the estimates on accelerators of its maker.")
     _number(link, box, "step_s", "Step time (s)", "not timed")
     _number(link, box, "step_batch", "Batch size of the step", "global batch size")
-    names = {"": "not chosen", **{a.id: a.name for a in catalog().catalog.accelerators}}
+    names = {"": "not chosen", **{a.id: a.name for a in hardware.catalog().catalog.accelerators}}
     link.translate("step_accelerator", _card_id)
     link.choice("step_accelerator", list(names), "")
     box.selectbox(
@@ -205,7 +204,7 @@ def _timed_step(link: Link, column: DeltaGenerator) -> None:
 
 def _card_id(text: str) -> str:
     """Return the id of an accelerator; the text itself where none matches."""
-    accelerator = accelerator_named(catalog().catalog, text)
+    accelerator = accelerator_named(hardware.catalog().catalog, text)
     return text if isinstance(accelerator, Refusal) else accelerator.id
 
 
@@ -358,7 +357,7 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
 
     Runs on the accelerator; else runs on its generation; else all of the family.
     """
-    every = catalog().catalog.accelerators
+    every = hardware.catalog().catalog.accelerators
     alike = [a.name for a in every if generation_of(a) and generation_of(a) == generation_of(card)]
     places = (
         (f"on {card.name}", [card.name]),

@@ -8,6 +8,7 @@ from typing import Final, cast
 
 import streamlit as st
 
+from pages.common import hardware
 from pages.common.link import Link, as_text
 from pages.compare import state as compare_state
 from pages.compare.inputs import shown_in
@@ -100,9 +101,7 @@ def _taken_out(link: Link) -> None:
 
 def _id(link: Link, text: str) -> str:
     """Return the option id of an entry; "" where invalid, which is reported elsewhere."""
-    entry = entry_of(
-        text, compare_state.catalog().catalog, compare_state.usd_per(link.parameters())
-    )
+    entry = entry_of(text, hardware.catalog().catalog, compare_state.usd_per(link.parameters()))
     return entry_id(entry) if isinstance(entry, Entry) else ""
 
 
@@ -118,7 +117,7 @@ def own_entry(link: Link, shared: Store, begins: datetime) -> None:
                      on_change="rerun")  # fmt: skip
     if not box.open:
         return
-    accelerators = {a.id: a for a in compare_state.catalog().catalog.accelerators}
+    accelerators = {a.id: a for a in hardware.catalog().catalog.accelerators}
     with box:
         if not accelerators:
             st.caption("There is no catalogue of accelerators to choose from.")
@@ -202,7 +201,7 @@ def _add(link: Link) -> None:
     own, chosen = list(state[link.key("own")]), list(state.get(link.key("options"), []))
     instead = str(state.get("compare.own.instead") or "")
     left = [o for o in chosen if o != instead]
-    problem = wrong_in_form(entry, compare_state.catalog().catalog) or _no_room(own, left)
+    problem = wrong_in_form(entry, hardware.catalog().catalog) or _no_room(own, left)
     if problem:
         state["compare.own.problem"] = problem
         return
@@ -232,7 +231,7 @@ def _no_room(own: Sequence[str], chosen: Sequence[str]) -> str:
 def _entry(link: Link, name: str, text: str) -> None:
     """Draw one entry of the link with a button to remove it."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        catalog = compare_state.catalog().catalog
+        catalog = hardware.catalog().catalog
         entry = entry_of(text, catalog, compare_state.usd_per(link.parameters()))
         st.caption(as_text(entry_words(entry, catalog) if isinstance(entry, Entry) else text))
         st.button(

@@ -9,7 +9,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.common import widgets
+from pages.common import hardware, widgets
 from pages.common.link import as_text
 from pages.common.permission import permission
 from pages.compare import state
@@ -143,7 +143,7 @@ def _keep(table: TableName, start: str) -> None:
     writer = csv.writer(out)
     writer.writerow(names)
     writer.writerow([st.session_state.get(_key(table, n, start)) or "" for n in names])
-    catalog = state.catalog().catalog
+    catalog = hardware.catalog().catalog
     rows, problems = rows_on_disk.import_csv(table, out.getvalue().encode(), catalog)
     lines = [str(p).replace(f"Row 2 of {table}.csv: ", "") for p in problems]
     _add(rows, lines)
@@ -151,14 +151,14 @@ def _keep(table: TableName, start: str) -> None:
 
 def _add(rows: Catalog, problems: Sequence[str] = ()) -> None:
     """Add rows to this machine's own files, where allowed, and note what they replace."""
-    allowed, before = permission(), replaced(state.catalog().catalog, rows)
+    allowed, before = permission(), replaced(hardware.catalog().catalog, rows)
     wrong = list(problems) if allowed.allowed else [allowed.why]
     count = len(rows.accelerators) + len(rows.offers) + len(rows.tariffs)
     if not wrong and not count:
         wrong = ["There is no row to add."]
     if not wrong:
         try:
-            rows_on_disk.add_rows(state.folder(), rows)
+            rows_on_disk.add_rows(hardware.folder(), rows)
         except OSError as error:
             wrong = [str(error)]
         else:
@@ -244,7 +244,7 @@ def own(catalog: Catalog) -> None:
     )
     records = listed(mine)
     if not records:
-        where = f" They are saved in {state.folder()}." if permission().allowed else ""
+        where = f" They are saved in {hardware.folder()}." if permission().allowed else ""
         st.caption(as_text(f"You have no rows yet.{where}"))
         return
     widgets.table(
@@ -267,7 +267,7 @@ def _remove() -> None:
     try:
         for table in TABLE_NAMES:
             ids = [g.removeprefix(f"{table}: ") for g in gone if g.startswith(f"{table}: ")]
-            count += rows_on_disk.remove_rows(state.folder(), table, ids) if ids else 0
+            count += rows_on_disk.remove_rows(hardware.folder(), table, ids) if ids else 0
     except OSError as error:
         st.session_state[_WRONG] = [str(error)]
         return

@@ -6,17 +6,13 @@ questions have equal numbers. Draws need memory, so only the last answers are ke
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import lru_cache
-from pathlib import Path
 from typing import Final, TypeVar
 
-from pages.common import kept
+from pages.common import hardware, kept
 from pages.common.link import Parameters, slugs
-from pages.common.store import ROOT
 from planner.answers import compare_facts, question
 from planner.answers.comparison import (
     Answered,
@@ -27,15 +23,12 @@ from planner.answers.comparison import (
     answered_whole,
     compare_parameters,
 )
-from planner.catalog import TABLE_NAMES
 from planner.core import Problem
 from planner.cost import Display
 from planner.store import Store
-from planner.store.catalog import CatalogRead, own_folder, read_catalog
 from planner.store.kept import Kept
 
 Answer = TypeVar("Answer")
-SHIPPED: Final = ROOT / "data" / "catalog"
 _MOST: Final = 64
 """Cached answers; each holds some hundred kilobytes of draws."""
 _KEPT: Final = Kept(_MOST)
@@ -69,36 +62,10 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def folder() -> Path:
-    """Return the folder of this machine's own catalogue rows."""
-    return own_folder(ROOT, os.environ)
-
-
-def catalog() -> CatalogRead:
-    """Return the shipped catalogue with this machine's own rows, cached until a file changes."""
-    return _read(SHIPPED, folder(), _stamps(SHIPPED), _stamps(folder()))
-
-
-@lru_cache(maxsize=2)
-def _read(shipped: Path, own: Path, *_: Hashable) -> CatalogRead:
-    return read_catalog(shipped, [own])
-
-
-def _stamps(place: Path) -> tuple[tuple[int, int] | None, ...]:
-    stamps: list[tuple[int, int] | None] = []
-    for table in TABLE_NAMES:
-        try:
-            file = os.stat(f"{place}/{table}.csv")  # noqa: PTH116 - faster, six times a rerun
-            stamps.append((file.st_mtime_ns, file.st_size))
-        except OSError:
-            stamps.append(None)
-    return tuple(stamps)
-
-
 def of_state(shared: Store, asking: CompareParameters) -> Hashable:
     """Return a key of an answer's data: the runs of the job, the catalogue, the date."""
-    places = (*(f.path for f in shared.folders), SHIPPED, folder())
-    stamps = (_stamps(SHIPPED), _stamps(folder()), today())
+    places = (*(f.path for f in shared.folders), hardware.SHIPPED, hardware.folder())
+    stamps = (*hardware.stamps(), today())
     return shared.serial, places, _of_runs(shared, asking), stamps
 
 
@@ -135,7 +102,7 @@ def facts(shared: Store, parameters: Parameters) -> tuple[Facts | None, tuple[st
 
 def _facts(shared: Store, asking: CompareParameters) -> tuple[Facts | None, tuple[str, ...]]:
     problems: list[Problem] = []
-    job_facts = compare_facts(shared, catalog().catalog, asking, problems)
+    job_facts = compare_facts(shared, hardware.catalog().catalog, asking, problems)
     return job_facts, tuple(map(str, problems))
 
 

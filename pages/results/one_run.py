@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.common import kept, theme, widgets
+from pages.common import hardware, kept, theme, widgets
 from pages.common.link import Link, as_text
-from pages.compare import state
 from planner import figures
 from planner.core import clock, in_words
 from planner.epochs import in_samples, timed_samples
@@ -140,7 +139,7 @@ def _provenance(shared: Store, run: Run) -> None:
 
 def _all_columns(shared: Store, run: Run) -> None:
     values = queries.all_columns(shared, run.run_id)
-    if used := utilization.sentence(values, state.catalog().catalog):
+    if used := utilization.sentence(values, hardware.catalog().catalog):
         st.caption(used)
     rows = [
         {

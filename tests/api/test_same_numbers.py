@@ -17,10 +17,9 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
+from pages.common import hardware, widgets
 from pages.common import store as state
-from pages.common import widgets
 from pages.compare import deadline
-from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.commands import words
 from planner.core import csv_text
@@ -72,7 +71,7 @@ def _page(name: str, question: dict[str, str]) -> None:
 
 
 def _api(name: str, question: dict[str, str] | list[tuple[str, str]]) -> dict[str, Any]:
-    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED, compare_state.folder()))
+    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
     told = ask(Starlette(routes=routes(rules)), f"/api/v1/{name}?{urlencode(question)}")
     assert told.status == 200, told.body
     body: dict[str, Any] = told.json

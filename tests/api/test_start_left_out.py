@@ -11,9 +11,8 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
+from pages.common import hardware, widgets
 from pages.common import store as state
-from pages.common import widgets
-from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.core import csv_text
 from tests.api.served import ask
@@ -47,7 +46,7 @@ def test_how_long_answers_alike_and_says_it_once(
     shown = show("how-long", **question)
     assert texts(shown).count(SAID) == 1
     assert "1.98x faster" in texts(shown)
-    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED, compare_state.folder()))
+    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
     told = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{urlencode(question)}").json
     assert told["start_up"] == SAID
     assert files["how-long.csv"]() == csv_text(told["rows"])

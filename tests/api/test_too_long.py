@@ -8,8 +8,8 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
+from pages.common import hardware
 from pages.common import store as state
-from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.commands import words
 from tests.api.served import ask
@@ -25,7 +25,7 @@ HUGE = {
 
 @pytest.mark.parametrize("query", HUGE.values(), ids=list(HUGE))
 def test_compare(query: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED,))
+    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
     told = ask(Starlette(routes=routes(rules)), f"/api/v1/compare?{query}").json
     assert LIMIT in told["sentence"]
     assert "Buying" not in json.dumps(told)
@@ -40,7 +40,7 @@ def test_compare(query: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_how_long(capsys: pytest.CaptureFixture[str]) -> None:
-    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED,))
+    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
     query = HUGE["samples_per_epoch"]
     told = ask(Starlette(routes=routes(rules)), f"/api/v1/projection?{query}").json
     assert LIMIT in told["sentence"]

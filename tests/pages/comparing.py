@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from streamlit.testing.v1 import AppTest
 
+from pages.common import hardware
 from pages.compare import state
 from planner.answers import CompareAnswer, compare_answered
 from planner.compare.reckon import Comparison
@@ -21,7 +22,7 @@ LINK: Final[dict[str, str | list[str]]] = {
 def asked(store: Store, **link: str | list[str]) -> CompareAnswer:
     """What a program gets that asks the same."""
     given = {n: [v] if isinstance(v, str) else v for n, v in link.items()}
-    catalog = state.catalog().catalog
+    catalog = hardware.catalog().catalog
     return compare_answered(store, catalog, given, state.today())
 
 

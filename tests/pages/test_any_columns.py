@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
+from pages.common import hardware
 from pages.common import store as state
-from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.commands import words
 from planner.core.slugs import slugs
@@ -83,7 +83,7 @@ def _kept(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _answers(name: str, **question: str) -> None:
     """The interface answers, or says what is wrong with the question."""
-    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED,))
+    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED,))
     told = ask(Starlette(routes=routes(rules)), f"/api/v1/{name}?{urlencode(question)}")
     nothing = told.status == 404 and not queries.workloads(state.store())
     assert told.status in (200, 400) or nothing, told.body

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from pages.common import hardware
 from pages.compare import state
 from planner.answers import (
     asked,
@@ -172,7 +173,7 @@ def _described(draw: st.DrawFn) -> Question:
     data=st.data(),
 )
 def test_compare(place: Question, more: Question, money: Question, data: st.DataObject) -> None:
-    catalog = state.catalog().catalog
+    catalog = hardware.catalog().catalog
     question = place | more | money
     if data.draw(st.booleans()):
         tariff = data.draw(st.sampled_from(catalog.tariffs))
@@ -191,7 +192,7 @@ def test_compare(place: Question, more: Question, money: Question, data: st.Data
 def test_any_target_that_programs_may_ask_for_stays_in_the_link(target: str) -> None:
     question: Question = {"workload": ["mlp-64-64-digits-sgd-nesterov-0.9-float32"],
                           "goal": ["target"], "target": [target]}  # fmt: skip
-    catalog = state.catalog().catalog
+    catalog = hardware.catalog().catalog
     told = compare_answered(store(), catalog, question, state.today())
     assert told.problems == ()
     _followed("compare", told.query)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pages.compare import state
+from pages.common import hardware
 from planner.answers import compare_answered, how_long_answered, projection_body
 from planner.core import Refusal
 from planner.core.slugs import slugs
@@ -137,7 +137,7 @@ def test_compare_takes_the_same_size_and_refuses_the_same_epochs(
     assert folders
     _unequal(alone)
     store.refresh()
-    catalog = state.catalog().catalog
+    catalog = hardware.catalog().catalog
     day = date(2026, 11, 22)
     asked = {"workload": ["resnet-50-own-data"]}
     refused = compare_answered(store, catalog, asked, day).answered.comparison

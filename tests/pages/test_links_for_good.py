@@ -11,8 +11,8 @@ import pytest
 from starlette.applications import Starlette
 
 from api.routes import Rules, routes
+from pages.common import hardware
 from pages.common import store as state
-from pages.compare import state as compare_state
 from planner.__main__ import main
 from planner.core.slugs import full_slug
 from planner.store import commit_runs
@@ -33,7 +33,7 @@ def _add(own: Path, model: str, seconds: float, **more: Any) -> list[Path]:  # n
 
 
 def _api(name: str = "", **question: str | list[str]) -> Answered:
-    rules = Rules(store=state.store, catalogs=(compare_state.SHIPPED, compare_state.folder()))
+    rules = Rules(store=state.store, catalogs=(hardware.SHIPPED, hardware.folder()))
     address = f"/api/v1/{name}".rstrip("/")
     return ask(Starlette(routes=routes(rules)), f"{address}?{urlencode(question, doseq=True)}")
 

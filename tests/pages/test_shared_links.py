@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.common import hardware
 from pages.compare import state
 from planner.catalog import csv_of
 from planner.core import slug
@@ -65,7 +66,7 @@ def test_where_prices_differ_the_options_stay_and_the_answer_says_so(folders: Pa
     shown = show("compare", goal="epochs")
     link = shared(shown)
     rented = next(o for o in link["options"] if o.startswith("rent-"))
-    catalog = state.catalog().catalog
+    catalog = hardware.catalog().catalog
     offers = {f"rent-{slug(o.id)}": o for o in catalog.offers}
     dearer = replace(offers[rented], price_per_hour=offers[rented].price_per_hour * 50.0)
     (folders / "catalog").mkdir(exist_ok=True)

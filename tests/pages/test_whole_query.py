@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from pages.common import hardware
 from pages.compare import state
 from planner.answers import (
     compare_answered,
@@ -45,7 +46,7 @@ def _curve(given: Question) -> dict[str, Any]:
 
 def _compare(given: Question) -> dict[str, Any]:
     day = state.today()
-    told = compare_answered(store(), state.catalog().catalog, given, day)
+    told = compare_answered(store(), hardware.catalog().catalog, given, day)
     assert told.problems == ()
     assert told.answered.comparison is not None
     return compare_body(told.answered.comparison, told.display, told.query)

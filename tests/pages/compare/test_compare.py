@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.common import hardware
 from pages.common import kept as asked
 from pages.common import store as state
 from pages.compare import next_run
@@ -149,7 +150,7 @@ def test_what_decides_is_in_the_first_columns_and_the_rest_follows() -> None:
 
 
 def _offered(accelerator: str, provider: str, terms: Terms = "on demand") -> Candidate:
-    every = compare_state.catalog().catalog
+    every = hardware.catalog().catalog
     card = next(a for a in every.accelerators if a.id == accelerator)
     offer = replace(every.offers[0], accelerator=accelerator, provider=provider, terms=terms)
     return Candidate(id=f"{accelerator}-{provider}-{terms}", label=f"Rent {provider} {terms}",

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.common import hardware
 from pages.compare import catalog, rows, state
 from planner.catalog import Catalog, LiveOffers, csv_of
 from tests.pages.conftest import show, sound, texts, unfold
@@ -66,7 +67,7 @@ def test_a_price_is_overridden_by_the_form_and_outlives_the_session(folder: Path
 
 
 def test_ones_own_price_has_its_own_source_and_is_of_today() -> None:
-    known = next(o for o in state.catalog().catalog.offers if o.note and o.source_url)
+    known = next(o for o in hardware.catalog().catalog.offers if o.note and o.source_url)
     shown = _box("price")
     shown.selectbox(key="compare.rows.prices.start").set_value(known.id)
     sound(shown.run())
@@ -105,7 +106,7 @@ def test_an_offer_of_ones_own_is_one_more_option(folder: Path) -> None:
 
 
 def _own_row(folder: Path) -> None:
-    known = state.catalog().catalog
+    known = hardware.catalog().catalog
     folder.mkdir()
     card = next(a for a in known.accelerators if a.id == "rtx-5090")
     (folder / "hardware.csv").write_text(csv_of("hardware", [card]))
@@ -135,7 +136,7 @@ def _upload(shown: AppTest, name: str, content: bytes) -> None:
 
 
 def test_one_row_of_an_import_is_told_as_one(folder: Path) -> None:
-    known = state.catalog().catalog
+    known = hardware.catalog().catalog
     shown = _box("import")
     _upload(shown, "mine.csv", csv_of("prices", known.offers[:1]).encode())
     sound(shown.run())
@@ -144,7 +145,7 @@ def test_one_row_of_an_import_is_told_as_one(folder: Path) -> None:
 
 
 def test_an_import_shows_rows_and_problems_before_anything_is_kept(folder: Path) -> None:
-    known = state.catalog().catalog
+    known = hardware.catalog().catalog
     good = csv_of("prices", known.offers[:2])
     shown = _box("import")
     _upload(shown, "mine.csv", good.encode() + b"bad,row\n")
@@ -158,7 +159,7 @@ def test_an_import_shows_rows_and_problems_before_anything_is_kept(folder: Path)
 
 
 def test_an_import_says_what_it_replaces_before_and_after(folder: Path) -> None:
-    first, second = state.catalog().catalog.offers[:2]
+    first, second = hardware.catalog().catalog.offers[:2]
     mine = replace(first, price_per_hour=1.5, currency="EUR")
     line = f"price per hour {first.price_per_hour:g} -> 1.5; currency {first.currency} -> EUR"
     shown = _box("import")
@@ -196,7 +197,7 @@ def test_without_the_library_live_offers_say_what_to_install() -> None:
 def test_with_the_library_offers_are_read_shown_and_kept(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = state.catalog().catalog
+    known = hardware.catalog().catalog
     offers = tuple(o for o in known.offers if o.accelerator == "h100-sxm")[:1]
     monkeypatch.setattr(catalog, "has_library", lambda: True)
     monkeypatch.setattr(
@@ -216,7 +217,7 @@ def test_with_the_library_offers_are_read_shown_and_kept(
 
 
 def test_tables_of_rows_name_what_each_says() -> None:
-    known = state.catalog().catalog
+    known = hardware.catalog().catalog
     few = Catalog(
         accelerators=known.accelerators[:1], offers=known.offers[:1], tariffs=known.tariffs[:1]
     )

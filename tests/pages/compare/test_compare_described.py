@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pages.compare import state
+from pages.common import hardware
 from pages.compare.described import (
     _OPTIMIZERS,
     AMOUNTS,
@@ -206,7 +206,7 @@ def test_total_tokens_of_a_network_without_tokens_name_what_to_give() -> None:
 
 def test_the_link_lists_the_published_runs_that_are_counted() -> None:
     shared = shipped.store()
-    cards = {a.id: a for a in state.catalog().catalog.accelerators}
+    cards = {a.id: a for a in hardware.catalog().catalog.accelerators}
     for card in ("rtx-4090", "mi300x"):
         said, rows = _published(shared, "dense", cards[card])
         number = results_answered(shared, rows).total

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.compare import state
+from pages.common import hardware
 from planner.core import file_slug, slug
 from tests.pages.comparing import address_of
 from tests.pages.conftest import show, sound, texts, unfold
@@ -27,7 +27,7 @@ def folder(folders: Path) -> Path:
 
 def _saved(name: str = "Tanaka, autumn") -> AppTest:
     """The page after a comparison has been saved."""
-    known = state.catalog().catalog
+    known = hardware.catalog().catalog
     offer = next(o for o in known.offers if o.accelerator == "l4")
     options = [f"rent-{slug(offer.id)}", "buy-1x-rtx-5090"]
     shown = unfold(show("compare", options=options, deadline="72"), "compare.save")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.common import hardware
 from pages.compare import deadline as compare_deadline
-from pages.compare import state
 from planner.answers.comparison._description import HOW_MANY_TOKENS
 from planner.compare import sentence
 from planner.core.slugs import full_slug
@@ -191,7 +191,7 @@ def test_without_any_run_a_workload_can_be_described() -> None:
 def test_without_a_catalogue_what_was_measured_is_compared(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(state, "SHIPPED", tmp_path / "nothing")
+    monkeypatch.setattr(hardware, "SHIPPED", tmp_path / "nothing")
     shown = show("compare", goal="epochs")
     assert {r["option"] for r in table(shown)} == {"Own TPU v2-8", "Own GPU"}
 
@@ -200,7 +200,7 @@ def test_without_a_catalogue_what_was_measured_is_compared(
 def test_without_runs_and_catalogue_the_page_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(state, "SHIPPED", tmp_path / "nothing")
+    monkeypatch.setattr(hardware, "SHIPPED", tmp_path / "nothing")
     shown = show("compare", workload="described", samples="1e5", flops="1e13")
     assert "There is nothing to compare." in texts(shown)
 
