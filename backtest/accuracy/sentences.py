@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 AHEAD: Final = "9 to 16 devices from at most 4"
 SHEET: Final = "its data sheet alone"
 AFTER: Final = "after 3 epochs"
+HEADLINE: Final = (
+    ("between measured batch sizes", batch.QUESTION, INTERIOR, MEAN),
+    ("projecting from 3 epochs", epochs.QUESTION, AFTER, epochs.STEADY),
+    ("estimated from FLOPs", described.QUESTION, described.DESCRIBED, MEAN),
+)
+"""Figures of the first sentence: words, question, task and data set."""
 FIRST: Final = (
     ("at a batch between measured ones", batch.QUESTION, INTERIOR, MEAN),
     ("at twice the largest", batch.QUESTION, TWICE, MEAN),
@@ -42,7 +48,7 @@ FIRST: Final = (
     ("transferred from another GPU", unmeasured.QUESTION, SHEET, unmeasured.DATA_SET),
     ("estimated from FLOPs", described.QUESTION, described.DESCRIBED, MEAN),
 )
-"""Headline figures: words, question, task and data set."""
+"""Figures of the next sentence, in the same form."""
 THEN: Final = (
     ("on 9 to 16 devices from at most 4", devices.QUESTION, AHEAD, MEAN),
     ("for samples to target from 3 batches", convergence.QUESTION, THREE, MEAN),
@@ -59,8 +65,9 @@ REGRETS: Final = {"longer": "regret in time", "more device-hours": "regret in de
 
 
 def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Return paragraphs: errors, intervals, missed targets and worst task, and the rest."""
+    """Return paragraphs: headline, errors, intervals, missed targets and worst task, the rest."""
     paragraphs = (
+        (_headline(rows),),
         (
             _errors("On hidden public measurements, Epochwise was ", rows, FIRST),
             _worst_tenth(rows, FIRST[-1]),
@@ -71,6 +78,11 @@ def sentences_of(rows: Sequence[Row], verdicts: Sequence[Verdict]) -> tuple[str,
     )
     joined = (" ".join(text for text in part if text) for part in paragraphs)
     return tuple(text for text in joined if text)
+
+
+def _headline(rows: Sequence[Row]) -> str:
+    errors = [f"{per_cent(row.median_error)} {words}" for words, row in _rows_of(rows, HEADLINE)]
+    return f"Median error on hidden public data: {_listed(errors)}." if errors else ""
 
 
 def _rows_of(

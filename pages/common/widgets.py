@@ -141,6 +141,11 @@ def folded(label: str, icon: str, key: str) -> ExpanderContainer:
     return st.expander(label, icon=f":material/{icon}:", key=key, on_change="rerun")
 
 
+def details() -> DeltaGenerator:
+    """Return a closed box for the lines that qualify an answer; they are always drawn."""
+    return st.expander("Details", icon=":material/notes:")
+
+
 def nothing(what: str, why: str, button: str, back: Callable[[], None], *, key: str) -> None:
     """Draw an empty state: what is missing, the cause, one button back."""
     with st.container(border=True):

@@ -25,7 +25,7 @@ from planner.compare import (
     electricity_lines,
     electricity_pages,
     keeping_sentence,
-    sentence,
+    sentences,
     session_note,
 )
 from planner.compare.reckon import Comparison
@@ -53,7 +53,7 @@ _MOST_NOT_FITTING: Final = 3
 
 def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins: datetime) -> str:
     """Draw the answer card and return its first sentence."""
-    first = sentence(comparison, reply.display)
+    first, *others = sentences(comparison, reply.display)
     pair = charts.bought(reply, comparison)
     bought = buying(pair) if pair else ""
     keeps = keeping_sentence(comparison, until(reply, comparison, begins), reply.display)
@@ -62,21 +62,24 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
         st.markdown(f"#### {widgets.answer_text(first)}", help=_LIKELY)
         if keeps:
             st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
-        if bought:
-            st.markdown(f":material/shopping_cart: {widgets.answer_text(bought)}")
-        if open_question:
-            st.markdown(f":orange[:material/help:] {widgets.answer_text(open_question)}")
-            st.markdown(
-                f":blue-badge[:material/speed: measure next] {widgets.answer_text(measure)}"
-            )
-        _not_fitting(comparison, first)
-        _small_print(comparison)
         with widgets.actions():
-            lines = [first, keeps, bought, open_question, measure]
+            lines = [" ".join([first, *others]), keeps, bought, open_question, measure]
             widgets.share(link, "\n".join(line for line in lines if line), "content")
             report.draw(link, reply, comparison, begins)
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
+        with widgets.details():
+            for text in others:
+                st.markdown(widgets.answer_text(text))
+            if bought:
+                st.markdown(f":material/shopping_cart: {widgets.answer_text(bought)}")
+            if open_question:
+                st.markdown(f":orange[:material/help:] {widgets.answer_text(open_question)}")
+                st.markdown(
+                    f":blue-badge[:material/speed: measure next] {widgets.answer_text(measure)}"
+                )
+            _not_fitting(comparison, first)
+            _small_print(comparison)
     return first
 
 

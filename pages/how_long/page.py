@@ -84,7 +84,6 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
         st.markdown(f"#### {widgets.answer_text(result.sentence)}")
         if result.undecided:
             st.markdown(f":orange[:material/help:] {as_text(result.undecided)}")
-        st.caption(as_text(how_sure(result)))
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -96,6 +95,8 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
                 width="content",
             )
             st.toggle("Include machine-to-machine variation", key=link.key("session"))
+        with widgets.details():
+            st.caption(as_text(how_sure(result)))
         _several_kinds(link, result)
         runs = [a.option.run for a in result.answers]
         suspect_switch.draw(

@@ -80,14 +80,16 @@ def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> N
     with st.container(border=True):
         first, *others = accuracy.sentences
         st.markdown(f"#### {widgets.answer_text(first)}")
-        for text in others if whole else ():
-            st.markdown(widgets.answer_text(text))
         with widgets.actions():
             widgets.share(link, "\n".join(accuracy.sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
             widgets.download("Report", lambda: _report(address, accuracy, chosen),
                              "epochwise-accuracy.html", key="method.report",
                              width="content")  # fmt: skip
+        if whole:
+            with widgets.details():
+                for text in others:
+                    st.markdown(widgets.answer_text(text))
 
 
 def _no_figures(why: str) -> None:

@@ -81,10 +81,6 @@ def _nothing(link: Link, view: View) -> None:
 def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
     with st.container(border=True):
         st.markdown(f"#### {widgets.answer_text(texts[0])}")
-        for text in texts[1:]:
-            st.markdown(widgets.answer_text(text))
-        for text in _remarks(view):
-            st.caption(widgets.answer_text(text))
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -95,6 +91,11 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
                 key="steps-to-target.report",
                 width="content",
             )
+        with widgets.details():
+            for text in texts[1:]:
+                st.markdown(widgets.answer_text(text))
+            for text in _remarks(view):
+                st.caption(widgets.answer_text(text))
 
 
 def _sentences(view: View) -> list[str]:

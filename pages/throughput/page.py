@@ -84,13 +84,6 @@ def _answer(
     sentences = answer_sentences(chosen)
     with st.container(border=True):
         st.markdown(f"#### {widgets.answer_text(sentences[0])}")
-        for text in sentences[1:]:
-            st.markdown(widgets.answer_text(text))
-        st.caption(
-            "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
-            "overhead per step t. A step time taken from epochs is epoch time / steps, "
-            "validation included."
-        )
         with widgets.actions():
             widgets.share(link, "\n".join(sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -100,6 +93,14 @@ def _answer(
                 "epochwise-throughput.html",
                 key="throughput.report",
                 width="content",
+            )
+        with widgets.details():
+            for text in sentences[1:]:
+                st.markdown(widgets.answer_text(text))
+            st.caption(
+                "Law: throughput v(b) = b / (b/v0 + t), with the asymptotic throughput v0 and the "
+                "overhead per step t. A step time taken from epochs is epoch time / steps, "
+                "validation included."
             )
         drawn = [run for curve in chosen for run in (*curve.points, *curve.left_out)]
         suspect_switch.draw(link, shared, drawn, "Leave suspect runs out of the fit")

@@ -36,6 +36,7 @@ from planner.compare._sentences import (
     cost_bound,
     pays_up_front,
     sentence,
+    sentences,
     times_better,
 )
 from planner.compare._timed_step import next_step, with_step
@@ -105,6 +106,7 @@ __all__ = [
     "problems_of",
     "runs_a_month",
     "sentence",
+    "sentences",
     "session_note",
     "times_better",
     "tornado",

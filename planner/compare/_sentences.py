@@ -116,19 +116,25 @@ _TINY: Final = 0.005
 
 
 def sentence(comparison: Comparison, display: Display = DOLLARS) -> str:
-    """Return the answer in one sentence: option, time, cost, probability."""
+    """Return the answer to paste: `sentences` as one line."""
+    return " ".join(sentences(comparison, display))
+
+
+def sentences(comparison: Comparison, display: Display = DOLLARS) -> tuple[str, ...]:
+    """Return the answer: option, time and cost; then its probability, and a safer option."""
     leader = comparison.leader
     if leader is None or isinstance(leader.time, Refusal):
-        return _nothing(comparison)
+        return (_nothing(comparison),)
     if none_in_reach(comparison):
-        return _none(comparison, display)
+        return (_none(comparison, display),)
     does = f"{_does(comparison)}{_at_batch(leader, comparison)}"
     finishes = f"{subject(leader, display)} {does} in {time_with_interval(leader.time)}"
     cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
     cost += _up_front(leader, display)
     kept = _in_time(comparison.question.limits, leader, display)
-    first = f"{finishes}{cost}{_against(comparison, leader, display)}{kept}."
-    return f"{first}{_surer(comparison, leader, display)}"
+    first = f"{finishes}{cost}{kept}."
+    others = (_against(comparison, leader, display), _surer(comparison, leader, display))
+    return (first, *(text for text in others if text))
 
 
 def none_in_reach(comparison: Comparison) -> bool:
@@ -239,7 +245,7 @@ def _none(comparison: Comparison, display: Display) -> str:
 
 
 def _against(comparison: Comparison, leader: Row, display: Display) -> str:
-    """Return the probability that the first is better than the next option."""
+    """Return a sentence: how likely the first is better than the next option."""
     limits, place = comparison.question.limits, standing(leader, comparison.question.limits)
     rest = [r for r in comparison.answered if r is not leader and standing(r, limits) == place]
     if not rest:
@@ -249,12 +255,12 @@ def _against(comparison: Comparison, leader: Row, display: Display) -> str:
     if not _as_good_as_tied(chance):
         return _how(chance, limits, within, other)
     differs = _differs(leader, rest[0], limits, display)
-    sentence = f", as good as tied{differs and f' in {limits.order}'} with {other}{differs}"
+    tied = f"It is as good as tied{differs and f' in {limits.order}'} with {other}{differs}."
     alone = _as_good_as_tied(better(leader, rest[0], Limits(order=limits.order)))
     if not within or (differs and alone):
-        return sentence
-    tied = f", as good as tied with {other}{differs}{differs and ','}"
-    return f"{tied} as the {comparative(limits)} way to finish {within}"
+        return tied
+    tied = f"It is as good as tied with {other}{differs}{differs and ','}"
+    return f"{tied} as the {comparative(limits)} way to finish {within}."
 
 
 def _as_good_as_tied(chance: float) -> bool:
@@ -262,16 +268,16 @@ def _as_good_as_tied(chance: float) -> bool:
 
 
 def _how(chance: float, limits: Limits, within: str, other: str) -> str:
-    """Return ', 82 % likely cheaper than X, not decided', ', > 99 % likely a cheaper way to ...'.
+    """Return 'It is 82 % likely cheaper than X, not decided.' or '... a cheaper way to ...'.
 
-    Below 50 % (median lower, probability not): ', though X is 70 % likely ...'.
+    Below 50 % (median lower, probability not): 'But X is 70 % likely ...'.
     """
     what = comparative(limits)
     way = f"{what} way to finish {within}"
     if chance < TIED[0]:
-        return f", though {other} is {_sure(1.0 - chance)} {f'the {way}' if within else what}"
+        return f"But {other} is {_sure(1.0 - chance)} {f'the {way}' if within else what}."
     open_still = ", not decided" if chance < DECIDED else ""
-    return f", {_sure(chance)} {f'a {way}' if within else what} than {other}{open_still}"
+    return f"It is {_sure(chance)} {f'a {way}' if within else what} than {other}{open_still}."
 
 
 def _sure(chance: float) -> str:
@@ -307,7 +313,7 @@ def _answer(row: Row, order: Order, display: Display) -> str:
 def _surer(comparison: Comparison, leader: Row, display: Display) -> str:
     """Return a safer option beside a risky first; "" without one.
 
-    ' Rent 1 x MI300X: 15 USD, in time with > 99 % probability.'
+    'Rent 1 x MI300X: 15 USD, in time with > 99 % probability.'
     """
     limits = comparison.question.limits
     if leader.in_time is None or leader.in_time >= RISKY_AND_SURE[0]:
@@ -320,7 +326,7 @@ def _surer(comparison: Comparison, leader: Row, display: Display) -> str:
     if safest is None:
         return ""
     size = _answer(safest, limits.order, display)
-    return f" {safest.candidate.label}: {size}, {_kept(safest.in_time, kept_to(limits))}."
+    return f"{safest.candidate.label}: {size}, {_kept(safest.in_time, kept_to(limits))}."
 
 
 def _in_time(limits: Limits, leader: Row, display: Display) -> str:

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from planner.answers import compare_answered
 from planner.answers.comparison import option_rows
-from planner.compare import sentence
+from planner.compare import sentence, sentences
 from planner.compare.reckon import Comparison
 from planner.core import file_slug
 from planner.store.catalog import read_catalog
@@ -66,7 +66,7 @@ def asked(address: str) -> Comparison:
 def says(page: Page) -> Comparison:
     """The page's sentence is the planner's answer to the page's address."""
     told = asked(page.url)
-    expect(answer(page)).to_have_text(sentence(told))
+    expect(answer(page)).to_have_text(sentences(told)[0])
     return told
 
 

@@ -203,21 +203,21 @@ DEAR = made("dear", np.where(np.arange(DRAWS) % 4 == 0, 15.0, 5.0), 3.0)
 
 def test_the_sentence_says_that_cheaper_means_cheaper_in_time() -> None:
     assert sentence(asked_of([SURE, DEAR], SHORT)).endswith(
-        ", > 99 % likely a cheaper way to finish in time than renting dear; in time with "
-        "> 99 % probability."
+        "; in time with > 99 % probability. It is > 99 % likely a cheaper way to finish in time "
+        "than renting dear."
     )
     both = replace(SHORT, order="time", budget_usd=100.0)
     assert sentence(asked_of([SURE, DEAR], both)).endswith(
-        ", though renting sure is 62 % likely the faster way to finish in time and within the "
-        "budget; in time and within the budget with 75 % probability. Rent sure: 5 s, in "
-        "time and within the budget with > 99 % probability."
+        "; in time and within the budget with 75 % probability. But renting sure is 62 % likely "
+        "the faster way to finish in time and within the budget. Rent sure: 5 s, in time and "
+        "within the budget with > 99 % probability."
     )
 
 
 def test_where_limits_decide_nothing_the_sentence_leaves_them_out_of_the_comparison() -> None:
     wide = Limits(deadline_s=1e6)
     assert sentence(asked_of([SURE, DEAR], wide)).endswith(
-        ", > 99 % likely cheaper than renting dear; in time with > 99 % probability."
+        "It is > 99 % likely cheaper than renting dear."
     )
     late = Limits(deadline_s=1.0)
     assert sentence(asked_of([SURE, DEAR], late)).endswith(
@@ -231,7 +231,8 @@ def test_what_cannot_be_told_apart_says_for_what() -> None:
         "Rent late half and Rent sure are too close to call: either may be the cheaper way to "
         "finish in time."
     )
-    assert " as the cheaper way to finish in time; in time with 50 % probability." in sentence(told)
+    assert "; in time with 50 % probability. It is as good as tied" in sentence(told)
+    assert " as the cheaper way to finish in time." in sentence(told)
     quarters = np.arange(DRAWS) % 4
     first, second = quarters < 2, (quarters == 1) | (quarters == 2)
     rows = [

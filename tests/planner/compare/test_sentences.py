@@ -128,15 +128,15 @@ def _cheaper_in(share: float) -> Floats:
 @pytest.mark.parametrize(
     ("share", "told"),
     [
-        (0.52, ", as good as tied with renting other."),
-        (0.59, ", as good as tied with renting other."),
-        (0.61, ", 61 % likely cheaper than renting other, not decided."),
-        (0.87, ", 87 % likely cheaper than renting other, not decided."),
-        (0.946, ", 94 % likely cheaper than renting other, not decided."),
-        (0.9499, ", 94 % likely cheaper than renting other, not decided."),
-        (0.951, ", 95 % likely cheaper than renting other."),
-        (0.97, ", 97 % likely cheaper than renting other."),
-        (1.0, ", > 99 % likely cheaper than renting other."),
+        (0.52, "It is as good as tied with renting other."),
+        (0.59, "It is as good as tied with renting other."),
+        (0.61, "It is 61 % likely cheaper than renting other, not decided."),
+        (0.87, "It is 87 % likely cheaper than renting other, not decided."),
+        (0.946, "It is 94 % likely cheaper than renting other, not decided."),
+        (0.9499, "It is 94 % likely cheaper than renting other, not decided."),
+        (0.951, "It is 95 % likely cheaper than renting other."),
+        (0.97, "It is 97 % likely cheaper than renting other."),
+        (1.0, "It is > 99 % likely cheaper than renting other."),
     ],
 )
 def test_from_60_percent_on_the_chance_is_told_and_whether_that_decides(
@@ -148,18 +148,18 @@ def test_from_60_percent_on_the_chance_is_told_and_whether_that_decides(
 
 def test_of_two_tied_in_cost_a_far_faster_one_is_told_with_its_time() -> None:
     rows = [made("first", 36_000.0, _cheaper_in(0.55)), made("other", 18_000.0, 10.0)]
-    told = ", as good as tied in cost with renting other, which takes 5 h 0 min"
+    told = "It is as good as tied in cost with renting other, which takes 5 h 0 min"
     assert sentence(asked_of(rows, Limits())).endswith(f"{told}.")
     later = Limits(deadline_s=48 * 3600.0)
-    assert sentence(asked_of(rows, later)).endswith(f"{told}; in time with > 99 % probability.")
+    assert sentence(asked_of(rows, later)).endswith(f"; in time with > 99 % probability. {told}.")
     rows[1] = made("other", 30_000.0, 10.0)
-    assert sentence(asked_of(rows, Limits())).endswith(", as good as tied with renting other.")
+    assert sentence(asked_of(rows, Limits())).endswith("It is as good as tied with renting other.")
 
 
 def test_of_two_tied_in_time_a_far_cheaper_one_is_told_with_its_cost() -> None:
     rows = [made("first", 36_000.0, 30.0), made("other", 36_000.0, 15.0)]
     assert sentence(asked_of(rows, Limits(order="time"))).endswith(
-        ", as good as tied in time with renting other, which costs 15 USD."
+        "It is as good as tied in time with renting other, which costs 15 USD."
     )
 
 
@@ -174,9 +174,8 @@ def test_where_the_first_may_be_late_one_that_surely_is_not_is_named() -> None:
     day = Limits(deadline_s=86_400.0)
     sure = made("sure", 10_000.0, 15.0)
     told = sentence(asked_of([made("first", _late_in(0.2), 14.0), sure], day))
-    assert told.endswith(
-        "; in time with 80 % probability. Rent sure: 15 USD, in time with > 99 % probability."
-    )
+    assert "; in time with 80 % probability. It is" in told
+    assert told.endswith(" Rent sure: 15 USD, in time with > 99 % probability.")
     for late in (0.05, 0.0):
         one = made("first", _late_in(late), 14.0)
         assert "Rent sure:" not in sentence(asked_of([one, sure], day))
