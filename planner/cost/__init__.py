@@ -79,7 +79,7 @@ from planner.cost._rent import (
     rent_per_run,
     wall_s,
 )
-from planner.cost._times import Doubt, draw_time, draw_times
+from planner.cost._times import Uncertainty, draw_time, draw_times
 from planner.cost.break_even import (
     BreakEven,
     break_even,
@@ -106,12 +106,12 @@ __all__ = [
     "Amount",
     "BreakEven",
     "Display",
-    "Doubt",
     "Drawing",
     "Influence",
     "Owned",
     "Range",
     "Rental",
+    "Uncertainty",
     "billed_s",
     "break_even",
     "break_even_runs_per_month",

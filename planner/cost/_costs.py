@@ -25,7 +25,7 @@ from planner.cost._own import energy_only_per_run, own_per_run, refuse_owned
 from planner.cost._quantities import Amount, likely
 from planner.cost._records import Owned, Rental
 from planner.cost._rent import lost_share, refuse_rental, rent_per_run
-from planner.cost._times import NONE_SHARED, Doubt, draw_time
+from planner.cost._times import NONE_SHARED, Uncertainty, draw_time
 
 MUCH_LOST: Final = 0.2
 """Above this share of interrupted time the formula of the wall time is more than 3 % too long."""
@@ -37,10 +37,12 @@ def cost_of_renting(
     *,
     runs_per_month: float = 1.0,
     key: str = "rent",
-    doubt: Doubt = NONE_SHARED,
+    doubt: Uncertainty = NONE_SHARED,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """What a run costs on a rented instance [USD]; where `work` is a time to target, the target.
+    """Return what a run costs on a rented instance [USD].
+
+    Where `work` is a time to target, the target.
 
     Args:
         rental: its ranges are drawn.
@@ -72,10 +74,10 @@ def cost_of_owning(
     utilisation: Amount,
     *,
     key: str = "own",
-    doubt: Doubt = NONE_SHARED,
+    doubt: Uncertainty = NONE_SHARED,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """What a run costs on a machine to be bought [USD], its part of the year's costs included.
+    """Return what a run costs on a machine to be bought [USD], its part of the year's costs included.
 
     Args:
         owned: its ranges are drawn.
@@ -105,10 +107,10 @@ def cost_of_running(
     work: Estimate | Refusal,
     *,
     key: str = "own",
-    doubt: Doubt = NONE_SHARED,
+    doubt: Uncertainty = NONE_SHARED,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """What one more run costs on a machine that is owned already [USD]: its electricity.
+    """Return what one more run costs on a machine that is owned already [USD]: its electricity.
 
     Arguments, answers and errors as `cost_of_owning`.
     """

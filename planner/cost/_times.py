@@ -41,7 +41,7 @@ SHARED: Final = "the measured workload"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class Uncertainty:
     """What an interval does not say of itself.
 
     dof: its degrees of freedom, above 0; infinite for log-normal.
@@ -65,11 +65,11 @@ class Doubt:
         speak_once(problems)
 
 
-NONE_SHARED: Final = Doubt()
+NONE_SHARED: Final = Uncertainty()
 
 
 def draw_time(
-    time: Estimate, key: str, doubt: Doubt = NONE_SHARED, drawing: Drawing = ONCE
+    time: Estimate, key: str, doubt: Uncertainty = NONE_SHARED, drawing: Drawing = ONCE
 ) -> Floats:
     """Draws of one time, shape (draws,), in the unit of the estimate.
 
@@ -92,7 +92,7 @@ def draw_time(
 
 def draw_times(
     times: Mapping[str, Estimate],
-    doubt: Mapping[str, Doubt] | Doubt = NONE_SHARED,
+    doubt: Mapping[str, Uncertainty] | Uncertainty = NONE_SHARED,
     drawing: Drawing = ONCE,
 ) -> Floats:
     """Draws of the times of several options, shape (options, draws), in the order of `times`.
@@ -129,7 +129,7 @@ def _stretches(dof: float, draws: int) -> Floats:
     return found
 
 
-def _standard_draws(key: str, weight: float, doubt: Doubt, drawing: Drawing) -> Floats:
+def _standard_draws(key: str, weight: float, doubt: Uncertainty, drawing: Drawing) -> Floats:
     """z, of which the part `weight` is common to all that share the same."""
     if weight == 0.0:
         return np.asarray(_strata(doubt.dof, drawing.draws)[order(key, drawing)])
@@ -154,7 +154,7 @@ def _scaled(value: float, z: Floats, up: float, down: float) -> Floats:
 
 
 def _checked(time: Estimate, key: str) -> tuple[float, float, float]:
-    """Value and ends above 0, or all that is wrong with them."""
+    """Return value and ends above 0, or all that is wrong with them."""
     if any(np.ndim(part) for part in (time.value, time.low, time.high)):
         raise ValueError(f"{key} has a time for every case of an array. Draw them one by one.")
     value, low, high = float(time.value), float(time.low), float(time.high)

@@ -172,7 +172,7 @@ def test_an_optimiser_nobody_knows_is_asked_for_again_with_what_is_near() -> Non
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
     asking, (problem,) = compare_parameters(given | {"network_optimizer": ["Lionn"]})
     assert str(problem) == (
-        "network_optimizer: How much memory 'Lionn' takes is not known. Write Lion, or nothing: "
+        "network_optimizer: The memory of 'Lionn' is unknown. Write Lion, or leave it empty: "
         "Adam's two moments are assumed then."
     )
     assert asking.described is not None
