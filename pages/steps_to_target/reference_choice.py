@@ -48,13 +48,13 @@ def _all_lists() -> tuple[str, tuple[Record, ...]]:
 
 def choose(link: Link, editions: tuple[Edition, ...]) -> Edition:
     """The round whose points count, the latest unless another is asked for."""
-    rounds = {e.told.replace(" ", "-"): e for e in editions}
+    rounds = {e.rounds_text.replace(" ", "-"): e for e in editions}
     return rounds[link.one("round", list(rounds), next(iter(rounds)))]
 
 
 def draw(link: Link, editions: tuple[Edition, ...]) -> None:
     """The box of rounds; one alone is not to be chosen, but shown."""
-    rounds = {e.told.replace(" ", "-"): e.told for e in editions}
+    rounds = {e.rounds_text.replace(" ", "-"): e.rounds_text for e in editions}
     st.selectbox(
         "Round of MLPerf",
         list(rounds),
@@ -78,7 +78,7 @@ def sources(chosen: Edition) -> list[Record]:
     return [
         {
             "What": "steps to target",
-            "Result set": f"MLPerf reference convergence points, round {chosen.told}, in {PACKAGE} "
+            "Result set": f"MLPerf reference convergence points, round {chosen.rounds_text}, in {PACKAGE} "
             f"{read.version}",
             "Folder": None,
             "Basis": "published",

@@ -47,7 +47,7 @@ class StepsToTarget:
         return np.isfinite(self.steps)
 
     @property
-    def told(self) -> str:
+    def reached_text(self) -> str:
         """How many reached it and how finely it was looked for, as one sentence."""
         count, total = int(self.reached.sum()), self.steps.size
         if not count:
@@ -89,7 +89,7 @@ def steps_to_target(
     *,
     higher_is_better: bool,
 ) -> StepsToTarget:
-    """Steps to the first crossing of `target` in every trial, interpolated between evaluations.
+    """Return steps to the first crossing of `target` in every trial, interpolated between evaluations.
 
     Args:
         trial: which trial an evaluation belongs to, numbers or texts, shape (evaluations,).
@@ -126,7 +126,7 @@ def steps_to_target(
 def best_learning_rates(
     batch: ArrayLike, learning_rate: ArrayLike, seed: ArrayLike, steps: ArrayLike
 ) -> BestRates:
-    """The learning rate with the smallest median of steps to target over seeds, for every batch.
+    """Return learning rate with the smallest median of steps to target over seeds, for every batch.
 
     "Not reached" (NaN or infinity) counts as infinitely many steps, so a rate at which half of the
     seeds fail is never best. Between equal rates the smaller one is taken. The smallest of many
@@ -193,7 +193,7 @@ def _crossings(
     first: NDArray[np.int64],
     starts: NDArray[np.int64],
 ) -> tuple[Floats, Floats]:
-    """Steps and resolution of trials whose evaluation number `first` reaches the goal."""
+    """Return steps and resolution of trials whose evaluation number `first` reaches the goal."""
     alone = first == starts  # there at the first evaluation: the crossing came before it
     before = np.where(alone, first, first - 1)
     earlier = np.where(alone, 0.0, steps[before])
@@ -256,7 +256,7 @@ def _check_once(group: NDArray[np.int64], seeds: NDArray[Any], tried: Floats) ->
 
 
 def _at_the_end(tried: Floats, best: NDArray[np.int64]) -> tuple[str, ...]:
-    """A best rate that is the smallest or largest tried may not be the best there is."""
+    """Return a best rate that is the smallest or largest tried may not be the best there is."""
     told = []
     for size, rate in tried[best]:
         rates = tried[tried[:, 0] == size, 1]
