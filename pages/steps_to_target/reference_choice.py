@@ -78,8 +78,8 @@ def sources(chosen: Edition) -> list[Record]:
     return [
         {
             "What": "steps to target",
-            "Result set": f"MLPerf reference convergence points, round {chosen.rounds_text}, in {PACKAGE} "
-            f"{read.version}",
+            "Result set": f"MLPerf reference convergence points, round {chosen.rounds_text}, in "
+            f"{PACKAGE} {read.version}",
             "Folder": None,
             "Basis": "published",
             "Source": read.source,

@@ -376,9 +376,7 @@ def test_a_rung_without_what_it_needs_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("library", [table(additive()[0]), table(hidden(additive()[0], (0, 0)))])
 def test_a_rung_that_does_not_exist_is_an_error_that_lists_the_rungs(library: Library) -> None:
-    with pytest.raises(
-        ValueError, match=r"'foo' is not a rung\. Use one of measured, workload on"
-    ):
+    with pytest.raises(ValueError, match=r"'foo' is not a rung\. Use one of measured, workload on"):
         transfer(library, wanted(), rung="foo")  # type: ignore[arg-type]
 
 

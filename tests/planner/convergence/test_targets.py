@@ -186,7 +186,7 @@ def test_a_batch_that_no_rate_brought_to_the_target_stays_in_as_not_reached() ->
 def test_a_best_rate_at_the_end_of_those_tried_is_warned_about() -> None:
     best = best_learning_rates(*runs())
     assert best.warnings == (
-        "Batch 64: the best learning rate (0.2) is the largest that was tried; a better one may "
+        "Batch 64: the best learning rate (0.2) is the largest one tried; a better one may "
         "lie beyond.",
     )
 

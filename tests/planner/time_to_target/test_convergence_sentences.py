@@ -157,8 +157,8 @@ def test_a_limit_outside_the_measured_batches_is_said_to_be(samples: list[float]
 def test_optimisers_refused_for_one_reason_share_a_sentence() -> None:
     assert told(both(1e-4)) == [
         "Net on Data with SGD and Adam to 2.5 % validation error: The target was reached at none "
-        "of the batch sizes tried (8, 32, 128, 512, 2,048): half of the seeds or more fell short. "
-        "Train for more steps, tune the learning rate, or ask for an easier target."
+        "of the batch sizes tried (8, 32, 128, 512, 2,048): half of the seeds or more missed it. "
+        "Train for more steps, tune the learning rate, or choose an easier target."
     ]
 
 
