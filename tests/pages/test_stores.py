@@ -298,13 +298,13 @@ def test_the_trials_of_a_pattern_take_few_questions(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    ask = Store._asked
+    ask = Store._answer
 
     def counted(self: Store, question: Any) -> Any:  # noqa: ANN401 - as it is
         asked.append("once")
         return ask(self, question)
 
-    monkeypatch.setattr(Store, "_asked", counted)
+    monkeypatch.setattr(Store, "_answer", counted)
     kept = shipped.every(queries.workloads(store))
     most = max(len(queries.runs_of(store, w, p)) for w in kept
                for p in queries.patterns(store, w))  # fmt: skip

@@ -88,7 +88,7 @@ def test_no_options_have_no_draws() -> None:
         (Estimate(value=np.nan, low=1.0, high=2.0), "tpu takes nan"),
         (Estimate(value=3.0, low=1.0, high=2.0), r"tpu takes 3 \(1 to 2\)"),
         (Estimate(value=1.0, low=1.0, high=1.0, level=90), "tpu has level 90"),
-        (Estimate(value=1.0, low=0.0, high=np.inf), "Tpu may take from 0 s to no end"),
+        (Estimate(value=1.0, low=0.0, high=np.inf), "Tpu has an interval from 0 s to infinity"),
         (Estimate(value=np.ones(2), low=np.ones(2), high=np.ones(2)), "tpu has a time for every"),
     ],
 )
