@@ -233,7 +233,7 @@ def _rung_dot(told: Transferred, place: int, truth: float, *, chosen: bool) -> f
                         (told.estimate.value, told.estimate.low, told.estimate.high))  # fmt: skip
     return figures.Dot(
         label=told.rung, slot=place, value=value, low=low, high=high, strong=chosen,
-        told=f"90 %: {low:.2f} to {high:.2f}",
+        note=f"90 %: {low:.2f} to {high:.2f}",
     )  # fmt: skip
 
 
