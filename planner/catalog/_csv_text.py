@@ -127,7 +127,7 @@ def _rows(
     """Yield rows with their numbers; problems of a row's shape are added to `problems`."""
     most, row = LIMITS["rows"].value, 1
 
-    def told(message: str) -> None:
+    def report(message: str) -> None:
         problems.append(Problem(file=file, row=row, column="", message=message))
 
     while True:
@@ -137,12 +137,12 @@ def _rows(
         except StopIteration:
             return
         except csv.Error as error:
-            return told(f"cannot be read ({error}); it and all after it are left out. Look for a "
+            return report(f"cannot be read ({error}); it and all after it are left out. Look for a "
                         "quote that is opened and never closed.")  # fmt: skip
         if row > most + 1:
-            return told(f"and all after it are left out: at most {most:,} rows are read.")
+            return report(f"and all after it are left out: at most {most:,} rows are read.")
         if len(cells) > len(header):
-            told(f"has {len(cells)} cells under {len(header)} columns. Quote what holds a comma.")
+            report(f"has {len(cells)} cells under {len(header)} columns. Quote what holds a comma.")
         elif any(cell.strip() for cell in cells):
             yield row, dict(zip(header, cells, strict=False))
 

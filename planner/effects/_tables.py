@@ -27,12 +27,12 @@ def effects_of(
     the precision looks beyond its own.
     """
     own = [row for row in rows if row["workload"] == workload]
-    found, notes = {}, work_notes(own)
+    by_factor, notes = {}, work_notes(own)
     for factor in BROUGHT:
         runs = factor_runs(rows if factor == "precision" else own, factor)
         if effects := factor_effects(runs, factor):
-            found[factor] = tuple(replace(effect, notes=notes) for effect in effects)
-    return found
+            by_factor[factor] = tuple(replace(effect, notes=notes) for effect in effects)
+    return by_factor
 
 
 def effect_rows(effects: Iterable[FactorEffect]) -> list[Record]:

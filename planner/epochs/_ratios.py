@@ -181,11 +181,11 @@ _Choice = Callable[["Iterable[_Timed]"], _Timed]
 
 
 def _fastest(timed: Iterable[_Timed]) -> _Timed:
-    return min(timed, key=lambda one: float(one.time_s.value))
+    return min(timed, key=lambda run: float(run.time_s.value))
 
 
 def _slowest(timed: Iterable[_Timed]) -> _Timed:
-    return max(timed, key=lambda one: float(one.time_s.value))
+    return max(timed, key=lambda run: float(run.time_s.value))
 
 
 def _at(runs: Sequence[RunTimes], batch: int) -> list[RunTimes]:

@@ -217,12 +217,12 @@ def _conversion(run: Run, size: EpochSize) -> Conversion | Refusal:
     return Conversion(ratio=_ratio(run, size, samples / timed), far=far, reasons=(more,))
 
 
-def _given(given: float, validation_samples: int | None) -> EpochSize:
-    if not 0.0 < given < math.inf:
-        raise ValueError(f"samples_per_epoch is {given}. Give a number of samples above 0.")
+def _given(samples: float, validation_samples: int | None) -> EpochSize:
+    if not 0.0 < samples < math.inf:
+        raise ValueError(f"samples_per_epoch is {samples}. Give a number of samples above 0.")
     return EpochSize(
-        source="given", samples=float(given), validation_samples=validation_samples,
-        sentence=f"An epoch is {in_samples(given)}, as entered.",
+        source="given", samples=float(samples), validation_samples=validation_samples,
+        sentence=f"An epoch is {in_samples(samples)}, as entered.",
     )  # fmt: skip
 
 

@@ -124,8 +124,8 @@ def _leg(half: float, more: float) -> float:
 def root_of_product(first: Estimate, second: Estimate) -> tuple[float, float, float]:
     """Return sqrt(first*second) and its ends; NaN where one is 0 and the other infinite."""
     value, low, high = (
-        float(np.sqrt(one)) * float(np.sqrt(other))
-        for one, other in (
+        float(np.sqrt(left)) * float(np.sqrt(right))
+        for left, right in (
             (first.value, second.value),
             (first.low, second.low),
             (first.high, second.high),

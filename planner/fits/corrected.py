@@ -206,7 +206,7 @@ def predict_corrected(
     """Return the predicted measurement at x in each group, with its predictive interval.
 
     The interval is mid*exp(-q) to mid*exp(+q), where q is Student's quantile times the root of
-    scale * (what the process leaves open + NUGGET^2 + the line's own doubt) + (kappa*octaves)^2;
+    scale * (the process variance + NUGGET^2 + the line's own variance) + (kappa*octaves)^2;
     kappa and octaves are those of `planner.fits.lines.predict_lines`, whose q takes over where the
     correction fades. Above the range the value is raised by BEND and q by WIDER, as stated above.
 
@@ -251,10 +251,10 @@ def _last_above(
         return above
     last = x == lines.x_max[group]
     others = fit_lines(group[~last], x[~last], y[~last])
-    found, where = np.unique(group[last], return_inverse=True)
-    there = others.intercept[found] + others.slope[found] * lines.x_max[found]
+    groups, where = np.unique(group[last], return_inverse=True)
+    there = others.intercept[groups] + others.slope[groups] * lines.x_max[groups]
     measured = np.bincount(where, np.log(y[last])) / np.bincount(where)
-    above[found] = np.maximum(measured - np.log(there), 0.0)
+    above[groups] = np.maximum(measured - np.log(there), 0.0)
     return above
 
 
@@ -301,21 +301,21 @@ def _distinct(group: NDArray[np.int64], x: Floats, values: Floats) -> _Distinct:
 
 
 def _padded(
-    found: _Distinct, bends: NDArray[np.bool_], one_nugget: float
+    points: _Distinct, bends: NDArray[np.bool_], one_nugget: float
 ) -> tuple[NDArray[np.bool_], Floats, Floats, Floats]:
     """Tables (groups, longest group): which places hold an x, ln x, values and nuggets.
 
     Groups that are not corrected have none; padding has a nugget of 1.
     """
-    used = bends[found.group]
-    group = found.group[used]
+    used = bends[points.group]
+    group = points.group[used]
     count = np.bincount(group, minlength=bends.size)
     place = np.arange(group.size) - np.repeat(np.cumsum(count) - count, count)
     shape = bends.size, int(count.max())
     known = np.zeros(shape, dtype=np.bool_)
     log_x, values, nugget = np.zeros(shape), np.zeros(shape), np.ones(shape)
     known[group, place] = True
-    log_x[group, place] = np.log(found.x[used])
-    values[group, place] = found.mean[used]
-    nugget[group, place] = one_nugget**2 / found.count[used]
+    log_x[group, place] = np.log(points.x[used])
+    values[group, place] = points.mean[used]
+    nugget[group, place] = one_nugget**2 / points.count[used]
     return known, log_x, values, nugget

@@ -250,11 +250,9 @@ def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[s
 
 
 def _refused_batch(job: Job, goal: Goal) -> Refusal | None:
-    """Return why nothing is told at the batch in question where it was not measured there.
+    """Return why an unmeasured batch has no time for the goal; None where it has.
 
-    None if fine.
-
-    A batch stands for epochs only; a target has its best one.
+    Only epochs have a batch in the question; a target has its best one.
     """
     if goal.epochs is None or goal.at_batch is None:
         return None

@@ -227,11 +227,11 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
     name = _plain(row.model or "")
     if key := benchmark_key(row):
         return _benchmark(row, key, name)
-    found = next((key for pattern, key in _NAMES if re.search(pattern, name)), None)
-    text = _ENCODERS.get(found or "") or _DECODERS.get(found or "")
+    network = next((key for pattern, key in _NAMES if re.search(pattern, name)), None)
+    text = _ENCODERS.get(network or "") or _DECODERS.get(network or "")
     if text is not None and not _counts_images(row):
-        return _transformer(row, found or "", _with_columns(row, text), name)
-    image = _image(row, found or network_key(row.model or ""))
+        return _transformer(row, network or "", _with_columns(row, text), name)
+    image = _image(row, network or network_key(row.model or ""))
     if image is not None:
         return image
     family = (row.family or "").casefold()

@@ -163,22 +163,22 @@ def _ends(row: PublishedRow) -> bool:
 
 
 def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
-    known = work if isinstance(work, NamedWorkload) else None
+    named_work = work if isinstance(work, NamedWorkload) else None
     named = _network(row)
     facts: RunRow = {
         "model": _name(row),
         "variant": _variant(row),
         "dataset": _dataset(row),
-        "family": known.family if known else _family(row),
+        "family": named_work.family if named_work else _family(row),
         "precision": _PRECISIONS.get(format_of(row.precision or row.model or "")),
         "sequence_length": row.seq_len,
         "image_px": row.image_px,
         "params": row.params,
         "active_params": row.active_params if row.active_params != row.params else None,
-        "train_flops_per_sample": known.train_flops_per_sample if known else None,
-        "train_flops_method": "planner.published.named_workloads" if known else None,
+        "train_flops_per_sample": named_work.train_flops_per_sample if named_work else None,
+        "train_flops_method": "planner.published.named_workloads" if named_work else None,
     }
-    if known and known.family == "lora":
+    if named_work and named_work.family == "lora":
         facts["family"] = "dense"
     if named is not None:
         facts["params"] = facts["params"] or round(named.params)

@@ -102,8 +102,8 @@ def _against_sum(
     ]
     for part, value in parts.items():
         for factor in (f**way for f in SLIPS for way in (1, -1)):
-            mended = sum(parts.values()) + value * (1.0 / factor - 1.0)
-            off = abs(math.log(total / mended))
+            corrected_sum = sum(parts.values()) + value * (1.0 / factor - 1.0)
+            off = abs(math.log(total / corrected_sum))
             candidates.append((off, math.log(EXACT), factor, f"{part} against {name} and the rest"))
     off, allowed, ratio, label = min(candidates, key=lambda candidate: candidate[0])
     return (ratio, label) if off < allowed else (math.nan, "")

@@ -63,18 +63,18 @@ def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
         runs: of one workload; those that state a step time keep it.
         size: of an epoch of the workload.
     """
-    found = [_filled(r, size) for r in runs]
+    filled_runs = [_filled(r, size) for r in runs]
     filled = any(
-        new.samples_per_s != old.samples_per_s for new, old in zip(found, runs, strict=True)
+        new.samples_per_s != old.samples_per_s for new, old in zip(filled_runs, runs, strict=True)
     )
-    why = [(r.system, _why_not(r, size)) for r in found]
+    why = [(r.system, _why_not(r, size)) for r in filled_runs]
     has = {system for system, refusal in why if refusal is None}
     lacking: dict[Refusal, list[str]] = {}
     for system, refusal in dict.fromkeys(why):
         if refusal is not None and system not in has:
             lacking.setdefault(refusal, []).append(system)
     return TimedSteps(
-        runs=tuple(found),
+        runs=tuple(filled_runs),
         note=f"Step times follow from epoch times. {size.sentence}" if filled else "",
         missing=tuple(
             f"No curve for {', '.join(systems)}. {refusal.reason} {refusal.measure_next}"

@@ -55,7 +55,7 @@ def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[Syste
         key = (run.workload, run.system, run.pattern, run.software)
         groups.setdefault(key, []).append(run)
     workloads = list(dict.fromkeys(w for w, _, _, _ in groups))
-    patterns = {w: _told_apart([p for x, _, p, _ in groups if x == w]) for w in workloads}
+    patterns = {w: _distinct_labels([p for x, _, p, _ in groups if x == w]) for w in workloads}
     several = len({s for _, _, _, s in groups}) > 1
     curves = []
     for (workload, system, pattern, software), members in groups.items():
@@ -135,7 +135,7 @@ def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
 
 def point_rows(curves: Sequence[SystemCurve]) -> list[Record]:
     """Return every measured point with its fit."""
-    return [row for one in curves for row in _points(one)]
+    return [row for curve in curves for row in _points(curve)]
 
 
 def fitted_step_s(curve: SystemCurve, runs: Sequence[Run]) -> Floats:
@@ -258,7 +258,7 @@ def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve
     )
 
 
-def _told_apart(patterns: Sequence[str]) -> dict[str, str]:
+def _distinct_labels(patterns: Sequence[str]) -> dict[str, str]:
     """Return each pattern without the parts that all of them share."""
     parts = {p: p.split(", ") for p in patterns}
     shared = set.intersection(*(set(v) for v in parts.values())) if parts else set()

@@ -14,19 +14,17 @@ proportion to themselves. `fit_in_throughput_space` (`planner.throughput._space`
 errors of the *throughput*; the two answers differ (2.1 % in v0 on NIST's Misra1d). Compare a
 published fit only with one that minimises the same error.
 
-Two questions, two lines. What the law is and what follows from it in closed form (v0, t, batches of
-a share of v0, crossover, best batch, time to target, goodput, frontier, scatter and residuals) is
-told by the straight line alone: `ThroughputCurve.law`. What a step takes at a batch (`step_time`,
-`throughput` and the curves drawn of them) follows, from four batch sizes on, the line times what
-its own points say about their neighbourhood (`planner.fits.corrected`), and fades into the line
-between
-twice and four times the largest batch; above the range steps bend up as the last point does. So a
-drawn curve passes half of v0 near v0*t, not at it; and the time to a target, which the samples to
-it leave 8 to 10 % open, stays a formula one can check.
+There are two lines. The law and its closed forms (v0, t, batches of a share of v0, crossover, best
+batch, time to target, goodput, frontier, scatter and residuals) use the straight line alone:
+`ThroughputCurve.law`. The step time at a batch (`step_time`, `throughput` and their drawn curves)
+uses, from four batch sizes on, the line corrected by its residuals (`planner.fits.corrected`). It
+fades into the line between twice and four times the largest batch; above the range steps bend up
+like the last point. So a drawn curve passes half of v0 near v0*t, not at it. The time to a target,
+uncertain by 8 to 10 % from the samples, remains a formula to check.
 
-What a curve refuses, and how wrong the answer would have been (medians over public sweeps):
+Refusals of a curve, and the error that the answer would have had (medians over public sweeps):
 
-    asked                                    answer                 otherwise
+    case                                     answer                 otherwise
     one batch size                           refused                32 to 137 %
     two, less than a factor 4 apart          up to twice away       22 to 80 %, mean up to 1785 %
     more than 2x the largest measured        wide, extrapolated     15 % at 4x
