@@ -47,7 +47,7 @@ __all__ = [
 
 MEASURE_AGAIN: Final = "Measure both again, each in two fresh sessions."
 """The next measurement for a difference within its interval."""
-UNDECIDED: Final = f"Not decided: the interval includes 1. {MEASURE_AGAIN}"
+UNDECIDED: Final = f"No clear difference: the interval includes 1. {MEASURE_AGAIN}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -484,8 +484,8 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
     if not close:
         return ""
     return (
-        f"Not decided between {best.label} and {' or '.join(close)}: the difference is smaller "
-        f"than the joint interval of two sessions. {MEASURE_AGAIN}"
+        f"{best.label} is tied with {' and '.join(close)}: the difference is smaller than the "
+        f"joint interval of two sessions.  {MEASURE_AGAIN}"
     )
 
 

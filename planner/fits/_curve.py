@@ -33,7 +33,7 @@ NO_INTERVAL: Final = "Published parameters: their scatter is unknown."
 TWICE: Final = 2.0
 """Beyond this multiple of the largest measured batch an answer is a wide guess."""
 NARROW: Final = 4.0
-"""Two batch sizes less than this factor apart carry only to twice away."""
+"""Two batch sizes less than this factor apart have answers only up to twice away."""
 TOO_FAR: Final = 4.0
 """Multiple of the largest measured batch above which there is no answer."""
 Parts = tuple[Floats, Floats, Floats]

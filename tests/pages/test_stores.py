@@ -266,7 +266,7 @@ def test_two_runs_of_one_case_are_told_apart_and_said_to_be_undecided(alone: Pat
     one, other = sorted(d.run_id[:6] for d in done)
     said = texts(show(systems=[f"t4-batch-64-run-{one}", f"t4-batch-64-run-{other}"]))
     names = [f"T4 · batch 64 · run {digits}" for digits in (one, other)]
-    assert any(f"Not decided between {a} and {b}" in said for a, b in (names, names[::-1]))
+    assert any(f"{a} is tied with {b}" in said for a, b in (names, names[::-1]))
 
 
 # -- places --------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ def test_six_operations_a_parameter_and_the_attention_unless_flops_are_stated() 
     connected = Described(name="MLP", samples_per_epoch=10, params=7e9, tokens_per_sample=1.0)
     assert job_described(connected).train_flops_per_sample == 6 * 7e9
     assert job_described(image).train_flops_per_sample == 25e9
-    with pytest.raises(ValueError, match="without the tokens of a sample"):
+    with pytest.raises(ValueError, match="without tokens per sample"):
         job_described(Described(name="R", samples_per_epoch=10, params=25.6e6))
 
 
