@@ -110,7 +110,7 @@ def interval(value_s: float, low_s: float, high_s: float) -> str:
 
 
 def between(low: str, high: str) -> str:
-    """Return two ends of `with_ends` or `in_words` with their unit once: '0.9 to 11 h'.
+    """Return the two ends of `with_ends` or `in_words` with their unit once: '0.9 to 11 h'.
 
     Ends of two units stay whole: '24 h 43 min to 26 h 1 min'.
     """

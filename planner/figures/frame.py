@@ -291,7 +291,7 @@ def html(chart: ChartSpec) -> str:
 
 
 def escape(text: str) -> str:
-    """Return names from data are never markup, not even plotly's own few tags."""
+    """Return a text without markup, so that names from data are shown literally."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -142,5 +142,5 @@ def _text(value: float, scale: Scale) -> str:
 
 
 def number(value: float) -> str:
-    """Return two digits that count and no more: 0, 0.54, 3.0, 12, 837."""
+    """Return two significant digits: 0, 0.54, 3.0, 12, 837."""
     return f"{value:,.0f}" if abs(value) >= 9.95 or not value else f"{value:#.2g}"
