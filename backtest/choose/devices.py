@@ -23,7 +23,7 @@ from backtest.questions.devices import (
     splits,
 )
 from planner.core import LEVEL, Estimate, Floats, t_quantile
-from planner.scaling import DOF, FADING, KAPPA, Places, ScalingCurve, asked, fit_scaling
+from planner.scaling import DOF, FADING, KAPPA, Places, ScalingCurve, fit_scaling, places_of
 
 FADINGS: Final = (0.7, 0.75, 0.8, FADING, 0.9, 0.95, 1.0)
 KAPPAS: Final = (0.02, 0.04, KAPPA, 0.12, 0.16, 0.2)
@@ -99,7 +99,7 @@ def _kappa_scores(question: _Question) -> list[float]:
 
 def _octaves(curve: ScalingCurve, far: Runs) -> Floats:
     """Return the doublings of devices beyond the largest measured count on their link."""
-    at = asked(curve, far.batch, far.devices, far.nodes, None)
+    at = places_of(curve, far.batch, far.devices, far.nodes, None)
     if not isinstance(at, Places):
         return np.full(far.devices.shape, np.nan)
     return np.maximum(np.log2(at.devices / curve.most_devices[at.link]), 0.0)

@@ -90,7 +90,7 @@ def _spot(row: Row, reply: Reply, short: str, slot: int) -> figures.Spot:
         ),
         front=row.on_frontier,
         late=in_time is not None and in_time < 0.5,
-        told=row.candidate.price,
+        note=row.candidate.price,
     )
 
 
@@ -167,8 +167,8 @@ def _use(
     return lines, figures.UseAxes(
         x_title=f"share of the time {name} works" if by_use else "runs a month",
         y_title=f"cost of a run ({money})" if by_use else f"cost of a month ({money})",
-        asked=runs_per_month / full if by_use else runs_per_month,
-        asked_words=f"{runs_per_month:,.4g} {'runs a month' if by_use else 'requested'}",
+        request=runs_per_month / full if by_use else runs_per_month,
+        request_words=f"{runs_per_month:,.4g} {'runs a month' if by_use else 'requested'}",
         pays_off=_pays_off(pair, by_use=by_use),
         per_cent=by_use,
         log=by_use,

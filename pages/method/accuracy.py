@@ -145,7 +145,7 @@ def _dot(row: Row, slot: int, *, several: bool) -> figures.Dot:
         low=100 * row.median_error if math.isfinite(end) else math.nan,
         high=end,
         group=sentence_case(row.data_set) if several else "",
-        told=_hover(row),
+        note=_hover(row),
         strong=figures_of.is_ours(row),
         faint=row.method in {REFUSED, UNREFUSED},
     )

@@ -234,7 +234,7 @@ def _rung_dot(transferred: Transferred, place: int, truth: float, *, chosen: boo
     value, low, high = (float(v) / truth for v in (estimate.value, estimate.low, estimate.high))
     return figures.Dot(
         label=transferred.rung, slot=place, value=value, low=low, high=high, strong=chosen,
-        told=f"90 %: {low:.2f} to {high:.2f}",
+        note=f"90 %: {low:.2f} to {high:.2f}",
     )  # fmt: skip
 
 

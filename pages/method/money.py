@@ -61,8 +61,8 @@ def money_picture(values: Values, look: Theme) -> Picture:
         _line("rented", 1, "rent", use, np.full(use.shape, rented)),
     ]
     axes = figures.UseAxes(
-        x_title="share of the time in which it works", y_title="USD per busy hour", asked=-1.0,
-        asked_words="", pays_off=(pays, pays, pays) if pays <= 1.0 else None, per_cent=True,
+        x_title="share of the time in which it works", y_title="USD per busy hour", request=-1.0,
+        request_words="", pays_off=(pays, pays, pays) if pays <= 1.0 else None, per_cent=True,
         log=True,
     )  # fmt: skip
     hour = money(float(cost_per_busy_hour(owned, 1.0)))

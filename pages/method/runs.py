@@ -126,7 +126,7 @@ def effects_picture(values: Values, look: Theme) -> Picture:
     rows = [
         figures.Dot(
             label=label, slot=slot, value=float(e.value), low=float(e.low), high=float(e.high),
-            strong=label == "an image", told=f"90 %: {float(e.low):.2f} to {float(e.high):.2f}",
+            strong=label == "an image", note=f"90 %: {float(e.low):.2f} to {float(e.high):.2f}",
         )
         for slot, (label, e) in enumerate(_both(pooled).items())
     ]  # fmt: skip

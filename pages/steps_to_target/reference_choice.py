@@ -48,13 +48,13 @@ def _all_lists() -> tuple[str, tuple[Record, ...]]:
 
 def choose(link: Link, editions: tuple[Edition, ...]) -> Edition:
     """Return the chosen round; the latest by default."""
-    rounds = {e.told.replace(" ", "-"): e for e in editions}
+    rounds = {e.rounds_text.replace(" ", "-"): e for e in editions}
     return rounds[link.choice("round", list(rounds), next(iter(rounds)))]
 
 
 def draw(link: Link, editions: tuple[Edition, ...]) -> None:
     """Draw the choice of a round; a single one is shown, not chosen."""
-    rounds = {e.told.replace(" ", "-"): e.told for e in editions}
+    rounds = {e.rounds_text.replace(" ", "-"): e.rounds_text for e in editions}
     st.selectbox(
         "Round of MLPerf",
         list(rounds),
@@ -79,8 +79,8 @@ def sources(chosen: Edition) -> list[Record]:
     return [
         {
             "What": "steps to target",
-            "Result set": f"MLPerf reference convergence points, round {chosen.told}, in {PACKAGE} "
-            f"{read.version}",
+            "Result set": f"MLPerf reference convergence points, round {chosen.rounds_text}, in "
+            f"{PACKAGE} {read.version}",
             "Folder": None,
             "Basis": "published",
             "Source": read.source,

@@ -1,4 +1,4 @@
-"""What can be bought and rented, at what price and with what electricity: facts with sources."""
+"""Accelerators, offers and electricity tariffs, with sources."""
 
 from __future__ import annotations
 

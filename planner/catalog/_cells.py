@@ -1,4 +1,4 @@
-"""What one cell of a catalogue table says, or what is wrong with it and what to do."""
+"""The value of one cell of a catalogue table, or its problem and what to do."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class CellError(ValueError):
 
 
 def cell_value(column: Column, text: str) -> Value:
-    """The value of a cell; None (or no names) where it is empty.
+    """Return the value of a cell; None (or no names) where it is empty.
 
     Raises:
-        CellError: the text is not what the column holds. It says what is there and what to do.
+        CellError: the text does not fit the column. It says what is there and what to do.
     """
     text = text.strip()
     if not text:
@@ -36,7 +36,7 @@ def cell_value(column: Column, text: str) -> Value:
     if len(text) > LIMITS["cell"].value:
         raise CellError(f"has {len(text)} characters; at most {LIMITS['cell'].value} are read.")
     if not text.isprintable():
-        raise CellError("holds a line break or another character that cannot be printed. "
+        raise CellError("contains a line break or another unprintable character. "
                         "Look for a quote that is opened and never closed.")  # fmt: skip
     return _READ[column.kind](column, text)
 
@@ -65,7 +65,7 @@ def _names(column: Column, text: str) -> tuple[str, ...]:
 def _number(column: Column, text: str) -> float:
     if not _NUMBER.fullmatch(text):
         raise CellError(f"is {_shown(text)}, not a number. Write digits with a decimal point, "
-                        "like 2.49 or 8e10; leave it empty where it is not known.")  # fmt: skip
+                        "like 2.49 or 8e10; leave it empty if it is unknown.")  # fmt: skip
     return _in_range(column, float(text), text)
 
 
@@ -83,10 +83,10 @@ def _in_range(column: Column, value: float, text: str) -> float:
 
 
 def _date(_: Column, text: str) -> date:
-    found = _DATE.fullmatch(text)
+    match = _DATE.fullmatch(text)
     try:
-        if found:
-            return date(int(found[1]), int(found[2]), int(found[3] or 1))
+        if match:
+            return date(int(match[1]), int(match[2]), int(match[3] or 1))
     except ValueError:
         pass
     raise CellError(f"is {_shown(text)}, not a date. Write YYYY-MM-DD or YYYY-MM.")
@@ -99,7 +99,7 @@ def _link(_: Column, text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """The text as a message quotes it; numbers bare, a long one shortened."""
+    """Return the text as a message quotes it; numbers bare, a long one shortened."""
     short = text if len(text) <= 60 else f"{text[:57]}..."
     return short if _NUMBER.fullmatch(short) else repr(short)
 

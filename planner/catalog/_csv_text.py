@@ -1,7 +1,7 @@
-"""A CSV file of the catalogue as bytes: what it holds, and everything that is wrong with it.
+"""A CSV file of the catalogue as bytes: its rows and its problems.
 
-The bytes may come from anybody. Nothing of them is run, and no more of them is looked at than
-`LIMITS` says; a file that is cut short, binary or in another encoding is refused with the reason.
+The bytes are untrusted. They are never executed, and read only up to `LIMITS`; a file that is cut
+short, binary or in another encoding is refused with the reason.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def parse_csv(
     origin: Origin = "yours",
     today: date | None = None,
 ) -> Parsed:
-    """Rows of a CSV file (UTF-8, commas, a header of column names) as records and problems.
+    """Return rows of a CSV file (UTF-8, commas, a header of column names) as records and problems.
 
     Args:
-        table: which table it is; `table_of` tells it from the header.
+        table: of the file; `table_of` derives it from the header.
         content: the whole file.
-        file: what messages call it, by default the table's own name.
-        origin: who the rows are from.
-        today: dates that are later by more than a day are refused; None lets all pass.
+        file: its name in messages, by default the table's own name.
+        origin: source of the rows.
+        today: dates more than a day later are refused; None accepts all.
     """
     name = file or f"{table}.csv"
     try:
@@ -56,16 +56,16 @@ def parse_csv(
         return Parsed(table=table, file=name, problems=(problem,))
     whole: list[Problem] = []
     if others := unknown_columns(table, header):
-        known = ", ".join(column.name for column in TABLES[table])
-        told = f"has columns that mean nothing here: {_listed(others)}. Known are {known}."
-        whole.append(Problem(file=name, row=None, column="", message=told))
+        names = ", ".join(column.name for column in TABLES[table])
+        message = f"has unknown columns: {_listed(others)}. Available: {names}."
+        whole.append(Problem(file=name, row=None, column="", message=message))
     rows = list(_rows(name, header, lines, whole))
     parsed = parse_rows(table, rows, file=name, origin=origin, today=today)
     return replace(parsed, problems=(*whole, *parsed.problems))
 
 
 def table_of(content: bytes) -> TableName | None:
-    """The table whose required columns the header has, None where it is no table of ours."""
+    """Return the table whose required columns the header has, None if there is none."""
     try:
         header, _ = _lines(_decoded(content))
     except FileError:
@@ -74,7 +74,7 @@ def table_of(content: bytes) -> TableName | None:
 
 
 def csv_of(table: TableName, entries: Sequence[Entry]) -> str:
-    """Records as a CSV file that `parse_csv` reads back; lines end in a line feed."""
+    """Return records as a CSV file that `parse_csv` reads back; lines end in a line feed."""
     out = io.StringIO()
     names = [column.name for column in TABLES[table]]
     writer = csv.DictWriter(out, names, lineterminator="\n")
@@ -88,7 +88,9 @@ def _decoded(content: bytes) -> str:
     if len(content) > most:
         raise FileError(f"is larger than {most:,} bytes. Split it, or drop what is not needed.")
     if b"\0" in content:
-        raise FileError("is no text: it holds zero bytes. Save it as CSV UTF-8, not as a workbook.")
+        raise FileError(
+            "is not a text: it has zero bytes. Save it as CSV UTF-8, not as a workbook."
+        )
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -97,14 +99,14 @@ def _decoded(content: bytes) -> str:
 
 
 def _lines(text: str) -> tuple[list[str], Iterator[list[str]]]:
-    """The header, and the rows after it as they are read."""
+    """Return the header, and the rows after it as they are read."""
     if not text.strip():
         raise FileError("is empty. Its first line must name the columns.")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = [name.strip() for name in next(reader)]
     except csv.Error as error:
-        raise FileError(f"is no CSV file: {error} in its first line.") from error
+        raise FileError(f"is not a CSV file: {error} in its first line.") from error
     return header, reader
 
 
@@ -122,10 +124,10 @@ def _check_header(table: TableName, header: Sequence[str]) -> None:
 def _rows(
     file: str, header: Sequence[str], lines: Iterator[list[str]], problems: list[Problem]
 ) -> Iterator[tuple[int, Cells]]:
-    """Rows with their numbers; what is wrong with a row's shape goes to `problems`."""
+    """Yield rows with their numbers; problems of a row's shape are added to `problems`."""
     most, row = LIMITS["rows"].value, 1
 
-    def told(message: str) -> None:
+    def report(message: str) -> None:
         problems.append(Problem(file=file, row=row, column="", message=message))
 
     while True:
@@ -135,17 +137,17 @@ def _rows(
         except StopIteration:
             return
         except csv.Error as error:
-            return told(f"cannot be read ({error}); it and all after it are left out. Look for a "
+            return report(f"cannot be read ({error}); it and all after it are left out. Look for a "
                         "quote that is opened and never closed.")  # fmt: skip
         if row > most + 1:
-            return told(f"and all after it are left out: at most {most:,} rows are read.")
+            return report(f"and all after it are left out: at most {most:,} rows are read.")
         if len(cells) > len(header):
-            told(f"has {len(cells)} cells under {len(header)} columns. Quote what holds a comma.")
+            report(f"has {len(cells)} cells under {len(header)} columns. Quote what holds a comma.")
         elif any(cell.strip() for cell in cells):
             yield row, dict(zip(header, cells, strict=False))
 
 
 def _listed(names: Sequence[str]) -> str:
-    """At most six names, each shortened: a header may be anything."""
+    """Return at most six names, each shortened."""
     shown = ", ".join(repr(name[:40]) for name in names[:6])
     return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown

@@ -1,8 +1,8 @@
-"""Which accelerator a text means: drivers, frameworks, clouds and people each name it otherwise.
+"""The accelerator of a text: drivers, frameworks, clouds and users name it differently.
 
-A text is broken into words ("NVIDIA A100-SXM4-80GB (400W TDP)" -> a100 sxm 80gb). It means the
-accelerator that has a name of exactly these words; if there is none, the one that has a name with
-the same words but for memory and form. Where that is true of several, none is guessed.
+A text is split into words ("NVIDIA A100-SXM4-80GB (400W TDP)" -> a100 sxm 80gb). It matches the
+accelerator with a name of exactly these words, else the one with the same words except memory and
+form. Several matches are refused.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ MAKERS: Final = frozenset(
     {"nvidia", "amd", "intel", "google", "aws", "amazon", "habana", "tesla", "geforce", "radeon",
      "instinct", "cloud", "gpu", "processor", "accelerator", "r", "tm"}
 )  # fmt: skip
-"""Words that tell nothing apart: makers and their brands. "Quadro" does tell, so it stays."""
+"""Ignored words: makers and their brands. "Quadro" is significant."""
 MAX_TEXT: Final = 200
 """Longer texts name nothing [characters]."""
 _ASIDE: Final = re.compile(r"\([^()]*\)")
 _TPU: Final = re.compile(r"tpu\w*|v\d(e|p|litepod)")
 _SOCKET: Final = re.compile(r"sxm\d")
 _OPTIONAL: Final = re.compile(r"\d+gb|sxm|pcie|nvl\d*|hgx|oam|hbm\d?e?")
-"""Words that tell forms and sizes of one model apart."""
+"""Words for forms and sizes of one model."""
 _SIZE: Final = re.compile(r"(\d+)\s*(gb|gib)\b")
 
 
 def accelerator_named(catalog: Catalog, text: str) -> Accelerator | Refusal:
-    """The accelerator that a text means, by id, name or alias; a refusal says what it could be."""
+    """Return the accelerator of a text, by id, name or alias; a refusal has suggestions."""
     own = catalog.accelerators
     places = _places(tuple((a.id, a.name, *a.aliases) for a in own))
     if text in places.by_id:
@@ -42,19 +42,19 @@ def accelerator_named(catalog: Catalog, text: str) -> Accelerator | Refusal:
     words = words_of(text)
     alike = places.by_model.get(_model(words), ()) if _model(words) else ()
     plain = {i for i, name in alike if _same_model(words, name, own[i])}
-    found = [own[i] for i in places.by_words.get(words, ()) or sorted(plain)]
-    if len(found) == 1:
-        return found[0]
-    like = found or [own[i] for i, n in places.names if words and any(words <= w for w in n)]
+    matches = [own[i] for i in places.by_words.get(words, ()) or sorted(plain)]
+    if len(matches) == 1:
+        return matches[0]
+    like = matches or [own[i] for i, n in places.names if words and any(words <= w for w in n)]
     if like:
         return _several(text, like)
     return _unknown(tuple(a.name for a in own), text)
 
 
 def accelerators_alike(catalog: Catalog, text: str) -> tuple[Accelerator, ...]:
-    """Every accelerator of the model that a text names, in whatever form and memory.
+    """Return every accelerator of the model that a text names, of any form and memory.
 
-    Without the words of form and memory the text must be a name of it: an A100 is no A10.
+    Without the words of form and memory the text must be a name of it: an A100 is not an A10.
     """
     model = _model(words_of(text))
     if not model:
@@ -68,7 +68,7 @@ def _model(words: Words) -> Words:
 
 @lru_cache(maxsize=4_096)
 def words_of(text: str) -> Words:
-    """The words that tell an accelerator from others; for TPUs without the size of the slice."""
+    """Return the significant words of an accelerator; for TPUs without the slice size."""
     plain = _ASIDE.sub(" ", text[:MAX_TEXT].casefold().replace("_", " "))
     plain = _SIZE.sub(r"\1gb", plain)
     parts = {_SOCKET.sub("sxm", part) for part in re.findall(r"[a-z0-9]+", plain)} - MAKERS
@@ -79,9 +79,9 @@ def words_of(text: str) -> Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Places:
-    """Where accelerators stand in a catalogue: by id, by the words of a name, by those of a model.
+    """Index of a catalogue's accelerators: by id, by the words of a name, by those of a model.
 
-    `names` holds each place with the names there; `by_model` each place with one name.
+    `names` has each place with its names; `by_model` each place with one name.
     """
 
     by_id: Mapping[str, int]
@@ -92,27 +92,28 @@ class _Places:
 
 @lru_cache(maxsize=8)
 def _places(texts: tuple[tuple[str, ...], ...]) -> _Places:
-    """The places of the names of a catalogue: thousands of runs look theirs up in one."""
+    """Return the places of the names of a catalogue: thousands of runs look theirs up in one."""
     by_words: dict[Words, list[int]] = {}
     by_model: dict[Words, list[tuple[int, Words]]] = {}
-    names = [(i, frozenset(filter(None, map(words_of, told)))) for i, told in enumerate(texts)]
-    for i, known in names:
-        for words in known:
+    names = [(i, frozenset(filter(None, map(words_of, text)))) for i, text in enumerate(texts)]
+    for i, name in names:
+        for words in name:
             by_words.setdefault(words, []).append(i)
             by_model.setdefault(_model(words), []).append((i, words))
-    by_id = {told[0]: i for i, told in enumerate(texts)}
+    by_id = {text[0]: i for i, text in enumerate(texts)}
     return _Places(by_id=by_id, by_words=by_words, by_model=by_model, names=names)
 
 
 def _names(accelerator: Accelerator) -> set[Words]:
-    told = (accelerator.id, accelerator.name, *accelerator.aliases)
-    return {words for text in told if (words := words_of(text))}
+    texts = (accelerator.id, accelerator.name, *accelerator.aliases)
+    return {words for text in texts if (words := words_of(text))}
 
 
 def _same_model(words: Words, name: Words, accelerator: Accelerator) -> bool:
-    """Whether only what is optional tells the text from the name: a 1080 is no 1080 Ti.
+    """Return whether the text differs from the name only in optional words.
 
-    A text may add the memory, and PCIe where that is the link; it may lack memory and form.
+    A text may add the memory, and PCIe where that is the link; it may lack memory and form. A 1080
+    is not a 1080 Ti.
     """
     size = accelerator.memory_bytes
     more = {f"{size / 1e9:.0f}gb"} if size else set()
@@ -122,12 +123,12 @@ def _same_model(words: Words, name: Words, accelerator: Accelerator) -> bool:
     return bool(model) and words <= name | more and all(map(_OPTIONAL.fullmatch, lacking))
 
 
-def _several(text: str, found: list[Accelerator]) -> Refusal:
-    names = [a.name for a in found[:6]] + (["another"] if len(found) > 6 else [])
+def _several(text: str, matches: list[Accelerator]) -> Refusal:
+    names = [a.name for a in matches[:6]] + (["another"] if len(matches) > 6 else [])
     first = f"{', '.join(names[:-1])} or " if names[:-1] else ""
     return Refusal(
         reason=f"{_quoted(text)} could be {first}{names[-1]}",
-        measure_next="Say which by its full name: memory and form (SXM, PCIe) tell them apart.",
+        measure_next="Use the full name with memory and form (SXM, PCIe).",
     )
 
 

@@ -1,4 +1,4 @@
-"""docs/catalog.md: the tables of the catalogue as their checks know them."""
+"""docs/catalog.md: the tables of the catalogue, generated from their checks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ The id of an offer is its provider, region, instance and terms."""
 
 
 def catalog_page() -> str:
-    """The page: what the tables hold, their columns, and how much of a file is read."""
+    """Return the page: the tables, their columns, and the limits of a file."""
     parts = ["# The catalogue", "", _INTRODUCTION]
     for name, columns in TABLES.items():
         parts += ["", *_table(name, columns)]

@@ -1,7 +1,7 @@
-"""What can be bought or rented and at what price, as frozen records.
+"""Accelerators, offers and tariffs, as frozen records.
 
 One accelerator is what one row of a price list sells: a card, a module or a chip. Numbers are the
-maker's, dense (without sparsity), for that whole unit; None is not known, never 0.
+maker's, dense (without sparsity), for that whole unit; None is unknown, never 0.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ HOUR_S: Final = 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accelerator:
-    """One accelerator, or one processor socket, as its maker describes it.
+    """One accelerator, or one processor socket, with the maker's specifications.
 
-    `id` is a short name for links and price rows. `devices` is how many devices a framework sees
-    on one of it: 2 for a K80, an MI250X and the two cores of a TPU v2 or v3 chip.
-    `peak_flops_per_s` holds the dense peak by precision (`PRECISIONS`); int8 counts operations.
+    `id` is a short name for links and price rows. `devices` is the number of devices that a
+    framework sees on it: 2 for a K80, an MI250X and the two cores of a TPU v2 or v3 chip.
+    `peak_flops_per_s` is the dense peak by precision (`PRECISIONS`); int8 counts operations.
     `link_bytes_per_s` is the sum of both directions over all links of one accelerator to others.
-    `list_price_usd` is what the maker asked on `list_price_as_of`, None where it printed no price.
+    `list_price_usd` is the maker's price on `list_price_as_of`, None where unpublished.
     `server_price_usd` is the price of a whole server with `server_accelerators` of it, host
-    included; None where none is known.
-    `launched` is the first day of the month in which the maker announced it.
+    included; None if unknown. `launched` is the first day of the month in which the maker announced
+    it.
     """
 
     id: str
@@ -63,11 +63,11 @@ class Accelerator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What a provider asks for one hour of one instance with `accelerators` of `accelerator`.
+    """A provider's price for one hour of an instance with `accelerators` of `accelerator`.
 
     `accelerator` is the id of an `Accelerator`. `price_per_hour` is for the whole instance in
     `currency` (ISO 4217) without tax; started increments of `billing_increment_s` are paid in
-    full, None where the provider's page does not say.
+    full, None where the provider's page does not state it.
     """
 
     provider: str
@@ -86,7 +86,7 @@ class Offer:
 
     @property
     def id(self) -> str:
-        """What makes it the same offer at another price: provider, region, instance, terms."""
+        """Its identity, independent of the price: provider, region, instance, terms."""
         return f"{self.provider} / {self.region} / {self.instance} / {self.terms}"
 
     @property
@@ -97,9 +97,9 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
-    """What a kWh of electricity costs in a country and how much CO2e it causes, each with date.
+    """Price and CO2e of a kWh of electricity in a country, each with a date.
 
-    `customer` says who pays that price. Taxes are in it or not as `note` says. Either number may
+    `customer` is the kind of customer. `note` says whether taxes are included. Either number may
     be None, never both.
     """
 
@@ -119,7 +119,7 @@ class Tariff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
-    """All accelerators, offers and tariffs that are known, in the order of their files."""
+    """All accelerators, offers and tariffs, in the order of their files."""
 
     accelerators: tuple[Accelerator, ...] = ()
     offers: tuple[Offer, ...] = ()

@@ -1,6 +1,6 @@
-"""Rows of text become records of the catalogue, and records become rows of text again.
+"""Conversion between rows of text and records of the catalogue.
 
-Everything that is wrong with a file is told at once, row by row, and every sound row is kept.
+All problems of a file are reported, row by row, and every sound row is kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Cells = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing wrong with a file of the catalogue: where, what, and what to do next.
+    """One problem of a file of the catalogue: where, what, and what to do next.
 
     `row` counts as a spreadsheet does: the header is row 1. It is None for the whole file, and
     `column` is empty for the whole row.
@@ -52,7 +52,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """What a file held: sound records with the rows they stood in, and all its problems."""
+    """The content of a file: sound records with their rows, and all problems."""
 
     table: TableName
     file: str
@@ -73,14 +73,14 @@ def parse_rows(
     origin: Origin = "shipped",
     today: date | None = None,
 ) -> Parsed:
-    """Sound rows as records, and everything wrong with the others.
+    """Return sound rows as records, and the problems of the others.
 
     Args:
-        table: which table the rows are of.
-        rows: row number and cells by column name; columns that are missing are empty.
-        file: what messages call the file, by default the table's own name.
-        origin: who the rows are from.
-        today: dates that are later by more than a day are refused; None lets all pass.
+        table: of the rows.
+        rows: row number and cells by column name; missing columns are empty.
+        file: its name in messages, by default the table's own name.
+        origin: source of the rows.
+        today: dates more than a day later are refused; None accepts all.
     """
     name = file or f"{table}.csv"
     entries: dict[str, tuple[int, Entry]] = {}
@@ -99,12 +99,12 @@ def parse_rows(
             problems.append(_twice(name, row, entry.id, entries[entry.id][0]))
         else:
             entries[entry.id] = row, entry
-    told = told_first(problems, name)
-    return Parsed(table=table, file=name, entries=tuple(entries.values()), problems=told)
+    shown = first_problems(problems, name)
+    return Parsed(table=table, file=name, entries=tuple(entries.values()), problems=shown)
 
 
-def told_first(problems: Sequence[Problem], file: str, more: int = 0) -> tuple[Problem, ...]:
-    """As many problems as help, and how many there are beside them; `more` were not even made."""
+def first_problems(problems: Sequence[Problem], file: str, more: int = 0) -> tuple[Problem, ...]:
+    """Return the first problems with a count of the others; `more` were not created."""
     most = LIMITS["problems"].value
     rest = len(problems) - (most - 1) + more
     if len(problems) + more <= most:
@@ -145,32 +145,32 @@ _TOGETHER: Final = MappingProxyType(
         "carbon_kg_per_kwh": ("carbon_as_of", "carbon_source_url"),
     }
 )
-"""A number, and what it is worth nothing without."""
+"""A number, and the columns it requires."""
 
 
 def _between(table: TableName, values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Rules between columns, only asked once every single cell is sound."""
-    found = [
-        (other, f"is empty, but {number} is given. Say it, or leave {number} empty.")
+    """Return problems between columns; checked only if every single cell is sound."""
+    problems = [
+        (other, f"is empty, but {number} is set. Fill it in, or leave {number} empty.")
         for number, others in _TOGETHER.items()
         for other in others
         if values.get(number) is not None and values.get(other) is None
     ]
     launched, seen = values.get("launched"), values.get("as_of")
     if launched is not None and seen is not None and launched > seen:
-        found.append(("launched", f"is {launched}, after as_of {seen}. One of them is wrong."))
+        problems.append(("launched", f"is {launched}, after as_of {seen}. One of them is wrong."))
     numbers = (values.get("price_usd_per_kwh"), values.get("carbon_kg_per_kwh"))
     if table == "electricity" and numbers == (None, None):
-        found.append(("price_usd_per_kwh", "and carbon_kg_per_kwh are empty. Give one of them."))
-    return found
+        problems.append(("price_usd_per_kwh", "and carbon_kg_per_kwh are empty. Give one of them."))
+    return problems
 
 
 def _from_the_future(values: Mapping[str, Any], today: date | None) -> list[tuple[str, str]]:
-    """Dates on which nobody can have read anything yet; a day is left for time zones."""
+    """Return the problems of future dates; a day is left for time zones."""
     if today is None:
         return []
     return [
-        (name, f"is {value}, after today, {today}. Say the day on which it was read.")
+        (name, f"is {value}, after today, {today}. Enter the day on which it was read.")
         for name, value in values.items()
         if name.endswith("as_of") and value is not None and value > today + timedelta(days=1)
     ]
@@ -191,7 +191,7 @@ def _tariff(values: Mapping[str, Any], origin: Origin) -> Tariff:
 
 
 def _given(values: Mapping[str, Any], leave: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """What was said; what was not has its default in the record."""
+    """Return the values that are set; others have their default in the record."""
     return {n: v for n, v in values.items() if v is not None and n not in leave}
 
 
@@ -201,7 +201,7 @@ _MAKE: Final[Mapping[TableName, Callable[[Mapping[str, Any], Origin], Entry]]] =
 
 
 def cells_of(table: TableName, entry: Entry) -> dict[str, str]:
-    """A record as the text of its row; `parse_rows` makes the same record of it."""
+    """Return a record as the text of its row; `parse_rows` makes the same record of it."""
     return {column.name: _as_text(_cell_of(entry, column.name)) for column in TABLES[table]}
 
 
@@ -225,11 +225,11 @@ def _as_text(value: Value) -> str:
 
 
 def unknown_columns(table: TableName, header: Sequence[str]) -> tuple[str, ...]:
-    """Columns that the table does not have, in the order of the header."""
-    known = {column.name for column in TABLES[table]}
-    return tuple(name for name in header if name not in known)
+    """Return columns that the table does not have, in the order of the header."""
+    names = {column.name for column in TABLES[table]}
+    return tuple(name for name in header if name not in names)
 
 
 def missing_columns(table: TableName, header: Sequence[str]) -> tuple[str, ...]:
-    """Required columns that the header does not have."""
+    """Return the required columns missing in the header."""
     return tuple(c.name for c in TABLES[table] if c.required and c.name not in header)

@@ -1,7 +1,7 @@
 """The columns of the catalogue's three tables, for its checks and docs/catalog.md.
 
-Every column has a unit in its name, a range outside which a value is a slip of the pen, and a
-meaning. An empty cell means that the number is not known; 0 never does.
+Every column has a unit in its name, a range outside which a value is a typing error, and a meaning.
+An empty cell means that the number is unknown; 0 never does.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ TABLE_NAMES: Final[tuple[TableName, ...]] = get_args(TableName)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: what may stand in it and what it means.
+    """One column: its allowed values and meaning.
 
-    `low` and `high` bound a number, both allowed; `pattern` is what a text must match whole, and
-    `example` one that does.
+    `low` and `high` are the inclusive limits of a number; `pattern` must match a whole text, such
+    as `example`.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """How much of a file is taken in: a bound, its unit, and why it is enough."""
+    """A limit of a file: its value, unit, and why it is enough."""
 
     name: str
     value: int
@@ -65,11 +65,11 @@ LIMITS: Final = MappingProxyType(
         )
     }
 )
-"""What is read of one file at most."""
+"""Limits of one file."""
 
 
 def peak_column(precision: str) -> str:
-    """Name of the column that holds a precision's dense peak."""
+    """Return the name of the column of a precision's dense peak."""
     return "int8_operations_per_s" if precision == "int8" else f"{precision}_flops_per_s"
 
 

@@ -1,7 +1,7 @@
 """Today's rental offers, through the library gpuhunt (MPL-2.0): an extra that is not installed.
 
-`pip install -r requirements/live-prices.txt` adds it. Asking goes over the network to the
-providers' collected price lists, so nothing asks by itself: somebody has to press a button.
+`pip install -r requirements/live-prices.txt` adds it. A request goes over the network to the
+providers' collected price lists, so it is made only when the user presses a button.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class LiveOffers:
 
 
 def has_library() -> bool:
-    """Whether anybody could be asked at all."""
+    """Return whether live offers are available."""
     return importlib.util.find_spec("gpuhunt") is not None
 
 
 def live_offers(
     catalog: Catalog, today: date, *, providers: tuple[str, ...] = ()
 ) -> LiveOffers | Refusal:
-    """What is on offer now for the catalogue's accelerators; a refusal where nobody can be asked.
+    """Return current offers of the catalogue's accelerators, or a refusal.
 
     Args:
-        catalog: offers of accelerators that it does not have are left out and counted.
-        today: the date that the offers get.
-        providers: names as gpuhunt has them; empty asks all that need no account.
+        catalog: offers of other accelerators are left out and counted.
+        today: the date of the offers.
+        providers: names of gpuhunt; empty uses all that need no account.
     """
     try:
         gpuhunt = importlib.import_module("gpuhunt")
@@ -56,47 +56,51 @@ def live_offers(
         items = gpuhunt.query(provider=list(providers) or None, min_gpu_count=1)
     except Exception as error:  # noqa: BLE001 - its own errors, the network's, and its providers'
         return Refusal(
-            reason=f"nobody could be asked for prices ({type(error).__name__}: {error})",
+            reason=f"no provider could be reached ({type(error).__name__}: {error})",
             measure_next="Check the network, or use the shipped prices.",
         )
     return offers_from(items, catalog, today)
 
 
 def offers_from(items: Iterable[Any], catalog: Catalog, today: date) -> LiveOffers:
-    """Items of gpuhunt's catalogue as offers in USD, of equal ones the cheapest."""
+    """Return items of gpuhunt's catalogue as offers in USD, of equal ones the cheapest."""
     offers: dict[str, Offer] = {}
     unknown: dict[str, int] = {}
     for item in items:
-        found = _accelerator(item, catalog)
-        if isinstance(found, Refusal):
-            unknown[found.reason] = unknown.get(found.reason, 0) + 1
+        accelerator = _accelerator(item, catalog)
+        if isinstance(accelerator, Refusal):
+            unknown[accelerator.reason] = unknown.get(accelerator.reason, 0) + 1
             continue
-        offer = _offer(item, found, today)
+        offer = _offer(item, accelerator, today)
         if offer and (offer.id not in offers or _price(offer) < _price(offers[offer.id])):
             offers[offer.id] = offer
-    told = tuple(f"{n} left out: {why}" for why, n in sorted(unknown.items()))
-    return LiveOffers(offers=tuple(offers[i] for i in sorted(offers)), left_out=told)
+    left_out = tuple(f"{n} left out: {why}" for why, n in sorted(unknown.items()))
+    return LiveOffers(offers=tuple(offers[i] for i in sorted(offers)), left_out=left_out)
 
 
 def _accelerator(item: Any, catalog: Catalog) -> Accelerator | Refusal:  # noqa: ANN401 - untyped
-    """By the instance, where the catalogue knows it, else by what the item calls its card.
+    """Return the accelerator by the instance in the catalogue, else by the item's card name.
 
-    A card's form (SXM, PCIe) is only in the name of the instance, if anywhere; without it the
-    name may mean several, and none is guessed.
+    A card's form (SXM, PCIe) is only in the name of the instance, if at all; an ambiguous name is
+    refused.
     """
     if str(item.gpu_name).casefold().startswith(("tpu", "v2", "v3", "v4", "v5", "v6", "v7")):
         return Refusal(reason="TPU slices are counted in cores or in chips", measure_next="")
     size = f" {item.gpu_memory:.0f}GB" if item.gpu_memory else ""
     form = next((f" {f}" for f in ("SXM", "PCIe", "NVL") if f in str(item.instance_name)), "")
-    known = next((o.accelerator for o in catalog.offers if o.instance == item.instance_name), "")
-    texts = (known, str(item.instance_name), f"{item.gpu_name}{form}{size}")
+    instance_accelerator = next(
+        (o.accelerator for o in catalog.offers if o.instance == item.instance_name), ""
+    )
+    texts = (instance_accelerator, str(item.instance_name), f"{item.gpu_name}{form}{size}")
     named = (accelerator_named(catalog, text) for text in texts if text)
-    sure = next((found for found in named if isinstance(found, Accelerator)), None)
+    sure = next(
+        (accelerator for accelerator in named if isinstance(accelerator, Accelerator)), None
+    )
     return sure or accelerator_named(catalog, f"{item.gpu_name}{size}")
 
 
 def _offer(item: Any, accelerator: Accelerator, today: date) -> Offer | None:  # noqa: ANN401
-    """None where the price is a mark for something that is not sold, or the count is none."""
+    """Return an offer; None without a real price or count."""
     sold = 0.0 < item.price < MAX_PRICE_USD_PER_HOUR and item.gpu_count > 0
     if not sold:
         return None

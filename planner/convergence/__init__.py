@@ -1,7 +1,7 @@
 """Steps to a target at a batch size: the law E(B) = Emin + Smin B.
 
-`_targets` finds the step at which each trial reached a target, `_trial_targets` the targets one may
-choose, `fit` fits the law, `_curve` answers from it, `_missed` says which batches never got there.
+`_targets` computes the step at which each trial reached a target, `_trial_targets` the available
+targets, `fit` the law, `_curve` its predictions, `_missed` the batches that missed the target.
 """
 
 from planner.convergence._missed import missed_around, refusal_missed

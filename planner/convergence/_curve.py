@@ -1,7 +1,7 @@
 """A fitted law of steps to target, and its predictions.
 
-The records that `planner.convergence.fit.fit_convergence` makes of points; the law, its regimes,
-its limits and the evidence for them are told there.
+The records made by `planner.convergence.fit.fit_convergence`, which describes the law, its regimes,
+limits and evidence.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Regime = Literal["perfect scaling", "diminishing returns", "maximal data paralle
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regimes:
-    """Where larger batches stop paying: both borders in samples, with the interval of Bcrit."""
+    """The borders of diminishing returns [samples], with the interval of Bcrit."""
 
     perfect_up_to: Estimate
     maximal_from: Estimate
 
     def of(self, batch: float) -> Regime:
-        """The regime `batch` [samples] lies in by the borders' values; their doubt is not asked."""
+        """Return the regime of `batch` [samples] by the borders' values."""
         if batch <= self.perfect_up_to.value:
             return "perfect scaling"
         inside = batch < self.maximal_from.value
@@ -40,16 +40,16 @@ class Regimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvergenceCurve:
-    """A fitted law of steps to target and what it may be asked.
+    """A fitted law of steps to target and its range.
 
     `min_steps` Smin [steps], `min_samples` Emin [samples], `critical_batch_size` Bcrit [samples]
-    and the borders in `regimes` carry confidence intervals; `steps` and `samples` carry
-    predictive intervals of one more measured median. `batch` [samples], `samples_to_target`
+    and the borders in `regimes` have confidence intervals; `steps` and `samples` have predictive
+    intervals of one more measured median. `batch` [samples], `samples_to_target`
     (medians over seeds [samples]), `seeds` (entries behind each) and `residuals` (fit/median - 1)
-    have shape (n,), in rising batch; `not_reached` has the batches [samples] left out, and refused,
-    because their median seed did not reach the target (`warnings` name those left out because no
-    evaluation came before it). `scatter` is the relative standard deviation of
-    the residuals, NaN below 3 batches. Limits as those of every `planner.fits._curve.BatchCurve`.
+    have shape (n,), in rising batch. `not_reached` are the refused batches [samples] whose median
+    seed missed the target; `warnings` name those without an evaluation before it. `scatter` is the
+    relative standard deviation of the residuals, NaN below 3 batches. Limits are those of every
+    `planner.fits._curve.BatchCurve`.
     """
 
     min_steps: Estimate
@@ -72,7 +72,7 @@ class ConvergenceCurve:
 
     @property
     def n(self) -> int:
-        """Batch sizes behind the curve."""
+        """Number of fitted batch sizes."""
         return int(self.batch.size)
 
     @property
@@ -82,22 +82,22 @@ class ConvergenceCurve:
 
     @property
     def limit_seen(self) -> bool:
-        """Whether the points show that the steps stop falling: Smin = 0 is excluded."""
+        """Whether the points exclude Smin = 0, so that the steps stop falling."""
         return bool(self.min_steps.low > 0.0)
 
     @property
     def perfect_scaling_seen(self) -> bool:
-        """Whether the points show that the steps fall at all: Emin = 0 is excluded."""
+        """Whether the points exclude Emin = 0, so that the steps fall at all."""
         return bool(self.min_samples.low > 0.0)
 
     def steps(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Steps to target at `batch` [samples]: Smin*(1 + Bcrit/B); otherwise as `samples`."""
+        """Return steps to target at `batch` [samples]: Smin*(1 + Bcrit/B); else as `samples`."""
         sizes = np.asarray(batch, dtype=np.float64)
         mid, low, high = predict(self, sizes)
         return answer_but_missed(self, sizes, (mid / sizes, low / sizes, high / sizes), FAR_ERROR)
 
     def samples(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Samples to target at `batch` [samples]: Emin + Smin*B, with a predictive interval.
+        """Return samples to target at `batch` [samples]: Emin + Smin*B, with a predictive interval.
 
         Batches, replies and errors as `planner.convergence._missed.answer_but_missed`.
         """
@@ -105,7 +105,7 @@ class ConvergenceCurve:
         return answer_but_missed(self, sizes, predict(self, sizes), FAR_ERROR)
 
     def efficiency(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Share of the samples at `batch` [samples] that count: Emin/E(B) = 1/(1 + B/Bcrit).
+        """Return the statistical efficiency at `batch` [samples]: Emin/E(B) = 1/(1 + B/Bcrit).
 
         Its interval is that of Bcrit (delta method in the logarithm), carried through the
         formula; otherwise as `samples`.
@@ -117,11 +117,11 @@ class ConvergenceCurve:
         return answer_but_missed(self, sizes, parts, FAR_ERROR)
 
     def basis(self, batch: ArrayLike) -> Basis:
-        """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""
+        """Return the basis of answers at `batch` [samples], the weakest of them."""
         return basis_of(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
 
 
 def _share(critical: float, sizes: Floats) -> Floats:
-    """1/(1 + B/Bcrit), which is 0 without a perfect-scaling part and 1 without a limit."""
+    """Return 1/(1 + B/Bcrit), which is 0 without perfect scaling and 1 without a limit."""
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / (1.0 + np.divide(sizes, critical)))

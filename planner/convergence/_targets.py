@@ -1,17 +1,15 @@
-"""How many steps did each trial take to a target that was chosen afterwards?
+"""Steps of each trial to a target chosen after training.
 
     steps = s0 + (target - v0)/(v1 - v0)*(s1 - s0)
 
-where (s1, v1) is a trial's first evaluation that reaches the target and (s0, v0) the one before
-it. The truth lies somewhere between the two, so s1 - s0 is told as the resolution: no figure of
-steps to target is better than that. A trial that never reaches the target needs infinitely many
-steps, not a missing number of them: so medians over seeds stay honest. Interpolation assumes
-evaluations dense enough for the metric to be straight between two of them; where the one before
-is not a number (a loss that overflowed) the first that reached the target counts.
+where (s1, v1) is a trial's first evaluation that reaches the target and (s0, v0) the one before it.
+The crossing is between the two, so s1 - s0 is reported as the resolution. A trial that never
+reaches the target counts as infinitely many steps, so that medians over seeds are unbiased.
+Interpolation assumes a linear metric between two evaluations; if the one before is not a number (a
+loss that overflowed), the first that reached the target counts.
 
-From trials to a curve: `steps_to_target`, then `best_learning_rates` (the rate is tuned anew for
-every batch size, as Shallue et al. 2019 do: with one rate for all, what is measured is the rate),
-then `planner.convergence.fit.fit_convergence`.
+From trials to a curve: `steps_to_target`, then `best_learning_rates` (the rate is chosen per batch
+size, as in Shallue et al. 2019), then `planner.convergence.fit.fit_convergence`.
 """
 
 from __future__ import annotations
@@ -32,9 +30,9 @@ class StepsToTarget:
     """Steps to one target, a value per trial; every field has shape (trials,).
 
     `trial` has the labels in sorted order. `steps` is infinite where the target was not reached.
-    `resolution_steps` is the distance between the two evaluations the crossing lies between, NaN
-    where there is none; a trial that was there at its first evaluation has `steps` of that one
-    and everything before it as resolution.
+    `resolution_steps` is the distance between the two evaluations around the crossing, NaN without
+    one. A trial at the target in its first evaluation has `steps` of that one and everything before
+    it as resolution.
     """
 
     trial: NDArray[Any]
@@ -47,8 +45,8 @@ class StepsToTarget:
         return np.isfinite(self.steps)
 
     @property
-    def told(self) -> str:
-        """How many reached it and how finely it was looked for, as one sentence."""
+    def reached_text(self) -> str:
+        """Count of trials that reached the target, and the resolution, as a sentence."""
         count, total = int(self.reached.sum()), self.steps.size
         if not count:
             return f"None of {total:,} trials reached the target."
@@ -66,10 +64,9 @@ class BestRates:
 
     `tuned_batch` [samples], `learning_rate` and `median_steps` have shape (batches,), in rising
     batch; where no rate reached the target the steps are infinite and the rate NaN. `batch` and
-    `samples_to_target` [samples] are the runs at the best rates, one entry a seed: exactly what
-    `planner.convergence.fit.fit_convergence` takes; `used`, of shape (runs,), says which of the
-    given runs those are. `warnings` name batches whose best rate stands at
-    the end of those tried.
+    `samples_to_target` [samples] are the runs at the best rates, one entry per seed, the input of
+    `planner.convergence.fit.fit_convergence`; `used`, of shape (runs,), marks those runs.
+    `warnings` name batches whose best rate is at the end of those tried.
     """
 
     tuned_batch: Floats
@@ -89,12 +86,12 @@ def steps_to_target(
     *,
     higher_is_better: bool,
 ) -> StepsToTarget:
-    """Steps to the first crossing of `target` in every trial, interpolated between evaluations.
+    """Return the interpolated steps to the first crossing of `target` in every trial.
 
     Args:
-        trial: which trial an evaluation belongs to, numbers or texts, shape (evaluations,).
+        trial: label of an evaluation's trial, numbers or texts, shape (evaluations,).
         step: optimiser steps done by then, finite and at least 0, shape (evaluations,), any order.
-        value: what was measured, shape (evaluations,); NaN where it was not a number.
+        value: of the metric, shape (evaluations,); NaN where it was not a number.
         target: value to reach, finite.
         higher_is_better: True for an accuracy (reached at `target` or above), False for a loss
             or an error (at `target` or below).
@@ -103,7 +100,7 @@ def steps_to_target(
         The steps of every trial, with their resolution.
 
     Raises:
-        ValueError: shapes differ, nothing was given, a step is not finite or negative, the target
+        ValueError: shapes differ, there are no values, a step is not finite or negative, the target
             is not finite, or a trial has two evaluations at one step.
     """
     labels, steps, values = np.asarray(trial), _floats(step), _floats(value)
@@ -113,29 +110,29 @@ def steps_to_target(
     starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
     goal, signed = (target, values) if higher_is_better else (-target, -values)
     last = labels.size
-    hits = np.where(signed >= goal, np.arange(last), last)  # NaN reaches nothing
+    hits = np.where(signed >= goal, np.arange(last), last)  # NaN never reaches the goal
     first = np.minimum.reduceat(hits, starts)
-    found, resolution = np.full(starts.size, np.inf), np.full(starts.size, np.nan)
+    crossing_steps, resolution = np.full(starts.size, np.inf), np.full(starts.size, np.nan)
     reached = first < last
-    found[reached], resolution[reached] = _crossings(
+    crossing_steps[reached], resolution[reached] = _crossings(
         steps, signed, goal, first[reached], starts[reached]
     )
-    return StepsToTarget(trial=labels[starts], steps=found, resolution_steps=resolution)
+    return StepsToTarget(trial=labels[starts], steps=crossing_steps, resolution_steps=resolution)
 
 
 def best_learning_rates(
     batch: ArrayLike, learning_rate: ArrayLike, seed: ArrayLike, steps: ArrayLike
 ) -> BestRates:
-    """The learning rate with the smallest median of steps to target over seeds, for every batch.
+    """Return the learning rate with the smallest median steps to target, for every batch.
 
     "Not reached" (NaN or infinity) counts as infinitely many steps, so a rate at which half of the
-    seeds fail is never best. Between equal rates the smaller one is taken. The smallest of many
-    medians is a little too small; more seeds, not more rates, make it honest.
+    seeds fail is never best. Of equal rates the smaller one is used. The smallest of many medians
+    is slightly too small; more seeds, not more rates, reduce this bias.
 
     Args:
         batch: global batch size [samples], above 0, shape (runs,).
         learning_rate: above 0, shape (runs,).
-        seed: which repetition it was, whole numbers or texts, shape (runs,).
+        seed: label of the repeat, whole numbers or texts, shape (runs,).
         steps: steps to target, above 0, or NaN or infinity where it was not reached, shape
             (runs,).
 
@@ -143,8 +140,8 @@ def best_learning_rates(
         The rates and the runs that used them.
 
     Raises:
-        ValueError: shapes differ, nothing was given, a value is outside these bounds, or a run
-            is there twice.
+        ValueError: shapes differ, there are no values, a value is outside these bounds, or a run
+            appears twice.
     """
     sizes, rates, seeds, counted = _floats(batch), _floats(learning_rate), np.asarray(seed), steps
     needed = np.where(np.isnan(_floats(counted)), np.inf, _floats(counted))
@@ -169,10 +166,10 @@ def best_learning_rates(
 
 
 def group_medians(group: NDArray[np.int64], values: Floats) -> Floats:
-    """Median of every group, in which infinity counts as more than any number.
+    """Return the median of every group, with infinity as the largest number.
 
     Args:
-        group: which group a value belongs to, 0, 1, 2 ... without gaps, shape (n,).
+        group: index of a value's group, 0, 1, 2 ... without gaps, shape (n,).
         values: no NaN, shape (n,).
 
     Returns:
@@ -182,7 +179,7 @@ def group_medians(group: NDArray[np.int64], values: Floats) -> Floats:
     count = np.bincount(group)
     start = np.cumsum(count) - count
     low, high = ranked[start + (count - 1) // 2], ranked[start + count // 2]
-    # Halves first, so that no sum is too large; the smallest numbers there are have no halves.
+    # Halve first, so that no sum overflows; the smallest numbers have no halves.
     return np.asarray(np.where(low == high, low, 0.5 * low + 0.5 * high))
 
 
@@ -193,20 +190,20 @@ def _crossings(
     first: NDArray[np.int64],
     starts: NDArray[np.int64],
 ) -> tuple[Floats, Floats]:
-    """Steps and resolution of trials whose evaluation number `first` reaches the goal."""
-    alone = first == starts  # there at the first evaluation: the crossing came before it
+    """Return steps and resolution of trials whose evaluation number `first` reaches the goal."""
+    alone = first == starts  # reached at the first evaluation: the crossing came before it
     before = np.where(alone, first, first - 1)
     earlier = np.where(alone, 0.0, steps[before])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # replaced below
         share = (goal - signed[before]) / (signed[first] - signed[before])
-    known = ~alone & np.isfinite(signed[before]) & np.isfinite(signed[first] - signed[before])
-    share = np.where(known, share, 1.0)
+    finite = ~alone & np.isfinite(signed[before]) & np.isfinite(signed[first] - signed[before])
+    share = np.where(finite, share, 1.0)
     resolution = steps[first] - earlier
     return earlier + share * resolution, resolution
 
 
 def _in_order(labels: NDArray[Any], steps: Floats, values: Floats) -> tuple[Any, Floats, Floats]:
-    """Sorted by trial, then step; nothing is copied where they come that way."""
+    """Return columns sorted by trial, then step; without a copy if sorted already."""
     same = labels[1:] == labels[:-1]
     if not ((labels[1:] > labels[:-1]) | (same & (steps[1:] > steps[:-1]))).all():
         order = np.lexsort((steps, labels))
@@ -216,30 +213,30 @@ def _in_order(labels: NDArray[Any], steps: Floats, values: Floats) -> tuple[Any,
     if twice.size:
         raise ValueError(
             f"Trial {labels[twice[0]]} has two evaluations at step {steps[twice[0]]:g}"
-            f"{_more(twice.size)}. A trial has one value at a step. Give every repetition a trial "
-            "of its own."
+            f"{_more(twice.size)}. A trial has one value at a step. Give every repeat its own "
+            "trial."
         )
     return labels, steps, values
 
 
 def _check_steps(steps: Floats, target: float) -> None:
     good = np.isfinite(steps) & (steps >= 0.0)
-    told = [] if good.all() else [f"step: {listed(steps, good)}. Steps are counted from 0"]
+    problems = [] if good.all() else [f"step: {listed(steps, good)}. Steps are counted from 0"]
     if not np.isfinite(target):
-        told.append(f"target is {target:g}. Ask for a finite value of the metric")
-    if told:
-        raise ValueError("; ".join(told) + ".")
+        problems.append(f"target is {target:g}. Choose a finite value of the metric")
+    if problems:
+        raise ValueError("; ".join(problems) + ".")
 
 
 def _check_positive(columns: dict[str, Floats], steps: Floats) -> None:
     good = {name: np.isfinite(v) & (v > 0.0) for name, v in columns.items()}
     good["steps"] = steps > 0.0  # infinity is "not reached"
     values = columns | {"steps": steps}
-    told = [f"{n}: {listed(values[n], fine)}" for n, fine in good.items() if not fine.all()]
-    if told:
+    problems = [f"{n}: {listed(values[n], fine)}" for n, fine in good.items() if not fine.all()]
+    if problems:
         raise ValueError(
-            f"{'; '.join(told)}. Each must be above 0, and only steps may be infinite. Leave these "
-            "runs out or mark them failed."
+            f"{'; '.join(problems)}. Each must be above 0, and only steps may be infinite. Leave "
+            "these runs out or mark them failed."
         )
 
 
@@ -251,22 +248,22 @@ def _check_once(group: NDArray[np.int64], seeds: NDArray[Any], tried: Floats) ->
         size, rate = tried[numbers[twice[0]]]
         raise ValueError(
             f"Batch {size:g} at learning rate {rate:g} has seed {names[twice[0]]} twice"
-            f"{_more(twice.size)}. Leave one out, or give the repetition a seed of its own."
+            f"{_more(twice.size)}. Leave one out, or give the repeat its own seed."
         )
 
 
 def _at_the_end(tried: Floats, best: NDArray[np.int64]) -> tuple[str, ...]:
-    """A best rate that is the smallest or largest tried may not be the best there is."""
-    told = []
+    """Return warnings for best rates that are the smallest or largest tried."""
+    warnings = []
     for size, rate in tried[best]:
         rates = tried[tried[:, 0] == size, 1]
         if rates.size > 1 and rate in {rates[0], rates[-1]}:
             end = "smallest" if rate == rates[0] else "largest"
-            told.append(
-                f"Batch {size:g}: the best learning rate ({rate:g}) is the {end} that was tried; "
-                "a better one may lie beyond."
+            warnings.append(
+                f"Batch {size:g}: the best learning rate ({rate:g}) is the {end} one tried; a "
+                "better one may lie beyond."
             )
-    return tuple(told)
+    return tuple(warnings)
 
 
 def _more(count: int) -> str:

@@ -1,7 +1,7 @@
-"""What a line E(B) = Emin + Smin*B says in the words of steps to target.
+"""Smin, Emin and Bcrit of a line E(B) = Emin + Smin*B.
 
-Smin, Emin and Bcrit as estimates, and the two sentences for points that lie on one side only: no
-limit seen (Smin may be 0), no perfect scaling seen (Emin may be 0).
+Includes the sentences for points on one side only: no limit seen (Smin may be 0), no perfect
+scaling seen (Emin may be 0).
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from planner.fits import (
 
 
 def critical_batch_size(lines: Lines, level: float, factor: float = 1.0) -> Estimate:
-    """`factor` times Bcrit: itself, or the border of a regime."""
+    """Return `factor` times Bcrit: itself, or the border of a regime."""
     intercept, slope = parameters(lines)
     batch = factor * (intercept / slope if slope else np.inf)
     low, high = critical_interval(lines, level)
-    basis, told = batch_basis(lines, batch)
-    reasons = _no_limit(lines, level) + _no_perfect_scaling(lines, level) + told
+    basis, remarks = batch_basis(lines, batch)
+    reasons = _no_limit(lines, level) + _no_perfect_scaling(lines, level) + remarks
     return scalar_estimate(batch, (factor * low, factor * high), level, basis, reasons)
 
 
 def critical_interval(lines: Lines, level: float) -> tuple[float, float]:
-    """Interval of Bcrit, open on a side where the points do not exclude that there is no Bcrit.
+    """Return the interval of Bcrit, open on a side where the points do not exclude 0 or infinity.
 
-    Where no limit was seen the low end is that of Emin over the high end of Smin: the logarithm of
-    a slope that may be 0 has no width that means anything.
+    Without a limit the low end is that of Emin over the high end of Smin, since the logarithm of a
+    slope that may be 0 has no useful width.
     """
     low, high = (float(end[0]) for end in ratio_interval(lines, level))
     if _no_limit(lines, level):
@@ -46,7 +46,7 @@ def critical_interval(lines: Lines, level: float) -> tuple[float, float]:
 
 
 def min_steps(lines: Lines, level: float) -> Estimate:
-    """Smin, known as well as the largest batch comes near it."""
+    """Return Smin, interpolated if the largest batch is near it."""
     intercept, slope = parameters(lines)
     largest = float(lines.x_max[0])
     share = largest * slope / (intercept + largest * slope)
@@ -61,7 +61,7 @@ def min_steps(lines: Lines, level: float) -> Estimate:
 
 
 def min_samples(lines: Lines, level: float) -> Estimate:
-    """Emin, known as well as the smallest batch comes near it."""
+    """Return Emin, interpolated if the smallest batch is near it."""
     intercept, slope = parameters(lines)
     smallest = float(lines.x_min[0])
     share = intercept / (intercept + slope * smallest)
@@ -76,20 +76,20 @@ def min_samples(lines: Lines, level: float) -> Estimate:
 
 
 def _no_limit(lines: Lines, level: float) -> tuple[str, ...]:
-    """What to say where the points do not show that the steps stop falling."""
-    told = f"No limit seen up to B={as_given(lines.x_max[0])}: "
+    """Return a reason if the points do not show that the steps stop falling."""
+    lead = f"No limit seen up to B={as_given(lines.x_max[0])}: "
     if lines.slope_clamped[0]:
-        return (told + "the steps to target still fall in proportion to the batch.",)
+        return (lead + "the steps to target still fall in proportion to the batch.",)
     if slope_interval(lines, level)[0][0] == 0.0:
-        return (told + "steps that go on falling in proportion are not excluded.",)
+        return (lead + "the intervals allow steps that keep falling in proportion.",)
     return ()
 
 
 def _no_perfect_scaling(lines: Lines, level: float) -> tuple[str, ...]:
-    """What to say where the points do not show that the steps fall at all."""
-    told = f"No perfect scaling seen from B={as_given(lines.x_min[0])} on: "
+    """Return a reason if the points do not show that the steps fall at all."""
+    lead = f"No perfect scaling seen from B={as_given(lines.x_min[0])} on: "
     if lines.intercept_clamped[0]:
-        return (told + "a larger batch takes as many steps as a smaller one.",)
+        return (lead + "a larger batch takes as many steps as a smaller one.",)
     if intercept_interval(lines, level)[0][0] == 0.0:
-        return (told + "steps that do not fall with the batch are not excluded.",)
+        return (lead + "the intervals allow a constant number of steps.",)
     return ()

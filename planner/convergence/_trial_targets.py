@@ -1,4 +1,4 @@
-"""The targets one may ask of trials whose evaluations were kept, and the steps to each of them."""
+"""Targets of trials with stored evaluations, and the steps to each of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from planner.runs import Trials, TrialSet
 _TWO_DIGITS: Final = (*range(10, 40), *range(40, 100, 5))
 """Two significant digits, 3 to 12 % apart."""
 _WIDE: Final = 10.0
-"""Targets further apart than this factor are offered by ratio, others by difference."""
+"""Range above which targets are spaced by ratio, otherwise by difference."""
 _POINTS: Final = 60
 
 
 def set_labels(sets: Sequence[TrialSet]) -> list[str]:
-    """A name for every set, as short as it can be while no two are equal."""
+    """Return a name for every set, as short as possible and unique."""
     columns = zip(*map(_names, sets), strict=True)
     counts = [Counter(column) for column in columns]
     return [
@@ -30,30 +30,32 @@ def set_labels(sets: Sequence[TrialSet]) -> list[str]:
 
 
 def steps_of(trials: Trials, target: float) -> StepsToTarget:
-    """Steps of every trial to `target`, shape (trials,).
+    """Return steps of every trial to `target`, shape (trials,).
 
-    Infinite where it was not reached, so for a trial that diverged before any evaluation too.
+    Infinite where it was not reached, also for a trial that diverged before any evaluation.
 
     Raises:
         ValueError: as `planner.convergence._targets.steps_to_target`.
     """
-    found = steps_to_target(
+    crossings = steps_to_target(
         trials.trial, trials.step, trials.value, target, higher_is_better=trials.higher_is_better
     )
     steps, resolution = np.full(trials.batch.shape, np.inf), np.full(trials.batch.shape, np.nan)
-    steps[found.trial], resolution[found.trial] = found.steps, found.resolution_steps
+    steps[crossings.trial], resolution[crossings.trial] = (
+        crossings.steps,
+        crossings.resolution_steps,
+    )
     every = np.arange(trials.batch.size)
     return StepsToTarget(trial=every, steps=steps, resolution_steps=resolution)
 
 
 def targets_of(trials: Trials) -> list[float]:
-    """Targets one may choose, from the easiest to the strictest, the recorded one among them.
+    """Return the available targets, from the easiest to the strictest, with the recorded one.
 
-    The easiest is where the trials of some batch begin (its median first evaluation), and one that
-    no trial was at before its first step: of an easier one the curves tell nothing. The strictest
-    is just beyond the best that any trial reached. Values are two significant digits where they
-    span a factor of ten (for an accuracy the error that remains does), else about 60 round
-    numbers. Empty where no trial has an evaluation that is a number.
+    The easiest is a batch's median first evaluation, and not reached before any first step: easier
+    ones give no curve. The strictest is just beyond the best of any trial. Values have two
+    significant digits if they span a factor of ten (for an accuracy: the remaining error), else
+    they are about 60 round numbers. Empty where no trial has an evaluation that is a number.
     """
     best, first = trials.best[trials.counts], _first_of_batches(trials)
     best = best[np.isfinite(best)]
@@ -74,7 +76,7 @@ def targets_of(trials: Trials) -> list[float]:
 
 
 def usual_target(trials: Trials) -> float | None:
-    """The recorded target; else the strictest on offer that half of the trials reached."""
+    """Return the recorded target, else the strictest one that half of the trials reached."""
     if np.isfinite(trials.target):
         return trials.target
     sign = -1.0 if trials.higher_is_better else 1.0
@@ -84,30 +86,30 @@ def usual_target(trials: Trials) -> float | None:
 
 
 def target_text(value: float, *, in_per_cent: bool) -> str:
-    """A value of the metric as one says it: 2.5 % or 3.42."""
+    """Return a value of the metric in words: 2.5 % or 3.42."""
     return f"{100.0 * value:.4g} %" if in_per_cent else f"{value:.6g}"
 
 
 def goal_text(trials: Trials, target: float) -> str:
-    """The target with its metric: 2.5 % validation error, or loss 3.42."""
-    told = target_text(target, in_per_cent=trials.in_per_cent)
-    return f"{told} {trials.metric}" if trials.in_per_cent else f"{trials.metric} {told}"
+    """Return the target with its metric: 2.5 % validation error, or loss 3.42."""
+    value = target_text(target, in_per_cent=trials.in_per_cent)
+    return f"{value} {trials.metric}" if trials.in_per_cent else f"{trials.metric} {value}"
 
 
 def is_stricter(trials: Trials, target: float) -> bool:
-    """Whether `target` asks for more than the recorded one."""
+    """Return whether `target` is stricter than the recorded one."""
     return bool(target > trials.target if trials.higher_is_better else target < trials.target)
 
 
 def _first_of_batches(trials: Trials) -> Floats:
-    """Median first evaluation of every batch that has one."""
-    known = np.isfinite(trials.first)
-    sizes, member = np.unique(trials.batch[known], return_inverse=True)
-    return group_medians(member, trials.first[known]) if sizes.size else sizes
+    """Return the median first evaluation of every batch that has one."""
+    finite = np.isfinite(trials.first)
+    sizes, member = np.unique(trials.batch[finite], return_inverse=True)
+    return group_medians(member, trials.first[finite]) if sizes.size else sizes
 
 
 def _grid(strict: float, easy: float) -> Floats:
-    """Round numbers from `easy` down to the first below `strict`; `strict` where none is easier."""
+    """Return round numbers from `easy` to the first below `strict`; `strict` without any."""
     if not easy > strict:
         return np.array([strict])
     if strict > 0.0 and easy / strict >= _WIDE:
@@ -121,13 +123,13 @@ def _grid(strict: float, easy: float) -> Floats:
 
 
 def _nice(step: float) -> float:
-    """The next 1, 2 or 5 times a power of ten."""
+    """Return the next 1, 2 or 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(step))
     return float(next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= step * 0.999))
 
 
 def _names(of: TrialSet) -> list[str]:
-    """What a set may be called, from the shortest to the longest name."""
+    """Return possible names of a set, from the shortest to the longest."""
     further = ((), (of.precision,), (of.result_set,), (of.precision, of.result_set))
     longest = (of.precision, of.result_set, of.folder)
     plain = (*filter(None, (of.network, of.dataset)), of.metric)

@@ -1,14 +1,14 @@
-"""How many steps does it take to the target at batch B?
+"""Steps to a target at batch B.
 
     E(B) = Emin + Smin*B          samples to target [samples]
     S(B) = Smin*(1 + Bcrit/B)     steps to target [steps], S = E/B
     e(B) = 1/(1 + B/Bcrit)        statistical efficiency Emin/E(B) [share]
 
 Smin is the least number of steps, however large the batch [steps], Emin the least number of
-samples, however small it is [samples], and Bcrit = Emin/Smin the critical batch size, where half
-of the samples are spent for nothing [samples]. The form is that of McCandlish et al. 2018 ("An
+samples, however small it is [samples], and Bcrit = Emin/Smin the critical batch size, which needs
+twice the samples [samples]. The form is that of McCandlish et al. 2018 ("An
 empirical model of large-batch training", (S/Smin - 1)(E/Emin - 1) = 1), and E is the straight
-line of `planner.fits.lines`: the fit behind a step time is the fit behind this.
+line of `planner.fits.lines`, as for step times.
 
 Three regimes, by their borders: perfect scaling up to Bcrit/9 (e at least 90 %), diminishing
 returns, and beyond 9*Bcrit maximal data parallelism (S within 11 % of Smin). Bcrit belongs to data,
@@ -17,11 +17,11 @@ two optimisers of one network.
 
 Evidence: 17 workloads with at least four batch sizes (Shallue et al. 2019, digitised: 5; C4
 language models of Zhang et al. 2024: 3; MLPerf reference convergence points: 9). Error is the mean
-over workloads of the mean |fit/measured - 1|; "held" is the share of points never shown to the fit
-that fell inside the nominal 90 % band. tests/planner/convergence/test_convergence_public.py
+over workloads of the mean |fit/measured - 1|; "coverage" is the share of held-out points
+inside the nominal 90 % band. tests/planner/convergence/test_convergence_public.py
 prints the table.
 
-    question asked of the fit              Shallue     C4          RCP         held
+    prediction of                          Shallue     C4          RCP         coverage
     a batch left out between others        13.3 %      5.2 %       5.7 %       93 %
     3 batches (ends, middle) -> the rest   17.0 %      7.5 %       4.9 %       95 %
     2 batches (ends) -> the rest           20.3 %      8.4 %       8.7 %       77 %
@@ -34,15 +34,15 @@ Three batches predict the rest to 8.9 % over the 17 workloads; the mean of the t
 The median scatter is 8 %, more than that of step times, so the prior on scatter is PRIOR, 8 %, not
 the 5 % of `planner.fits.lines`: whichever of the three sets was left out, the others chose 6 to
 10 %
-(`python -m planner backtest --constants`). With 5 % the column "held" was 89, 86, 66, 86, 87 %.
+(`python -m planner backtest --constants`). With 5 % the coverage was 89, 86, 66, 86, 87 %.
 
-What a curve refuses or warns of, and how wrong the answer would have been on the same data:
+Refusals and warnings, and the error that the answer would have had on the same data:
 
-    asked                                    answer                otherwise
+    case                                     answer                otherwise
     one batch size                           refused               34 to 76 % (median by data set)
     two, less than a factor 4 apart          up to twice away      54 to 663 % about the largest
     more than 2x the largest measured        wide, extrapolated    15 to 34 % up to 4x
-    more than 4x the largest measured        refused               not known
+    more than 4x the largest measured        refused               unknown
     relative scatter above 30 %              refused               healthy: at most 19 %
     one batch 1.5 times off the law          warned                healthy: at most 1.44 times
     target not reached at a batch            that one refused, between its neighbours warned
@@ -90,17 +90,17 @@ __all__ = [
 ]  # fmt: skip
 
 NINE: Final = 9.0
-"""Borders of the regimes: Bcrit/9 and 9*Bcrit, where 90 % and 10 % of the samples count."""
+"""Borders of the regimes: Bcrit/9 and 9*Bcrit, with 90 % and 10 % efficiency."""
 MAX_SCATTER: Final = 0.3
-"""Relative scatter above this is not this law: half as much again as the worst of 17 (19 %)."""
+"""Relative scatter above which the law is rejected: the worst of 17 workloads has 19 %."""
 OFF: Final = 1.5
-"""A batch this many times off the law was tuned badly: of 17 workloads none was 1.45 times off."""
-NEAR_ERROR: Final = "two neighbours were 54 to 663 % wrong about the largest batch in the median."
+"""Factor off the law that shows bad tuning: no batch of 17 workloads was 1.45 times off."""
+NEAR_ERROR: Final = "two neighbours were 54 to 663 % off at the largest batch in the median."
 PRIOR: Final = Prior(sd=0.08)
 """Scatter of medians over seeds about the law: larger than that of step times."""
 UNCHECKED: Final = (
-    "Two batch sizes draw the curve but cannot check it: such bands, nominally 90 %, held 77 % of "
-    "the batches between. Measure a third."
+    "Two batch sizes determine the curve but cannot check it: such 90 % bands had a coverage of "
+    "77 %. Measure a third."
 )
 
 
@@ -111,15 +111,14 @@ def fit_convergence(
     *,
     resolution_samples: ArrayLike | None = None,
 ) -> ConvergenceCurve | Refusal:
-    """Fit S(B) = Smin*(1 + Bcrit/B) to measured samples to target.
+    """Return the fit of S(B) = Smin*(1 + Bcrit/B) to measured samples to target.
 
-    Each batch counts once, with the median over its seeds, in which a seed that did not reach the
-    target is infinite: no number of steps that was tried was enough. A batch whose median is
-    infinite is left out and refused, and a warning says so. What is minimised is
-    sum(((Emin + Smin*B - E)/E)^2) with both at least 0, see `planner.fits.lines`.
+    Each batch counts once, with the median over its seeds; a seed that missed the target is
+    infinite. A batch with an infinite median is left out and refused, and a warning says so. The
+    fit minimises sum(((Emin + Smin*B - E)/E)^2) with both at least 0, see `planner.fits.lines`.
 
     Args:
-        batch: samples per step over all devices, 1e-100 to 1e100, shape (n,); one entry a seed.
+        batch: samples per step over all devices, 1e-100 to 1e100, shape (n,); one entry per seed.
         samples_to_target: samples seen until the target, batch times steps, 1e-100 to 1e100,
             shape (n,); so is batch/samples. NaN or infinity where it was not reached.
         level: coverage of every interval [share].
@@ -135,7 +134,7 @@ def fit_convergence(
         scatter by more than 30 % about the law.
 
     Raises:
-        ValueError: shapes differ, nothing was given, or a value is no number or outside these
+        ValueError: shapes differ, there are no values, or a value is not a number or outside these
             bounds; it names every such value.
     """
     sizes = numbers("batch", batch, "the samples per step over all devices, one number per seed")
@@ -227,7 +226,7 @@ def _curve(medians: _Medians, level: float) -> ConvergenceCurve | Refusal:
 
 
 def _limits(sizes: Floats, missed: Floats) -> tuple[float, float, str]:
-    """From which to which batch a curve answers, and why not beyond."""
+    """Return the range of batches with answers, and why not beyond."""
     smallest, largest = float(sizes[0]), float(sizes[-1])
     start, end, why = range_of(sizes, NEAR_ERROR, "15 to 34 %")
     below, above = missed[missed < smallest], missed[missed > largest]
@@ -243,34 +242,34 @@ def _not_reached(batch: float, why: str) -> str:
 
 
 def _warnings(sizes: Floats, times: Floats, worst: int, missed: Floats) -> tuple[str, ...]:
-    """What is wrong with the points; each takes `times` the samples that the law says."""
-    told: tuple[str, ...] = ()
+    """Return warnings about the points; each takes `times` the samples of the law."""
+    warnings: tuple[str, ...] = ()
     if missed.size:
-        told += (
+        warnings += (
             "Left out, because half of the seeds or more did not reach the target: batch "
             f"{all_given(missed)}.",
         )
     if abs(np.log(times[worst])) > np.log(OFF):
-        told += (
+        warnings += (
             f"Batch {as_given(sizes[worst])} takes {times[worst]:.2g} times the samples of the law "
             "through all batches; tuned ones stayed within 1.44. Tune its learning rate again.",
         )
-    return told + ((UNCHECKED,) if sizes.size == 2 else ())
+    return warnings + ((UNCHECKED,) if sizes.size == 2 else ())
 
 
 def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
-    """No batch, or one, reached the target."""
+    """Return the refusal if no batch, or one, reached the target."""
     if not reached.size:
         return Refusal(
             reason=f"The target was reached at none of the batch sizes tried ({all_given(missed)}"
-            "): half of the seeds or more fell short.",
-            measure_next="Train for more steps, tune the learning rate, or ask for an easier "
+            "): half of the seeds or more missed it.",
+            measure_next="Train for more steps, tune the learning rate, or choose an easier "
             "target.",
         )
     short = f" (not reached at {all_given(missed)})" if missed.size else ""
     return Refusal(
         reason=f"Only batch {as_given(reached[0])} reached the target{short}, and one size shows "
-        "no curve: taking its samples for other batches was 34 to 76 % wrong in the median.",
+        "no curve: using its samples for other batches was 34 to 76 % off in the median.",
         measure_next=f"Measure a batch at most {as_given(reached[0] / NARROW)} or at least "
         f"{as_given(reached[0] * NARROW)}, best the smallest, the largest and one between.",
     )
@@ -279,7 +278,7 @@ def _refuse_few(reached: Floats, missed: Floats) -> Refusal:
 def _refuse_scatter(scatter: float, worst: float) -> Refusal:
     return Refusal(
         reason=f"The points scatter {100 * scatter:.0f} % around the law; tuned workloads scatter "
-        "3 to 19 %, so the critical batch size would mean nothing.",
+        "3 to 19 %, so the critical batch size would be meaningless.",
         measure_next=f"Tune the learning rate of batch {as_given(worst)} again and add seeds; it "
         "fits worst.",
     )

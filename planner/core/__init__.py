@@ -1,8 +1,8 @@
-"""Numbers with intervals, and what every package needs of them: no subject of its own.
+"""Numbers with intervals, and their common tools.
 
 An answer is an `Estimate` (value, 90 % interval, basis) or a `Refusal` (reason, next measurement).
-Beside them: durations and numbers in words, labels and slugs of links, checked points, and tables
-as CSV. `limits` holds the limits of stored values, `parameters` reads the parameters of a question.
+Further: durations and numbers in words, labels and slugs of links, checked points, and tables as
+CSV. `limits` has the limits of stored values, `parameters` reads the parameters of a request.
 """
 
 from planner.core._durations import (

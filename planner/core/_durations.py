@@ -22,7 +22,7 @@ IN_YEARS_S: Final = 2.0 * YEAR_S
 DIGITS: Final = 4
 """Of an estimate at most: sessions of one machine differ by more than the next one."""
 MOST_DIGITS: Final = 8
-"""Of an interval that fewer would hide; what is narrower is rounding noise."""
+"""Digits of a narrow interval; beyond them there is only rounding noise."""
 LEAST_OF_A_UNIT: Final = 0.1
 """A smaller end of an interval is written as "< 0.1" of the unit."""
 MOST_OF_A_UNIT: Final = 1e6
@@ -42,7 +42,7 @@ CLOCK: Final = re.compile(r"(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)")
 
 
 def hms(seconds: float) -> str:
-    """Clock form h:mm:ss with unbounded hours, to the second: 91300.6 -> '25:21:41'.
+    """Return the clock form h:mm:ss with unbounded hours, to the second: 91300.6 -> '25:21:41'.
 
     NaN is 'not known', infinity 'no limit'; a negative difference keeps its sign.
     """
@@ -53,10 +53,10 @@ def hms(seconds: float) -> str:
 
 
 def in_words(seconds: float) -> str:
-    """Two units a person would say, with their own rounding.
+    """Return a duration in two usual units.
 
     '54 ms' below 1 s, '45.6 s' below a minute, '16 min 52 s' below an hour, '12,666 h 42 min'
-    above, '9.5 years' from two years on; below 10 ms two digits that mean something ('0.82 ms',
+    above, '9.5 years' from two years on; below 10 ms two significant digits ('0.82 ms',
     '75 µs'), down to 0.01 µs. NaN and infinity as `hms`; a negative difference keeps its sign.
     """
     if not abs(seconds) < IN_YEARS_S:
@@ -82,7 +82,7 @@ def clock(seconds: float) -> str:
 
 
 def with_ends(value_s: float, low_s: float, high_s: float) -> tuple[str, str, str]:
-    """An estimate and both ends of its interval in one unit: 2.9 h, 0.9 h, 11 h.
+    """Return an estimate and both ends of its interval in one unit: 2.9 h, 0.9 h, 11 h.
 
     The unit is the one that a person would use for the estimate (years from two on, days above 48
     hours); a lower end below `LEAST_OF_A_UNIT` is '< 0.1 h', and an upper end of a million units
@@ -91,33 +91,36 @@ def with_ends(value_s: float, low_s: float, high_s: float) -> tuple[str, str, st
     as many as show it. Without an interval, up to 48 hours, as `in_words`.
     """
     if value_s == low_s == high_s and value_s <= IN_DAYS_S:
-        said = in_words(value_s)
-        return said, said, said
+        middle = in_words(value_s)
+        return middle, middle, middle
     return _in_unit((value_s, low_s, high_s), *_unit(value_s if value_s > 0.0 else high_s))
 
 
 def in_hours(value_s: float, low_s: float, high_s: float) -> str:
-    """Return `interval` in hours, whatever the size: '0.05 h (0.04 to 0.07 h)'."""
+    """Return `interval` in hours at any size: '0.05 h (0.04 to 0.07 h)'."""
     return _with_interval(*_in_unit((value_s, low_s, high_s), HOUR_S, "h"))
 
 
 def interval(value_s: float, low_s: float, high_s: float) -> str:
-    """An estimate with its interval, the unit once: '2.9 h (0.9 to 11 h)'; without one '2.9 h'."""
+    """Return an estimate with its interval, the unit once: '2.9 h (0.9 to 11 h)'.
+
+    Without one '2.9 h'.
+    """
     return _with_interval(*with_ends(value_s, low_s, high_s))
 
 
 def between(low: str, high: str) -> str:
-    """Two ends of `with_ends` or `in_words` with their unit once: '0.9 to 11 h'.
+    """Return the two ends of `with_ends` or `in_words` with their unit once: '0.9 to 11 h'.
 
     Ends of two units stay whole: '24 h 43 min to 26 h 1 min'.
     """
-    one = ONE_UNIT.fullmatch(low)
-    same = one is not None and " h " not in high and high.endswith(f" {one[2]}")
-    return f"{one[1] if one is not None and same else low} to {high}"
+    match = ONE_UNIT.fullmatch(low)
+    same = match is not None and " h " not in high and high.endswith(f" {match[2]}")
+    return f"{match[1] if match is not None and same else low} to {high}"
 
 
 def about(value_s: float, low_s: float, high_s: float) -> str:
-    """An estimate without its interval, rounded to what that allows: 'about 2.9 h'."""
+    """Return an estimate without its interval, rounded to its precision: 'about 2.9 h'."""
     value, low, high = with_ends(value_s, low_s, high_s)
     return value if low == high else f"about {value}"
 
@@ -127,12 +130,12 @@ def _with_interval(value: str, low: str, high: str) -> str:
 
 
 def _unit(seconds: float) -> tuple[float, str]:
-    """What a duration is counted in: seconds of the unit, and its name."""
+    """Return the unit of a duration: its seconds and its name."""
     return next(((size, unit) for least, size, unit in _UNITS if seconds >= least), (1e-6, "µs"))
 
 
 def _in_unit(times_s: tuple[float, float, float], size: float, unit: str) -> tuple[str, str, str]:
-    """Return value, low and high in a unit, with as many digits as tell the ends apart."""
+    """Return value, low and high in a unit, with enough digits to separate the ends."""
     value, low, high = (time / size for time in times_s)
     for digits in range(DIGITS, MOST_DIGITS + 1):
         first, second, third = rounded_ends(value, low, high, digits)
@@ -154,7 +157,7 @@ def _least(value: float) -> float:
 
 
 def _number(number: float, size: float, unit: str, least: float) -> str:
-    """A rounded number with its unit, or what is written where it is too small or too large."""
+    """Return a rounded number with its unit, or the words for one too small or too large."""
     if not math.isfinite(number):
         return _not_finite(number)
     if number * size >= ENDLESS_S:
@@ -168,7 +171,7 @@ def _number(number: float, size: float, unit: str, least: float) -> str:
 
 
 def in_days(seconds: float) -> str:
-    """The same duration for those who count days: 2223000.0 -> '25.7 days'."""
+    """Return the same duration for those who count days: 2223000.0 -> '25.7 days'."""
     if not math.isfinite(seconds):
         return _not_finite(seconds)
     tenths = _half_up(abs(seconds) / DAY_S * 10.0)
@@ -176,7 +179,7 @@ def in_days(seconds: float) -> str:
 
 
 def parse_hms(text: str) -> float:
-    """Seconds of a clock form h:mm:ss (hours unbounded, seconds may have decimals).
+    """Return seconds of a clock form h:mm:ss (hours unbounded, seconds may have decimals).
 
     Raises:
         ValueError: the text has another form; '16:52' could be hours or minutes, so it is refused.
@@ -184,7 +187,7 @@ def parse_hms(text: str) -> float:
     match = CLOCK.fullmatch(text.strip())
     if match is None:
         raise ValueError(
-            f"{text!r} is no duration of the form h:mm:ss. Minutes and seconds have two digits "
+            f"{text!r} is not a duration of the form h:mm:ss. Minutes and seconds have two digits "
             "and stay below 60. Write 0:16:52 for 16 minutes and 52 seconds."
         )
     hours, minutes, seconds = match.groups()
@@ -192,14 +195,14 @@ def parse_hms(text: str) -> float:
 
 
 def _short(seconds: float) -> str:
-    """Below 10 ms: whole milliseconds would make a time and both ends of its interval one."""
+    """Return a duration below 10 ms, where whole milliseconds would hide the interval."""
     scale, unit = (1e3, "ms") if abs(seconds) >= 1e-4 else (1e6, "µs")
     rounded = float(f"{scale * seconds:.2g}")
     return f"{rounded:g} {unit}" if abs(rounded) >= 0.01 else "0 s"
 
 
 def _years(seconds: float) -> str:
-    """Two years and more, and what is not finite."""
+    """Return a duration of two years or more, or one that is not finite."""
     if not math.isfinite(seconds):
         return _not_finite(seconds)
     size, minus = abs(seconds), "-" if seconds < 0.0 else ""
@@ -211,7 +214,7 @@ def _half_up(value: float) -> int:
 
 
 def _sign(seconds: float, rounded: int) -> str:
-    """A minus sign, but none before a rounded zero."""
+    """Return a minus sign, but none before a rounded zero."""
     return "-" if seconds < 0.0 and rounded else ""
 
 

@@ -21,16 +21,16 @@ Basis = Literal[
 ]
 
 LEVEL = 0.9
-"""Nominal coverage of every interval unless the caller asks for another [share, 0..1]."""
+"""Default nominal coverage of intervals [share, 0..1]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A value with its interval: `value` lies in [`low`, `high`] with probability `level`.
+    """A value with its interval [`low`, `high`], which covers it with probability `level`.
 
-    `value`, `low` and `high` are floats, or arrays of one shape where the question was asked for
-    an array. `basis` says how the number is known; `reasons` are the sentences a person should
-    read beside it. Units are those of the quantity the estimate stands for.
+    `value`, `low` and `high` are floats, or arrays of one shape. `basis` is the source of the
+    number, measured or estimated; `reasons` are sentences to show with it. Units are those of the
+    estimated quantity.
     """
 
     value: float | Floats
@@ -43,14 +43,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """An answer withheld: why, and which measurement would allow it."""
+    """A missing answer: its reason, and the measurement that would allow one."""
 
     reason: str
     measure_next: str
 
 
 def t_quantile(level: float, dof: Floats | float) -> Floats:
-    """Half-width of a central Student t interval [standard deviations].
+    """Return half-width of a central Student t interval [standard deviations].
 
     Args:
         level: coverage of the interval [share, strictly between 0 and 1], scalar.
@@ -64,6 +64,6 @@ def t_quantile(level: float, dof: Floats | float) -> Floats:
     """
     if not 0.0 < level < 1.0:
         raise ValueError(
-            f"level is {level!r}. A level is a share above 0 and below 1. Ask for 0.9, not 90."
+            f"level is {level!r}. A level is a share above 0 and below 1. Use 0.9, not 90."
         )
     return np.asarray(stdtrit(dof, 0.5 * (1.0 + level)), dtype=np.float64)

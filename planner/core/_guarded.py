@@ -1,7 +1,7 @@
-"""Keep one row that cannot be computed from taking the whole answer with it.
+"""Refuse one row that cannot be computed instead of failing the whole answer.
 
-A shared folder may hold any number that fits its column. Formulas raise on what contradicts
-itself; a page that ranks many rows must still answer for the others.
+A shared folder may have any number that fits its column. Formulas raise for contradictions; a page
+with many rows must still show the others.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ _LOG: Final = logging.getLogger("epochwise.planner")
 
 
 def or_refusal(what: str, compute: Callable[[], Answer]) -> Answer | Refusal:
-    """Return what `compute` returns, or a refusal of this one row where it raises.
+    """Return the result of `compute`, or a refusal if it raises.
 
     Args:
-        what: names the row in the sentence and in the log, as "the run on T4 at batch 64".
+        what: name of the row in the sentence and the log, such as "the run on T4 at batch 64".
         compute: the answer of one option, curve or pair.
 
     Returns:
-        The answer. A refusal stands for any exception, whose text goes to the log, and for an
-        estimate that is not finite.
+        The answer, or a refusal for any exception (logged) and for an estimate that is not
+        finite.
     """
     try:
-        # Overflow is no surprise here: the answer that it spoils is refused below.
+        # An answer that overflows is refused below.
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            found = compute()
+            answer = compute()
     except Exception:  # noqa: BLE001 - the one place where any error of a row is its refusal
         _LOG.warning("No answer for %s.", what, exc_info=True)
         return _refused(what)
-    if isinstance(found, Estimate) and not _finite(found):
-        _LOG.warning("No finite answer for %s: %s", what, found)
+    if isinstance(answer, Estimate) and not _finite(answer):
+        _LOG.warning("No finite answer for %s: %s", what, answer)
         return _refused(what)
-    return found
+    return answer
 
 
 def or_too_long(total: Estimate | Refusal) -> Estimate | Refusal:
-    """Return a total time [s], or a refusal where it is longer than any answer can be.
+    """Return a total time [s], or a refusal if it is longer than the limit.
 
     Args:
-        total: of one number of epochs or one target; of an array of them it stays as it is.
+        total: of one number of epochs or one target; an array is returned unchanged.
     """
     if isinstance(total, Refusal) or np.ndim(total.value) or float(total.value) <= LONGEST_S:
         return total
@@ -63,8 +63,10 @@ def or_too_long(total: Estimate | Refusal) -> Estimate | Refusal:
     )
 
 
-def _finite(told: Estimate) -> bool:
-    return all(bool(np.isfinite(end).all()) for end in (told.value, told.low, told.high))
+def _finite(estimate: Estimate) -> bool:
+    return all(
+        bool(np.isfinite(end).all()) for end in (estimate.value, estimate.low, estimate.high)
+    )
 
 
 def _refused(what: str) -> Refusal:

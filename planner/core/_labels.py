@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def distinct_labels(parts: Sequence[tuple[str, ...]]) -> list[str]:
-    """Join as few parts of each label as tell it from the others; number what stays equal."""
+    """Return labels joined from the fewest parts that make them unique; equal ones numbered."""
     labels = [p[0] for p in parts]
     for extra in range(1, len(parts[0]) if parts else 0):
         shared = Counter(labels)

@@ -21,7 +21,7 @@ from planner.core._estimate import Estimate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """The words of one quantity: where this side is ahead, where it is behind, and level."""
+    """The words of one quantity: better, worse and level."""
 
     better: str
     worse: str
@@ -32,7 +32,7 @@ SPEED: Final = Words(better="faster", worse="slower", level="equally fast")
 COST: Final = Words(better="cheaper", worse="more expensive", level="equally expensive")
 UNKNOWN: Final = "–"
 MOST: Final = 1e6
-"""Above it a ratio says only that there is no comparison."""
+"""A larger ratio means that the two are not comparable."""
 
 
 def times(ratio: float) -> str:
@@ -46,17 +46,17 @@ def times(ratio: float) -> str:
 
 
 def ahead(ratio: float, words: Words = SPEED) -> str:
-    """Return by how much this side is ahead or behind; a dash where the ratio is not above 0."""
+    """Return the ratio in words; a dash where it is not above 0."""
     if not 0.0 < ratio < math.inf:
         return UNKNOWN
-    said = times(max(ratio, 1.0 / ratio))
-    if said == times(1.0):
+    factor = times(max(ratio, 1.0 / ratio))
+    if factor == times(1.0):
         return words.level
-    return f"{said} {words.better if ratio > 1.0 else words.worse}"
+    return f"{factor} {words.better if ratio > 1.0 else words.worse}"
 
 
 def ahead_between(low: float, high: float, words: Words = SPEED) -> str:
-    """Return an interval of ratios, from the end that is farther behind or less ahead."""
+    """Return an interval of ratios in words, from the worse end."""
     if not 0.0 < low <= high < math.inf:
         return "not known"
     first, last = ahead(low, words), ahead(high, words)

@@ -17,7 +17,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a self-contained page holds; `figure` is a piece of HTML made by `planner.figures`."""
+    """The content of a self-contained page; `figure` is HTML from `planner.figures`."""
 
     title: str
     sentence: str
@@ -30,7 +30,10 @@ class Report:
 
 
 def csv_text(records: Sequence[Record]) -> str:
-    """Records as CSV (RFC 4180). Text that a spreadsheet would run as a formula gets a `'`."""
+    """Return records as CSV (RFC 4180).
+
+    Text that a spreadsheet would run as a formula gets a `'`.
+    """
     out = io.StringIO()
     names = list(dict.fromkeys(name for r in records for name in r))
     writer = csv.writer(out)
@@ -41,7 +44,7 @@ def csv_text(records: Sequence[Record]) -> str:
 
 
 def html_page(report: Report) -> str:
-    """The whole page: question, answer, chart, table, sources; opens from disk, offline."""
+    """Return the whole page: question, answer, chart, table, sources; opens from disk, offline."""
     notes = "".join(f"<p class=note>{_e(n)}</p>" for n in report.notes if n)
     link = f'<a href="{_e(report.link)}">{_e(report.link)}</a>' if report.link else "none"
     return f"""<!doctype html>

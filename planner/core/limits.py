@@ -1,7 +1,7 @@
-"""Limits of what is stored: values by unit, files and texts. docs/records.md shows this table.
+"""Limits of stored values by unit, of files and of texts. docs/records.md shows this table.
 
-A value outside its limits is no measurement of a training job: a slip of a unit, a damaged cell or
-an attack. Within them every product, ratio and square of two values stays far inside a float.
+A value outside its limits is a wrong unit, a damaged cell or an attack, not a measurement. Within
+them every product, ratio and square of two values fits a float.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Span:
     most: float
 
     def __contains__(self, value: float) -> bool:
-        """Whether the size of `value` lies within; 0 is for the column's own rule."""
+        """Return whether the size of `value` is within; 0 is left to the column's own rule."""
         return value == 0 or self.least <= abs(value) <= self.most
 
     def words(self, unit: str) -> str:
-        """As "1e-09 s to 1e+12 s"."""
+        """Return "1e-09 s to 1e+12 s"."""
         of = f" {unit}" if unit else ""
         return f"{self.least:g}{of} to {self.most:g}{of}"
 
@@ -97,4 +97,4 @@ FILES: Final = MappingProxyType(
         "MAX_REASON": "longest reason of a refused file [characters]",
     }
 )
-"""What each limit above is about, by its name."""
+"""The description of each limit above, by its name."""

@@ -1,9 +1,8 @@
-"""Parameters of a question by name, read alike from links, commands and the HTTP interface.
+"""Parameters of a request by name, for links, commands and the HTTP interface.
 
-A table of `Parameter`s says what each value may be; `read` takes the texts as they come and tells
-every problem at once, each with what, where and what to do; `query_of` writes values back as the
-shortest link that asks the same. Descriptions of commands and of the HTTP interface are made from
-the same tables, so that they cannot tell anything else.
+A table of `Parameter`s defines the values. `read` checks texts and returns all problems, each with
+what, where and what to do. `query_of` writes values back as the shortest equivalent link.
+Descriptions of commands and of the HTTP interface are generated from the same tables.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ Kind = Literal["text", "whole", "number", "choice", "flag", "date"]
 Given = Mapping[str, Sequence[str]]
 
 NEXT_TO_NOTHING: Final = 1e-15
-"""A number that is smaller and not 0 is a slip: no unit here has use for it, and its quotients have
-no digits."""
+"""A smaller number above 0 is a typing error: no unit here needs it, and its quotients overflow."""
 LONGEST_VALUE: Final = 1000
 """Letters of one value."""
 LEAST_BEGUN: Final = 3
@@ -45,16 +43,16 @@ _THOUSANDS: Final[Mapping[str, float]] = MappingProxyType(
         "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12,
     }
 )  # fmt: skip
-"""Letters or a word behind a short number and what they multiply it by: 7B, 1.5 trillion."""
+"""Suffixes of a short number and their factors: 7B, 1.5 trillion."""
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One thing that may be asked.
+    """One parameter of a request.
 
-    `default` None is "not given". Of numbers `least` and `most` are in. `many` is how many values
-    it may have; one with 1 has a single value, any other a tuple of them. `longest` is the most
+    `default` None is "not set". `least` and `most` are the inclusive limits of numbers. `many` is
+    the largest number of values: one is a single value, more are a tuple. `longest` is the most
     letters of a text. `short` numbers may end in a letter: 7B, 100M, 1.5T. `also` are other names
     of choices, in small letters.
     """
@@ -75,7 +73,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is wrong with one parameter, and what to do."""
+    """The problem of one parameter, and what to do."""
 
     parameter: str
     message: str
@@ -86,77 +84,77 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """The values by name, defaults where nothing sound was given, and all problems."""
+    """The values by name, with defaults for missing or wrong ones, and all problems."""
 
     values: Mapping[str, Any]
     problems: tuple[Problem, ...] = ()
 
 
-def read(table: Sequence[Parameter], given: Given, ignored: Collection[str] = ()) -> Read:
-    """Values of a table's parameters.
+def read(table: Sequence[Parameter], request: Given, ignored: Collection[str] = ()) -> Read:
+    """Return values of a table's parameters.
 
     Args:
-        table: what may be asked.
-        given: texts by name, as a query string has them. An empty text of a parameter with several
-            values is none of them.
-        ignored: names that are nobody's business here, as the scale of a page's chart.
+        table: the parameters.
+        request: texts by name, as in a query string. An empty text of a parameter with several
+            values is ignored.
+        ignored: names to ignore, such as the scale of a page's chart.
     """
-    problems = _too_much(given)
+    problems = _too_much(request)
     if problems:
         return Read(values=_defaults(table), problems=tuple(problems))
-    known = {p.name: p for p in table}
+    by_name = {p.name: p for p in table}
     values = dict(_defaults(table))
-    for name, texts in given.items():
-        if name in known:
-            values[name] = _values(known[name], list(texts), problems)
+    for name, texts in request.items():
+        if name in by_name:
+            values[name] = _values(by_name[name], list(texts), problems)
         elif name not in ignored:
-            problems.append(_unknown(name, known))
+            problems.append(_unknown(name, by_name))
     return Read(values=MappingProxyType(values), problems=tuple(problems))
 
 
-def limits(one: Parameter) -> tuple[float, float]:
+def limits(parameter: Parameter) -> tuple[float, float]:
     """Return the least and the most a number may be; of a field both are needed."""
-    if one.least is None or one.most is None:
-        raise ValueError(f"{one.name} has no limits. Give it both in its table.")
-    return one.least, one.most
+    if parameter.least is None or parameter.most is None:
+        raise ValueError(f"{parameter.name} has no limits. Give it both in its table.")
+    return parameter.least, parameter.most
 
 
 def query_of(
     table: Sequence[Parameter], values: Mapping[str, Any], stated: Collection[str] = ()
 ) -> str:
-    """The query string that asks for these values; defaults are left out unless `stated`.
+    """Return the query string of these values, without defaults unless they are `stated`.
 
-    What is None or empty is never stated: it has no value to name.
+    None and empty values are never written.
     """
     pairs: list[tuple[str, str]] = []
-    for one in table:
-        value = values.get(one.name, _default(one))
+    for parameter in table:
+        value = values.get(parameter.name, _default(parameter))
         bare = value is None or value in ("", ())
-        if value == _default(one) and (bare or one.name not in stated):
+        if value == _default(parameter) and (bare or parameter.name not in stated):
             continue
         listed = value if isinstance(value, tuple) else (value,)
-        pairs += [(one.name, text_of(v)) for v in listed] or [(one.name, "")]
+        pairs += [(parameter.name, text_of(v)) for v in listed] or [(parameter.name, "")]
     return urlencode(pairs, quote_via=quote)
 
 
 def given_of_link(link: str) -> tuple[str, dict[str, list[str]]]:
-    """The last part of a link's path and its parameters; a bare query string is one too.
+    """Return the last part of a link's path and its parameters; a bare query string is one too.
 
     Raises:
-        ValueError: it is too long, or no link.
+        ValueError: it is too long, or not a link.
     """
     if len(link) > LONGEST_QUERY:
         raise ValueError(f"The link has {len(link):,} letters; {LONGEST_QUERY:,} are read at most.")
     try:
         parts = urlsplit(link if "?" in link or "://" in link else f"?{link}")
-        given = parse_qs(parts.query, keep_blank_values=True, max_num_fields=MOST_GIVEN)
+        texts = parse_qs(parts.query, keep_blank_values=True, max_num_fields=MOST_GIVEN)
     except ValueError as error:
-        raise ValueError(f"This is no link that can be read ({error}). Copy it again.") from None
-    return parts.path.rstrip("/").rsplit("/", 1)[-1], given
+        raise ValueError(f"This is not a readable link ({error}). Copy it again.") from None
+    return parts.path.rstrip("/").rsplit("/", 1)[-1], texts
 
 
 def text_of(value: object) -> str:
-    """A value as it stands in a link; what `read` makes the same value of."""
+    """Return a value as the text of a link; `read` restores it."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):
@@ -164,35 +162,35 @@ def text_of(value: object) -> str:
     return str(value)
 
 
-def value_of(one: Parameter, text: str) -> tuple[Any, str]:
-    """Return one value and "", or None and what is wrong with the text: for links and programs."""
-    if len(text) > one.longest:
-        return None, f"{shown(text)} has {len(text):,} letters. Give {one.longest} at most."
-    return _READERS[one.kind](one, text)
+def value_of(parameter: Parameter, text: str) -> tuple[Any, str]:
+    """Return one value and "", or None and the problem of the text."""
+    if len(text) > parameter.longest:
+        return None, f"{shown(text)} has {len(text):,} letters. Give {parameter.longest} at most."
+    return _READERS[parameter.kind](parameter, text)
 
 
 # -- one value -----------------------------------------------------------------------------------
 
 
-def _values(one: Parameter, texts: list[str], problems: list[Problem]) -> Any:  # noqa: ANN401
-    if one.many > 1:
-        return _several(one, texts, problems)
+def _values(parameter: Parameter, texts: list[str], problems: list[Problem]) -> Any:  # noqa: ANN401
+    if parameter.many > 1:
+        return _several(parameter, texts, problems)
     if len(texts) > 1:
-        problems.append(_problem(one, f"given {len(texts)} times. Give it once."))
+        problems.append(_problem(parameter, f"given {len(texts)} times. Give it once."))
     if not texts:
-        return _default(one)
-    value, wrong = value_of(one, texts[0])
+        return _default(parameter)
+    value, wrong = value_of(parameter, texts[0])
     if wrong:
-        problems.append(_problem(one, wrong))
-    return _default(one) if wrong else value
+        problems.append(_problem(parameter, wrong))
+    return _default(parameter) if wrong else value
 
 
-def _several(one: Parameter, texts: list[str], problems: list[Problem]) -> tuple[Any, ...]:
-    if len(texts) > one.many:
-        problems.append(_problem(one, f"{len(texts)} values. Give {one.many} at most."))
+def _several(parameter: Parameter, texts: list[str], problems: list[Problem]) -> tuple[Any, ...]:
+    if len(texts) > parameter.many:
+        problems.append(_problem(parameter, f"{len(texts)} values. Give {parameter.many} at most."))
     kept = list(dict.fromkeys(t for t in texts if t))
-    read_all = [value_of(one, t) for t in kept[: one.many]]
-    problems += [_problem(one, wrong) for _, wrong in read_all if wrong]
+    read_all = [value_of(parameter, t) for t in kept[: parameter.many]]
+    problems += [_problem(parameter, wrong) for _, wrong in read_all if wrong]
     return tuple(value for value, wrong in read_all if not wrong)
 
 
@@ -202,22 +200,22 @@ def _text(_: Parameter, text: str) -> tuple[Any, str]:
     return text, ""
 
 
-def _whole(one: Parameter, text: str) -> tuple[Any, str]:
-    value = number_of(text) if one.short else float("nan")
-    if value.is_integer() and _inside(one, value):
+def _whole(parameter: Parameter, text: str) -> tuple[Any, str]:
+    value = number_of(text) if parameter.short else float("nan")
+    if value.is_integer() and _inside(parameter, value):
         return int(text) if _WHOLE.fullmatch(text) else int(value), ""
-    if not _WHOLE.fullmatch(text) or not _inside(one, int(text)):
-        return None, f"{shown(text)} is not a whole number{_limits(one)}."
+    if not _WHOLE.fullmatch(text) or not _inside(parameter, int(text)):
+        return None, f"{shown(text)} is not a whole number{_limits(parameter)}."
     return int(text), ""
 
 
-def _number(one: Parameter, text: str) -> tuple[Any, str]:
-    if one.unit == "%":
+def _number(parameter: Parameter, text: str) -> tuple[Any, str]:
+    if parameter.unit == "%":
         text = text.removesuffix("%").rstrip()
-    value = number_of(text) if one.short else _plain_number(text)
-    if not _inside(one, value):
-        example = " Write it as 7B, 100M or 1e9." if one.short else ""
-        return None, f"{shown(text)} is not a number{_limits(one)}.{example}"
+    value = number_of(text) if parameter.short else _plain_number(text)
+    if not _inside(parameter, value):
+        example = " Write it as 7B, 100M or 1e9." if parameter.short else ""
+        return None, f"{shown(text)} is not a number{_limits(parameter)}.{example}"
     if 0.0 < abs(value) < NEXT_TO_NOTHING:
         return None, f"{shown(text)} is next to 0. Write 0, or {NEXT_TO_NOTHING:g} and more."
     return value, ""
@@ -226,8 +224,7 @@ def _number(one: Parameter, text: str) -> tuple[Any, str]:
 def number_of(text: str) -> float:
     """Return the number of a text, with or without a letter for thousands; NaN of anything else.
 
-    Read are 7B, 7 billion, 100M, 1.5T, 25 G, 2k, 1e9, 7000000000 and 7,000,000,000, in capitals or
-    not.
+    It reads 7B, 7 billion, 100M, 1.5T, 25 G, 2k, 1e9, 7000000000 and 7,000,000,000, in any case.
     """
     text = text.strip()
     if _GROUPED.fullmatch(text):
@@ -240,7 +237,7 @@ def number_of(text: str) -> float:
 
 
 def number_text(value: float) -> str:
-    """Return a number as people write it in a field: 7B, 8.03B, 100M, 25G is 25B, 2048."""
+    """Return a number as typed in a field: 7B, 8.03B, 100M, 25B for 25G, 2048."""
     for letter, size in (("T", 1e12), ("B", 1e9), ("M", 1e6)):
         if size <= value < 1e15 and number_of(f"{value / size:.6g}{letter}") == value:
             return f"{value / size:.6g}{letter}"
@@ -251,10 +248,13 @@ def _plain_number(text: str) -> float:
     return float(text) if _NUMBER.fullmatch(text) else float("nan")
 
 
-def _choice(one: Parameter, text: str) -> tuple[Any, str]:
-    text = one.also.get(text.lower(), text)
-    if text not in one.choices:
-        return None, f"{shown(text)} is not among {', '.join(one.choices)}. Choose one of them."
+def _choice(parameter: Parameter, text: str) -> tuple[Any, str]:
+    text = parameter.also.get(text.lower(), text)
+    if text not in parameter.choices:
+        return (
+            None,
+            f"{shown(text)} is not among {', '.join(parameter.choices)}. Choose one of them.",
+        )
     return text, ""
 
 
@@ -282,15 +282,15 @@ _READERS: Final[Mapping[Kind, Callable[[Parameter, str], tuple[Any, str]]]] = Ma
 
 
 def shown(text: str) -> str:
-    """A text somebody gave, inside a message: quoted, on one line, not too long."""
+    """Return a user's text for a message: quoted, on one line, shortened."""
     return repr(text if len(text) <= 80 else f"{text[:79]}…")
 
 
-def near_names(text: str, known: Collection[str], most: int = 3) -> list[str]:
-    """Return up to so many names that are most alike: those it begins first, without signs."""
+def near_names(text: str, names: Collection[str], most: int = 3) -> list[str]:
+    """Return the most similar names, at most `most`: those that begin alike first."""
     bare = _letters(text)
-    begins = [n for n in known if len(bare) >= LEAST_BEGUN and _letters(n).startswith(bare)]
-    alike = difflib.get_close_matches(text, list(known), n=most, cutoff=0.5)
+    begins = [n for n in names if len(bare) >= LEAST_BEGUN and _letters(n).startswith(bare)]
+    alike = difflib.get_close_matches(text, list(names), n=most, cutoff=0.5)
     return list(dict.fromkeys([*sorted(begins, key=len), *alike]))[:most]
 
 
@@ -298,48 +298,48 @@ def _letters(text: str) -> str:
     return re.sub(r"[^a-z0-9]", "", text.casefold())
 
 
-def missing(kind: str, text: str, known: Collection[str], most: int = 6) -> str:
-    """That there is no such thing, and what there is like it."""
-    near = near_names(text[:LONGEST_VALUE], known)
-    some = near or list(known)[:most]
-    end = "." if len(some) == len(known) else ", ..."
+def missing(kind: str, text: str, names: Collection[str], most: int = 6) -> str:
+    """Return that the name does not exist, with similar ones."""
+    near = near_names(text[:LONGEST_VALUE], names)
+    some = near or list(names)[:most]
+    end = "." if len(some) == len(names) else ", ..."
     ask = f"Choose one of {', '.join(some)}{end}" if some else "There is none yet."
     return f"There is no {kind} {shown(text)}. {ask}"
 
 
-def _inside(one: Parameter, value: float) -> bool:
-    low = one.least is None or value >= one.least
-    high = one.most is None or value <= one.most
+def _inside(parameter: Parameter, value: float) -> bool:
+    low = parameter.least is None or value >= parameter.least
+    high = parameter.most is None or value <= parameter.most
     return low and high and value - value == 0.0  # neither NaN nor infinite
 
 
-def _limits(one: Parameter) -> str:
-    unit = f" {one.unit}" if one.unit else ""
-    if one.least is None or one.most is None:
+def _limits(parameter: Parameter) -> str:
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    if parameter.least is None or parameter.most is None:
         return unit
-    return f" from {one.least:,.15g} to {one.most:,.15g}{unit}"
+    return f" from {parameter.least:,.15g} to {parameter.most:,.15g}{unit}"
 
 
-def _problem(one: Parameter, message: str) -> Problem:
-    return Problem(parameter=one.name, message=message)
+def _problem(parameter: Parameter, message: str) -> Problem:
+    return Problem(parameter=parameter.name, message=message)
 
 
-def _unknown(name: str, known: Collection[str]) -> Problem:
-    near = difflib.get_close_matches(name[:LONGEST_VALUE], list(known), n=1, cutoff=0.6)
-    ask = f"Perhaps {near[0]}?" if near else f"Known are {', '.join(list(known)[:12])} ..."
-    return Problem(parameter=name[:80], message=f"There is no such parameter. {ask}")
+def _unknown(name: str, names: Collection[str]) -> Problem:
+    near = difflib.get_close_matches(name[:LONGEST_VALUE], list(names), n=1, cutoff=0.6)
+    ask = f"Perhaps {near[0]}?" if near else f"Available: {', '.join(list(names)[:12])} ..."
+    return Problem(parameter=name[:80], message=f"Unknown parameter. {ask}")
 
 
-def _too_much(given: Given) -> list[Problem]:
-    count = sum(len(texts) for texts in given.values())
+def _too_much(request: Given) -> list[Problem]:
+    count = sum(len(texts) for texts in request.values())
     if count <= MOST_GIVEN:
         return []
     return [Problem(parameter="", message=f"{count:,} values. Give {MOST_GIVEN} at most.")]
 
 
 def _defaults(table: Sequence[Parameter]) -> dict[str, Any]:
-    return {one.name: _default(one) for one in table}
+    return {parameter.name: _default(parameter) for parameter in table}
 
 
-def _default(one: Parameter) -> Any:  # noqa: ANN401 - the table says what it is
-    return () if one.many > 1 and one.default is None else one.default
+def _default(parameter: Parameter) -> Any:  # noqa: ANN401 - the table says what it is
+    return () if parameter.many > 1 and parameter.default is None else parameter.default

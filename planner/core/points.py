@@ -1,7 +1,6 @@
-"""Points that are to be fitted are checked once, in one voice.
+"""Checks of points before a fit.
 
-Every bad value is named with its place before anything is computed, all of them in one error, so
-that a table can be put right in one go.
+One error names every bad value with its place before anything is computed.
 """
 
 from __future__ import annotations
@@ -21,24 +20,24 @@ SMALLEST: Final = 1e-100
 LARGEST: Final = 1e100
 """Values within these bounds, and ratios of them, can be squared without overflow."""
 SHOWN: Final = 5
-"""So many bad values of a kind are listed one by one."""
+"""Bad values of a kind that are listed one by one."""
 
 
 def numbers(name: str, values: object, what: str) -> Floats:
-    """The values of a column as floats, in their shape; None becomes NaN.
+    """Return the values of a column as floats, in their shape; None becomes NaN.
 
     Args:
-        name: what an error calls the column.
+        name: of the column, for errors.
         values: numbers, in any shape.
-        what: what is to be given, with its unit.
+        what: description of the values, with their unit.
 
     Raises:
-        ValueError: something is no number, or rows differ in length; it names the column.
+        ValueError: a value is not a number, or rows differ in length; it names the column.
     """
     try:
-        given = np.asarray(values)
-        if given.dtype.kind in "biufO" and not _a_text(given):
-            return np.asarray(given, dtype=np.float64)
+        array = np.asarray(values)
+        if array.dtype.kind in "biufO" and not _a_text(array):
+            return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(_no_numbers(name, values, what)) from None
     raise ValueError(_no_numbers(name, values, what))
@@ -60,41 +59,41 @@ def check_flat(columns: Mapping[str, NDArray[np.generic]]) -> None:
 
 
 def check_pairs(first: Floats, second: Floats, names: tuple[str, str]) -> None:
-    """Points of two positive quantities whose ratio is to be squared.
+    """Raise for bad points of two positive quantities whose ratio will be squared.
 
     Args:
         first: shape (n,).
         second: shape (n,).
-        names: what an error calls the two.
+        names: of the two, for errors.
 
     Raises:
-        ValueError: shapes differ, nothing was given, or a value or a ratio is not finite and
+        ValueError: shapes differ, there are no points, or a value or a ratio is not finite and
             within `SMALLEST` and `LARGEST`; it names every such value.
     """
     check_flat(dict(zip(names, (first, second), strict=True)))
     good = [(v >= SMALLEST) & (v <= LARGEST) for v in (first, second)]
-    told = [
+    problems = [
         f"{name}: {listed(values, fine)}"
         for name, values, fine in zip(names, (first, second), good, strict=True)
         if not fine.all()
     ]
-    known = good[0] & good[1]
-    ratio = np.divide(first, second, out=np.ones(first.shape), where=known)
+    finite = good[0] & good[1]
+    ratio = np.divide(first, second, out=np.ones(first.shape), where=finite)
     fine = (ratio >= SMALLEST) & (ratio <= LARGEST)
     if not fine.all():
-        told.append(f"{'/'.join(names)}: {listed(ratio, fine)}")
-    if told:
+        problems.append(f"{'/'.join(names)}: {listed(ratio, fine)}")
+    if problems:
         raise ValueError(
-            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
+            f"{'; '.join(problems)}. Each must be finite and above 0, from {SMALLEST:g} to "
             f"{LARGEST:g}. Leave these points out or mark their runs failed."
         )
 
 
 def positive(name: str, values: NDArray[np.generic]) -> Floats:
-    """The values as floats, which must be finite and above 0.
+    """Return the values as floats, which must be finite and above 0.
 
     Raises:
-        ValueError: they are not; it names the first that is not.
+        ValueError: names the first value that is not.
     """
     floats = values.astype(np.float64, copy=False)
     good = np.isfinite(floats) & (floats > 0.0)
@@ -108,7 +107,10 @@ def positive(name: str, values: NDArray[np.generic]) -> Floats:
 
 
 def bad_seconds(name: str, seconds: float | None, *, zero: bool = False) -> list[str]:
-    """What is wrong with a duration [s], as sentences: it must be finite and above (or at) 0."""
+    """Return the problems of a duration [s], as sentences.
+
+    It must be finite and above (or at) 0.
+    """
     if seconds is not None and np.isfinite(seconds) and (seconds > 0.0 or (zero and seconds == 0)):
         return []
     took = "has no time" if seconds is None else f"took {seconds:g} s"
@@ -123,23 +125,23 @@ def speak_once(problems: Sequence[str]) -> None:
 
 
 def listed(values: Floats, good: NDArray[np.bool_]) -> str:
-    """The values that are not good, with their places in reading order."""
+    """Return the values that are not good, with their places in reading order."""
     where = np.flatnonzero(~good)
-    told = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
+    lines = [f"value {i + 1} of {good.size} is {values.flat[i]:g}" for i in where[:SHOWN]]
     more = [f"and {where.size - SHOWN:,} more"] if where.size > SHOWN else []
-    return ", ".join(told + more)
+    return ", ".join(lines + more)
 
 
-def _a_text(given: NDArray[np.generic]) -> bool:
-    return given.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in given.flat)
+def _a_text(array: NDArray[np.generic]) -> bool:
+    return array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)
 
 
 def _no_numbers(name: str, values: object, what: str) -> str:
-    """What is wrong with a column that does not hold numbers: the first such value, if any."""
+    """Return the problem of a column without numbers, with the first such value if any."""
     flat = values if isinstance(values, list | tuple) else np.ravel(np.asarray(values, dtype="O"))
     first = next((v for v in flat if not _is_number(v)), None)
-    told = "cannot be read as numbers" if first is None else f"holds {first!r:.40}, not a number"
-    return f"{name} {told}. Give {what}."
+    problem = "cannot be read as numbers" if first is None else f"holds {first!r:.40}, not a number"
+    return f"{name} {problem}. Give {what}."
 
 
 def _is_number(value: object) -> bool:

@@ -1,19 +1,19 @@
 """Cost of a run, rented or owned, and the use from which owning pays off.
 
-Records say what things cost (`Rental`, `Owned`, uncertain quantities a `Range`). Each
-formula over numbers or arrays stands in one module, with units, limits and source:
+Records state costs (`Rental`, `Owned`, uncertain quantities as a `Range`). Each formula over
+numbers or arrays is in one module, with units, limits and source:
 
-    question                                       asked of                    module
-    what is billed, what a run or a month costs    rent_per_run, ..per_month   rent
-    what an hour or a run of an own machine costs  cost_per_busy_hour, ...     own
+    quantity                                       function                    module
+    billed time, cost of a run or a month          rent_per_run, ..per_month   rent
+    cost of an hour or a run of an own machine     cost_per_busy_hour, ...     own
     electricity and carbon dioxide                 energy_kwh, co2_kg          energy
     per epoch, per hour of work                    per_epoch, ...              per
-    from which use on owning is cheaper            break_even                  break_even
-    after how many months it has paid for itself   payback                     payback
+    utilisation above which owning is cheaper      break_even                  break_even
+    months until it has paid for itself            payback                     payback
     a cost with its interval                       cost_of_renting, ...        costs
     draws of times and prices                      draw_times, draw_record     times, draws
     cheapest, fastest, in time                     probability_..., quantiles  chances
-    which input matters most                       sensitivity                 sensitivity
+    effect of each input                           sensitivity                 sensitivity
     currency, tax, words                           Display, money, price       display
 
 Formulas take a range at its likely value; functions that end in an `Estimate` draw it.
@@ -79,7 +79,7 @@ from planner.cost._rent import (
     rent_per_run,
     wall_s,
 )
-from planner.cost._times import Doubt, draw_time, draw_times
+from planner.cost._times import Uncertainty, draw_time, draw_times
 from planner.cost.break_even import (
     BreakEven,
     break_even,
@@ -106,12 +106,12 @@ __all__ = [
     "Amount",
     "BreakEven",
     "Display",
-    "Doubt",
     "Drawing",
     "Influence",
     "Owned",
     "Range",
     "Rental",
+    "Uncertainty",
     "billed_s",
     "break_even",
     "break_even_runs_per_month",

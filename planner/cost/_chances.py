@@ -1,8 +1,8 @@
-"""How likely is one option cheaper, faster, or in time? Shares of draws, ties shared.
+"""Probability that an option is cheaper, faster or in time, from shares of draws.
 
-Costs or times of several options are drawn together (`planner.cost._draws`), so what they share
-moves them alike and decides nothing. With 4,096 draws a probability of 50 % is known to within 2 %
-(a standard deviation of 0.8 % were the draws independent).
+Costs or times of several options are drawn together (`planner.cost._draws`), so shared uncertainty
+cancels. Ties are shared. With 4,096 draws a probability of 50 % has an error of at most 2 % (a
+standard deviation of 0.8 % for independent draws).
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from planner.core import LEVEL, Basis, Estimate, Floats
 
 
 def probability_least(drawn: ArrayLike) -> Floats:
-    """Probability of each option to have the least of all, shape (options,); they sum to 1.
+    """Return the probability of each option to have the least of all, shape (options,).
+
+    They sum to 1.
 
     Args:
         drawn: costs or times, shape (options, draws), with at least one of each; infinite where an
@@ -32,17 +34,17 @@ def probability_least(drawn: ArrayLike) -> Floats:
 
 
 def probability_cheapest(costs: ArrayLike) -> Floats:
-    """`probability_least` of costs of shape (options, draws)."""
+    """Return `probability_least` of costs of shape (options, draws)."""
     return probability_least(costs)
 
 
 def probability_fastest(times_s: ArrayLike) -> Floats:
-    """`probability_least` of times [s] of shape (options, draws)."""
+    """Return `probability_least` of times [s] of shape (options, draws)."""
     return probability_least(times_s)
 
 
 def probability_cheaper(first: ArrayLike, second: ArrayLike) -> float:
-    """Probability that the first costs less than the second, half of the ties counted.
+    """Return the probability that the first costs less than the second, half of the ties counted.
 
     Args:
         first: draws of the cost of one option, shape (draws,).
@@ -51,17 +53,17 @@ def probability_cheaper(first: ArrayLike, second: ArrayLike) -> float:
     Raises:
         ValueError: the shapes differ, or a draw is not a number.
     """
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if one.shape != other.shape or one.ndim != 1:
+    left, right = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if left.shape != right.shape or left.ndim != 1:
         raise ValueError(
-            f"The draws have shapes {one.shape} and {other.shape}. Give two flat lists of one "
+            f"The draws have shapes {left.shape} and {right.shape}. Give two flat lists of one "
             "length, drawn with one seed."
         )
-    return float(probability_least(np.stack([one, other]))[0])
+    return float(probability_least(np.stack([left, right]))[0])
 
 
 def probability_before(times_s: ArrayLike, deadline_s: float) -> Floats:
-    """Probability to end within `deadline_s` [s] or just then; also of costs within a budget.
+    """Return the probability to finish within `deadline_s` [s], or within a budget.
 
     Args:
         times_s: draws, shape (..., draws); infinite where an option never ends.
@@ -74,7 +76,7 @@ def probability_before(times_s: ArrayLike, deadline_s: float) -> Floats:
         ValueError: the deadline is below 0 or not a number.
     """
     if not deadline_s >= 0.0:
-        raise ValueError(f"deadline_s is {deadline_s:g}. A deadline lies 0 s or more ahead.")
+        raise ValueError(f"deadline_s is {deadline_s:g}. A deadline is at least 0 s.")
     within = np.asarray(times_s, dtype=np.float64) <= deadline_s
     return np.asarray(within.mean(axis=-1), dtype=np.float64)
 
@@ -86,23 +88,23 @@ def quantiles(
     basis: Basis = "published",
     reasons: tuple[str, ...] = (),
 ) -> Estimate:
-    """Median and central interval of draws as an `Estimate` of their unit.
+    """Return the median and central interval of draws as an `Estimate` of their unit.
 
     Args:
         drawn: shape (..., draws); infinite draws are allowed.
         level: coverage of the interval [share].
-        basis: how the least certain part of it is known.
-        reasons: sentences to read beside it.
+        basis: of its least certain part.
+        reasons: of the estimate, as sentences.
 
     Returns:
-        Floats for flat draws, else arrays of shape (...). Quantiles lie at (k - 1/2)/draws, as the
-        draws of `planner.cost._draws` do; beside an infinite draw they are draws themselves.
+        Floats for flat draws, else arrays of shape (...). Quantiles are at (k - 1/2)/draws, like
+        the draws of `planner.cost._draws`; next to an infinite draw they are draws themselves.
 
     Raises:
-        ValueError: a level that is not within 0 and 1.
+        ValueError: the level is not within 0 and 1.
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level is {level!r}. A level is above 0 and below 1. Ask for 0.9.")
+        raise ValueError(f"level is {level!r}. A level is above 0 and below 1. Use 0.9.")
     table = np.asarray(drawn, dtype=np.float64)
     shares = [0.5 - 0.5 * level, 0.5, 0.5 + 0.5 * level]
     low, value, high = quantile(table, shares)
@@ -112,19 +114,21 @@ def quantiles(
 
 
 def quantile(drawn: Floats, shares: ArrayLike) -> Floats:
-    """Quantiles along the last axis, shape (shares, ...); none lies between two infinite draws.
+    """Return quantiles along the last axis, shape (shares, ...).
 
-    Equal to numpy.quantile with method "hazen", or "inverted_cdf" beside an infinite draw. One sort
-    is faster than numpy's partition.
+    None lies between two infinite draws.
+
+    Equal to numpy.quantile with method "hazen", or "inverted_cdf" next to an infinite draw. One
+    sort is faster than numpy's partition.
     """
     ordered = np.sort(drawn, axis=-1)
     draws = ordered.shape[-1]
-    wanted = np.asarray(shares, dtype=np.float64)
+    levels = np.asarray(shares, dtype=np.float64)
     if not np.isfinite(ordered).all():
-        places = np.clip(np.ceil(draws * wanted - 1.0), 0, draws - 1).astype(np.intp)
-        found = np.where(np.isnan(ordered[..., -1:]), np.nan, ordered[..., places])
-        return np.moveaxis(found, -1, 0)
-    place = np.clip(draws * wanted + 0.5 - 1.0, 0.0, draws - 1.0)  # rounded as numpy rounds
+        places = np.clip(np.ceil(draws * levels - 1.0), 0, draws - 1).astype(np.intp)
+        values = np.where(np.isnan(ordered[..., -1:]), np.nan, ordered[..., places])
+        return np.moveaxis(values, -1, 0)
+    place = np.clip(draws * levels + 0.5 - 1.0, 0.0, draws - 1.0)  # rounded as numpy rounds
     below = np.floor(place).astype(np.intp)
     low, high = ordered[..., below], ordered[..., np.minimum(below + 1, draws - 1)]
     part = place - below

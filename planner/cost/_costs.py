@@ -1,10 +1,8 @@
 """Cost of a run with its interval, from joint draws of time and prices.
 
-The interval of a cost is not the interval of the time times that of the price: both are drawn
-(`planner.cost._times`, `planner.cost._draws`), the formula of `planner.cost._rent` or `own` is
-asked
-for every pair, and the median and central share of what it says are told. Basis and reasons are the
-time's. With numbers only and an interval of no width the answer is one number.
+Time and price are drawn together (`planner.cost._times`, `planner.cost._draws`). The formula of
+`planner.cost._rent` or `own` is applied to every pair; the result is its median and central share.
+Basis and reasons are the time's. Exact inputs give one number.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from planner.cost._own import energy_only_per_run, own_per_run, refuse_owned
 from planner.cost._quantities import Amount, likely
 from planner.cost._records import Owned, Rental
 from planner.cost._rent import lost_share, refuse_rental, rent_per_run
-from planner.cost._times import NONE_SHARED, Doubt, draw_time
+from planner.cost._times import NONE_SHARED, Uncertainty, draw_time
 
 MUCH_LOST: Final = 0.2
 """Above this share of interrupted time the formula of the wall time is more than 3 % too long."""
@@ -37,22 +35,24 @@ def cost_of_renting(
     *,
     runs_per_month: float = 1.0,
     key: str = "rent",
-    doubt: Doubt = NONE_SHARED,
+    uncertainty: Uncertainty = NONE_SHARED,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """What a run costs on a rented instance [USD]; where `work` is a time to target, the target.
+    """Return the cost of a run on a rented instance [USD].
+
+    If `work` is a time to target, this is the cost of the target.
 
     Args:
         rental: its ranges are drawn.
-        work: what the run takes uninterrupted [s], or why that is not known.
+        work: what the run takes uninterrupted [s], or a refusal.
         runs_per_month: above 0; they share a commitment.
         key: of the option, such as its name, see `planner.cost.draw_time`.
-        doubt: degrees of freedom of the time, and what it shares with other options.
+        uncertainty: degrees of freedom of the time, and its part in common with other options.
         drawing: seed and number of draws.
 
     Returns:
-        The cost with the level, basis and reasons of `work`, or a `Refusal`: the one given, or
-        where interruptions leave nothing of an hour.
+        The cost with the level, basis and reasons of `work`, or a `Refusal`: the one passed in, or
+        if interruptions leave no working time.
 
     Raises:
         ValueError: a number is out of its bounds.
@@ -61,9 +61,11 @@ def cost_of_renting(
         return work
     if refusal := refuse_rental(rental):
         return refusal
-    time_s = draw_time(work, key, doubt, drawing)
+    time_s = draw_time(work, key, uncertainty, drawing)
     drawn = draw_record(rental, key, drawing)
-    return _told(rent_per_run(drawn, time_s, runs_per_month), work, _interrupted(rental), drawing)
+    return _estimate_of(
+        rent_per_run(drawn, time_s, runs_per_month), work, _interrupted(rental), drawing
+    )
 
 
 def cost_of_owning(
@@ -72,17 +74,17 @@ def cost_of_owning(
     utilisation: Amount,
     *,
     key: str = "own",
-    doubt: Doubt = NONE_SHARED,
+    uncertainty: Uncertainty = NONE_SHARED,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """What a run costs on a machine to be bought [USD], its part of the year's costs included.
+    """Return the cost of a run on a bought machine [USD], with its part of the year's costs.
 
     Args:
         owned: its ranges are drawn.
-        work: what the run takes on it [s], or why that is not known.
-        utilisation: share of the year in which it works, with these runs or others, above 0 to 1.
+        work: what the run takes on it [s], or a refusal.
+        utilisation: share of the year in which it works, on these runs or others, above 0 to 1.
         key: of the option, such as its name, see `planner.cost.draw_time`.
-        doubt: degrees of freedom of the time, and what it shares with other options.
+        uncertainty: degrees of freedom of the time, and its part in common with other options.
         drawing: seed and number of draws.
 
     Returns:
@@ -96,8 +98,10 @@ def cost_of_owning(
     if refusal := refuse_owned(owned, likely(utilisation)):
         return refusal
     share = draw_amount(utilisation, f"{key}: utilisation", drawing)
-    time_s = draw_time(work, key, doubt, drawing)
-    return _told(own_per_run(draw_record(owned, key, drawing), time_s, share), work, (), drawing)
+    time_s = draw_time(work, key, uncertainty, drawing)
+    return _estimate_of(
+        own_per_run(draw_record(owned, key, drawing), time_s, share), work, (), drawing
+    )
 
 
 def cost_of_running(
@@ -105,20 +109,22 @@ def cost_of_running(
     work: Estimate | Refusal,
     *,
     key: str = "own",
-    doubt: Doubt = NONE_SHARED,
+    uncertainty: Uncertainty = NONE_SHARED,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """What one more run costs on a machine that is owned already [USD]: its electricity.
+    """Return the cost of one more run on an owned machine [USD]: its electricity.
 
     Arguments, answers and errors as `cost_of_owning`.
     """
     if isinstance(work, Refusal):
         return work
-    time_s = draw_time(work, key, doubt, drawing)
-    return _told(energy_only_per_run(draw_record(owned, key, drawing), time_s), work, (), drawing)
+    time_s = draw_time(work, key, uncertainty, drawing)
+    return _estimate_of(
+        energy_only_per_run(draw_record(owned, key, drawing), time_s), work, (), drawing
+    )
 
 
-def _told(
+def _estimate_of(
     cost: Floats, work: Estimate, more_reasons: tuple[str, ...], drawing: Drawing
 ) -> Estimate:
     return quantiles(
@@ -135,5 +141,5 @@ def _interrupted(rental: Rental) -> tuple[str, ...]:
         return ()
     return (
         f"Interruptions take {100 * share:.0f} % of the rented time; above {100 * MUCH_LOST:.0f} % "
-        "its cost is told too high. Save a checkpoint more often.",
+        "its cost is overestimated. Save a checkpoint more often.",
     )

@@ -1,8 +1,8 @@
 """Currency and tax of amounts; all costs are computed in US dollars before tax.
 
-Everything is reckoned in USD without tax; rates and their date are the caller's. Amounts that come
-from a model have three digits at most, and no cents from 10 on: 34.86 is "35 USD", 1,237 is
-"1,240 USD". Prices that somebody quotes keep their cents.
+Everything is computed in USD without tax; the caller supplies rates and their date. Amounts from a
+model have three digits at most, and no cents from 10 on: 34.86 is "35 USD", 1,237 is "1,240 USD".
+Quoted prices keep their cents.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
 def currency_problem(text: str) -> str:
-    """What is wrong with the letters of a currency (ISO 4217); "" where nothing is."""
+    """Return the problem of a currency's letters (ISO 4217); "" without one."""
     if _CURRENCY.fullmatch(text):
         return ""
     return f"Currency {text[:40]!r} is not three capital letters. Write USD, EUR or JPY."
 
 
 def _problems(display: Display) -> list[str]:
-    told = []
+    problems = []
     if wrong := currency_problem(display.currency):
-        told.append(wrong)
+        problems.append(wrong)
     if not 0.0 < display.per_usd < math.inf:
-        told.append(
+        problems.append(
             f"Exchange rate {display.per_usd:g} is not a positive number. "
             "Give units of the currency per US dollar."
         )
     if display.currency == "USD" and display.per_usd != 1.0:
-        told.append(
+        problems.append(
             f"Exchange rate of USD is {display.per_usd:g}. Give 1, or name the other currency."
         )
     if display.currency != "USD" and display.as_of is None:
-        told.append(f"The rate of {display.currency} has no date. Give the day it was read.")
+        problems.append(f"The rate of {display.currency} has no date. Give the date it was read.")
     if not 0.0 <= display.tax_share <= 1.0:
-        told.append(f"tax_share is {display.tax_share:g}. Give 0.1 for 10 %.")
-    return told
+        problems.append(f"tax_share is {display.tax_share:g}. Give 0.1 for 10 %.")
+    return problems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Display:
-    """In which currency, and with which tax, money is shown.
+    """Currency and tax of displayed amounts.
 
     currency: its three letters (ISO 4217).
     per_usd: how much of it one USD is, above 0; 1 for USD.
     as_of: the date of that rate; needed for every other currency.
     tax_share: added to what is shown, 0.1 for 10 %.
-    stale: the rate is older than 12 months, which a reader is told.
-    source: who publishes the rate, "" where a person typed it.
+    stale: the rate is older than 12 months, which is shown.
+    source: publisher of the rate, "" if the user typed it.
 
     Raises:
-        ValueError: names everything that is wrong.
+        ValueError: names all problems.
     """
 
     currency: str = "USD"
@@ -74,7 +74,7 @@ class Display:
 
     @property
     def note(self) -> str:
-        """What a reader must know of the amounts: the rate, its date, the tax."""
+        """Notes on the amounts: rate, its date, tax."""
         parts = [f"amounts in {self.currency}"]
         if self.as_of is not None and self.currency != "USD":
             old = " (older than 12 months)" if self.stale else ""
@@ -89,17 +89,17 @@ DOLLARS: Final = Display()
 
 
 def shown(amount_usd: float, display: Display = DOLLARS) -> float:
-    """The amount in the currency of `display`, its tax added."""
+    """Return the amount in the currency of `display`, its tax added."""
     return amount_usd * display.per_usd * (1.0 + display.tax_share)
 
 
 def in_usd(amount: float, display: Display) -> float:
-    """A price quoted without tax in the currency of `display`, in USD."""
+    """Return a price quoted without tax in the currency of `display`, in USD."""
     return amount / display.per_usd
 
 
 def money(amount_usd: float, display: Display = DOLLARS) -> str:
-    """An amount as a person would say it: '35 USD', '1,240 USD', '0.0123 USD'.
+    """Return an amount in words: '35 USD', '1,240 USD', '0.0123 USD'.
 
     NaN is 'not known', infinity 'no limit'; a saving keeps its minus sign.
     """
@@ -108,9 +108,9 @@ def money(amount_usd: float, display: Display = DOLLARS) -> str:
 
 
 def money_with_interval(amount_usd: Estimate, display: Display = DOLLARS) -> str:
-    """An amount with its interval: '35 USD (30 to 41 USD)'.
+    """Return an amount with its interval: '35 USD (30 to 41 USD)'.
 
-    An interval that is narrower than what `money` shows is left out.
+    An interval narrower than the displayed digits is left out.
 
     Raises:
         TypeError: the estimate is an array.
@@ -122,7 +122,7 @@ def money_with_interval(amount_usd: Estimate, display: Display = DOLLARS) -> str
 
 
 def money_about(amount_usd: Estimate, display: Display = DOLLARS) -> str:
-    """An amount without its interval, rounded to what that allows: 'about 35 USD'.
+    """Return an amount without its interval, rounded to its precision: 'about 35 USD'.
 
     Raises:
         TypeError: the estimate is an array.
@@ -132,7 +132,7 @@ def money_about(amount_usd: Estimate, display: Display = DOLLARS) -> str:
 
 
 def _ends(amount_usd: Estimate, display: Display) -> tuple[str, str, str]:
-    """The amount and both ends of its interval, with the digits that the interval allows."""
+    """Return the amount and both ends of its interval, with the digits that the interval allows."""
     value, low, high = (
         shown(float(x), display) for x in (amount_usd.value, amount_usd.low, amount_usd.high)
     )
@@ -144,14 +144,17 @@ def _ends(amount_usd: Estimate, display: Display) -> tuple[str, str, str]:
 
 
 def price(amount_usd: float, display: Display = DOLLARS) -> str:
-    """A quoted price to the cent, below 1 to four decimals: '2.49 USD', '0.125 USD', '98 USD'."""
+    """Return a quoted price to the cent, below 1 to four decimals.
+
+    '2.49 USD', '0.125 USD', '98 USD'.
+    """
     amount = shown(amount_usd, display)
     cents = Decimal("0.01") if abs(amount) >= 1.0 else Decimal("0.0001")
     return _not_finite(amount) or f"{_number(_to(amount, cents))} {display.currency}"
 
 
 def _rounded(amount: float) -> Decimal:
-    """Three digits, but no decimals from 10 on."""
+    """Return three digits, without decimals from 10 on."""
     if amount == 0.0:
         return Decimal(0)
     places = math.floor(math.log10(abs(amount)) + 1e-12) - DIGITS + 1
@@ -161,12 +164,12 @@ def _rounded(amount: float) -> Decimal:
 
 
 def _to(amount: float, step: Decimal) -> Decimal:
-    """Rounded half up, as people round, to whole steps."""
+    """Return the value rounded half up to whole steps."""
     return (Decimal(repr(amount)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
 
 
 def _number(amount: Decimal) -> str:
-    """With commas and without needless zeros; 2.5 has its two decimals: 2.50."""
+    """Return a number with commas, without trailing zeros; 2.5 as 2.50."""
     plain = f"{amount.normalize():,f}"
     whole, dot, decimals = plain.partition(".")
     plain = f"{whole}.{decimals:0<2}" if dot else plain

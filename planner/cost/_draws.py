@@ -1,9 +1,9 @@
 """Draws of uncertain prices, the same for every question.
 
 Each uncertain quantity has a key. Its draws are the `draws` quantiles at (k + 1/2)/draws of its
-distribution (so its median, mean and ends are exact to 1/draws) in an order that follows from seed
-and key alone: which other quantities there are, and in which order, changes nothing, and two of one
-key are one quantity. Orders of different keys are independent (Latin hypercube with the middles of
+distribution, so its median, mean and ends are exact to 1/draws. Their order depends on seed and key
+only, not on other quantities; two of one key are one quantity. Orders of different keys are
+independent (Latin hypercube with the middles of
 the strata: McKay, Beckman & Conover 1979, Technometrics 21:239).
 """
 
@@ -51,30 +51,30 @@ ONCE: Final = Drawing()
 
 @lru_cache(maxsize=16)
 def middles(draws: int) -> Floats:
-    """Probabilities at the middles of as many equal strata, rising [share]; read-only."""
-    found = np.asarray((np.arange(draws) + 0.5) / draws)
-    found.setflags(write=False)
-    return found
+    """Return probabilities at the middles of equal strata, rising [share]; read-only."""
+    shares = np.asarray((np.arange(draws) + 0.5) / draws)
+    shares.setflags(write=False)
+    return shares
 
 
 @lru_cache(maxsize=512)
 def order(key: str, drawing: Drawing = ONCE) -> NDArray[np.unsignedinteger]:
-    """In which order the strata of a quantity are drawn, shape (draws,), by seed and key alone.
+    """Return the order of a quantity's strata, shape (draws,), by seed and key.
 
-    Sorting 16 random bits a draw takes half the time of a shuffle, and Philox with a key need not
-    be seeded; of 4,096 draws some 120 pairs are alike and stay as they stood. Kept small for the
-    next question (4 MB at most), which has mostly the same options; read-only.
+    Sorting 16 random bits per draw takes half the time of a shuffle, and Philox with a key needs no
+    seeding; of 4,096 draws about 120 pairs are ties and keep their order. Cached (4 MB at most) for
+    later questions with the same options; read-only.
     """
     digest = hashlib.sha256(f"{drawing.seed}: {key}".encode()).digest()
     words = np.random.Philox(key=int.from_bytes(digest[:16])).random_raw(-(-drawing.draws // 4))
     places = words.view(np.uint16)[: drawing.draws].argsort(kind="stable")  # a radix sort
-    found = places.astype(np.min_scalar_type(drawing.draws))
-    found.setflags(write=False)
-    return found
+    compact = places.astype(np.min_scalar_type(drawing.draws))
+    compact.setflags(write=False)
+    return compact
 
 
 def draw_range(amount: Range, key: str, drawing: Drawing = ONCE) -> Floats:
-    """Draws of a triangular range, shape (draws,), by the name of the range or else by `key`.
+    """Return draws of a triangular range, shape (draws,), by its name or else by `key`.
 
     The quantile at p is low + sqrt(p*(high - low)*(likely - low)) up to the likely value and
     high - sqrt((1 - p)*(high - low)*(high - likely)) above it.
@@ -90,17 +90,17 @@ def draw_range(amount: Range, key: str, drawing: Drawing = ONCE) -> Floats:
 
 
 def draw_amount(amount: Amount, key: str, drawing: Drawing = ONCE) -> Floats:
-    """Draws of a range, shape (draws,); a number or an array as it is."""
+    """Return draws of a range, shape (draws,); numbers and arrays are unchanged."""
     if isinstance(amount, Range):
         return draw_range(amount, key, drawing)
     return likely(amount)
 
 
 def draw_record(record: Record, key: str, drawing: Drawing = ONCE) -> Record:
-    """The record with an array of draws, shape (draws,), for every range in it.
+    """Return the record with an array of draws, shape (draws,), for every range.
 
     Args:
-        record: what is rented or owned; numbers stay as they are.
+        record: rented or owned machine; numbers are unchanged.
         key: of the option, such as its name; a range without a name is drawn as "key.field".
         drawing: seed and number of draws.
     """

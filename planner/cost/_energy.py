@@ -1,12 +1,12 @@
-"""What electricity does a run take, and what does that leave in the air?
+"""Electricity of a run and its carbon dioxide.
 
     kilowatts = watts/1000*pue                                   [kW at the meter of the building]
     energy    = (busy + idle*(1 - u)/u)*work/3600                [kWh]
     CO2       = energy*kg per kWh                                [kg]
 
 u is the utilisation: the share of the year in which the machine works. Source: PUE is the power of
-the building over that of its machines (ISO/IEC 30134-2). Limits: means of the year; the making of
-the machine is not in it.
+the building over that of its machines (ISO/IEC 30134-2). Limits: means of the year; manufacturing
+of the machine is not included.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ WATTS_PER_KILOWATT: Final = 1000.0
 
 
 def kilowatts(owned: Owned, watts: Amount) -> Floats:
-    """Power at the meter of the building [kW]: `watts` of the machine times PUE."""
+    """Return the power at the meter of the building [kW]: `watts` of the machine times PUE."""
     return np.asarray(likely(watts) / WATTS_PER_KILOWATT * likely(owned.pue))
 
 
 def energy_kwh(owned: Owned, work_s: ArrayLike, utilisation: ArrayLike = 1.0) -> Floats:
-    """Electricity of a run at the meter of the building [kWh].
+    """Return the electricity of a run at the meter of the building [kWh].
 
     Args:
         owned: the machine.
-        work_s: what the run takes [s], at least 0.
-        utilisation: above 0, to count the waiting that belongs to the run; 1 counts none.
+        work_s: duration of the run [s], at least 0.
+        utilisation: above 0, to include the run's share of idle time; 1 includes none.
 
     Raises:
         ValueError: a time is negative or not a number, a utilisation not within 0 and 1.
@@ -50,16 +50,16 @@ def energy_kwh(owned: Owned, work_s: ArrayLike, utilisation: ArrayLike = 1.0) ->
 
 
 def co2_kg(owned: Owned, work_s: ArrayLike, utilisation: ArrayLike = 1.0) -> Floats:
-    """Carbon dioxide of that electricity [kg]; NaN where the grid's is not known.
+    """Return the carbon dioxide of that electricity [kg]; NaN where the grid's is unknown.
 
-    The making of the machine is not in it. Arguments and errors as `energy_kwh`.
+    Manufacturing of the machine is not included. Arguments and errors as `energy_kwh`.
     """
     grid = np.nan if owned.kg_co2_per_kwh is None else likely(owned.kg_co2_per_kwh)
     return np.asarray(energy_kwh(owned, work_s, utilisation) * grid)
 
 
 def waited_hours(utilisation: ArrayLike) -> Floats:
-    """Hours of waiting per hour of work, (1 - u)/u; infinite at u = 0.
+    """Return hours of waiting per hour of work, (1 - u)/u; infinite at u = 0.
 
     Raises:
         ValueError: a utilisation is not within 0 and 1.

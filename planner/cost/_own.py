@@ -1,4 +1,4 @@
-"""What does a run cost on a machine of one's own?
+"""Cost of a run on an owned machine.
 
     CRF     = r / (1 - (1 + r)^-Y), 1/Y at r = 0                      capital recovery [1/year]
     A       = capex*((1 - residual)*CRF + residual*r) + upkeep        [USD/year]
@@ -8,11 +8,11 @@
     run     = hourly*work/3600                                        [USD]
 
 with capex = price*(1 + overhead), life Y [years], rate r [1/year], utilisation u [share of the
-8,760 hours of a year in which it works], so 8760 u hours carry the whole year: the machine's price
-and the energy of the hours it waits. (1 - residual)*CRF + residual*r is the usual capital recovery
-with salvage, the same as (1 - residual/(1 + r)^Y)*CRF; written so, it stays exact where residual is
-1 (only interest is paid) and r is 0. Source: any text on engineering economics (capital recovery
-with salvage value); the split into fixed and busy hours is what data centre cost models do.
+8,760 hours of a year in which it works]. So 8760 u hours pay for the whole year: the machine's
+price and its idle energy. (1 - residual)*CRF + residual*r is the usual capital recovery with
+salvage, equal to (1 - residual/(1 + r)^Y)*CRF; this form is exact where residual is 1 (only
+interest is paid) and r is 0. Source: any text on engineering economics (capital recovery with
+salvage value); the split into fixed and busy hours is what data centre cost models do.
 
 Limits: equal years, no inflation, no tax on profit; power and utilisation are means of the year. A
 life of 0 years has no hour to work in: infinity here, a sentence by `refuse_owned`.
@@ -41,11 +41,11 @@ from planner.cost._records import Owned
 STRAIGHT: Final = 1e-8
 """Below this Y ln(1 + r), 1 - (1 + r)^-Y is a straight line to 16 digits; the quotient of two
 numbers next to 0 (a rate of 5e-324) is not."""
-HOURS_LEFT: Final = "Give the hours a year in which it works, over 8,760."
+HOURS_LEFT: Final = "Give the working hours per year over 8,760."
 
 
 def capital_recovery(rate_of_capital: ArrayLike, life_years: ArrayLike) -> Floats:
-    """Yearly payment that pays 1 back with interest over a life [1/year].
+    """Return the yearly payment that pays 1 back with interest over a life [1/year].
 
     Args:
         rate_of_capital: r, at least 0 [1/year].
@@ -71,12 +71,15 @@ def capital_recovery(rate_of_capital: ArrayLike, life_years: ArrayLike) -> Float
 
 
 def capex(owned: Owned) -> Floats:
-    """What is paid on the first day: price and overhead [USD]."""
+    """Return the initial payment: price and overhead [USD]."""
     return np.asarray(likely(owned.price_usd) * (1.0 + likely(owned.overhead_share)))
 
 
 def fixed_per_year(owned: Owned) -> Floats:
-    """A: capital and upkeep of a year, whether it works or not [USD/year]; infinite at life 0."""
+    """Return a: capital and upkeep of a year, whether it works or not [USD/year].
+
+    Infinite at life 0.
+    """
     years, kept = likely(owned.life_years), likely(owned.residual_share)
     rate = likely(owned.rate_of_capital)
     recovery = capital_recovery(rate, np.where(years > 0.0, years, 1.0))
@@ -85,24 +88,24 @@ def fixed_per_year(owned: Owned) -> Floats:
 
 
 def busy_energy_per_hour(owned: Owned) -> Floats:
-    """Electricity of an hour of work [USD/h]."""
+    """Return the electricity of an hour of work [USD/h]."""
     return kilowatts(owned, owned.power_watts) * likely(owned.tariff_usd_per_kwh)
 
 
 def idle_energy_per_hour(owned: Owned) -> Floats:
-    """Electricity of an hour of waiting [USD/h]."""
+    """Return the electricity of an hour of waiting [USD/h]."""
     return kilowatts(owned, owned.idle_watts) * likely(owned.tariff_usd_per_kwh)
 
 
 def energy_per_busy_hour(owned: Owned, utilisation: ArrayLike) -> Floats:
-    """Electricity per hour of work, the hours it waited for it included [USD/h].
+    """Return the electricity per hour of work, idle hours included [USD/h].
 
     Args:
         owned: the machine.
         utilisation: share of the year in which it works, 0 to 1, any shape.
 
     Returns:
-        In the broadcast shape; infinite at utilisation 0 where waiting costs something.
+        In the broadcast shape; infinite at utilisation 0 with idle costs.
 
     Raises:
         ValueError: a utilisation is not within 0 and 1.
@@ -112,7 +115,7 @@ def energy_per_busy_hour(owned: Owned, utilisation: ArrayLike) -> Floats:
 
 
 def cost_per_busy_hour(owned: Owned, utilisation: ArrayLike) -> Floats:
-    """All that a year costs, per hour of work in it [USD/h].
+    """Return all that a year costs, per hour of work in it [USD/h].
 
     Arguments and errors as `energy_per_busy_hour`; infinite at utilisation 0 and at life 0.
     """
@@ -124,14 +127,14 @@ def cost_per_busy_hour(owned: Owned, utilisation: ArrayLike) -> Floats:
 
 
 def own_per_run(owned: Owned, work_s: ArrayLike, utilisation: ArrayLike) -> Floats:
-    """What one run costs on a machine that is bought [USD].
+    """Return the cost of one run on a bought machine [USD].
 
-    Where `work_s` is the time to a target, this is the cost of the target.
+    If `work_s` is the time to a target, this is the cost of the target.
 
     Args:
         owned: its quantities scalar, or arrays that broadcast with the rest.
-        work_s: what a run takes [s], at least 0.
-        utilisation: share of the year in which the machine works, with these runs or others.
+        work_s: duration of a run [s], at least 0.
+        utilisation: share of the year in which the machine works, on these runs or others.
 
     Raises:
         ValueError: a time is negative or not a number, a utilisation not within 0 and 1.
@@ -140,10 +143,10 @@ def own_per_run(owned: Owned, work_s: ArrayLike, utilisation: ArrayLike) -> Floa
 
 
 def energy_only_per_run(owned: Owned, work_s: ArrayLike) -> Floats:
-    """What one more run costs on a machine that is owned already: its electricity [USD].
+    """Return the cost of one more run on an owned machine: its electricity [USD].
 
-    The machine's price is spent either way. Where it would wait under power otherwise the idle
-    part of this is no extra cost; this is the most that one more run can cost.
+    The machine's price is spent anyway. If it would otherwise idle under power, the idle part is no
+    extra cost; this is the most that one more run can cost.
 
     Raises:
         ValueError: a time is negative or not a number.
@@ -152,7 +155,7 @@ def energy_only_per_run(owned: Owned, work_s: ArrayLike) -> Floats:
 
 
 def utilisation_of(work_s: ArrayLike, runs_per_month: ArrayLike) -> Floats:
-    """Share of the time in which so many runs keep one machine busy; above 1 it is too small.
+    """Return the share of time in which the runs keep one machine busy; above 1 is too much.
 
     Raises:
         ValueError: a number is negative or not a number.
@@ -162,7 +165,7 @@ def utilisation_of(work_s: ArrayLike, runs_per_month: ArrayLike) -> Floats:
 
 
 def refuse_owned(owned: Owned, utilisation: ArrayLike) -> Refusal | None:
-    """Why a bought machine has no cost per hour at this utilisation, or None where it has."""
+    """Return why a bought machine has no cost per hour at this utilisation, or None."""
     share = np.asarray(utilisation, dtype=np.float64)
     if not (likely(owned.life_years) > 0.0).all():
         return Refusal(
@@ -171,14 +174,14 @@ def refuse_owned(owned: Owned, utilisation: ArrayLike) -> Refusal | None:
         )
     if not (share > 0.0).all():
         return Refusal(
-            reason=f"At a utilisation of {share.min():g} no hour of work carries what the machine "
-            "costs.",
+            reason=f"At a utilisation of {share.min():g} there is no hour of work to pay for the "
+            "machine.",
             measure_next=HOURS_LEFT,
         )
     if not (share <= 1.0).all():
         return Refusal(
             reason=f"A utilisation of {share.max():.3g} is more than a machine has hours: "
             f"{np.ceil(share.max()):.0f} of them would be needed.",
-            measure_next=HOURS_LEFT + " Or divide the runs among so many machines.",
+            measure_next=HOURS_LEFT + " Or divide the runs among several machines.",
         )
     return None

@@ -1,6 +1,6 @@
-"""What compares machines is money per piece of work.
+"""Cost per unit of work: an epoch, an hour.
 
-A run to a target has the target's time as its work, so its cost is the cost of the target.
+The work of a run to a target is the time to the target, so its cost is the cost of the target.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from planner.cost._quantities import SECONDS_PER_HOUR, checked
 
 
 def per_epoch(cost_of_run: ArrayLike, epochs: ArrayLike) -> Floats:
-    """Cost of one epoch of a run [USD], its part of start-up and set-up included.
+    """Return the cost of one epoch of a run [USD], its part of start-up and set-up included.
 
     Args:
         cost_of_run: at least 0 [USD], any shape.
@@ -26,11 +26,13 @@ def per_epoch(cost_of_run: ArrayLike, epochs: ArrayLike) -> Floats:
 
 
 def per_hour_of_work(cost_of_run: ArrayLike, work_s: ArrayLike) -> Floats:
-    """Cost of an hour of undisturbed work [USD/h]: start-up, lost work and set-up are in it.
+    """Return the cost of an hour of undisturbed work [USD/h].
+
+    Start-up, lost work and set-up are in it.
 
     Args:
         cost_of_run: at least 0 [USD], any shape.
-        work_s: what the run takes where nobody interrupts it [s], above 0.
+        work_s: uninterrupted duration of the run [s], above 0.
 
     Raises:
         ValueError: a cost is negative or not a number, or there is no work.

@@ -22,12 +22,12 @@ SECONDS_PER_HOUR: Final = 3600.0
 class Range:
     """An uncertain price or quantity: triangular between `low` and `high`, most often `likely`.
 
-    All three are finite and low <= likely <= high; all equal is a number that is known. Ranges of
-    one `name` are one quantity (the tariff of one building under two machines): they are drawn
-    alike. A range without a name is drawn on its own.
+    All three are finite and low <= likely <= high; all equal is an exact number. Ranges of one
+    `name` are one quantity (the tariff of one building with two machines) with the same draws. A
+    range without a name is drawn independently.
 
     Raises:
-        ValueError: names everything that is wrong.
+        ValueError: names all problems.
     """
 
     low: float
@@ -39,24 +39,24 @@ class Range:
         ends = (self.low, self.likely, self.high)
         if np.isfinite(ends).all() and self.low <= self.likely <= self.high:
             return
-        told = ", ".join(f"{end:g}" for end in ends)
+        values = ", ".join(f"{end:g}" for end in ends)
         raise ValueError(
-            f"{self.name or 'A range'} goes {told}. A range is three finite numbers that do not "
-            "fall: the least, the likely one, the most. Put them in order."
+            f"{self.name or 'A range'} goes {values}. A range is three finite numbers in "
+            "rising order: the least, the likely and the largest value."
         )
 
 
 Amount = float | Range | Floats
-"""A number, a range, or an array of draws [unit of the field it stands in]."""
+"""A number, a range, or an array of draws [unit of its field]."""
 
 
 def likely(amount: Amount) -> Floats:
-    """The number a formula takes: a range at its likely value, all else as it is."""
+    """Return the value for formulas: a range at its likely value, others unchanged."""
     return np.asarray(amount.likely if isinstance(amount, Range) else amount, dtype=np.float64)
 
 
 def checked(name: str, values: ArrayLike, *, most: float = np.inf) -> Floats:
-    """An argument of a formula as an array; infinity is allowed where `most` is.
+    """Return an argument of a formula as an array; infinity is allowed where `most` is.
 
     Raises:
         ValueError: a value is below 0, above `most` or not a number; it names them.
@@ -72,14 +72,14 @@ def checked(name: str, values: ArrayLike, *, most: float = np.inf) -> Floats:
 
 
 def product(first: Floats, second: Floats) -> Floats:
-    """A product in which 0 of something endless is 0; both at least 0."""
-    one, other = np.broadcast_arrays(first, second)
-    both = (one > 0.0) & (other > 0.0)
-    return np.asarray(np.multiply(one, other, out=np.zeros(one.shape), where=both))
+    """Return a product in which 0 times infinity is 0; both at least 0."""
+    left, right = np.broadcast_arrays(first, second)
+    both = (left > 0.0) & (right > 0.0)
+    return np.asarray(np.multiply(left, right, out=np.zeros(left.shape), where=both))
 
 
 def of_hours(work_s: ArrayLike, hourly: Floats) -> Floats:
-    """What `work_s` seconds cost or take at `hourly` per hour; endless work is never free.
+    """Return the cost of `work_s` seconds at `hourly` per hour; infinite work is never free.
 
     Raises:
         ValueError: a time is negative or not a number.

@@ -1,9 +1,9 @@
-"""What renting and owning cost, as frozen records checked all at once.
+"""Costs of renting and owning, as frozen records with checks.
 
 Money is in one currency, called USD here; `planner.cost._display` shows it in another. A price
-belongs to the whole instance or machine, however many devices it holds. Every quantity is an
-`Amount`: a number where it is known, a `Range` where it is not, an array of draws once
-`planner.cost._draws` has drawn the ranges. Formulas take all three; a range at its likely value.
+is for the whole instance or machine with all its devices. Every quantity is an `Amount`: a number,
+a `Range` if uncertain, or an array of draws from `planner.cost._draws`. Formulas take all three; a
+range at its likely value.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from planner.cost._quantities import Amount, Range, likely
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rental:
-    """What one instance costs to rent; each quantity an `Amount`, at least 0.
+    """The rent of one instance; each quantity an `Amount`, at least 0.
 
     price_per_hour: for the whole instance, without tax [USD/h].
     billing_increment_s: time is rounded up to whole increments [s]; 0 bills what was used.
-    minimum_s: the least that is billed for a run [s].
-    setup_usd: what every run costs before it starts: images, data brought in [USD/run].
-    startup_s: from the start of billing until work begins, once in a run [s].
-    egress_usd: what it costs to get the results of a run out [USD/run].
-    interruptions_per_hour: how often the instance is taken away (spot) [1/h rented].
+    minimum_s: minimum billed time of a run [s].
+    setup_usd: cost of a run before its start: images, data ingress [USD/run].
+    startup_s: from the start of billing until work begins, once per run [s].
+    egress_usd: cost of transferring the results of a run out [USD/run].
+    interruptions_per_hour: rate of interruptions (spot) [1/h rented].
     lost_work_s: work lost by an interruption [s]: on average half of the time between
         checkpoints.
-    restart_s: from an interruption until work goes on, billed like the rest [s].
+    restart_s: from an interruption until work continues, billed like the rest [s].
     committed_hours_per_month: paid whether used or not [h], at most 744.
 
     Raises:
-        ValueError: names every impossible value, all at once.
+        ValueError: names all impossible values.
     """
 
     price_per_hour: Amount
@@ -55,22 +55,22 @@ class Rental:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """What one machine costs to own and run; each quantity an `Amount`, at least 0.
+    """The costs of owning one machine; each quantity an `Amount`, at least 0.
 
     price_usd: paid for the machine [USD].
-    life_years: after which it is replaced [years]; 0 is allowed and has no answer.
-    power_watts: drawn while it works, before PUE [W].
+    life_years: time until it is replaced [years]; 0 is allowed and gives no answer.
+    power_watts: power at work, before PUE [W].
     tariff_usd_per_kwh: electricity [USD/kWh]; 0 is free.
     overhead_share: host, rack, network, tax ... on top of the price [share of it].
-    residual_share: of price and overhead, got back at the end of its life [share, 0..1].
-    rate_of_capital: interest, or what the money would earn elsewhere [share/year, 0..1].
-    idle_watts: drawn while it does not work [W]; 0 is switched off, at most `power_watts`.
+    residual_share: of price and overhead, recovered at the end of its life [share, 0..1].
+    rate_of_capital: interest, or the return of the money elsewhere [share/year, 0..1].
+    idle_watts: idle power [W]; 0 is switched off, at most `power_watts`.
     pue: power of the building over that of the machine, at least 1.
     upkeep_usd_per_year: staff, space, repair, insurance [USD/year].
-    kg_co2_per_kwh: of the electricity [kg/kWh]; None where it is not known.
+    kg_co2_per_kwh: of the electricity [kg/kWh]; None if unknown.
 
     Raises:
-        ValueError: names every impossible value, all at once.
+        ValueError: names all impossible values.
     """
 
     price_usd: Amount
@@ -87,16 +87,16 @@ class Owned:
 
     def __post_init__(self) -> None:
         problems = list(_problems(self, OWNED_LIMITS))
-        told = (self.idle_watts, self.power_watts)
-        drawn = any(isinstance(amount, np.ndarray) for amount in told)
+        watts = (self.idle_watts, self.power_watts)
+        drawn = any(isinstance(amount, np.ndarray) for amount in watts)
         if not problems and not drawn:  # draws of two ranges may cross
-            problems += _idle_above_busy(*(float(likely(amount)) for amount in told))
+            problems += _idle_above_busy(*(float(likely(amount)) for amount in watts))
         speak_once(problems)
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Where a quantity may lie, both ends included, and what to give instead."""
+    """Limits of a quantity, both included, and the advice for other values."""
 
     least: float
     most: float
@@ -109,7 +109,7 @@ def _up_to(most: float, unit: str) -> Limit:
 
 _YEAR_S: Final = 31_622_400.0
 _MOST_USD: Final = 1e13
-"""More than 1,024 accelerators at a milliard each: beyond it a price is a slip of the pen."""
+"""More than 1,024 accelerators at a billion each: a higher price is a typing error."""
 RENTAL_LIMITS: Final[Mapping[str, Limit]] = {
     "price_per_hour": _up_to(_MOST_USD, "USD per hour for the whole instance"),
     "billing_increment_s": _up_to(_YEAR_S, "seconds: 60 for whole minutes, 0 for what was used"),
@@ -133,18 +133,18 @@ OWNED_LIMITS: Final[Mapping[str, Limit]] = {
     "idle_watts": _up_to(1e9, "watts while it does not work"),
     "pue": Limit(1.0, 10.0, "1.4 is a usual building, 1 a perfect one."),
     "upkeep_usd_per_year": _up_to(10.0 * _MOST_USD, "USD per year"),
-    "kg_co2_per_kwh": Limit(0.0, 10.0, "Give 0.4 for 400 g; leave it out where it is not known."),
+    "kg_co2_per_kwh": Limit(0.0, 10.0, "Give 0.4 for 400 g; leave it out if unknown."),
 }
 
 
 def ranges_of(record: Rental | Owned) -> dict[str, Range]:
-    """Which quantities of a record are uncertain, by the names of their fields."""
+    """Return which quantities of a record are uncertain, by the names of their fields."""
     named = {f.name: getattr(record, f.name) for f in fields(record)}
     return {name: amount for name, amount in named.items() if isinstance(amount, Range)}
 
 
 def _problems(record: Rental | Owned, limits: Mapping[str, Limit]) -> Iterator[str]:
-    """What is wrong with each quantity, as sentences."""
+    """Yield the problems of each quantity, as sentences."""
     for name, limit in limits.items():
         amount = getattr(record, name)
         if amount is None:
@@ -168,7 +168,7 @@ def _idle_above_busy(idle_watts: float, power_watts: float) -> list[str]:
 
 
 def _ends(amount: Amount) -> tuple[float, float]:
-    """Least and largest value an amount can take; NaN where one of several is NaN."""
+    """Return the least and largest value an amount can take; NaN where one of several is NaN."""
     if isinstance(amount, Range):
         return amount.low, amount.high
     if isinstance(amount, np.ndarray):

@@ -1,4 +1,4 @@
-"""What does a rented run cost?
+"""Cost of a rented run.
 
     wall   = startup_s + work / (1 - share)                       [s]
     share  = interruptions_per_hour*(lost_work_s + restart_s)/3600
@@ -6,21 +6,21 @@
     month  = price*max(runs*billed/3600, committed hours) + runs*(setup + egress)
     run    = month / runs
 
-Interruptions come at random and evenly (Poisson) while the instance is rented; each costs the work
-since the last checkpoint and the restart. Of an hour rented 1 - share is work (renewal-reward);
-where share reaches 1 a run never ends: infinity here, a sentence by `refuse_rental`. Against the
-exact law for checkpoints tau apart, exp(R/M)*M*(exp(tau/M) - 1)/tau (M = hours between
-interruptions; Daly 2006, Future Gener. Comput. Syst. 22:303), with lost_work_s = tau/2:
+Interruptions are a Poisson process while the instance is rented; each costs the work since the last
+checkpoint and the restart. 1 - share of a rented hour is work (renewal-reward). At a share of 1 a
+run never ends: infinity here, a sentence by `refuse_rental`. Against the exact law for checkpoints
+tau apart, exp(R/M)*M*(exp(tau/M) - 1)/tau (M = hours between interruptions; Daly 2006, Future
+Gener. Comput. Syst. 22:303), with lost_work_s = tau/2:
 
     share                     0.01    0.05    0.1     0.2     0.5
     wall here / exact, R=0    1.000   1.001   1.004   1.017   1.164
     wall here / exact, R=tau  1.000   1.001   1.005   1.023   1.207
 
-so the wall time is right to 3 % up to a share of a fifth, and too long beyond.
+so the wall time is correct to 3 % up to a share of a fifth, and too long beyond.
 
-Limits: the mean is told, not its scatter, and rounding up is done to the mean. Waiting for an
-instance to come back is not billed by all; here it is. Hours above a commitment cost what the
-committed ones do.
+Limits: only the mean is computed, not its scatter, and rounding up applies to the mean. Waiting for
+an instance is billed here, though not by all providers. Hours above a commitment cost the same as
+committed ones.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ SAME: Final = 1e-9
 
 
 def lost_share(rental: Rental) -> Floats:
-    """Share of the rented time that interruptions cost, 1 or more where nothing is left."""
+    """Return share of the rented time that interruptions cost, 1 or more where nothing is left."""
     each_s = likely(rental.lost_work_s) + likely(rental.restart_s)
     return np.asarray(likely(rental.interruptions_per_hour) * each_s / SECONDS_PER_HOUR)
 
 
 def wall_s(rental: Rental, work_s: ArrayLike) -> Floats:
-    """Expected time from the start of billing to the end of a run [s].
+    """Return the expected time from the start of billing to the end of a run [s].
 
     Args:
         rental: its quantities scalar, or arrays that broadcast with `work_s`.
-        work_s: what the run takes where nobody interrupts it [s], at least 0, any shape.
+        work_s: uninterrupted duration of the run [s], at least 0, any shape.
 
     Returns:
         Start-up, work, lost work and restarts, in the broadcast shape; infinite where a run never
@@ -64,7 +64,7 @@ def wall_s(rental: Rental, work_s: ArrayLike) -> Floats:
 
 
 def billed_s(rental: Rental, rented_s: ArrayLike) -> Floats:
-    """What is billed for `rented_s` seconds [s]: whole increments, at least the minimum.
+    """Return the billed time of `rented_s` seconds [s]: whole increments, at least the minimum.
 
     Raises:
         ValueError: `rented_s` is negative or not a number.
@@ -77,11 +77,11 @@ def billed_s(rental: Rental, rented_s: ArrayLike) -> Floats:
 
 
 def rent_per_month(rental: Rental, work_s: ArrayLike, runs_per_month: ArrayLike) -> Floats:
-    """What a month of such runs costs [USD/month]; a commitment is paid with no run at all.
+    """Return the cost of a month of runs [USD/month]; a commitment is paid without runs too.
 
     Args:
-        rental: what is rented; an `Amount` that is a range is taken at its likely value.
-        work_s: what a run takes uninterrupted [s], at least 0.
+        rental: the instance; a range is used at its likely value.
+        work_s: uninterrupted duration of a run [s], at least 0.
         runs_per_month: at least 0. All three broadcast.
 
     Raises:
@@ -89,21 +89,21 @@ def rent_per_month(rental: Rental, work_s: ArrayLike, runs_per_month: ArrayLike)
     """
     runs = checked("runs_per_month", runs_per_month)
     rented = np.asarray(billed_s(rental, wall_s(rental, work_s)))
-    known = np.where(np.isfinite(rented), rented, 0.0)  # no 0 USD/h for ever, no 0 endless runs
-    hours = np.maximum(runs * known / SECONDS_PER_HOUR, likely(rental.committed_hours_per_month))
+    finite = np.where(np.isfinite(rented), rented, 0.0)  # no 0 USD/h for ever, no 0 endless runs
+    hours = np.maximum(runs * finite / SECONDS_PER_HOUR, likely(rental.committed_hours_per_month))
     around = runs * (likely(rental.setup_usd) + likely(rental.egress_usd))
     endless = ~np.isfinite(rented) & (runs > 0.0)
     return np.where(endless, np.inf, likely(rental.price_per_hour) * hours + around)
 
 
 def rent_per_run(rental: Rental, work_s: ArrayLike, runs_per_month: ArrayLike = 1.0) -> Floats:
-    """What one run costs [USD]; a commitment is shared by the runs of a month.
+    """Return the cost of one run [USD]; a commitment is shared by the runs of a month.
 
-    Where `work_s` is the time to a target, this is the cost of the target.
+    If `work_s` is the time to a target, this is the cost of the target.
 
     Args:
         rental: as `rent_per_month`.
-        work_s: what the run takes uninterrupted [s], at least 0.
+        work_s: uninterrupted duration of the run [s], at least 0.
         runs_per_month: above 0; it matters only with a commitment.
 
     Returns:
@@ -115,14 +115,14 @@ def rent_per_run(rental: Rental, work_s: ArrayLike, runs_per_month: ArrayLike = 
     runs = checked("runs_per_month", runs_per_month)
     if not (runs > 0.0).all():
         raise ValueError(
-            "runs_per_month is 0. Without a run there is no cost of one. Ask for rent_per_month, "
-            "or for at least a part of a run: 0.5 is one in two months."
+            "runs_per_month is 0. Without a run there is no cost per run. Use rent_per_month, "
+            "or at least a part of a run: 0.5 is one in two months."
         )
     return np.asarray(rent_per_month(rental, work_s, runs) / runs)
 
 
 def refuse_rental(rental: Rental) -> Refusal | None:
-    """Why a run never ends on this rental, at its likely values, or None where it does."""
+    """Return why a run never ends on this rental, at its likely values, or None where it does."""
     share = float(np.min(lost_share(rental)))
     if share < 1.0:
         return None
@@ -130,5 +130,5 @@ def refuse_rental(rental: Rental) -> Refusal | None:
     return Refusal(
         reason=f"With {often:g} interruptions an hour, each costing {3600 * share / often:g} s of "
         "lost work and restart, nothing is left of an hour: a run never ends.",
-        measure_next="Save a checkpoint more often, or rent an instance that is not taken away.",
+        measure_next="Save a checkpoint more often, or rent an instance without interruptions.",
     )

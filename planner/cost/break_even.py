@@ -1,11 +1,11 @@
-"""From which use on is a machine of one's own cheaper than renting?
+"""Utilisation above which an owned machine is cheaper than renting.
 
     hourly(u) = A/(8760 u) + busy + idle*(1 - u)/u       own, `planner.cost._own`  [USD/busy hour]
-    c         = what renting costs for the work of one busy hour                  [USD/busy hour]
+    c         = cost of renting for the work of one busy hour                     [USD/busy hour]
     u*        = (A + 8760 idle)/(8760*(c - busy + idle))     where hourly(u*) = c
 
-With idle = 0 that is u* = A/(8760 (c - energy)), the usual form. c belongs to the work, not to the
-clock: a rented machine that is half as fast costs two of its hours, and interruptions, start-up and
+With idle = 0 that is u* = A/(8760 (c - energy)), the usual form. c is per unit of work, not per
+clock hour: a rented machine at half the speed costs two of its hours. Interruptions, start-up and
 set-up are in `planner.cost.per_hour_of_work`.
 
 Limits: a commitment makes c depend on the use; then compare costs of a month instead. Needed use is
@@ -47,15 +47,15 @@ from planner.cost._quantities import (
 from planner.cost._records import Owned
 
 EVEN_PERCENT: Final = 45
-NEGOTIATE: Final = "Ask for a lower price of the machine, or compare it with another rental."
+NEGOTIATE: Final = "Negotiate a lower price of the machine, or compare it with another rental."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakEven:
-    """Where owning and renting cost the same.
+    """The utilisation at which owning and renting cost the same.
 
     `utilisation` is the share of the year in which the machine must work, `hours_per_year` the same
-    in hours; `probability_it_can_pay` is the share of draws in which that is at most all of them.
+    in hours; `probability_it_can_pay` is the share of draws in which that is at most a year.
     """
 
     utilisation: Estimate
@@ -64,7 +64,7 @@ class BreakEven:
 
 
 def break_even_utilisation(owned: Owned, rent_per_busy_hour: ArrayLike) -> Floats:
-    """u*: above this share of the year owning is cheaper [share].
+    """Return u*, the share of the year above which owning is cheaper [share].
 
     Args:
         owned: its quantities scalar, or arrays that broadcast.
@@ -89,16 +89,16 @@ def break_even_utilisation(owned: Owned, rent_per_busy_hour: ArrayLike) -> Float
 
 
 def break_even_runs_per_month(owned: Owned, rent_per_run: ArrayLike, work_s: ArrayLike) -> Floats:
-    """Runs a month above which owning is cheaper: u* in runs of `work_s` [runs/month].
+    """Return runs a month above which owning is cheaper: u* in runs of `work_s` [runs/month].
 
     Args:
         owned: its quantities scalar, or arrays that broadcast.
-        rent_per_run: what a run costs where it is rented, at least 0 [USD].
-        work_s: what it takes on the own machine, above 0 [s].
+        rent_per_run: rented cost of a run, at least 0 [USD].
+        work_s: its duration on the own machine, above 0 [s].
 
     Returns:
-        In the broadcast shape; infinite where renting is never dearer, or where it would be only
-        beyond the hours of a month.
+        In the broadcast shape; infinite where renting is never more expensive, or only beyond
+        the hours of a month.
 
     Raises:
         ValueError: a number is out of its bounds or not a number.
@@ -119,21 +119,21 @@ def break_even(
     display: Display = DOLLARS,
     drawing: Drawing = ONCE,
 ) -> BreakEven | Refusal:
-    """Utilisation and hours per year from which owning is cheaper, with their intervals.
+    """Return utilisation and hours per year above which owning is cheaper, with intervals.
 
     Args:
         owned: its ranges are drawn.
-        rent_per_busy_hour: what renting costs for the work of one busy hour [USD]: a number, a
+        rent_per_busy_hour: cost of renting for the work of one busy hour [USD]: a number, a
             range, or draws of shape (draws,).
         key: of the machine, see `planner.cost._draws`.
         level: coverage of the intervals [share].
-        basis: how the prices are known.
+        basis: of the prices.
         display: currency of the sentences.
         drawing: seed and number of draws.
 
     Returns:
-        A `BreakEven`, or a `Refusal` where the middle draw says that owning never pays off: the
-        rent is no more than the electricity, or the year has too few hours, or the life is 0.
+        A `BreakEven`, or a `Refusal` if owning never pays off in the middle draw: the rent is at
+        most the electricity, the year has too few hours, or the life is 0.
 
     Raises:
         ValueError: a price is negative or not a number.
@@ -164,23 +164,26 @@ def _some_never(can_pay: float) -> tuple[str, ...]:
 
 
 def _never(drawn: Owned, rent: Floats, can_pay: float, display: Display) -> Refusal:
-    """Why the middle draw has no break-even: electricity alone, or too few hours in a year."""
+    """Return why the middle draw has no break-even.
+
+    Electricity alone, or too few hours in a year.
+    """
     energy, full, hired = (
         float(np.median(amount))
         for amount in (busy_energy_per_hour(drawn), cost_per_busy_hour(drawn, 1.0), rent)
     )
-    renting = f"What it does in an hour costs {price(hired, display)} rented"
+    renting = f"An hour of its work costs {price(hired, display)} rented"
     if hired <= energy:
         why = f", no more than its own electricity ({price(energy, display)})."
     else:
         own, busy = f"{price(full, display)} owned", "where it works all hours of a year."
-        # medians of many draws are no one case: they may stand the other way round
+        # medians of many draws are not one case: their order may differ
         why = f" and {own}, even {busy}" if hired <= full else f" and a median of {own} {busy}"
     return Refusal(reason=f"{renting}{why} {_unlikely(can_pay)}", measure_next=NEGOTIATE)
 
 
 def _unlikely(can_pay: float) -> str:
-    """Less than an even chance, in words."""
+    """Return a probability below 50 %, in words."""
     percent = round(100.0 * can_pay)
     if percent >= EVEN_PERCENT:
         return f"It is as likely as not that buying pays off ({percent} %)."

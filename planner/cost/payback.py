@@ -1,22 +1,22 @@
-"""When have machines of one's own paid for themselves?
+"""Months until owned machines have paid for themselves.
 
     used    = runs*work, busy = used + other work                             [h/month]
-    fleet   = max(machines, busy/730), of which these runs carry part = used/busy
+    fleet   = max(machines, busy/730); the part of these runs is used/busy
     running = used*energy busy + part*((730 fleet - busy)*energy idle + fleet*upkeep/12) [USD/month]
     saved   = runs*rent of a run - running                                    [USD/month]
     plain   = part*fleet*capex/saved,  sold = (1 - residual)*plain            [months]
     payback = min(plain, max(life, sold))                                     [months]
 
-As many months after the purchase both have cost the same. What the machines are worth in the end
-is got back at the end of their life, neither sooner nor without it; beyond the life the payback is
-what it would be if they lasted. Without interest, which is in the cost of a month
-(`planner.cost._own`): whatever costs no more than renting over its life has paid for itself within
-it, and at residual value and interest 0 the payback at the break-even is the life.
+After this many months both have cost the same. The residual value is recovered at the end of the
+life only; a payback beyond the life assumes that the machines last. Interest is not included, since
+it is in the cost of a month (`planner.cost._own`). A machine that costs no more than renting over
+its life pays back within it. At residual value and interest 0 the payback at the break-even is the
+life.
 
-Work for more hours than the machines have is charged as if further machines were bought for those
-hours, as in the cost of a month (`planner.compare.rent_or_buy`): more runs never make the payback
-of a given number of machines later. A month has 730 hours. Limits: every month is like every other;
-a further machine takes its whole price, so the payback jumps where one is bought.
+Work beyond the machines' hours is charged as if further machines were bought for it, as in the cost
+of a month (`planner.compare.rent_or_buy`): more runs never delay the payback of a fixed machine
+count. A month has 730 hours. Limits: all months are alike; a further machine is paid whole, so the
+payback jumps where one is bought.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class _Fleet:
 
 
 def machines_for(busy: ArrayLike) -> Floats:
-    """Whole machines that the work of so many busy ones takes, at least one; rounding takes none.
+    """Return whole machines that the work of so many busy ones takes, at least one.
+
+    Rounding takes none.
 
     Args:
         busy: hours of work over the hours of a month, of any shape [machines].
@@ -76,14 +78,14 @@ def running_per_month(
     machines: ArrayLike = 1.0,
     other_hours_per_month: ArrayLike = 0.0,
 ) -> Floats:
-    """Electricity and upkeep of a month in which machines do so many runs [USD/month].
+    """Return the electricity and upkeep of a month in which machines do so many runs [USD/month].
 
     Args:
         owned: one machine.
-        work_s: what a run takes on it, at least 0 [s].
+        work_s: duration of a run on it, at least 0 [s].
         runs_per_month: at least 0.
-        machines: that are bought; where the work takes more hours than they have, as many.
-        other_hours_per_month: other work, which carries its part of upkeep and waiting [h]. All
+        machines: bought; more where the work exceeds their hours.
+        other_hours_per_month: other work, with its part of upkeep and idle time [h]. All
             broadcast.
 
     Raises:
@@ -101,19 +103,19 @@ def payback_months(
     machines: ArrayLike = 1.0,
     other_hours_per_month: ArrayLike = 0.0,
 ) -> Floats:
-    """Months until what is not spent on rent has paid for the machines [months].
+    """Return months until saved rent has paid for the machines [months].
 
     Args:
-        owned: one machine of those that would be bought.
-        rent_per_run: what a run costs where it is rented now, at least 0 [USD].
-        work_s: what a run takes on the machine to be bought, at least 0 [s].
+        owned: one machine to buy.
+        rent_per_run: rented cost of a run, at least 0 [USD].
+        work_s: duration of a run on the bought machine, at least 0 [s].
         runs_per_month: at least 0.
-        machines: that are bought; where the work takes more hours than they have, as many.
-        other_hours_per_month: other work of them, which carries its part [h]. All broadcast.
+        machines: bought; more where the work exceeds their hours.
+        other_hours_per_month: other work, with its part of costs [h]. All broadcast.
 
     Returns:
-        The payback of the module's text in the broadcast shape; infinite where running costs no
-        less than renting.
+        The payback as in the module docstring, in the broadcast shape; infinite where running
+        costs at least as much as renting.
 
     Raises:
         ValueError: a number is negative or not a number.
@@ -135,7 +137,7 @@ def payback(
     display: Display = DOLLARS,
     drawing: Drawing = ONCE,
 ) -> Estimate | Refusal:
-    """Months until the machines have paid for themselves, with their interval [months].
+    """Return months until the machines have paid for themselves, with their interval [months].
 
     Arguments as `payback_months`, where `rent_per_run` and `work_s` are numbers or draws of shape
     (draws,), and as `break_even`. As many machines are bought as the middle draw keeps busy.
@@ -154,19 +156,19 @@ def payback(
     fleet = _fleet(work_s, runs_per_month, bought, other_hours_per_month)
     drawn, rent = draw_record(owned, key, drawing), _rent(rent_per_run, runs_per_month)
     months = np.broadcast_to(_months(drawn, rent, fleet), (drawing.draws,))
-    told = quantiles(months, level=level, basis=basis)
-    if np.isfinite(told.value):
+    estimate = quantiles(months, level=level, basis=basis)
+    if np.isfinite(estimate.value):
         lasts = MONTHS_PER_YEAR * likely(drawn.life_years)
         worn = float((months > lasts * (1.0 + 1e-9)).mean())  # rounding wears nothing out
-        return replace(told, reasons=_worn_out(owned, float(told.value), worn))
+        return replace(estimate, reasons=_worn_out(owned, float(estimate.value), worn))
     costs, never = (rent, _running(drawn, fleet)), float(np.isinf(months).mean())
     return _saves_nothing(costs, int(bought), never, display)
 
 
 def in_months(months: float) -> str:
-    """'1 month', '23 months'."""
-    told = f"{months:,.0f}"
-    return f"{told} month" if told == "1" else f"{told} months"
+    """Return '1 month' or '23 months'."""
+    number = f"{months:,.0f}"
+    return f"{number} month" if number == "1" else f"{number} months"
 
 
 def _fleet(
@@ -182,13 +184,13 @@ def _fleet(
 
 
 def _rent(rent_per_run: ArrayLike, runs_per_month: ArrayLike) -> Floats:
-    """What a month of the runs costs where they are rented [USD]."""
+    """Return the rented cost of a month of the runs [USD]."""
     runs = checked("runs_per_month", runs_per_month)
     return product(runs, checked("rent_per_run", rent_per_run))
 
 
 def _months(owned: Owned, rent: Floats, fleet: _Fleet) -> Floats:
-    """The payback of the module's text; `rent` of a month [USD]."""
+    """Return the payback of the module's text; `rent` of a month [USD]."""
     running = _running(owned, fleet)
     paid = product(fleet.part, product(fleet.charged, capex(owned)))
     rent, running, paid = np.broadcast_arrays(rent, running, paid)
@@ -200,7 +202,7 @@ def _months(owned: Owned, rent: Floats, fleet: _Fleet) -> Floats:
 
 
 def _running(owned: Owned, fleet: _Fleet) -> Floats:
-    """Electricity and upkeep of the runs' part of a month [USD]."""
+    """Return the electricity and upkeep of the runs' part of a month [USD]."""
     energy = product(HOURS_PER_MONTH * fleet.used, busy_energy_per_hour(owned))
     spare = np.subtract(
         fleet.charged, fleet.busy, out=np.zeros(fleet.charged.shape),
@@ -212,7 +214,7 @@ def _running(owned: Owned, fleet: _Fleet) -> Floats:
 
 
 def _with_what_is_left(owned: Owned, plain: Floats) -> Floats:
-    """The payback with what the machines are sold for at the end of their life [months]."""
+    """Return the payback with the residual value at the end of the life [months]."""
     life = MONTHS_PER_YEAR * likely(owned.life_years)
     sold = product(1.0 - likely(owned.residual_share), plain)
     sold = np.where(np.isinf(plain), np.inf, sold)
@@ -220,7 +222,7 @@ def _with_what_is_left(owned: Owned, plain: Floats) -> Floats:
 
 
 def _worn_out(owned: Owned, months: float, worn: float) -> tuple[str, ...]:
-    """That they do not last that long in most draws, or by their likely life; () where they do."""
+    """Return a warning if the payback is beyond the life in most draws; () otherwise."""
     life = MONTHS_PER_YEAR * float(likely(owned.life_years))
     if months > life * (1.0 + 1e-9) and (worn <= 0.5 or f"{months:.0f}" == f"{life:.0f}"):
         return (f"It lasts about that long: {in_months(life)}.",)
@@ -235,12 +237,12 @@ def _worn_out(owned: Owned, months: float, worn: float) -> tuple[str, ...]:
 def _saves_nothing(
     costs: tuple[Floats, Floats], machines: int, never: float, display: Display
 ) -> Refusal:
-    """Why there is no payback; `costs` of a month, rented and of running what was bought."""
+    """Return why there is no payback; `costs` of a month, rented and bought."""
     rented, running = (money(float(np.median(cost)), display) for cost in costs)
     own = "an own machine" if machines == 1 else f"{machines:,} own machines"
     chance = "" if never > 0.995 else f"with {100.0 * never:.0f} % probability "
     return Refusal(
         reason=f"A month of these runs costs {rented} rented, and {running} for electricity and "
         f"upkeep of {own}: {chance}there are no savings to pay it back.",
-        measure_next="Ask for more runs a month, or compare it with another rental.",
+        measure_next="Plan more runs per month, or compare it with another rental.",
     )

@@ -1,12 +1,12 @@
-"""Which input matters most? One at a time, and all at once.
+"""Effect of each input on an answer: one at a time, and all at once.
 
     swing             |answer at the input's 95th percentile - answer at its 5th|, the other inputs
                       at their medians                                    [unit of the answer]
     rank correlation  Spearman's, between the draws of the input and of the answer   [-1 to 1]
 
-The swing says how far the answer moves, the correlation how much of its scatter that is. Bars of
-swing, the largest on top, make a tornado chart. Limits: one at a time knows nothing of inputs that
-matter only together; inputs that share draws share their correlation.
+The swing is the change of the answer, the correlation its part of the scatter. Bars of swing, the
+largest on top, make a tornado chart. Limits: interactions of inputs are not included; inputs with
+common draws have the same correlation.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Answer = Callable[[Mapping[str, Floats]], Floats]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Influence:
-    """What one input does to the answer.
+    """The effect of one input on the answer.
 
     `input_low` and `input_high` are its 5th and 95th percentile, `low` and `high` the answers
-    there with the other inputs at their medians; `high` is below `low` where more is less.
+    there with the other inputs at their medians; `high` is below `low` for a falling answer.
     """
 
     name: str
@@ -46,16 +46,15 @@ class Influence:
 
 
 def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence, ...]:
-    """What each input does to an answer, the largest swing first.
+    """Return the effect of each input on an answer, the largest swing first.
 
     Args:
-        answer: from inputs by name to the answer, element by element: asked with arrays of the
-            draws, and with flat arrays of other lengths.
-        inputs: draws of every uncertain input, finite, each of shape (draws,); what is not
-            uncertain belongs into `answer`.
+        answer: function from inputs by name to the answer, element by element, for flat arrays of
+            any length.
+        inputs: draws of every uncertain input, finite, each of shape (draws,).
 
     Returns:
-        One `Influence` an input; ties in the order of correlation, then name.
+        One `Influence` per input; ties in the order of correlation, then name.
 
     Raises:
         ValueError: there are no inputs, their lengths differ, or a draw is not finite.
@@ -69,7 +68,7 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
     )
     ends = np.asarray(answer(dict(zip(inputs, scenarios, strict=True)))).reshape(2, -1)
     ranks = _ranks(np.broadcast_to(answer(inputs), table.shape[1:]))
-    found = [
+    influences = [
         Influence(
             name=name,
             input_low=float(low[i]),
@@ -80,11 +79,13 @@ def sensitivity(answer: Answer, inputs: Mapping[str, Floats]) -> tuple[Influence
         )
         for i, name in enumerate(inputs)
     ]
-    return tuple(sorted(found, key=lambda i: (-i.swing, -abs(i.rank_correlation), i.name)))
+    return tuple(sorted(influences, key=lambda i: (-i.swing, -abs(i.rank_correlation), i.name)))
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """Spearman's rank correlation of two flat arrays, ties at their mean rank; 0 where one is flat.
+    """Return Spearman's rank correlation of two flat arrays, ties at their mean rank.
+
+    0 where one is flat.
 
     Infinite values rank above all others and tie.
     """
@@ -92,17 +93,19 @@ def rank_correlation(first: Floats, second: Floats) -> float:
 
 
 def _correlation(first: Floats, second: Floats) -> float:
-    """Pearson's correlation of two flat arrays; 0 where one is flat."""
-    one, other = first - first.mean(), second - second.mean()
-    scale = np.sqrt((one @ one) * (other @ other))
-    return float(one @ other / scale) if scale > 0.0 else 0.0
+    """Return Pearson's correlation of two flat arrays; 0 where one is flat."""
+    left, right = first - first.mean(), second - second.mean()
+    scale = np.sqrt((left @ left) * (right @ right))
+    return float(left @ right / scale) if scale > 0.0 else 0.0
 
 
 def _check(inputs: Mapping[str, Floats]) -> None:
     lengths = {np.shape(draws) for draws in inputs.values()}
     if len(lengths) != 1 or len(next(iter(lengths))) != 1:
-        told = ", ".join(str(shape) for shape in sorted(lengths, key=str)) or "none"
-        raise ValueError(f"Inputs have shapes {told}. Give each as many draws, as a flat array.")
+        shapes = ", ".join(str(shape) for shape in sorted(lengths, key=str)) or "none"
+        raise ValueError(
+            f"Inputs have shapes {shapes}. Give each the same number of draws, as a flat array."
+        )
     speak_once(
         [
             f"{name} has draws that are not finite. Leave it out or bound its range."

@@ -1,4 +1,4 @@
-"""What one factor changes: validation, augmentation, storage, workers, feed, compilation.
+"""Effects of one factor: validation, augmentation, storage, workers, feed, compilation.
 
 `_pairs` finds runs that differ in one factor alone, and `_pooling` averages their ratios. `_effect`
 is the answer, `_sentences` and `_tables` show it.

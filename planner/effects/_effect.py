@@ -1,27 +1,26 @@
-"""What does one factor cost: validation, augmentation, storage, workers, feed, jit ...?
+"""The effect of one factor on time: validation, augmentation, storage, workers, feed, jit.
 
     effect = time with the factor changed / time without       [1]; above 1 it costs time
 
-asked of pairs of runs that are equal in everything else, batch included. Ratios multiply, so pairs
+for pairs of runs that are equal in everything else, batch included. Ratios multiply, so pairs
 are averaged in logarithms (geometric mean) and the interval is Student's t on them.
 
-An epoch is not always the same work. Feeds that drop the last partial batch train on fewer images
-(12 batches of 4096 are 49,152 of 50,000), and one published pattern with augmentation validated on
-64 images an epoch where the others took 8,192: "augmentation makes it faster" was partly that. So
-each effect is told twice, per epoch and per processed image:
+An epoch is not always the same amount of work. Feeds that drop the last partial batch train on
+fewer images (12 batches of 4096 are 49,152 of 50,000), and one published pattern with augmentation
+validated on 64 images an epoch where the others took 8,192, which explains part of "augmentation
+makes it faster". So each effect is reported per epoch and per processed image:
 
     images = trained + VALIDATION_WORK * validated             VALIDATION_WORK = 1/3: forward alone
 
-What that changes in article 002's sweep, read from its public raw data (validated on a batch of 32
-at a time where the feed was memory), the one sick run left out:
+Results for article 002's sweep, from its public raw data (validated on a batch of 32 at a time
+where the feed was memory), without the one faulty run:
 
     storage against memory, 9 pairs of TPU and GPU    1.03 per epoch   0.98 per image
     the same at batch 4096 alone                      1.13             1.07
     four workers against one at batch 4096            1.16             1.16
 
 The parts: `planner.effects._pairs` finds the pairs, `planner.effects._pooling` averages them,
-`planner.effects._sentences` says what came out and `planner.effects._work` what epochs were; the
-public names of the first three can be had from here.
+`planner.effects._sentences` words the result and `planner.effects._work` describes the epochs.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ __all__ = [
 class FactorEffect:
     """The effect of changing `factor` from `base` to `changed`, pooled and batch by batch.
 
-    `notes` say what epochs of the workload were, where that was not the same in all of them.
+    `notes` describe the epochs of the workload, where they differ.
     """
 
     factor: str
@@ -90,40 +89,42 @@ class FactorEffect:
 def factor_effects(
     runs: Sequence[FactorRun], factor: str, *, level: float = LEVEL
 ) -> tuple[FactorEffect, ...]:
-    """The effect of every value of a factor against the plainest, by `PLAINEST`.
+    """Return the effect of every value of a factor against the plainest, by `PLAINEST`.
 
     The plainer of two values is the base in all workloads, so that effects can be read together:
     each value is compared with the plainest that it has a pair with. Values without a pair are
     left out. Arguments and errors as `factor_effect`.
     """
     values = sorted({run.value for run in runs}, key=lambda v: _plainness(factor, v, runs))
-    told = (_against_plainer(runs, factor, values[: i + 1], level) for i in range(1, len(values)))
-    return tuple(effect for effect in told if effect is not None)
+    effects = (
+        _against_plainer(runs, factor, values[: i + 1], level) for i in range(1, len(values))
+    )
+    return tuple(effect for effect in effects if effect is not None)
 
 
 def _against_plainer(
     runs: Sequence[FactorRun], factor: str, values: Sequence[Value], level: float
 ) -> FactorEffect | None:
-    """The effect of the last value against the first that it has a pair with."""
+    """Return the effect of the last value against the first that it has a pair with."""
     *plainer, changed = values
-    told = (factor_effect(runs, factor, base, changed, level=level) for base in plainer)
-    return next((effect for effect in told if isinstance(effect, FactorEffect)), None)
+    effects = (factor_effect(runs, factor, base, changed, level=level) for base in plainer)
+    return next((effect for effect in effects if isinstance(effect, FactorEffect)), None)
 
 
 def factor_effect(
     runs: Sequence[FactorRun], factor: str, base: Value, changed: Value, *, level: float = LEVEL
 ) -> FactorEffect | Refusal:
-    """How many times as long an epoch, and an image, takes with `changed` instead of `base`.
+    """Return the ratio of the times per epoch and per image with `changed` and with `base`.
 
     Args:
         runs: records of runs; repeats of one configuration and batch are averaged first.
-        factor: what the sentence calls it.
-        base: the value compared with; swap the two and every effect becomes its inverse.
+        factor: its name.
+        base: the reference value; swapping the two inverts every effect.
         changed: the other value.
         level: coverage of the intervals [share].
 
     Returns:
-        The effect, batches in rising order, or a `Refusal` where no two runs differ in this alone.
+        The effect, batches in rising order, or a `Refusal` if no two runs differ in this alone.
 
     Raises:
         ValueError: an epoch time is not finite and above 0, or level is no share.
@@ -159,7 +160,7 @@ def factor_effect(
 def _plainness(
     factor: str, value: Value, runs: Sequence[FactorRun]
 ) -> tuple[bool, int, float, str]:
-    """Sorts values from the plainest on: by the table, then by number or by how many runs."""
+    """Return the sort key of values: by the table, then by number or by count of runs."""
     plain = PLAINEST.get(factor, ())
     place = plain.index(value) if value in plain else len(plain)
     number = float(value) if isinstance(value, int) else -float(sum(r.value == value for r in runs))

@@ -1,9 +1,9 @@
 """Pairs of runs that differ in one factor alone.
 
-A factor may bring others with it (`BROUGHT`): four workers are processes, a generator drops the
-remainder, a framework has its own backend. Runs that agree in those too are paired first; where
-none do, one pair is made of all of them, and `planner.effects._sentences` names what came along.
-Repeats of one side of a pair are averaged, in logarithms, before they are compared.
+A factor may change others with it (`BROUGHT`): four workers are processes, a generator drops the
+remainder, a framework has its own backend. Runs that agree in those too are paired first. If none
+do, one pair is made of all of them, and `planner.effects._sentences` names the other changes.
+Repeats of one side of a pair are averaged, in logarithms, before the comparison.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from planner.runs import IDENTITY
 Value = str | bool | int | None
 
 VALIDATION_WORK: Final = 1.0 / 3.0
-"""What a validated image counts [trained images]: a forward pass, without about two backward."""
+"""Work of a validated image [trained images]: a forward pass without the backward pass."""
 BROUGHT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "validation": (),
     "augmentation": (),
@@ -31,7 +31,7 @@ BROUGHT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "precision": (),
     "framework": ("framework_version", "backend"),
 })  # fmt: skip
-"""The factors asked about, and the columns that change with each of them."""
+"""The factors, and the columns that change with each of them."""
 PLAINEST: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType({
     "validation": (False,),
     "augmentation": (False,),
@@ -42,7 +42,7 @@ PLAINEST: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType({
     "precision": ("float32",),
     "framework": ("TensorFlow", "PyTorch", "JAX"),
 })  # fmt: skip
-"""What each factor is compared with, in every workload: the first that a value has a pair with.
+"""Reference values of each factor, in every workload: the first with a pair.
 
 Others come after these, by number or the most common first; what is not stated is last.
 """
@@ -56,12 +56,12 @@ ELSEWHERE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactorRun:
-    """One run as a factor's effect sees it.
+    """One run in a factor's effect.
 
-    `configuration` is all that must be equal in a pair, without the factor and the batch; `value`
-    is the factor's; `brought` are the names and values of what may change with it. `epoch_s` is
-    the mean later epoch [s]; the counts are images really trained and validated in an epoch, None
-    where not known.
+    `configuration` is everything that must be equal in a pair, without the factor and the batch;
+    `value` is the factor's; `brought` are the names and values of fields that may change with it.
+    `epoch_s` is the mean later epoch [s]; the counts are images trained and validated in an epoch,
+    None if unknown.
     """
 
     run_id: str
@@ -86,7 +86,7 @@ class Pair:
 
     @property
     def counted(self) -> bool:
-        """Whether both sides say what they trained on, and both or neither what they validated."""
+        """Whether both sides state trained images, and both or neither validated ones."""
         unknown = {run.validation_samples_per_epoch is None for run in self.base + self.changed}
         return math.isfinite(self.log_image) and len(unknown) == 1
 
@@ -97,7 +97,7 @@ class Pair:
 
 
 def factor_runs(rows: Iterable[Mapping[str, Any]], factor: str) -> list[FactorRun]:
-    """The records of good rows of the run table, for one factor of `BROUGHT`.
+    """Return the records of good rows of the run table, for one factor of `BROUGHT`.
 
     Rows without a mean later epoch are left out.
 
@@ -105,7 +105,7 @@ def factor_runs(rows: Iterable[Mapping[str, Any]], factor: str) -> list[FactorRu
         ValueError: no such factor.
     """
     if factor not in BROUGHT:
-        raise ValueError(f"{factor!r} is no factor. Ask for one of {', '.join(BROUGHT)}.")
+        raise ValueError(f"{factor!r} is not a factor. Choose one of {', '.join(BROUGHT)}.")
     apart = {factor, *BROUGHT[factor], *ELSEWHERE}
     equal = [name for name in IDENTITY if name not in apart]
     return [_record(row, factor, equal) for row in rows if row.get("later_epoch_mean_s")]
@@ -126,7 +126,7 @@ def _record(row: Mapping[str, Any], factor: str, equal: Sequence[str]) -> Factor
 
 
 def pairs_of(runs: Sequence[FactorRun], base: Value, changed: Value) -> list[Pair]:
-    """All pairs of `changed` with `base`, one or more for each configuration and batch."""
+    """Return all pairs of `changed` with `base`, one or more for each configuration and batch."""
     cells: dict[Hashable, tuple[list[FactorRun], list[FactorRun]]] = {}
     for run in runs:
         if run.value in {base, changed}:
@@ -136,7 +136,7 @@ def pairs_of(runs: Sequence[FactorRun], base: Value, changed: Value) -> list[Pai
 
 
 def _paired(before: list[FactorRun], after: list[FactorRun]) -> list[Pair]:
-    """One pair for each thing brought that both sides have, or one of all runs where none is."""
+    """Return one pair per `brought` of both sides, or one of all runs without any."""
     if not before or not after:
         return []
     both = dict.fromkeys(r.brought for r in before if r.brought in {a.brought for a in after})
@@ -164,17 +164,17 @@ def _epoch(run: FactorRun) -> float:
 
 
 def _sizes_differ(runs: Sequence[FactorRun]) -> bool:
-    """Whether the epochs of runs are of different size, by more than a dropped last batch."""
+    """Return whether the epochs of runs differ in size by more than a dropped last batch."""
     sizes = [run.samples_per_epoch for run in runs if run.samples_per_epoch]
     return len(sizes) == len(runs) and min(sizes) < (1.0 - SAME) * max(sizes)
 
 
 def _image_trained(run: FactorRun) -> float:
-    """Seconds of an epoch per trained image: epochs of unequal size compare by it."""
+    """Return seconds of an epoch per trained image: epochs of unequal size compare by it."""
     return run.epoch_s / (run.samples_per_epoch or math.nan)
 
 
 def _image(run: FactorRun) -> float:
-    """Seconds per processed image; NaN where the trained ones are not known."""
+    """Return seconds per processed image; NaN if trained images are unknown."""
     validated = run.validation_samples_per_epoch or 0
     return run.epoch_s / ((run.samples_per_epoch or math.nan) + VALIDATION_WORK * validated)

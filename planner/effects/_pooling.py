@@ -1,8 +1,8 @@
-"""Ratios of pairs into one effect: averaged in logarithms, with Student's t on them.
+"""One effect from the ratios of pairs: their mean in logarithms, with Student's t.
 
-One pair or two say nothing about their own scatter: there the scatter between two sessions of one
-case stands in, with the weight of the five pairs it was measured from
-(`planner.epochs.projection.SESSION_SD`). From `ENOUGH` pairs on they speak for themselves.
+One or two pairs do not show their scatter: that between two sessions of one case is used, with the
+weight of the five pairs it was measured from (`planner.epochs.projection.SESSION_SD`). From
+`ENOUGH` pairs on their own scatter is used.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from planner.effects._pairs import Pair
 from planner.epochs import SESSION_DOF, SESSION_SD, UNDECIDED
 
 ENOUGH: Final = 3
-"""From so many pairs on their own scatter speaks, and the prior is silent."""
-FEW_PAIRS: Final = "So few pairs do not show their scatter: that of two sessions stands in."
-NOT_COUNTED: Final = "How many images were validated is not known; only trained ones are counted."
+"""Number of pairs from which on their own scatter is used instead of the prior."""
+FEW_PAIRS: Final = "So few pairs do not show their scatter: that of two sessions is used."
+NOT_COUNTED: Final = "The number of validated images is unknown; only trained ones are counted."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class BatchEffect:
 
 
 def pooled_at(batch: int | None, pairs: Sequence[Pair], level: float) -> BatchEffect:
-    """The effect that all `pairs` tell together; `batch` is what they have in common, or None."""
+    """Return the pooled effect of `pairs`; `batch` is their common one, or None."""
     counted = [pair for pair in pairs if pair.counted]
     unknown = any(pair.base[0].validation_samples_per_epoch is None for pair in counted)
     more = (NOT_COUNTED,) if unknown else ()
@@ -46,14 +46,14 @@ def pooled_at(batch: int | None, pairs: Sequence[Pair], level: float) -> BatchEf
         per_image=_pooled([pair.log_image for pair in counted], level, more)
         if counted
         else Refusal(
-            reason="How many images both runs of a pair processed in an epoch is not known.",
+            reason="The number of images in an epoch is unknown for both runs of a pair.",
             measure_next="Record the samples trained on and validated in an epoch.",
         ),
     )
 
 
 def _pooled(ratios: Sequence[float], level: float, reasons: tuple[str, ...]) -> Estimate:
-    """Geometric mean of ratios given as logarithms, and its interval."""
+    """Return the geometric mean of ratios, from their logarithms, and its interval."""
     logs = np.array(ratios)
     mean, n = float(logs.mean()), logs.size
     variance, dof = _variance(logs - mean)
@@ -65,7 +65,7 @@ def _pooled(ratios: Sequence[float], level: float, reasons: tuple[str, ...]) -> 
 
 
 def _variance(off: Floats) -> tuple[float, float]:
-    """Scatter of one log ratio, squared, and its degrees of freedom, from the deviations."""
+    """Return scatter of one log ratio, squared, and its degrees of freedom, from the deviations."""
     spread, dof = float((off**2).sum()), off.size - 1.0
     if off.size >= ENOUGH:
         return spread / dof, dof

@@ -1,4 +1,4 @@
-"""An effect in one sentence to paste: how much, how sure, at which batches, and what came along."""
+"""An effect in one sentence to paste: size, interval, batches, and other changes."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from planner.effects._pooling import BatchEffect
 from planner.epochs import UNDECIDED
 
 DIFFER: Final = 0.01
-"""From here on the answers per epoch and per image are told apart [logarithm]."""
+"""Difference of the effects per epoch and per image from which on both are reported [ln]."""
 
 
 def sentence_of(
     factor: str, pairs: Sequence[Pair], whole: BatchEffect, by_batch: Sequence[BatchEffect]
 ) -> str:
-    """Factor, values, pairs; times per epoch and per image; their range, and why they differ."""
+    """Return factor, values, pairs, times per epoch and image, their range and reasons."""
     sides = pairs[0].changed, pairs[0].base
     changed, base = (value_in_words(side[0].value) for side in sides)
     many = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
-    told = f"{factor}, {changed} against {base}, {many}: an epoch takes {_times(whole.per_epoch)}"
+    text = f"{factor}, {changed} against {base}, {many}: an epoch takes {_times(whole.per_epoch)}"
     if isinstance(whole.per_image, Estimate):
-        told += f", a processed image {_times(whole.per_image)}"
+        text += f", a processed image {_times(whole.per_image)}"
     odd = max(pairs, key=lambda pair: pair.disagreement)
     why = _why(odd) if odd.disagreement > DIFFER else ""
-    return f"{told[0].upper()}{told[1:]}.{_range(by_batch)}{why}{_with(pairs)}"
+    return f"{text[0].upper()}{text[1:]}.{_range(by_batch)}{why}{_with(pairs)}"
 
 
 def value_in_words(value: Value) -> str:
-    """A factor's value as sentences have it: `on`, `4`, `tf.data`, `not stated`."""
+    """Return a factor's value as sentences have it: `on`, `4`, `tf.data`, `not stated`."""
     if isinstance(value, bool):
         return "on" if value else "off"
     return "not stated" if value is None else str(value)
 
 
 def _with(pairs: Sequence[Pair]) -> str:
-    """What changed with the factor wherever no two runs agreed in it."""
+    """Return the other changes where no two runs agreed in them."""
     mixed = {
         name: f"{name} ({value_in_words(after)} against {value_in_words(before)})"
         for pair in pairs
@@ -50,7 +50,7 @@ def _with(pairs: Sequence[Pair]) -> str:
 
 
 def _range(by_batch: Sequence[BatchEffect]) -> str:
-    """From the least to the largest effect of a batch."""
+    """Return the range of the effects of single batches."""
     stated = [effect for effect in by_batch if effect.batch is not None]
     if len(stated) < 2:
         return ""
@@ -73,7 +73,7 @@ def _why(pair: Pair) -> str:
 
 
 def _images(runs: Sequence[FactorRun]) -> tuple[str, str]:
-    """How many images an epoch trained on and validated on, on average."""
+    """Return how many images an epoch trained on and validated on, on average."""
     names = ("samples_per_epoch", "validation_samples_per_epoch")
     first, second = (sum(getattr(run, name) or 0 for run in runs) / len(runs) for name in names)
     return f"{first:,.0f}", f"{second:,.0f}"
@@ -81,6 +81,6 @@ def _images(runs: Sequence[FactorRun]) -> tuple[str, str]:
 
 def _times(effect: Estimate) -> str:
     level = f"{effect.level:.0%}".replace("%", " %")
-    told = f"{level}: {effect.low:.2f} to {effect.high:.2f}"
-    told += ", not decided" if UNDECIDED in effect.reasons else ""
-    return f"{effect.value:.2f} times as long ({told})"
+    interval = f"{level}: {effect.low:.2f} to {effect.high:.2f}"
+    interval += ", includes 1" if UNDECIDED in effect.reasons else ""
+    return f"{effect.value:.2f} times as long ({interval})"

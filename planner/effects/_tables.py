@@ -1,4 +1,4 @@
-"""What a factor does, as rows: for the page's table and the CSV, always the same numbers."""
+"""Effects of factors as rows, for the page's table and the CSV."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from planner.effects._work import work_notes
 def effects_of(
     rows: Sequence[Mapping[str, Any]], workload: str
 ) -> dict[str, tuple[FactorEffect, ...]]:
-    """The factors that have pairs in a workload, with the effect of each of their values.
+    """Return the factors that have pairs in a workload, with the effect of each of their values.
 
     `rows` are good rows of the run table, of the workload in any precision: only the effect of
     the precision looks beyond its own.
     """
     own = [row for row in rows if row["workload"] == workload]
-    found, notes = {}, work_notes(own)
+    by_factor, notes = {}, work_notes(own)
     for factor in BROUGHT:
         runs = factor_runs(rows if factor == "precision" else own, factor)
         if effects := factor_effects(runs, factor):
-            found[factor] = tuple(replace(effect, notes=notes) for effect in effects)
-    return found
+            by_factor[factor] = tuple(replace(effect, notes=notes) for effect in effects)
+    return by_factor
 
 
 def effect_rows(effects: Iterable[FactorEffect]) -> list[Record]:
-    """Each effect over all pairs, then batch by batch: ratios of time with bounds [1]."""
+    """Return each effect over all pairs, then batch by batch: ratios of time with bounds [1]."""
     return [row for effect in effects for row in _rows(effect)]
 
 
@@ -63,16 +63,16 @@ def _row(effect: FactorEffect, part: BatchEffect, *, pooled: bool) -> Record:
     }
 
 
-def _bounds(name: str, told: Estimate | Refusal) -> dict[str, float | None]:
-    if isinstance(told, Refusal):
+def _bounds(name: str, estimate: Estimate | Refusal) -> dict[str, float | None]:
+    if isinstance(estimate, Refusal):
         return {name: None, f"{name}_low": None, f"{name}_high": None}
-    value, low, high = (round(float(v), 4) for v in (told.value, told.low, told.high))
+    value, low, high = (round(float(v), 4) for v in (estimate.value, estimate.low, estimate.high))
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def _notes(part: BatchEffect) -> str | None:
-    told = [*part.per_epoch.reasons]
-    told += (
+    notes = [*part.per_epoch.reasons]
+    notes += (
         [part.per_image.reason] if isinstance(part.per_image, Refusal) else part.per_image.reasons
     )
-    return " ".join(dict.fromkeys(told)) or None
+    return " ".join(dict.fromkeys(notes)) or None

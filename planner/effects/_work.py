@@ -1,13 +1,13 @@
-"""What an epoch of a workload's runs really was: images dropped, and images validated.
+"""The work of an epoch of a workload's runs: images dropped and images validated.
 
-Feeds that drop the last partial batch train on fewer images, which rows say. What pattern
-(T, T, F) of article 002 validated on no row says: its code takes validation batches of 32, Keras'
+Feeds that drop the last partial batch train on fewer images, which rows state. No row states the
+validated images of pattern (T, T, F) of article 002: its code uses validation batches of 32, Keras'
 default, but as many as there are whole training batches in the 10,000 images,
 
     32 * (10,000 // batch)      64 at batch 4096, where the other patterns validate 8,192
 
-"Augmentation makes it faster" is partly that. (T, T, F) against (T, F, T), the nearest pattern
-without augmentation, from the public table of the sweep, TPU at batch 4096:
+This explains part of "augmentation makes it faster". (T, T, F) against (T, F, T), the nearest
+pattern without augmentation, from the public table of the sweep, TPU at batch 4096:
 
     0.93 per epoch              0.98 per processed image
 """
@@ -20,7 +20,7 @@ from typing import Any, Final
 SHORT: Final = "article-002-pattern-3"
 """The result set of pattern (T, T, F): validated, augmented, from memory."""
 VALIDATED_AT_ONCE: Final = 32
-"""Images of one of its validation batches, whatever the batch of training was."""
+"""Images of one of its validation batches, for every training batch."""
 TO_VALIDATE: Final = 10_000
 FASTER_PER_EPOCH: Final = 0.93
 FASTER_PER_IMAGE: Final = 0.98
@@ -28,18 +28,18 @@ FASTER_PER_IMAGE: Final = 0.98
 
 
 def work_notes(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What the effects of one workload, whose rows these are, must be read with, in sentences."""
+    """Return notes on the effects of one workload, from its rows."""
     return (*_dropped(rows), *_article(rows))
 
 
 def short_validation(batch: int) -> tuple[int, int]:
-    """Images that (T, T, F) of article 002 validated in an epoch, and those the others did."""
+    """Return the images that (T, T, F) of article 002 and the others validated in an epoch."""
     steps = TO_VALIDATE // batch
     return VALIDATED_AT_ONCE * steps, batch * steps
 
 
 def _dropped(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The batch at which most images of an epoch were left out as a remainder."""
+    """Yield the batch at which most images of an epoch were left out as a remainder."""
     counted = [row for row in rows if row.get("samples_per_epoch")]
     whole = max((row["samples_per_epoch"] for row in counted), default=0)
     short = [row for row in counted if whole % (row.get("global_batch_size") or max(whole, 1))]

@@ -1,4 +1,4 @@
-"""One sentence on how a measured total is known, wherever it is shown."""
+"""The basis of a measured total as a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from planner.epochs.how_long import Option, timed_ratio
 
 
 def basis_in_words(option: Option, epochs: int) -> str:
-    """How the total is known: measured or published, converted to another size, projected."""
+    """Return the basis of the total: measured or published, converted, projected."""
     run = option.run
     if is_speed_only(run):
         return f"{run.basis} samples/s, start-up time not included"

@@ -1,20 +1,19 @@
-"""How many times faster is one run, or one system, than another?
+"""Speed-ups between two runs or two systems.
 
     speed-up of a over b = time of b / time of a       [1]; above 1, a is faster
 
 over N epochs (pre-train and epoch 1 included) and asymptotically (the mean later epoch: what the
-ratio tends to as N grows). `planner.epochs._totals` has the one formula, here and on How long?:
-half-widths
-of both times in quadrature, and the spread between two sessions, because two runs are two sessions.
-One session deviates with a sd of 2.1 %, two of them differ by 2.9 % (five pairs, hence Student t
+ratio tends to as N grows). `planner.epochs._totals` has the formula: half-widths of both times in
+quadrature, with the spread between two sessions, because two runs are two sessions. One session
+deviates with a sd of 2.1 %, two of them differ by 2.9 % (five pairs, hence Student t
 with 5 degrees of freedom). A speed-up is `decided` only where its interval excludes 1.
 
-Between two systems four questions are easily confused, so each has its name:
+There are four comparisons of two systems, each with a name:
 
     same batch          one pair for every batch size that both have measured
     best against best   the fastest run of each
-    largest speed-up    the fastest run of a against the slowest of b, the number that headlines
-                        like: article 002's 21.93 over 20 epochs and 24.33 asymptotically are TPU
+    largest speed-up    the fastest run of a against the slowest of b, as in headlines:
+                        article 002's 21.93 over 20 epochs and 24.33 asymptotically are TPU
                         at batch 4096 against GPU at batch 64, whose best batch is 256; best
                         against best is 14.71 and 16.29
     smallest speed-up   the slowest run of a against the fastest of b, below 1 where that is slower
@@ -47,8 +46,8 @@ __all__ = [
 ]  # fmt: skip
 
 MEASURE_AGAIN: Final = "Measure both again, each in two fresh sessions."
-"""What settles a difference smaller than its doubt."""
-UNDECIDED: Final = f"Not decided: the interval includes 1. {MEASURE_AGAIN}"
+"""The next measurement for a difference within its interval."""
+UNDECIDED: Final = f"No clear difference: the interval includes 1. {MEASURE_AGAIN}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +70,9 @@ class RatioReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemsReport:
-    """System a against system b over `epochs`; the module tells what each comparison means.
+    """System a against system b over `epochs`; see the module for the comparisons.
 
-    `same_batch` is in rising batch; `left_out` says which runs were too short or too unsteady.
+    `same_batch` is in rising batch; `left_out` names runs that were too short or unsteady.
     """
 
     epochs: int
@@ -92,7 +91,7 @@ def ratio_report(
     level: float = LEVEL,
     session_sd: float = SESSION_SD,
 ) -> RatioReport:
-    """How many times faster run a is than run b, over `epochs` epochs and asymptotically.
+    """Return how many times faster run a is than run b, over `epochs` epochs and asymptotically.
 
     Args:
         a: the run that is faster where the factor is above 1.
@@ -119,7 +118,7 @@ def systems_report(
     level: float = LEVEL,
     session_sd: float = SESSION_SD,
 ) -> SystemsReport:
-    """Every honest comparison of system a with system b, each under its own name.
+    """Return every honest comparison of system a with system b, each under its own name.
 
     Several runs of one system at one batch are represented by the fastest. "Fastest" and
     "slowest" are chosen anew for N epochs and for the asymptotic ratio.
@@ -149,7 +148,7 @@ def systems_of(
     epochs: int,
     session_sd: float = SESSION_SD,
 ) -> SystemsReport:
-    """Return `systems_report` of runs whose times are given; at least one run of each system."""
+    """Return `systems_report` of runs with times; at least one run of each system."""
 
     def report(a: Sequence[RunTimes], b: Sequence[RunTimes], *choices: _Choice) -> RatioReport:
         return _report(a, b, (choices[0], choices[1]), session_sd)
@@ -182,11 +181,11 @@ _Choice = Callable[["Iterable[_Timed]"], _Timed]
 
 
 def _fastest(timed: Iterable[_Timed]) -> _Timed:
-    return min(timed, key=lambda one: float(one.time_s.value))
+    return min(timed, key=lambda run: float(run.time_s.value))
 
 
 def _slowest(timed: Iterable[_Timed]) -> _Timed:
-    return max(timed, key=lambda one: float(one.time_s.value))
+    return max(timed, key=lambda run: float(run.time_s.value))
 
 
 def _at(runs: Sequence[RunTimes], batch: int) -> list[RunTimes]:
@@ -211,14 +210,14 @@ def _report(
 
 
 def _chosen(runs: Sequence[RunTimes], choice: _Choice, timing: _Timing) -> _Timed | Refusal:
-    """The run that `choice` picks among those that can be timed, or why there is none."""
+    """Return the run that `choice` picks among those that can be timed, or why there is none."""
     times = [(run, timing(run)) for run in runs]
     timed = [_Timed(run, time) for run, time in times if isinstance(time, Estimate)]
     if timed:
         return choice(timed)
     refusals = [(run, time) for run, time in times if isinstance(time, Refusal)]
     return Refusal(
-        reason=" ".join(f"{name_of(run)}: {told.reason}" for run, told in refusals),
+        reason=" ".join(f"{name_of(run)}: {refusal.reason}" for run, refusal in refusals),
         measure_next=refusals[0][1].measure_next,
     )
 
@@ -226,5 +225,7 @@ def _chosen(runs: Sequence[RunTimes], choice: _Choice, timing: _Timing) -> _Time
 def _speed_up(a: _Timed, b: _Timed, session_sd: float) -> SpeedUp:
     factor = ratio_of_times(b.time_s, a.time_s, session_sd)
     decided = excludes_one(factor)
-    told = dict.fromkeys(a.time_s.reasons + b.time_s.reasons + (() if decided else (UNDECIDED,)))
-    return SpeedUp(a=a.run, b=b.run, factor=replace(factor, reasons=tuple(told)), decided=decided)
+    reasons = dict.fromkeys(a.time_s.reasons + b.time_s.reasons + (() if decided else (UNDECIDED,)))
+    return SpeedUp(
+        a=a.run, b=b.run, factor=replace(factor, reasons=tuple(reasons)), decided=decided
+    )

@@ -1,31 +1,30 @@
-"""How much do the epochs of a run scatter, as far as other runs on the same machine tell it?
+"""Prior of the scatter of a run's epochs, from other runs on the same machine.
 
-After two epochs a run itself says nothing about its scatter, and one number for all machines is
-wrong: runs of Colab scatter by 0.3 to 0.6 % (median of the relative standard deviation), runs on a
-machine that others use at the same time by 4 to 14 %. So the prior of a run (`EpochPrior.sd`) comes
-from the other runs of its result set on its system, training and inference apart, suspect runs only
-while they are not left out. It is the usual empirical Bayes of variances
-(Smyth 2004, "limma", without its search for the degrees of freedom): with d = epochs - 2 the
-logarithm of a measured variance has the mean and the variance
+Two epochs do not show the scatter of a run, and machines differ: runs of Colab scatter by 0.3 to
+0.6 % (median of the relative standard deviation), runs on a shared machine by 4 to 14 %. So the
+prior of a run (`EpochPrior.sd`) comes from the other runs of its result set on its system, for
+training and inference apart, without excluded suspect runs. It is the usual empirical Bayes of
+variances (Smyth 2004, "limma", without its search for the degrees of freedom): with d = epochs - 2
+the logarithm of a measured variance has the mean and the variance
 
     E  ln s^2 = ln sd^2 + psi(d/2) - ln(d/2) - psi(NU0/2) + ln(NU0/2)
     V  ln s^2 = psi'(d/2) + psi'(NU0/2)                                   (di- and trigamma)
 
 so ln sd^2 is the mean of the other runs' logarithms, each less its bias and weighted by 1/V, and of
-ln SD0^2 with the weight 1/(2 SETS_SD)^2. The drift grows in the same proportion: what disturbs a
-machine lasts. A set never narrows the interval: the runs of Colab's GPU scatter by 0.3 %, and with
-that for a prior 87 and 80 instead of 93 % were held after 2 and 3 epochs.
+ln SD0^2 with the weight 1/(2 SETS_SD)^2. The drift grows in the same proportion, since disturbances
+last. A set never narrows the interval: the runs of Colab's GPU scatter by 0.3 %, and with that
+prior the coverage was 87 and 80 instead of 93 % after 2 and 3 epochs.
 
     constant  value  unit           meaning
-    SETS_SD   1      ln             how far the scatter of a set lies from SD0: a factor of e
-    NOISIER   1.5    factor         a set that scatters less above SD0 is a usual one: SD0 it is
-    QUIETEST  0.001  share          a scatter below it is that of the clock's digits
+    SETS_SD   1      ln             spread of the scatter of sets about SD0: a factor of e
+    NOISIER   1.5    factor         a set with less scatter than this above SD0 gets SD0
+    QUIETEST  0.001  share          a smaller scatter is that of the clock's digits
 
-A scatter above MAX_CV (20 %) counts as that, though such runs are refused themselves: without them
-88 instead of 93 % of the totals of the shared machine were held after 2 epochs. So a single run in
-phases widens the intervals of the others. No prior lies above MAX_CV.
+A scatter above MAX_CV (20 %) counts as MAX_CV, though such runs are refused: without them the
+coverage on the shared machine was 88 instead of 93 % after 2 epochs. So a single run in phases
+widens the intervals of the others. No prior is above MAX_CV.
 
-Totals held by the 90 % interval / its median width [%], one prior for all against this one:
+Coverage of the 90 % interval / its median width [%], one prior for all against this one:
 
     epochs known                       2          3          5          10         20
     shared 2-core machine, one prior   27 / 1.0   68 / 1.5   78 / 2.8   50 / 3.4   40 / 2.6
@@ -34,12 +33,11 @@ Totals held by the 90 % interval / its median width [%], one prior for all again
                            this one    87 / 7.0   100 / 4.7  100 / 3.6  100 / 3.0  97 / 2.6
     Colab                  either      93 / 4.5   97 / 2.3   93 / 1.5   88 / 0.8
 
-The sets of the shared machine chose neither SETS_SD nor that the drift goes along
-(docs/constants.md tells what the others choose), but they are no blind test: they showed that this
-was needed. NOISIER is a round number, put in when it was seen that Colab's TPU, whose runs scatter
-3 % more than SD0, had intervals of 4.55 instead of 4.5 % after 2 epochs for nothing. It is still
-one number for all workloads of a set, and a run that is unlike them (epochs of milliseconds beside
-epochs of seconds) is served badly by it.
+SETS_SD and the drift rule were not chosen on the shared machine (docs/constants.md has the choices
+of the others), but its sets showed the need for them. NOISIER is a round number, added because
+Colab's TPU, whose runs scatter 3 % more than SD0, had wider intervals without benefit (4.55 instead
+of 4.5 % after 2 epochs). The prior is one number for all workloads of a set, which does not fit an
+unlike run (epochs of milliseconds among epochs of seconds).
 """
 
 from __future__ import annotations
@@ -68,14 +66,14 @@ QUIETEST: Final = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scatter:
-    """What runs say together: how many, and the sums of their weights and weighted ln(sd^2)."""
+    """Pooled scatter of runs: their count, and the sums of weights and weighted ln(sd^2)."""
 
     runs: int = 0
     weight: float = 0.0
     weighted: float = 0.0
 
     def and_(self, more: Scatter) -> Scatter:
-        """What these and more runs say."""
+        """Return the pooled scatter of these and more runs."""
         return Scatter(
             runs=self.runs + more.runs,
             weight=self.weight + more.weight,
@@ -83,7 +81,7 @@ class Scatter:
         )
 
     def without(self, part: Scatter) -> Scatter:
-        """What the others say."""
+        """Return the pooled scatter without some runs."""
         return Scatter(
             runs=self.runs - part.runs,
             weight=self.weight - part.weight,
@@ -91,34 +89,34 @@ class Scatter:
         )
 
     def prior(self, *, sets_sd: float = SETS_SD, lasts: bool = True) -> EpochPrior:
-        """The prior of one more run there; `EPOCHS` where these runs scatter hardly more than that.
+        """Return the prior of one more run there, at least `EPOCHS`.
 
-        Its sd has four digits, for the last ones of a sum depend on the order it is taken in.
-        Without `lasts` the drift stays the usual one.
+        Its sd has four digits, since the last ones depend on the order of the sum. Without
+        `lasts` the drift is the usual one.
         """
         if self.runs < 1 or sets_sd <= 0.0:
             return EPOCHS
-        doubt = 1.0 / (2.0 * sets_sd) ** 2
-        drawn = (self.weighted + doubt * 2.0 * math.log(SD0)) / (self.weight + doubt)
+        prior_weight = 1.0 / (2.0 * sets_sd) ** 2
+        drawn = (self.weighted + prior_weight * 2.0 * math.log(SD0)) / (self.weight + prior_weight)
         sd = min(float(f"{math.exp(0.5 * drawn):.4g}"), MAX_CV)
-        told = EPOCHS.scattering(sd) if sd > NOISIER * SD0 else EPOCHS
-        return told if lasts else replace(told, drift=DRIFT)
+        prior = EPOCHS.scattering(sd) if sd > NOISIER * SD0 else EPOCHS
+        return prior if lasts else replace(prior, drift=DRIFT)
 
 
 def scatters(later_epochs: ArrayLike, variation: ArrayLike) -> list[Scatter]:
-    """What each run says of the scatter where it was measured.
+    """Return each run's contribution to the scatter.
 
     Args:
-        later_epochs: how many epochs after the first it measured, shape (runs,); fewer than 2 say
-            nothing.
+        later_epochs: count of measured epochs after the first, shape (runs,); fewer than 2 have no
+            weight.
         variation: the coefficient of variation of these epochs, ddof = 1 [share], shape (runs,);
-            NaN where it is not known.
+            NaN if unknown.
     """
     count, share = (np.asarray(a, dtype=np.float64) for a in (later_epochs, variation))
-    known = (count >= 2.0) & np.isfinite(share)
-    weight, bias = _weight_and_bias(np.where(known, count, 2.0))
-    log_variance = 2.0 * np.log(np.clip(np.where(known, share, QUIETEST), QUIETEST, MAX_CV))
-    columns = (a.tolist() for a in (known, weight, weight * (log_variance - bias)))
+    usable = (count >= 2.0) & np.isfinite(share)
+    weight, bias = _weight_and_bias(np.where(usable, count, 2.0))
+    log_variance = 2.0 * np.log(np.clip(np.where(usable, share, QUIETEST), QUIETEST, MAX_CV))
+    columns = (a.tolist() for a in (usable, weight, weight * (log_variance - bias)))
     return [
         Scatter(runs=1, weight=w, weighted=x) if k else Scatter()
         for k, w, x in zip(*columns, strict=True)
@@ -126,7 +124,7 @@ def scatters(later_epochs: ArrayLike, variation: ArrayLike) -> list[Scatter]:
 
 
 def scatter_of_many(later_epochs: int, runs: int, mean_log_variation: float) -> Scatter:
-    """What runs of as many epochs say, told by the mean of ln(variation, QUIETEST to MAX_CV)."""
+    """Return the scatter of runs with equal counts, from their mean clipped ln(variation)."""
     weight, bias = (runs * float(a) for a in _weight_and_bias(np.array(float(later_epochs))))
     each = weight / runs
     return Scatter(
@@ -135,16 +133,18 @@ def scatter_of_many(later_epochs: int, runs: int, mean_log_variation: float) -> 
 
 
 def pooled_prior(later_epochs: ArrayLike, variation: ArrayLike) -> EpochPrior:
-    """The prior of a run, of the other runs of its result set on its system.
+    """Return the prior of each run, from the other runs of its result set on its system.
 
-    Arguments as `scatters`, a run each. `EPOCHS` where they say nothing, or hardly scatter more
-    than that; else that prior with their scatter for `sd`, and `drift` in proportion.
+    Arguments as `scatters`, one entry per run. It is at least `EPOCHS`, with their scatter for
+    `sd`, and `drift` in proportion.
     """
     return together(scatters(later_epochs, variation)).prior()
 
 
 def variation_of(epoch_s: Floats) -> float:
-    """Coefficient of variation, ddof = 1 [share], of epochs after the first; NaN of fewer than 2.
+    """Return the coefficient of variation, ddof = 1 [share], of epochs after the first.
+
+    NaN of fewer than 2.
 
     `epoch_s` [s] has the shape (epochs,).
     """
@@ -152,12 +152,12 @@ def variation_of(epoch_s: Floats) -> float:
 
 
 def together(parts: Iterable[Scatter]) -> Scatter:
-    """What all of them say."""
+    """Return the pooled scatter of all."""
     return reduce(Scatter.and_, parts, Scatter())
 
 
 def _weight_and_bias(later_epochs: Floats) -> tuple[Floats, Floats]:
-    """1/V ln s^2, and by how much E ln s^2 lies above ln sd^2."""
+    """Return 1/V ln s^2, and the bias of E ln s^2 over ln sd^2."""
     half, prior = 0.5 * (later_epochs - 1.0), 0.5 * NU0
     bias = digamma(half) - np.log(half) - digamma(prior) + np.log(prior)
     weight = 1.0 / (polygamma(1, half) + polygamma(1, prior))

@@ -1,7 +1,7 @@
-"""How long does one measured run take: over N epochs, and for a later epoch?
+"""Times of one measured run: over N epochs, and of a later epoch.
 
-`RunTimes` are both times with the run they belong to. A run that is given as tables print it is a
-`TimedRun`; where N is what was measured, its own total answers.
+`RunTimes` are both times with their run. A run from a printed table is a `TimedRun`; at the
+measured N its own total is used.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class RunTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedRun:
-    """Summary of one measured run, as tables print it.
+    """Summary of one measured run, as in printed tables.
 
     `batch` [samples] is the global batch; times are in seconds; `later_epoch_sd_s` has ddof = 0
-    and is None where unknown; `later_epochs` counts the epochs after the first. Give `pre_train_s`
+    and is None where unknown; `later_epochs` counts the epochs after the first. Set `pre_train_s`
     and `first_epoch_s`, or only their sum `until_first_epoch_end_s`. `total_s` is the measured wall
-    time of the whole run; where it is known, it answers for exactly that many epochs, free of the
-    rounding of a printed mean. `prior` is what other runs say of the scatter of its epochs.
+    time of the whole run, used for exactly that many epochs without the rounding of a printed mean.
+    `prior` is the prior of its epochs' scatter.
     """
 
     label: str
@@ -64,13 +64,13 @@ class Question:
         )
 
     def over_epochs(self, run: TimedRun) -> Estimate | Refusal:
-        """Time of N epochs [s], the measured total where it has just as many."""
+        """Return the time of N epochs [s], the measured total where it has just as many."""
         projected = self.projected(run)
         whole = run.total_s is not None and self.epochs == run.later_epochs + 1
         return _moved(projected, run) if whole and isinstance(projected, Estimate) else projected
 
     def projected(self, run: TimedRun) -> Estimate | Refusal:
-        """Time of N epochs [s], from the epochs of the run."""
+        """Return the time of N epochs [s], from the epochs of the run."""
         return project_summary(
             epochs=self.epochs,
             later_epochs=run.later_epochs,
@@ -84,7 +84,7 @@ class Question:
         )
 
     def asymptotic(self, run: TimedRun) -> Estimate | Refusal:
-        """Time of one later epoch [s]."""
+        """Return the time of one later epoch [s]."""
         return later_epoch(
             later_epochs=run.later_epochs,
             later_epoch_mean_s=run.later_epoch_mean_s,
@@ -95,7 +95,7 @@ class Question:
 
 
 def _moved(projected: Estimate, run: TimedRun) -> Estimate:
-    """The measured total, with the relative interval of the projection."""
+    """Return the measured total, with the relative interval of the projection."""
     total_s = run.total_s
     if total_s is None or not 0.0 < total_s < math.inf:
         raise ValueError(
@@ -108,5 +108,5 @@ def _moved(projected: Estimate, run: TimedRun) -> Estimate:
 
 
 def name_of(run: TimedRun | RunTimes) -> str:
-    """The run as sentences name it."""
+    """Return the run as sentences name it."""
     return f"{run.label} at batch {plain(run.batch)}"

@@ -27,5 +27,5 @@ def ratio_of_times(slow: Estimate, fast: Estimate, session_sd: float = SESSION_S
 
 def apart(a: Estimate | Refusal, b: Estimate | Refusal) -> bool:
     """Return whether two totals differ by more than their joint interval; refusals always do."""
-    found = speed_up(a, b)
-    return found is None or excludes_one(found)
+    speed_ratio = speed_up(a, b)
+    return speed_ratio is None or excludes_one(speed_ratio)

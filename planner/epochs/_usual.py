@@ -27,28 +27,28 @@ PREFERRED: Final = 5
 
 
 def offered(runs: Sequence[Run], epoch_times: EpochTimes) -> list[Option]:
-    """Runs as options; single epochs are fetched only where the summary does not hold them."""
+    """Return runs as options; single epochs are read only if the summary lacks them."""
     bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
     return options_of(runs, epoch_times([r.run_id for r in bare if r.status == "ok"]))
 
 
 def with_epochs(options: Sequence[Option], epoch_times: EpochTimes) -> list[Option]:
-    """Add single epochs where there are enough to show that they are of several kinds."""
+    """Return options with single epochs, where there are enough to show a change."""
     enough = [o.run.run_id for o in options if not o.epoch_s and _may_change(o.run)]
-    known = epoch_times(enough)
-    return [replace(o, epoch_s=known.get(o.run.run_id, ()) or o.epoch_s) for o in options]
+    times = epoch_times(enough)
+    return [replace(o, epoch_s=times.get(o.run.run_id, ()) or o.epoch_s) for o in options]
 
 
 def _may_change(run: Run) -> bool:
-    """Whether it has epochs enough for a change of pace to be seen."""
+    """Return whether it has epochs enough for a change of pace to be seen."""
     return run.status == "ok" and (run.epochs_measured or 0) > 2 * SHORTEST
 
 
 def usual_options(by_slug: Mapping[str, Option], size: EpochSize = ONE_PASS) -> list[str]:
-    """Systems shown before anyone chooses, with epochs of one size.
+    """Return the initial systems, with epochs of one size.
 
-    The fastest of all, of each system the fastest, the smallest and the largest batch, then what
-    lies between while there are few; those with an answer before the others.
+    The fastest of all, of each system the fastest, the smallest and the largest batch, then others
+    between while there are few; those with an answer first.
     """
     sized = dict(zip(by_slug, with_sizes(list(by_slug.values()), size), strict=True))
     totals = {s: total_time(o, EPOCHS) for s, o in sized.items()}
@@ -65,5 +65,5 @@ def usual_options(by_slug: Mapping[str, Option], size: EpochSize = ONE_PASS) -> 
     for members in sorted(groups.values(), key=len, reverse=True):
         picked += [members[len(members) * k // 4] for k in (2, 3, 1)]
     most = min(max(PREFERRED, len(groups)), MOST_CHOSEN)
-    wanted = list(dict.fromkeys(picked))[:most]
-    return [s for s in by_slug if s in wanted]
+    chosen = list(dict.fromkeys(picked))[:most]
+    return [s for s in by_slug if s in chosen]

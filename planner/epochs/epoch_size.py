@@ -8,22 +8,21 @@ decided once for all runs, and a run that timed another number of samples is con
 
 The size is the first of these that applies:
 
-    given       somebody entered it
+    given       the user entered it
     stated      all runs state one number of training samples
     published   the data set is public (`planner.runs._dataset_sizes`); a synthetic stand-in has
-    the size
-                of what it stands in for, whatever part of it was made for the run
+                the size of the original
     timed       the epochs of all runs have one size, within 2 %: no run is converted
     unstated    no run states how many samples an epoch has: each epoch is one pass
     unknown     epochs differ, or none was timed, and nothing gives the size: nothing is ranked
 
-A run that states no samples is refused beside runs that do, whatever is entered: nothing says how
-much of an epoch it timed. Where no run states any, each timed epoch is one pass, whatever is
-entered; the size then counts for hardware without runs only.
+A run without stated samples is refused beside runs with them, even with an entered size: its part
+of an epoch is unknown. If no run states any, each timed epoch is one pass; an entered size then
+applies to hardware without runs only.
 
 A feed that drops the last partial batch times up to 2 % less; that is reported, not converted.
-Validation is a part of the epoch that has a size of its own: where its time and both of its sizes
-are stated, it is converted by those. docs/decisions/0024-size-of-an-epoch.md has the reasons.
+Validation is a part of the epoch with its own size: if its time and both of its sizes are stated,
+it is converted by them. docs/decisions/0024-size-of-an-epoch.md has the reasons.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ SAME: Final = 0.02
 SAME_BY_SPEED: Final = 0.10
 """The same for a size computed from printed samples/s, which are rounded [share]."""
 FAR: Final = 2.0
-"""An epoch so many times larger or smaller than the timed one is an extrapolation."""
+"""Ratio of an epoch to the timed one above which the total is an extrapolation."""
 MOST_SAMPLES: Final = 1e15
 """Largest size of an epoch that is accepted [samples]."""
 SAMPLES_PER_EPOCH: Final = Parameter(
@@ -61,15 +60,15 @@ ADD_SIZE: Final = (
 ADD_TIMED: Final = "Add samples_per_epoch to this run: the samples that its epochs timed."
 UNLIKE: Final = "The samples in its epochs are not stated, unlike those of other runs."
 UNSTATED: Final = "No run states the samples of its epochs: each timed epoch is one full pass."
-"""What a size that was entered cannot change: totals of runs of which no samples are stated."""
+"""Note that an entered size does not change totals of runs without stated samples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochSize:
-    """Samples of an epoch and of its validation, how they are known, and that as a sentence.
+    """Samples of an epoch and of its validation, with their source and a sentence.
 
-    `samples` is None where epochs are taken as they were timed ("unstated") or where nothing can
-    be ranked ("unknown"); `validation_samples` is None where it scales with the rest. `some_state`
+    `samples` is None where epochs are used as timed ("unstated") or nothing can be ranked
+    ("unknown"); `validation_samples` is None where it scales with the rest. `some_state`
     is whether any run of the workload states the samples of its epochs.
     """
 
@@ -104,7 +103,7 @@ ONE_PASS: Final = EpochSize(
 
 
 def is_speed_only(run: Run) -> bool:
-    """Whether a training run states samples/s and the time of no epoch, as published tables do."""
+    """Return whether a training run states samples/s and no epoch time, as published tables."""
     epochs = (run.later_epoch_mean_s, run.first_epoch_s, run.until_first_epoch_end_s)
     trained = run.mode == "training" and run.status == "ok"
     return trained and bool(run.samples_per_s) and not any(epochs)
@@ -133,13 +132,13 @@ def timed_samples(run: Run, data_set: float | None = None) -> float | None:
 def epoch_size(
     runs: Sequence[Run], given: float | None = None, stated: Collection[int] | None = None
 ) -> EpochSize:
-    """Decide how many samples an epoch of these runs has.
+    """Return the size of an epoch of these runs.
 
     Args:
-        runs: runs of one workload; those that did not end well have no say.
-        given: the size that somebody entered [samples], above 0.
-        stated: every `train_samples` of the workload, under whatever input pattern, so that the
-            size does not change with the pattern; None takes those of `runs`.
+        runs: runs of one workload; failed ones are ignored.
+        given: the size that the user entered [samples], above 0.
+        stated: every `train_samples` of the workload, of any input pattern, so that the size does
+            not change with the pattern; default: those of `runs`.
 
     Raises:
         ValueError: `given` is not a number above 0.
@@ -179,25 +178,25 @@ def _decided(good: Sequence[Run], given: float | None, stated: Collection[int] |
 
 
 def conversions(runs: Sequence[Run], size: EpochSize) -> list[Conversion | Refusal]:
-    """Return how the timed epochs of each run become epochs of a size, in order of the runs.
+    """Return the conversion of each run's timed epochs to a size, in order of the runs.
 
-    A refusal stands where sizes differ and one of them is not stated. The size is that of all runs
-    of the workload, so a run has one answer whichever others are chosen beside it.
+    It is a refusal where sizes differ and one is not stated. The size is that of all runs of the
+    workload, so a run's answer does not depend on the other chosen ones.
     """
     return [_conversion(r, size) for r in runs]
 
 
 def needs_field(runs: Sequence[Run], size: EpochSize) -> bool:
-    """Whether somebody should see the size and be able to enter it: it changes or stops totals."""
+    """Return whether to show a field for the size, since it changes or stops totals."""
     if size.source in {"given", "unstated", "unknown"}:
         return True
     timed = [r for r in runs if r.status == "ok" and r.later_epoch_mean_s is not None]
-    found = conversions(timed, size)
-    return any(isinstance(c, Refusal) or c.ratio != 1.0 for c in found)
+    converted = conversions(timed, size)
+    return any(isinstance(c, Refusal) or c.ratio != 1.0 for c in converted)
 
 
 def in_samples(samples: float) -> str:
-    """A number of samples in words: `1 sample`, `1,281,167 samples`."""
+    """Return a number of samples in words: `1 sample`, `1,281,167 samples`."""
     return "1 sample" if samples == 1.0 else f"{plain(round(samples), 15)} samples"
 
 
@@ -218,17 +217,17 @@ def _conversion(run: Run, size: EpochSize) -> Conversion | Refusal:
     return Conversion(ratio=_ratio(run, size, samples / timed), far=far, reasons=(more,))
 
 
-def _given(given: float, validation_samples: int | None) -> EpochSize:
-    if not 0.0 < given < math.inf:
-        raise ValueError(f"samples_per_epoch is {given}. Give a number of samples above 0.")
+def _given(samples: float, validation_samples: int | None) -> EpochSize:
+    if not 0.0 < samples < math.inf:
+        raise ValueError(f"samples_per_epoch is {samples}. Give a number of samples above 0.")
     return EpochSize(
-        source="given", samples=float(given), validation_samples=validation_samples,
-        sentence=f"An epoch is {in_samples(given)}, as entered.",
+        source="given", samples=float(samples), validation_samples=validation_samples,
+        sentence=f"An epoch is {in_samples(samples)}, as entered.",
     )  # fmt: skip
 
 
 def _timed(runs: Sequence[Run]) -> EpochSize:
-    """The size that all timed epochs share, or that they share none."""
+    """Return the size that all timed epochs share, or that they share none."""
     stating = [(r, s) for r in runs if (s := timed_samples(r)) is not None]
     if not stating:
         kept = any(r.epochs_measured for r in runs)  # single epochs may be timed without a mean
@@ -243,9 +242,9 @@ def _timed(runs: Sequence[Run]) -> EpochSize:
 
 
 def _unstated(size: EpochSize) -> Conversion | Refusal:
-    """A run that states no size timed one full pass, unless runs beside it state theirs.
+    """Return the conversion of a run without a size: one full pass, unless others state theirs.
 
-    A size that was entered is that of an epoch, not that of what this run timed.
+    An entered size is that of an epoch, not that of this run's timing.
     """
     if size.some_state:
         return Refusal(reason=UNLIKE, measure_next=ADD_TIMED)
@@ -266,7 +265,7 @@ def _near(timed: float, samples: float) -> Conversion:
 
 
 def _ratio(run: Run, size: EpochSize, ratio: float) -> float:
-    """How many times as long; validation by its own sizes where they are stated."""
+    """Return how many times as long; validation by its own sizes where they are stated."""
     mean, checked = run.later_epoch_mean_s, run.validation_s
     there, samples = run.validation_samples_per_epoch, size.validation_samples
     if not (mean and checked and there and samples) or checked >= mean:
@@ -275,17 +274,20 @@ def _ratio(run: Run, size: EpochSize, ratio: float) -> float:
 
 
 def _is_one_pass(steps: int, batch: int, samples: float, run: Run) -> bool:
-    """Whether so many steps read all samples, the last batch being a part of one."""
+    """Return whether the steps read all samples, with a partial last batch."""
     return not run.drop_remainder and steps == math.ceil(samples / batch)
 
 
 def _counted(run: Run) -> bool:
-    """Whether its samples are stated by a count, so that they are exact."""
+    """Return whether its samples are stated by a count, so that they are exact."""
     return bool(run.samples_per_epoch or (run.steps_per_epoch and run.global_batch_size))
 
 
 def _by_speed(run: Run) -> float | None:
-    """Samples of an epoch from its time and samples/s [samples]; validation takes no part."""
+    """Return samples of an epoch from its time and samples/s [samples].
+
+    Validation takes no part.
+    """
     if not run.samples_per_s or not run.later_epoch_mean_s:
         return None
     return run.samples_per_s * max(run.later_epoch_mean_s - (run.validation_s or 0.0), 0.0) or None

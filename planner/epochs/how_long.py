@@ -53,21 +53,21 @@ from planner.epochs.steadiness import Steadiness, steadiness
 from planner.runs import Run
 
 QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
-"""Numbers of epochs one asks for most: the columns of article 002's projection table."""
+"""Usual numbers of epochs: the columns of article 002's projection table."""
 
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
 CHART_POINTS: Final = 60
 ROUGH: Final = 0.05
-"""Half-width of an interval [share] from which on minutes and seconds of a total mean nothing."""
+"""Half-width of an interval [share] above which minutes and seconds of a total are dropped."""
 IN_WHOLE_HOURS_S: Final = 100.0 * HOUR_S
-"""Below it minutes count: what was measured is known to a few per cent."""
+"""Below it minutes are shown: measured times are precise to a few per cent."""
 SUSPECT: Final = Refusal(
     reason="The run is suspect, and suspect runs are left out.",
     measure_next="Measure this case again, or keep the suspect runs.",
 )
 NO_EPOCHS: Final = Refusal(
-    reason="Epoch times are not known.", measure_next="Measure at least 3 epochs of this case."
+    reason="Epoch times are unknown.", measure_next="Measure at least 3 epochs of this case."
 )
 
 MOST_NAMED: Final = 3
@@ -77,7 +77,7 @@ FIRST_EPOCH_BETWEEN: Final = (
     "epoch to that sum."
 )
 INFERENCE: Final = Refusal(
-    reason="Only inference was timed here, so the time of training is not known.",
+    reason="Only inference was timed here, so the training time is unknown.",
     measure_next="Measure training of this workload, or choose a workload that was trained.",
 )
 """The refusal of every page and interface that answers for training."""
@@ -87,11 +87,11 @@ BY_SPEED: Final = "Samples of an epoch over the stated samples/s; validation is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One measured run one may choose, with a label that is unique among the others.
+    """One measured run as an option, with a unique label.
 
-    `conversion` says how its timed epochs become those in question, or why they cannot.
-    `epoch_samples` is the size of an epoch [samples], for runs that state samples/s alone.
-    `first_epoch_half_s` is how far epoch 1 may lie from what `from_epoch_1` takes for it [s].
+    `conversion` converts its timed epochs to the common size, or is a refusal. `epoch_samples` is
+    the size of an epoch [samples], for runs that state samples/s alone. `first_epoch_half_s` is the
+    half-width of epoch 1 as assumed by `from_epoch_1` [s].
     """
 
     label: str
@@ -115,9 +115,9 @@ class Answer:
 class HowLong:
     """All answers, fastest first and refusals last.
 
-    `left_out` are the ids of runs that the ranking does without: their totals are refusals.
-    `epoch_size` is what an epoch is, the same for all answers. `no_start` are the labels of options
-    without a start-up time, for which all totals start with epoch 1; none where all are alike.
+    `left_out` are the ids of excluded runs, whose totals are refusals. `epoch_size` is the size of
+    an epoch, the same for all answers. `no_start` are the labels of options without a start-up
+    time, for which all totals start with epoch 1; empty where all are alike.
     """
 
     epochs: int
@@ -133,12 +133,12 @@ class HowLong:
 
     @property
     def start_sentence(self) -> str:
-        """That all totals start with epoch 1, and for which options; else empty."""
+        """Note that all totals start with epoch 1, and for which options; else empty."""
         return start_left_out(self.no_start)
 
     @property
     def size_sentence(self) -> str:
-        """What an epoch is, where that is not simply what every run timed; else empty."""
+        """The size of an epoch as a sentence, where it differs from what was timed; else empty."""
         size = self.epoch_size
         converted = any(timed_ratio(a.option) != 1.0 for a in self.answers)
         plain = size.source in {"stated", "published", "timed"} and not converted
@@ -148,7 +148,7 @@ class HowLong:
 def options_of(
     runs: Sequence[Run], epoch_s: Mapping[str, Iterable[float]] | None = None
 ) -> list[Option]:
-    """Options with labels as short as they can be while no two are equal.
+    """Return options with labels as short as they can be while no two are equal.
 
     A label is system and batch; the software, the result set and digits of the run's id are
     added only where two runs would otherwise read the same.
@@ -163,19 +163,19 @@ def options_of(
 
 
 def with_sizes(options: Sequence[Option], size: EpochSize) -> list[Option]:
-    """The options with their epochs converted to one size, in the same order."""
-    found = conversions([o.run for o in options], size)
+    """Return the options with their epochs converted to one size, in the same order."""
+    converted = conversions([o.run for o in options], size)
     return [
         replace(o, conversion=c, epoch_samples=size.samples)
-        for o, c in zip(options, found, strict=True)
+        for o, c in zip(options, converted, strict=True)
     ]
 
 
 def from_epoch_1(option: Option) -> Option:
     """Return the option without its start-up time, so that its total starts with epoch 1.
 
-    Where only the sum of start-up and epoch 1 is stated, epoch 1 lies between a later epoch and
-    that sum: the middle is taken, and the interval reaches both.
+    If only the sum of start-up and epoch 1 is stated, epoch 1 is between a later epoch and that
+    sum: the middle is used, and the interval includes both.
     """
     run, until_s, mean_s = option.run, option.run.until_first_epoch_end_s, None
     bare = replace(run, pre_train_s=None, until_first_epoch_end_s=None)
@@ -193,7 +193,7 @@ def from_epoch_1(option: Option) -> Option:
 def without_start(totals: Sequence[tuple[str, Estimate | Refusal]]) -> tuple[str, ...]:
     """Return the labels of totals that start with epoch 1 beside others that do not.
 
-    Empty where all are alike, so that nothing has to be left out; refusals have no say.
+    Empty where all are alike; refusals are ignored.
     """
     good = [(label, t) for label, t in totals if isinstance(t, Estimate)]
     lacking = tuple(label for label, t in good if START_NOT_INCLUDED in t.reasons)
@@ -201,7 +201,7 @@ def without_start(totals: Sequence[tuple[str, Estimate | Refusal]]) -> tuple[str
 
 
 def start_left_out(labels: Sequence[str]) -> str:
-    """Say that a ranking starts with epoch 1, since these options state no start-up time."""
+    """Return that a ranking starts with epoch 1, since these options state no start-up time."""
     if not labels:
         return ""
     more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
@@ -211,17 +211,17 @@ def start_left_out(labels: Sequence[str]) -> str:
 
 
 def of_several_kinds(option: Option) -> Steadiness | None:
-    """What its single epochs say, where they are not of one kind; None where they are."""
+    """Return the steadiness of its single epochs if they are not of one kind; else None."""
     if option.run.status != "ok" or len(option.epoch_s) < 2:
         return None
-    found = or_refusal(_named(option.run), lambda: steadiness(option.epoch_s))
-    return None if isinstance(found, Refusal) or found.steady else found
+    kinds = or_refusal(_named(option.run), lambda: steadiness(option.epoch_s))
+    return None if isinstance(kinds, Refusal) or kinds.steady else kinds
 
 
 def first_projected(option: Option, *, rest_like_last: bool) -> int:
-    """Fewest epochs that are answered: those before the last kind have to be over."""
-    found = of_several_kinds(option) if rest_like_last else None
-    return math.ceil(found.segments[-1].first_epoch / timed_ratio(option)) if found else 1
+    """Return the fewest epochs that are answered: those before the last kind have to be over."""
+    kinds = of_several_kinds(option) if rest_like_last else None
+    return math.ceil(kinds.segments[-1].first_epoch / timed_ratio(option)) if kinds else 1
 
 
 def total_time(
@@ -232,7 +232,10 @@ def total_time(
     rest_like_last: bool = False,
     level: float = LEVEL,
 ) -> Estimate | Refusal:
-    """Time of `epochs` epochs [s] on an option; a refusal where it cannot be projected."""
+    """Return the time of `epochs` epochs [s] on an option.
+
+    A refusal where it cannot be projected.
+    """
     session_sd = SESSION_SD if another_session else 0.0
     return or_refusal(
         _named(option.run),
@@ -284,7 +287,7 @@ def _total_time(
 
 
 def _with_first_epoch(total: Estimate | Refusal, half_s: float) -> Estimate | Refusal:
-    """A total whose epoch 1 may lie so far from what was taken for it [s]."""
+    """Return a total widened by the half-width of its epoch 1 [s]."""
     if isinstance(total, Refusal) or not half_s:
         return total
     value, low, high = (np.asarray(x, np.float64) for x in (total.value, total.low, total.high))
@@ -296,9 +299,9 @@ def _with_first_epoch(total: Estimate | Refusal, half_s: float) -> Estimate | Re
 
 
 def _by_speed(option: Option, epochs: ArrayLike, level: float) -> Estimate | Refusal:
-    """Total time [s] of a run that states samples/s alone: every epoch takes the same.
+    """Return the total time [s] of a run that states samples/s alone: every epoch takes the same.
 
-    The figure is of somebody's session, so the variation between sessions always applies.
+    The speed is from another session, so the variation between sessions always applies.
     """
     if isinstance(option.conversion, Refusal):
         return option.conversion
@@ -318,7 +321,7 @@ def _by_speed(option: Option, epochs: ArrayLike, level: float) -> Estimate | Ref
 
 
 def _speed_epoch_s(option: Option) -> float | None:
-    """One epoch [s] by samples/s; None where its size or the speed is not stated."""
+    """Return one epoch [s] by samples/s; None where its size or the speed is not stated."""
     speed, samples = option.run.samples_per_s, option.epoch_samples
     return samples / speed if speed and samples else None
 
@@ -326,7 +329,7 @@ def _speed_epoch_s(option: Option) -> float | None:
 def later_epoch_time(
     option: Option, *, rest_like_last: bool = False, level: float = LEVEL
 ) -> Estimate | Refusal:
-    """Return what one more epoch costs in the long run [s]; refuses as `total_time` does."""
+    """Return the time of one more epoch in the long run [s]; refused as `total_time`."""
     return or_refusal(
         _named(option.run),
         lambda: (
@@ -361,8 +364,8 @@ def _later_epoch_time(option: Option, *, rest_like_last: bool, level: float) -> 
     )
     if isinstance(total, Refusal):
         return total
-    found = of_several_kinds(option) if rest_like_last else None
-    rest = np.asarray(option.epoch_s[found.segments[-1].first_epoch if found else 1 :])
+    kinds = of_several_kinds(option) if rest_like_last else None
+    rest = np.asarray(option.epoch_s[kinds.segments[-1].first_epoch if kinds else 1 :])
     time = later_epoch(
         later_epochs=rest.size,
         later_epoch_mean_s=float(rest.mean()),
@@ -384,17 +387,16 @@ def how_long(
     left_out: Collection[str] = (),
     size: EpochSize | None = None,
 ) -> HowLong:
-    """Rank the options for `epochs` epochs against the one labelled `baseline`.
+    """Return the options ranked for `epochs` epochs against the one labelled `baseline`.
 
     Args:
-        options: what to rank.
+        options: those to rank.
         epochs: N.
-        baseline: the label of the option all are compared with.
-        another_session: totals are asked for another session or machine of the kind.
-        rest_like_last: where epochs are of several kinds, the rest goes on like the last of them.
-        left_out: ids of runs to do without; they are refused, and the sentence counts them.
-        size: what an epoch is (`planner.epochs.epoch_size`); None decides it from these options
-        alone.
+        baseline: the label of the reference option.
+        another_session: include machine-to-machine variation.
+        rest_like_last: after a change of epoch times the rest continues like the last kind.
+        left_out: ids of excluded runs; they are refused, and the sentence counts them.
+        size: of an epoch (`planner.epochs.epoch_size`); default: from these options alone.
 
     Raises:
         ValueError: no option, or none with that label.
@@ -442,35 +444,35 @@ def how_long(
 def _ratio(
     against: Estimate | Refusal, total: Estimate | Refusal, option: Option
 ) -> Estimate | None:
-    """How many times faster than the baseline; None where one of the two has no total."""
-    found = or_refusal(_named(option.run), lambda: speed_up(against, total))
-    return None if isinstance(found, Refusal) else found
+    """Return how many times faster than the baseline; None where one of the two has no total."""
+    ratio = or_refusal(_named(option.run), lambda: speed_up(against, total))
+    return None if isinstance(ratio, Refusal) else ratio
 
 
 def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
-    """The answer as one sentence to paste: what, where, how long, how sure, against what."""
+    """Return the answer as one sentence to paste: workload, system, time, basis, baseline."""
     best = ranked[0]
     if isinstance(best.total, Refusal):
         return f"No total for {_epochs(epochs)} of {best.option.run.model}: {best.total.reason}"
     run, total = best.option.run, best.total
     what = f"{_epochs(epochs)} of {run.model}{_at_batch(run)} on {run.system}"
     sure = f"{total.level:.0%}".replace("%", " %")
-    time, low, high = _told(total)
+    time, low, high = _rounded_total(total)
     interval = f"{sure}: {between(low, high)}"
-    known = interval if float(total.high) > float(total.low) else "as measured"
-    known += "; start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
-    text = f"{what}: {time} ({known})"
+    basis = interval if float(total.high) > float(total.low) else "as measured"
+    basis += "; start-up time not included" if START_NOT_INCLUDED in total.reasons else ""
+    text = f"{what}: {time} ({basis})"
     if best.option is baseline or best.speed_ratio is None:
         return f"{text}."
     other = f"{baseline.run.system}{_at_batch(baseline.run)}"
-    said = ahead(float(best.speed_ratio.value))
-    return f"{text}, {'as fast as' if said == SPEED.level else f'{said} than'} {other}."
+    words = ahead(float(best.speed_ratio.value))
+    return f"{text}, {'as fast as' if words == SPEED.level else f'{words} than'} {other}."
 
 
 def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
-    """Which options cannot be told from the fastest, and what to measure; empty where all can.
+    """Return which options are tied with the fastest, and what to measure; empty without ties.
 
-    `totals` are those of the measured sessions: two runs are two sessions in any case.
+    `totals` are those of the measured sessions: two runs are always two sessions.
     """
     good = [(o, t) for o, t in totals if isinstance(t, Estimate)]
     if len(good) < 2:
@@ -482,8 +484,8 @@ def undecided(totals: Sequence[tuple[Option, Estimate | Refusal]]) -> str:
     if not close:
         return ""
     return (
-        f"Not decided between {best.label} and {' or '.join(close)}: the difference is smaller "
-        f"than the joint interval of two sessions. {MEASURE_AGAIN}"
+        f"{best.label} is tied with {' and '.join(close)}: the difference is smaller than the "
+        f"joint interval of two sessions.  {MEASURE_AGAIN}"
     )
 
 
@@ -492,8 +494,8 @@ def is_rough(total: Estimate) -> bool:
     return float(total.high) - float(total.low) > 2.0 * ROUGH * float(total.value)
 
 
-def _told(total: Estimate) -> tuple[str, str, str]:
-    """A total and its ends: in one unit where minutes no longer matter, or it is known roughly."""
+def _rounded_total(total: Estimate) -> tuple[str, str, str]:
+    """Return a total and its ends, in one unit if it is long or rough."""
     ends = float(total.value), float(total.low), float(total.high)
     value, low, high = map(in_words, ends)
     hidden = low == high and ends[1] < ends[2]
@@ -503,21 +505,21 @@ def _told(total: Estimate) -> tuple[str, str, str]:
 
 
 def _without(count: int) -> str:
-    """How many runs the ranking does without, behind a blank."""
+    """Return the count of excluded runs in words, after a blank."""
     many = "1 suspect run is" if count == 1 else f"{count} suspect runs are"
     return f" {many} left out." if count else ""
 
 
-def chart_epochs(asked: int, first: int = 1) -> Floats:
-    """Whole numbers of epochs for a curve, from `first` past `asked`, evenly spread in log."""
-    last = max(asked * 1.25, 100.0)
+def chart_epochs(epochs: int, first: int = 1) -> Floats:
+    """Return whole numbers of epochs for a curve, from `first` past `epochs`, log-spaced."""
+    last = max(epochs * 1.25, 100.0)
     spread = np.geomspace(first, last, CHART_POINTS).round()
     quick = [float(n) for n in QUICK if n <= last]
-    return np.unique(np.r_[spread, quick, float(asked)])
+    return np.unique(np.r_[spread, quick, float(epochs)])
 
 
 def _failed(run: Run) -> Refusal | None:
-    """Why a run says nothing about training; None where it does."""
+    """Return why a run has no training time; None where it has."""
     if run.status == "ok":
         return INFERENCE if run.mode == "inference" else None
     why = f": {run.status_reason}" if run.status_reason else ""
@@ -539,7 +541,7 @@ def _refused(run: Run, kept: int) -> Refusal | None:
         later_s = plain(float(run.later_epoch_mean_s or math.nan), 4)
         before = " and the time before it are" if run.pre_train_s is None else " is"
         return Refusal(
-            reason=f"Only the mean of epochs 2 and later is known: epoch 1{before} missing "
+            reason=f"Only the mean of epochs 2 and later was recorded: epoch 1{before} missing "
             f"({later_s} s an epoch after that).",
             measure_next="Measure the first epoch and the time before it.",
         )
@@ -547,7 +549,7 @@ def _refused(run: Run, kept: int) -> Refusal | None:
 
 
 def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
-    """Start-up time [s]: as measured, else what the sum with epoch 1 leaves for it."""
+    """Return the start-up time [s]: as measured, else from the sum with epoch 1."""
     until_s = run.until_first_epoch_end_s
     if run.pre_train_s is not None or until_s is None:
         return run.pre_train_s
@@ -555,17 +557,17 @@ def _pre_train_s(run: Run, first_epoch_s: float) -> float | None:
 
 
 def _named(run: Run) -> str:
-    """The run as a refusal and the log name it."""
+    """Return the run as a refusal and the log name it."""
     return f"the run{_at_batch(run)} on {run.system}"
 
 
 def timed_ratio(option: Option) -> float:
-    """Timed epochs in one epoch of an option, 1 where it is refused."""
+    """Return the timed epochs in one epoch of an option, 1 where refused."""
     return 1.0 if isinstance(option.conversion, Refusal) else option.conversion.ratio
 
 
 def _noted(result: Estimate | Refusal, converted: Conversion) -> Estimate | Refusal:
-    """A time with what its conversion adds: sentences, and that it is far from what was timed."""
+    """Return a time with the reasons and the basis of its conversion."""
     if isinstance(result, Refusal) or not converted.reasons:
         return result
     basis = "extrapolated" if converted.far else result.basis
@@ -587,7 +589,7 @@ def _at_batch(run: Run) -> str:
 
 
 def epochs_in_words(epochs: int) -> str:
-    """`1 epoch`, `2,000 epochs`: for headings. The sentence to paste has 2000, as it was typed."""
+    """Return `1 epoch` or `2,000 epochs` for headings; the sentence to paste has 2000."""
     return "1 epoch" if epochs == 1 else f"{epochs:,} epochs"
 
 

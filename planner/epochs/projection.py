@@ -1,30 +1,27 @@
-"""How long would N epochs take?
+"""Time of N epochs.
 
     total(N) = pre-train + epoch 1 + mean(epochs 2..) * (N - 1)         [s]
 
-Epoch 1 is never an epoch like the others (graph building, caches: 1.0 to 5.8 times as long), so it
-is counted once and the mean starts at epoch 2. How far the sum of the epochs ahead may lie from it
-is told in `planner.runs.later_epochs`. In another session everything, epoch 1 included, moves
-together:
-the measured session and the new one each by `session_sd`, so sqrt(2)*session_sd*total is the
-standard deviation between them, known from five pairs (SESSION_DOF). The two half-widths add in
-quadrature.
+Epoch 1 differs from the others (graph building, caches: 1.0 to 5.8 times as long), so it is counted
+once and the mean starts at epoch 2. `planner.runs.later_epochs` has the interval of the sum of
+later epochs. Another session moves everything, epoch 1 included: the measured and the new session
+each by `session_sd`, so the standard deviation between them is sqrt(2)*session_sd*total, from five
+pairs (SESSION_DOF). The two half-widths add in quadrature.
 
     constant     value  unit               meaning
     SESSION_SD   0.021  share of the total one session's deviation (two differ by 2.9 %, rms)
     SESSION_DOF  5      degrees of freedom five pairs of sessions
     MAX_CV       0.20   share of the mean  above this the epochs are not of one kind
 
-Epochs of several kinds (`planner.epochs.steadiness`) are refused: no mean says what the rest takes.
+Epochs of several kinds (`planner.epochs.steadiness`) are refused: no mean predicts the rest.
 
-Runs that timed epochs of another size than the ones in question (`planner.epochs.epoch_size`)
-give an
-`epoch_ratio`, how many timed epochs one of them is. N of them are M = N * epoch_ratio timed epochs:
+Runs that timed epochs of another size (`planner.epochs.epoch_size`) have an `epoch_ratio`, the
+timed epochs per epoch. N epochs are M = N * epoch_ratio timed epochs:
 
     total(N) = pre-train + epoch 1 + mean*(M - 1)                       [s]
 
-so that start-up and what epoch 1 takes beyond the mean (tracing, caches) are counted once, and the
-interval is the one of M epochs. Of a part of a first epoch (M < 1) that part of the mean counts.
+so that start-up and the extra time of epoch 1 (tracing, caches) are counted once, and the interval
+is that of M epochs. For M < 1 that part of the mean counts.
 """
 
 from __future__ import annotations
@@ -69,9 +66,9 @@ EACH_KIND: Final = (
     "3 epochs of each phase."
 )
 NO_MEAN: Final = (
-    "A mean over all of them says nothing about the rest: such projections were 37 % wrong."
+    "A mean over all of them does not predict the rest: such projections were 37 % off."
 )
-LIKE_LAST: Final = "The total holds only if the rest goes on like the last of them."
+LIKE_LAST: Final = "The total applies only if the rest continues like the last of them."
 START_NOT_INCLUDED: Final = "The start of the training program is not included."
 """The reason of a total that starts with epoch 1, because the time before it is unknown."""
 UNSETTLED: Final = (
@@ -92,7 +89,7 @@ def project(
     prior: EpochPrior = EPOCHS,
     epoch_ratio: float = 1.0,
 ) -> Estimate | Refusal:
-    """Total time of `epochs` epochs [s] from the epochs of one measured run.
+    """Return the total time of `epochs` epochs [s] from the epochs of one measured run.
 
     Args:
         pre_train_s: process start to the first step of epoch 1 [s], at least 0; None where it is
@@ -100,26 +97,25 @@ def project(
         epoch_s: measured epoch times from epoch 1 on [s], above 0, shape (k,).
         epochs: N, whole numbers from 1, scalar or any shape.
         level: coverage of the interval [share].
-        session_sd: relative sd of one session; `SESSION_SD` where the projected run is another
-            session or another machine, 0 for a run exactly like the measured one.
+        session_sd: relative sd of one session; `SESSION_SD` for another session or machine, 0 for
+            the same one.
         continuing: the measured epochs are the first of the projected run, so that only the
-            N - k that are left are uncertain (where N >= k; fewer are asked as for a fresh run).
-        rest_like_last: the caller's word that after a change the rest goes on like the last kind of
-            epochs. Then everything up to the first epoch of that kind is counted as it was
-            measured, and the mean starts after it.
-        prior: what is believed about the epochs before they are looked at; that of
-            `planner.epochs._scatter` where other runs were measured on the same machine.
-        epoch_ratio: timed epochs in one epoch, above 0; of 1 the epochs are those that were timed.
+            N - k remaining ones are uncertain (if N >= k; fewer are projected like a new run).
+        rest_like_last: after a change the rest continues like the last kind of epochs. Then
+            everything before that kind is added as measured, and the mean starts after it.
+        prior: of the epoch scatter; that of `planner.epochs._scatter` where other runs were
+            measured on the same machine.
+        epoch_ratio: timed epochs in one epoch, above 0; 1 for epochs as timed.
 
     Returns:
         The total in the shape of `epochs`, or a `Refusal` where no epoch, one epoch, epochs that
         vary by more than 20 %, or epochs of several kinds (`planner.epochs.steadiness`) were
         measured.
-        With `rest_like_last` fewer epochs than came before the last kind are refused. N = 1 is
-        pre-train plus epoch 1, exactly.
+        With `rest_like_last` fewer epochs than before the last kind are refused. N = 1 is pre-train
+        plus epoch 1, exactly.
 
     Raises:
-        ValueError: names every impossible value, all at once.
+        ValueError: names all impossible values.
     """
     times, numbers = np.asarray(epoch_s, dtype=np.float64), np.asarray(epochs)
     if times.ndim != 1:
@@ -131,12 +127,12 @@ def project(
     speak_once(problems + bad_share("session_sd", session_sd))
     if not times.size:
         return Refusal(reason="No epoch was measured.", measure_next=EPOCHS_TO_MEASURE)
-    found = steadiness(times)
-    split = rest_like_last and not found.steady
-    after = found.segments[-1].first_epoch if split else 1
+    kinds = steadiness(times)
+    split = rest_like_last and not kinds.steady
+    after = kinds.segments[-1].first_epoch if split else 1
     if split and (numbers * epoch_ratio < after).any():
-        return _refuse_earlier(found, math.ceil(after / epoch_ratio))
-    told = _total(
+        return _refuse_earlier(kinds, math.ceil(after / epoch_ratio))
+    total = _total(
         (float((pre_train_s or 0.0) + times[:after].sum()), float(times[0])),
         _measured(times, after, prior),
         numbers,
@@ -145,9 +141,9 @@ def project(
         session_sd=session_sd,
         continuing=continuing,
     )
-    told = _from_start(told, included=pre_train_s is not None)
+    total = _from_start(total, included=pre_train_s is not None)
     exact = _exact(numbers, epoch_ratio)
-    return told if exact else _with_kinds(told, found, split=split)
+    return total if exact else _with_kinds(total, kinds, split=split)
 
 
 def project_summary(
@@ -165,17 +161,17 @@ def project_summary(
     prior: EpochPrior = EPOCHS,
     epoch_ratio: float = 1.0,
 ) -> Estimate | Refusal:
-    """Total time of `epochs` epochs [s] from a published summary; the same law as `project`.
+    """Return the total time of `epochs` epochs [s] from a published summary, as `project`.
 
     Args:
         epochs: N, whole numbers from 1, scalar or any shape.
-        later_epochs: how many epochs after the first were measured.
+        later_epochs: count of measured epochs after the first.
         later_epoch_mean_s: their mean [s], above 0; None where there are none.
-        later_epoch_sd_s: their standard deviation with ddof = 0 [s]; None where unknown, then the
-            prior alone speaks and a reason says so.
+        later_epoch_sd_s: their standard deviation with ddof = 0 [s]; None where unknown: then the
+            prior alone is used, and a reason says so.
         pre_train_s: process start to the first step of epoch 1 [s]; None where it is unknown.
         first_epoch_s: epoch 1 [s].
-        until_first_epoch_end_s: the sum of those two [s]; it counts where one of them is missing.
+        until_first_epoch_end_s: the sum of those two [s]; used where one of them is missing.
             Without it and `pre_train_s` the total starts with epoch 1, and a reason says so.
         level: coverage of the interval [share].
         session_sd: relative sd between sessions, see `project`.
@@ -187,7 +183,7 @@ def project_summary(
         As `project`.
 
     Raises:
-        ValueError: names every impossible value, all at once.
+        ValueError: names all impossible values.
     """
     numbers = np.asarray(epochs)
     start_s, problems = start_given(pre_train_s, first_epoch_s, until_first_epoch_end_s)
@@ -195,11 +191,11 @@ def project_summary(
     wrong += bad_epochs(numbers, MOST_EPOCHS) + bad_ratio(epoch_ratio)
     speak_once(problems + wrong + bad_share("session_sd", session_sd))
     first_s = start_s if first_epoch_s is None else first_epoch_s
-    told = _total(
+    total = _total(
         (start_s, first_s), later, numbers, epoch_ratio,
         level=level, session_sd=session_sd, continuing=continuing,
     )  # fmt: skip
-    return _from_start(told, included=start_included(pre_train_s, until_first_epoch_end_s))
+    return _from_start(total, included=start_included(pre_train_s, until_first_epoch_end_s))
 
 
 def later_epoch(
@@ -212,7 +208,7 @@ def later_epoch(
     prior: EpochPrior = EPOCHS,
     epoch_ratio: float = 1.0,
 ) -> Estimate | Refusal:
-    """What one more epoch costs in the long run [s]: the limit of total(N)/N.
+    """Return the time of one more epoch in the long run [s]: the limit of total(N)/N.
 
     The mean of epochs 2.., with the variance of `project` divided by m^2 as m grows, and the spread
     between sessions as there.
@@ -229,12 +225,12 @@ def later_epoch(
 
 
 def session_half_width(level: float, session_sd: float = SESSION_SD) -> float:
-    """Half-width between a measured session and another one, as a share of the time."""
+    """Return half-width between a measured session and another one, as a share of the time."""
     return float(np.sqrt(2.0) * session_sd * t_quantile(level, SESSION_DOF))
 
 
 def _exact(epochs: NDArray[np.generic], epoch_ratio: float) -> bool:
-    """Whether only the epoch that was timed first is in question, so that nothing is estimated."""
+    """Return whether only the first timed epoch is requested, so that nothing is estimated."""
     return epoch_ratio == 1.0 and bool((epochs == 1).all())
 
 
@@ -248,7 +244,7 @@ def _total(
     session_sd: float,
     continuing: bool,
 ) -> Estimate | Refusal:
-    """Sum up `start`, the seconds until the end of epoch 1 and those of epoch 1, and the rest."""
+    """Return `start`, the seconds until the end of epoch 1 and those of epoch 1, plus the rest."""
     start_s, first_s = start
     timed_epochs = epochs.astype(np.float64) * epoch_ratio
     if _exact(epochs, epoch_ratio):  # needs no later epoch, so nothing can be refused
@@ -258,7 +254,7 @@ def _total(
     if refusal := _refuse(later):
         return refusal
     ahead, measured = timed_epochs - later.after, later.count + later.after
-    # Of less than epoch 1 the mean's part is left out, which is at most what epoch 1 took.
+    # Below one epoch the mean's part is left out, which is at most the time of epoch 1.
     total = start_s + np.where(ahead < 0.0, min(first_s, later.mean_s), later.mean_s) * ahead
     if continuing:
         ahead = np.where(timed_epochs >= measured, timed_epochs - measured, ahead)
@@ -270,11 +266,11 @@ def _total(
     return _estimate(total, half, level, basis, _reasons(later))
 
 
-def _from_start(told: Estimate | Refusal, *, included: bool) -> Estimate | Refusal:
-    """Say of a total that its start-up time is not in it."""
-    if included or isinstance(told, Refusal):
-        return told
-    return replace(told, reasons=(START_NOT_INCLUDED, *told.reasons))
+def _from_start(total: Estimate | Refusal, *, included: bool) -> Estimate | Refusal:
+    """Return a total with the reason that its start-up time is not included."""
+    if included or isinstance(total, Refusal):
+        return total
+    return replace(total, reasons=(START_NOT_INCLUDED, *total.reasons))
 
 
 def _refuse(later: LaterEpochs) -> Refusal | None:
@@ -288,39 +284,39 @@ def _refuse(later: LaterEpochs) -> Refusal | None:
         which = f"Epochs {later.after + 1} to {later.after + later.count}"
         return Refusal(
             reason=f"{which} vary by {100 * later.variation:.0f} %; above "
-            "20 % something changes while it trains, and this formula was 37 % wrong.",
+            "20 % something changes while it trains, and this formula was 37 % off.",
             measure_next=EACH_KIND,
         )
     return None
 
 
-def _refuse_earlier(found: Steadiness, after: int) -> Refusal:
+def _refuse_earlier(kinds: Steadiness, after: int) -> Refusal:
     return Refusal(
-        reason=f"{found.sentence} Fewer than {after} epochs end before the last kind begins.",
-        measure_next=f"Add up the epochs as they were measured, or ask for {after} or more.",
+        reason=f"{kinds.sentence} Fewer than {after} epochs end before the last kind begins.",
+        measure_next=f"Add up the epochs as measured, or choose {after} or more.",
     )
 
 
-def _with_kinds(told: Estimate | Refusal, found: Steadiness, *, split: bool) -> Estimate | Refusal:
-    """What is refused or told beside it where the epochs are not of one kind, or may not be."""
-    if found.steady:
-        more = UNSETTLED if found.unsettled else ""
-    elif isinstance(told, Refusal):
-        return replace(told, reason=f"{told.reason} {found.sentence}")
+def _with_kinds(total: Estimate | Refusal, kinds: Steadiness, *, split: bool) -> Estimate | Refusal:
+    """Return a total with a refusal or reason if the epochs are, or may be, of several kinds."""
+    if kinds.steady:
+        more = UNSETTLED if kinds.unsettled else ""
+    elif isinstance(total, Refusal):
+        return replace(total, reason=f"{total.reason} {kinds.sentence}")
     elif split:
-        more = f"{found.sentence} {LIKE_LAST}"
+        more = f"{kinds.sentence} {LIKE_LAST}"
     else:
-        return Refusal(reason=f"{found.sentence} {NO_MEAN}", measure_next=EACH_KIND)
-    if isinstance(told, Refusal) or not more:
-        return told
-    return replace(told, reasons=(*told.reasons, more))
+        return Refusal(reason=f"{kinds.sentence} {NO_MEAN}", measure_next=EACH_KIND)
+    if isinstance(total, Refusal) or not more:
+        return total
+    return replace(total, reasons=(*total.reasons, more))
 
 
 def _reasons(later: LaterEpochs) -> tuple[str, ...]:
-    """What the interval rests on, where that is not these epochs alone."""
+    """Return the source of the interval, where it is not these epochs alone."""
     sd = f"{100 * later.prior.sd:.2g} %"
     if not later.known_scatter:
-        unknown = "The scatter of the epochs is not known; the interval uses what other runs showed"
+        unknown = "The scatter of the epochs is unknown; the interval uses that of other runs"
         return (f"{unknown} ({sd}).",)
     if later.prior.sd > SD0:
         return (
@@ -332,10 +328,10 @@ def _reasons(later: LaterEpochs) -> tuple[str, ...]:
 def _estimate(
     value: Floats, half: Floats, level: float, basis: Basis, reasons: tuple[str, ...]
 ) -> Estimate:
-    """Interval in the shape of `value`: floats for a scalar.
+    """Return the interval in the shape of `value`: floats for a scalar.
 
     Symmetric, but below half of the value the lower end falls like an exponential of the same
-    slope: no run takes less than nothing, however little is known of it.
+    slope, so that it stays above 0.
     """
     far = 0.5 * value * np.exp(1.0 - 2.0 * half / value)
     parts = value, np.where(half > 0.5 * value, far, value - half), value + half

@@ -1,25 +1,25 @@
-"""Are the epochs of a run of one kind?
+"""Whether the epochs of a run are of one kind.
 
-An N-epoch projection takes every later epoch for a sample of one distribution. Runs that enlarge
-their images on the way, change the batch size or share the machine with another job for a while
-break that; no mean of the first epochs says what the rest will take. So before anything is
-projected, the logarithms of epochs 2.. (epoch 1 is never like the others) are cut into segments:
+An N-epoch projection assumes that later epochs have one distribution. Runs that enlarge their
+images, change the batch size or share the machine for a while break that: no mean of the first
+epochs predicts the rest. So before a projection, the logarithms of epochs 2.. (epoch 1 differs) are
+cut into segments:
 
     1. a running median of three, with Tukey's rule at both ends, removes single hiccups;
     2. the cuts minimise  sum of squares about each segment's mean + penalty per segment,
        segments at least 2 epochs long, exactly (Jackson et al. 2005, "optimal partitioning");
        penalty = max(ln(1.2)^2, NOISE * s^2 * ln n), s the scatter between neighbouring epochs;
     3. cuts across which the median changes by 20 % or less are dropped. Where none is left and
-       the lowest and the highest segment still differ by more, the epochs creep and all are kept.
+       the lowest and the highest segment still differ by more, the epochs drift and all are kept.
 
     constant   value  unit        meaning
-    CHANGE     0.20   share       smaller changes are scatter or drift: the interval's business
-    SHORTEST   2      epochs      one epoch alone is a hiccup, never a change
+    CHANGE     0.20   share       smaller changes are scatter or drift, covered by the interval
+    SHORTEST   2      epochs      one epoch alone is a hiccup, not a change
     NOISE      6      variances   scatter that a cut must explain
 
 No constant was fitted to the runs below. Public training runs (DAWNBench, 43 entries of 14 to 400
 epochs): the 11 with a variation above 20 % (larger images, other batches) are all cut, each from
-the second epoch after its first change on; of the other 32 one is, whose epochs creep between 32
+the second epoch after its first change on; of the other 32 one is, whose epochs drift between 32
 and 39 min. Of 60 runs of 20 epochs of one network on two systems none is. Simulated steady runs,
 200 a cell, cut in error:
 
@@ -56,7 +56,7 @@ STEP: Final = float(np.log1p(CHANGE))
 NORMAL: Final = 1.4826
 """Standard deviation of a normal distribution in median absolute deviations."""
 SHOWN: Final = 4
-"""So many segments are told one by one."""
+"""Segments that are described one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +72,10 @@ class Segment:
 class Steadiness:
     """Whether epochs 2.. are of one kind.
 
-    `steady` says that no change was seen, and `tested` that there were enough epochs to see one
-    (2 on either side). `segments` are in order, one where steady, none without a later epoch.
-    `hiccups` are single epochs more than 20 % off the median of their segment, counted from 1.
-    `sentence` tells all of it.
+    `steady` means that no change was seen, `tested` that there were enough epochs to see one (2 on
+    either side). `segments` are in order, one if steady, none without a later epoch. `hiccups` are
+    single epochs more than 20 % off the median of their segment, counted from 1. `sentence`
+    describes them.
     """
 
     steady: bool
@@ -91,7 +91,7 @@ class Steadiness:
 
 
 def steadiness(epoch_s: ArrayLike) -> Steadiness:
-    """Find the changes of more than 20 % in the epoch times of one run.
+    """Return the changes of more than 20 % in the epoch times of one run.
 
     Args:
         epoch_s: measured epoch times from epoch 1 on [s], finite and above 0, shape (k,).
@@ -123,21 +123,27 @@ def steadiness(epoch_s: ArrayLike) -> Steadiness:
 
 
 def _bounds(log: Floats) -> list[int]:
-    """Where segments begin, and the end of the last: [0, n] for one kind, [0] for nothing."""
+    """Return where segments begin, and the end of the last.
+
+    [0, n] for one kind, [0] for nothing.
+    """
     whole = [0, log.size] if log.size else [0]
     if log.size < 2 * SHORTEST:
         return whole
     smooth = _without_hiccups(log)
     if np.ptp(smooth) <= STEP:
         return whole
-    found = _partition(smooth - smooth.mean(), _penalty(log))
-    merged = _merged(log, found)
-    creeps = np.ptp(_medians(log, found)) > STEP
-    return found if len(merged) == len(whole) and creeps else merged
+    bounds = _partition(smooth - smooth.mean(), _penalty(log))
+    merged = _merged(log, bounds)
+    creeps = np.ptp(_medians(log, bounds)) > STEP
+    return bounds if len(merged) == len(whole) and creeps else merged
 
 
 def _without_hiccups(log: Floats) -> Floats:
-    """Running median of three; at an end, of it, its neighbour and the line through the next."""
+    """Return the running median of three.
+
+    At an end, of it, its neighbour and the line through the next.
+    """
     inner = np.median(sliding_window_view(log, 3), axis=1)
     ends = [
         np.median([log[edge], inner[edge], 3.0 * inner[edge] - 2.0 * inner[towards]])
@@ -147,13 +153,13 @@ def _without_hiccups(log: Floats) -> Floats:
 
 
 def _penalty(log: Floats) -> float:
-    """What a segment costs, in squared logarithms."""
+    """Return the cost of a segment, in squared logarithms."""
     noise = NORMAL * float(np.median(np.abs(np.diff(log)))) / np.sqrt(2.0)
     return float(max(STEP**2, NOISE * noise**2 * np.log(log.size)))
 
 
 def _partition(values: Floats, penalty: float) -> list[int]:
-    """Bounds of the segments with the least squares + penalties, by dynamic programming."""
+    """Return bounds of the segments with the least squares + penalties, by dynamic programming."""
     n = values.size
     sums = np.concatenate(([0.0], np.cumsum(values)))
     squares = np.concatenate(([0.0], np.cumsum(values * values)))
@@ -172,7 +178,7 @@ def _partition(values: Floats, penalty: float) -> list[int]:
 
 
 def _merged(log: Floats, bounds: list[int]) -> list[int]:
-    """The bounds across which the median changes by more than CHANGE, the weakest dropped first."""
+    """Return the bounds of changes above CHANGE; the weakest are dropped first."""
     while True:
         steps = np.abs(np.diff(_medians(log, bounds)))
         if not steps.size or steps.min() > STEP:
@@ -195,12 +201,12 @@ def _sentence(times: Floats, segments: tuple[Segment, ...], hiccups: tuple[int, 
         return "No epoch after the first was measured."
     if len(segments) > 1:
         return _changes(segments)
-    told = f"Epochs 2 to {times.size} are of one kind: {in_words(segments[0].mean_s)} on average."
+    lead = f"Epochs 2 to {times.size} are of one kind: {in_words(segments[0].mean_s)} on average."
     if times.size - 1 < 2 * SHORTEST:
-        told = (
+        lead = (
             f"It takes {2 * SHORTEST} later epochs to see a change; {_count(times.size - 1)} known."
         )
-    return f"{told}{_aside(times, hiccups)}"
+    return f"{lead}{_aside(times, hiccups)}"
 
 
 def _changes(segments: tuple[Segment, ...]) -> str:
@@ -217,10 +223,12 @@ def _count(epochs: int) -> str:
 
 
 def _aside(times: Floats, hiccups: tuple[int, ...]) -> str:
-    """What is told of single epochs; epoch times are compared with the median of all later ones."""
+    """Return a remark on single epochs, against the median of all later ones."""
     if not hiccups:
         return ""
     if len(hiccups) > 1:
-        return f" {len(hiccups)} single epochs were more than 20 % off; alone they are no change."
+        return (
+            f" {len(hiccups)} single epochs were more than 20 % off; single ones are not a change."
+        )
     ratio = times[hiccups[0] - 1] / np.median(times[1:])
     return f" Epoch {hiccups[0]} alone took {ratio:.2f} times as long as the others."

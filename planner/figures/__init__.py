@@ -1,7 +1,7 @@
-"""Every chart of the product, drawn without a browser: plotly lives in this room alone.
+"""Every chart of the product, drawn without a browser; only this package uses plotly.
 
-Observed points are markers, fits are lines, bands take the line's colour, and what lies beyond
-the measurements is dashed and grey. Labels stand at the line ends, pushed apart where lines meet.
+Observed points are markers, fits are lines, bands have the line's colour, and parts beyond the
+measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
 from planner.figures.compare_rent_or_buy import UseAxes, UseLine, rent_or_buy

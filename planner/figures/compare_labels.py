@@ -1,7 +1,7 @@
-"""Where names stand beside their markers, so that none lies on an error bar or on another name.
+"""Places of names beside their markers, without overlap of error bars or other names.
 
-Every name is tried at places around its marker, the nearest first; the first free one is taken. One
-that finds no free place is not drawn: under the pointer it is told all the same.
+Every name is tried at places around its marker, the nearest first; the first free one is used. A
+name without a free place is not drawn, but shown on hover.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Box:
     high: float
 
     def meets(self, other: Box) -> bool:
-        """Whether the two overlap."""
+        """Return whether the two overlap."""
         across = self.left < other.right and other.left < self.right
         return across and self.low < other.high and other.low < self.high
 
@@ -47,7 +47,7 @@ class Cross:
     high: float
 
     def boxes(self) -> tuple[Box, Box, Box]:
-        """What it covers: two bars and the marker."""
+        """Return the covered boxes: two bars and the marker."""
         return (
             Box(left=self.left - 2, right=self.right + 2, low=self.y - 3, high=self.y + 3),
             Box(left=self.x - 3, right=self.x + 3, low=self.low - 2, high=self.high + 2),
@@ -67,29 +67,29 @@ class Place:
 def places(
     names: Sequence[str], crosses: Sequence[Cross], width: float, height: float
 ) -> list[Place | None]:
-    """A place for each name in turn, the first ones first; None where there is no room.
+    """Return a place for each name in turn, the first ones first; None where there is no room.
 
     Args:
-        names: what stands beside each marker.
+        names: of each marker.
         crosses: the markers with their bars.
         width: of the chart's inside [px].
         height: of the chart's inside [px].
     """
-    taken = [box for cross in crosses for box in cross.boxes()]
-    found: list[Place | None] = []
+    occupied = [box for cross in crosses for box in cross.boxes()]
+    chosen: list[Place | None] = []
     for name, cross in zip(names, crosses, strict=True):
         free = next(
             (
                 (place, box)
                 for place, box in _tries(name, cross)
-                if _inside(box, width, height) and not any(box.meets(t) for t in taken)
+                if _inside(box, width, height) and not any(box.meets(t) for t in occupied)
             ),
             None,
         )
         if free is not None:
-            taken.append(free[1])
-        found.append(free[0] if free else None)
-    return found
+            occupied.append(free[1])
+        chosen.append(free[0] if free else None)
+    return chosen
 
 
 def _tries(name: str, cross: Cross) -> list[tuple[Place, Box]]:

@@ -1,4 +1,4 @@
-"""What renting and buying cost against how much one does: over runs a month, or over use."""
+"""Costs of renting and buying over runs per month, or over utilisation."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class UseLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UseAxes:
-    """Titles, what was asked for on the x axis, and from where to where buying begins to pay."""
+    """Titles, the requested value on the x axis, and the interval of the break-even."""
 
     x_title: str
     y_title: str
-    asked: float
-    asked_words: str
+    request: float
+    request_words: str
     pays_off: tuple[float, float, float] | None = None
     per_cent: bool = False
     log: bool = False
 
 
 def rent_or_buy(lines: Sequence[UseLine], axes: UseAxes, theme: Theme) -> ChartSpec:
-    """One line per option, solid rented, dashed bought, dotted what is there already."""
+    """Return one line per option: solid rented, dashed bought, dotted already owned."""
     drawing = Drawing(theme)
     right = max((float(line.x[-1]) for line in lines), default=1.0)
     top = max((float(np.nanmax(line.value)) for line in lines), default=1.0)
@@ -62,16 +62,16 @@ def rent_or_buy(lines: Sequence[UseLine], axes: UseAxes, theme: Theme) -> ChartS
         bottom = float(_ends(lines, top, axes)[0])
         span = [float(np.log10(bottom)), float(np.log10(1.3 * top))]
         drawing.y = {"title": axes.y_title, "type": "log", "range": span} | log_ticks(bottom, top)
-    if 0.0 <= axes.asked <= right:
-        drawing.mark(axes.asked, axes.asked_words, log=False)
+    if 0.0 <= axes.request <= right:
+        drawing.mark(axes.request, axes.request_words, log=False)
     drawing.end_labels(lines, [float(line.value[-1]) for line in lines], log=axes.log)
     return drawing.figure()
 
 
 def _ends(lines: Sequence[UseLine], top: float, axes: UseAxes) -> Floats:
-    """Bottom and top of the y axis."""
-    known = [v for line in lines for v in line.value.tolist() if v > 0.0]
-    return np.array([0.8 * min(known, default=0.1) if axes.log else 0.0, 1.12 * top])
+    """Return bottom and top of the y axis."""
+    values = [v for line in lines for v in line.value.tolist() if v > 0.0]
+    return np.array([0.8 * min(values, default=0.1) if axes.log else 0.0, 1.12 * top])
 
 
 def _draw(drawing: Drawing, line: UseLine, axes: UseAxes) -> None:

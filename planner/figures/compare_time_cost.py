@@ -1,4 +1,4 @@
-"""Cost of a run against its time: every option with its intervals, and what nothing beats."""
+"""Cost of a run against its time: every option with its intervals, and the best trade-offs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BASIS_SYMBOLS: Final = {
     "estimated from FLOPs": ("hexagon-open", "\u2b21"),
     "published": ("triangle-down", "\u25bc"),
 }
-"""Marker of each basis, and the sign that stands for it in the legend."""
+"""Marker of each basis, and its sign in the legend."""
 _WIDE: Final = 350.0
 """Width of the chart's inside that names are placed for [px]: half of a usual page."""
 _INSIDE: Final = HEIGHT - 74.0
@@ -36,8 +36,8 @@ _NEAR: Final = 45.0
 class Spot:
     """One option: time [s] and cost [in `currency` of the chart], each (value, low, high).
 
-    `late` says that it more likely misses what was asked for than not, `front` that no other is
-    both faster and cheaper. `told` is added under the pointer.
+    `late` is set if it will probably miss the limits, `front` if no other option is both faster and
+    cheaper. `note` is added on hover.
     """
 
     label: str
@@ -48,7 +48,7 @@ class Spot:
     cost: tuple[float, float, float]
     front: bool = False
     late: bool = False
-    told: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Bounds:
 def time_cost(
     spots: Sequence[Spot], bounds: Bounds, currency: str, theme: Theme, goal: str = "a run"
 ) -> ChartSpec:
-    """The options best first: names of the first ones find room first."""
+    """Return the options best first: names of the first ones find room first."""
     drawing = Drawing(theme)
     size, unit = time_unit([s.time[0] for s in spots])
     x = _axis([t / size for s in spots for t in s.time], f"time of {goal} ({unit})")
@@ -82,7 +82,7 @@ def time_cost(
 def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
     colour = drawing.theme.quiet if spot.late else drawing.theme.colours[spot.slot]
     value, low, high = (t / size for t in spot.time)
-    told = f"<br>{escape(spot.told)}" if spot.told else ""
+    note = f"<br>{escape(spot.note)}" if spot.note else ""
     time, soonest, latest = with_ends(*spot.time)
     amount, least, most = (plain(end, 4) for end in spot.cost)
     cost = f"{amount} {currency} ({least} to {most})"
@@ -96,7 +96,7 @@ def _spot(drawing: Drawing, spot: Spot, size: float, currency: str) -> None:
                 "line": {"width": 2, "color": colour}},
         hovertemplate=f"<b>%{{fullData.name}}</b><br>{escape(time)} (90 %: "
         f"{escape(between(soonest, latest))})<br>{escape(cost)}<br>"
-        f"{escape(spot.basis)}{told}<extra></extra>",
+        f"{escape(spot.basis)}{note}<extra></extra>",
     )  # fmt: skip
 
 
@@ -115,7 +115,7 @@ def _front(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
 
 
 def _bounds(drawing: Drawing, bounds: Bounds, size: float) -> None:
-    """Grey is what comes too late or costs too much."""
+    """Return the colour of an option; grey if it is too late or too expensive."""
     ends = [10.0**e for e in (*drawing.x["range"], *drawing.y["range"])]
     if bounds.deadline_s is not None:
         _region(drawing, (max(bounds.deadline_s / size, ends[0]), ends[1]), (ends[2], ends[3]))
@@ -124,7 +124,7 @@ def _bounds(drawing: Drawing, bounds: Bounds, size: float) -> None:
 
 
 def grey_words(bounds: Bounds) -> str:
-    """What grey means, for beside the chart: in it there is no room on a telephone."""
+    """Return the meaning of grey, as text beside the chart."""
     late, dear = bounds.deadline_s is not None, bounds.cost is not None
     return " or ".join(["too late"] * late + ["too dear"] * dear)
 
@@ -143,8 +143,8 @@ def _region(drawing: Drawing, x: tuple[float, float], y: tuple[float, float]) ->
 
 def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
     crosses = [_cross(drawing, s, size) for s in spots]
-    found = places([s.short for s in spots], crosses, _WIDE, _INSIDE)
-    for spot, place in zip(spots, found, strict=True):
+    label_places = places([s.short for s in spots], crosses, _WIDE, _INSIDE)
+    for spot, place in zip(spots, label_places, strict=True):
         if place is not None:
             colour = drawing.theme.quiet if spot.late else drawing.theme.colours[spot.slot]
             drawing.note(
@@ -158,7 +158,7 @@ def _names(drawing: Drawing, spots: Sequence[Spot], size: float) -> None:
 
 
 def _beside(place: Place, colour: str) -> dict[str, Any]:
-    """Where a name stands; one that is further off has a thin line to its marker."""
+    """Return the place of a name; a distant one has a thin line to its marker."""
     if max(abs(place.across), abs(place.up)) <= _NEAR:
         return {"xshift": place.across, "yshift": place.up}
     return {"showarrow": True, "ax": place.across, "ay": -place.up, "arrowhead": 0, "standoff": 8,
@@ -176,9 +176,9 @@ def _pixel(value: float, span: Sequence[float], pixels: float) -> float:
 
 
 def _axis(values: Sequence[float], title: str) -> dict[str, Any]:
-    """A logarithmic axis round the values, at least a factor of three wide."""
-    known = [v for v in values if np.isfinite(v) and v > 0.0] or [1.0]
-    low, high = min(known), max(known)
+    """Return a logarithmic axis round the values, at least a factor of three wide."""
+    finite = [v for v in values if np.isfinite(v) and v > 0.0] or [1.0]
+    low, high = min(finite), max(finite)
     wide = max(float(np.sqrt(3.0 * low / high)), 1.0)
     low, high = low / wide, high * wide
     room = 0.12 * np.log10(high / low)

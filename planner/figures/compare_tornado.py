@@ -29,7 +29,7 @@ class Bar:
 def tornado(
     bars: Sequence[Bar], base: float, title: str, theme: Theme, *, compared: bool
 ) -> ChartSpec:
-    """Bars from the widest down; `compared` marks 0, where the two options cost the same."""
+    """Return bars from the widest down; `compared` marks 0, where the two options cost the same."""
     drawing = Drawing(theme, height=_AROUND + PITCH * max(len(bars), 1))
     top = len(bars) - 1
     for place, bar in enumerate(bars):
@@ -48,18 +48,18 @@ def _bar(drawing: Drawing, bar: Bar, base: float, y: float) -> None:
     font = {"color": drawing.theme.text, "size": 12}
     drawing.note(bar.label, x=0, xref="paper", xanchor="left", xshift=_LEFT, y=y, yshift=14,
                  font=font, bgcolor=drawing.theme.background, borderpad=1)  # fmt: skip
-    for end, told, slot in ((bar.low, "low", 0), (bar.high, "high", 1)):
+    for end, side, slot in ((bar.low, "low", 0), (bar.high, "high", 1)):
         drawing.line(
             np.array([base, end]),
             np.array([y, y]),
             name=escape(bar.label),
             line={"color": drawing.theme.colours[slot], "width": 9},
-            hovertemplate=f"<b>%{{fullData.name}}</b><br>{told}: %{{x:,.3~r}}<extra></extra>",
+            hovertemplate=f"<b>%{{fullData.name}}</b><br>{side}: %{{x:,.3~r}}<extra></extra>",
         )
 
 
 def _axis(values: Sequence[float], title: str, compared: bool) -> dict[str, Any]:  # noqa: FBT001
-    known = [*values, *([0.0] if compared and min(values) < 2 * max(values) else [])]
-    low, high = min(known), max(known)
+    shown = [*values, *([0.0] if compared and min(values) < 2 * max(values) else [])]
+    low, high = min(shown), max(shown)
     room = 0.06 * (high - low) or 1.0
     return {"title": title, "range": [low - room, high + room], "tickformat": ",~r"}

@@ -1,4 +1,4 @@
-"""What all charts share: size, colours, bands, names at the line ends, export.
+"""Common parts of all charts: size, colours, bands, names at the line ends, export.
 
 A chart is a dictionary in plotly's JSON schema. Plotly's figure objects would check, copy and
 encode every part for each page; tests check the charts instead.
@@ -27,7 +27,7 @@ class Named(Protocol):
 
     @property
     def short(self) -> str:
-        """What stands at the line's end."""
+        """The label at the line's end."""
         ...
 
     @property
@@ -37,11 +37,11 @@ class Named(Protocol):
 
 
 class Fitted(Named, Protocol):
-    """A fitted curve over batch sizes: known from `smallest` to `largest`, NaN where refused."""
+    """A fitted curve over batch sizes: measured from `smallest` to `largest`, NaN where refused."""
 
     @property
     def label(self) -> str:
-        """What it is called under the pointer."""
+        """Its name on hover."""
         ...
 
     @property
@@ -107,7 +107,7 @@ class Drawing:
         self._top: float = _MARGIN["t"]
 
     def line(self, x: Floats, y: Floats, **more: object) -> None:
-        """A line through known values."""
+        """Draw a line through measured values."""
         self._traces.append({"type": "scatter", "mode": "lines", "x": x, "y": y} | more)
 
     def points(self, x: Floats, y: Floats, **more: object) -> None:
@@ -115,7 +115,7 @@ class Drawing:
         self._traces.append({"type": "scatter", "mode": "markers", "x": x, "y": y} | more)
 
     def band(self, x: Floats, low: Floats, high: Floats, *, colour: str, name: str) -> None:
-        """A filled interval in the line's own colour; nothing below two known bounds."""
+        """Draw a filled interval in the line's colour; nothing below two finite bounds."""
         good = np.isfinite(low) & np.isfinite(high)
         if good.sum() > 1:
             edge = {"line": {"width": 0, "color": colour}, "hoverinfo": "skip", "name": name}
@@ -123,17 +123,17 @@ class Drawing:
             self.line(x[good], low[good], **edge, fill="tonexty", fillcolor=rgba(colour, 0.18))
 
     def fitted(self, line: Fitted, *, dash: str, unit: str) -> None:
-        """A fitted curve with its band; dashed and grey below and above what was measured."""
+        """Draw a fitted curve with its band; dashed and grey outside the measured range."""
         colour = self.theme.colours[line.slot]
         self.band(line.batch, line.low, line.high, colour=colour, name=line.label)
         inside = (line.batch <= line.largest) & (line.batch >= line.smallest)
         self._part(line, inside, {"color": colour, "width": 2, "dash": dash}, f"fit: {unit}")
         grey = {"color": self.theme.quiet, "width": 2, "dash": "dash"}
         for beyond in (line.batch <= line.smallest, line.batch >= line.largest):
-            self._part(line, beyond, grey, f"beyond what was measured: {unit}")
+            self._part(line, beyond, grey, f"outside the measured range: {unit}")
 
     def zone(self, low: float, high: float, strength: float = 0.16) -> None:
-        """An upright grey band from `low` to `high`, behind everything else."""
+        """Draw a vertical grey band from `low` to `high`, behind everything else."""
         fill = {
             "fillcolor": rgba(self.theme.quiet, strength),
             "line": {"width": 0},
@@ -152,7 +152,7 @@ class Drawing:
                   yshift=row * _LABEL_GAP)  # fmt: skip
 
     def note(self, text: str, **where: object) -> None:
-        """Text without an arrow, quiet unless a font is given."""
+        """Draw text without an arrow, in a muted colour unless a font is set."""
         font = {"font": {"color": self.theme.quiet}, "showarrow": False}
         self._notes.append(font | {"text": escape(text)} | where)
 
@@ -178,7 +178,10 @@ class Drawing:
                       yshift=float(shift), font=font)  # fmt: skip
 
     def figure(self) -> ChartSpec:
-        """The chart, unchecked: plotly's check of every part is run by the tests, not by pages."""
+        """Return the chart, unchecked.
+
+        Plotly's check of every part is run by the tests, not by pages.
+        """
         axis = {"gridcolor": self.theme.grid, "linecolor": self.theme.grid, "zeroline": False,
                 "tickfont": {"color": self.theme.quiet}}  # fmt: skip
         layout = {
@@ -200,7 +203,7 @@ class Drawing:
         return {"data": self._traces, "layout": layout}
 
     def _part(
-        self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], told: str
+        self, line: Fitted, mask: NDArray[np.bool_], style: dict[str, Any], hover: str
     ) -> None:
         if np.isfinite(line.value[mask]).sum() > 1:
             self.line(
@@ -208,7 +211,7 @@ class Drawing:
                 line.value[mask],
                 name=escape(line.label),
                 line=style,
-                hovertemplate=f"<b>%{{fullData.name}}</b><br>batch %{{x:,.0f}}, {told}"
+                hovertemplate=f"<b>%{{fullData.name}}</b><br>batch %{{x:,.0f}}, {hover}"
                 "<extra></extra>",
             )
 
@@ -216,7 +219,7 @@ class Drawing:
         return {"text": axis.get("title", ""), "font": {"color": self.theme.quiet}}
 
     def _apart(self, at: Floats, *, log: bool) -> Floats:
-        """Pixel shifts that keep neighbouring labels `_LABEL_GAP` apart, in their order."""
+        """Return pixel shifts that keep neighbouring labels `_LABEL_GAP` apart, in order."""
         if at.size < 2:
             return np.zeros(at.size)
         bottom = at.min() - 1 if log else min(0.0, float(at.min()))
@@ -235,7 +238,7 @@ class Drawing:
 
 
 def batch_axis(low: float, high: float) -> dict[str, Any]:
-    """A logarithmic axis of batch sizes from `low` to `high` [samples].
+    """Return a logarithmic axis of batch sizes from `low` to `high` [samples].
 
     Its ticks are powers of two: plotly's own logarithmic ticks print stray digits.
     """
@@ -252,7 +255,7 @@ def batch_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def log_ticks(low: float, high: float) -> dict[str, Any]:
-    """Ticks at 1, 2 and 5 times powers of ten from `low` to `high`; 1 to 9 times in one decade."""
+    """Return ticks at 1, 2 and 5 times powers of ten; at 1 to 9 times within one decade."""
     decades = range(int(np.floor(np.log10(low))) - 1, int(np.ceil(np.log10(high))) + 1)
     ticks = [m * 10.0**k for k in decades for m in ((1, 2, 5) if high > 8 * low else range(1, 10))]
     ticks = [t for t in ticks if low * 0.7 <= t <= high * 1.4]
@@ -260,7 +263,7 @@ def log_ticks(low: float, high: float) -> dict[str, Any]:
 
 
 class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # plotly has no types
-    """A figure that Streamlit sends as it is, without plotly's checks and copies."""
+    """A figure that Streamlit sends unchanged, without plotly's checks and copies."""
 
     def __init__(self, chart: ChartSpec) -> None:
         self._chart = chart
@@ -271,7 +274,10 @@ class UncheckedFigure(BaseFigure):  # type: ignore[misc]  # plotly has no types
 
 
 def html(chart: ChartSpec) -> str:
-    """The chart as a piece of a self-contained page: with plotly.js, without any upload button."""
+    """Return the chart as a piece of a self-contained page.
+
+    With plotly.js, without any upload button.
+    """
     piece: str = go.Figure(chart).to_html(
         full_html=False,
         include_plotlyjs=True,
@@ -285,11 +291,11 @@ def html(chart: ChartSpec) -> str:
 
 
 def escape(text: str) -> str:
-    """Names from data are never markup, not even plotly's own few tags."""
+    """Return a text without markup, so that names from data are shown literally."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def last(values: Floats) -> float:
-    """The last value that is known; 1 where none is."""
+    """Return the last finite value; 1 without any."""
     good = values[np.isfinite(values)]
     return float(good[-1]) if good.size else 1.0

@@ -18,14 +18,14 @@ from planner.figures.palette import Theme
 HEIGHT: Final = 340
 """Height of a small picture [px]."""
 MOST_Z: Final = 40.0
-"""Robust deviations that are drawn; those beyond stand at the border."""
+"""Largest drawn robust deviation; larger ones are at the border."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
     """A value with its interval over epochs or devices, all in per cent and of shape (n,).
 
-    `value` is NaN where there is no answer; what lies above `largest` was not measured.
+    `value` is NaN where there is no answer; values above `largest` were not measured.
     """
 
     label: str
@@ -38,8 +38,8 @@ class Share:
     largest: float
 
 
-def interval_of_epochs(lines: Sequence[Share], asked: int, theme: Theme) -> ChartSpec:
-    """How far the total of N epochs may lie from what is said [%]; the narrowest line last."""
+def interval_of_epochs(lines: Sequence[Share], epochs: int, theme: Theme) -> ChartSpec:
+    """Return the interval of the total of N epochs [%], the narrowest line last."""
     drawing = Drawing(theme, height=HEIGHT)
     for line in lines:
         colour = theme.colours[line.slot]
@@ -50,14 +50,14 @@ def interval_of_epochs(lines: Sequence[Share], asked: int, theme: Theme) -> Char
                          f"<extra>{side} end</extra>")  # fmt: skip
     _measured(drawing, lines)
     drawing.x = _epochs([v for line in lines for v in line.x[[0, -1]]])
-    drawing.y = {"title": "off what is said (%)", "ticksuffix": " %"}
-    drawing.mark(float(asked), f"{asked:,} epochs", log=True)
+    drawing.y = {"title": "deviation from the estimate (%)", "ticksuffix": " %"}
+    drawing.mark(float(epochs), f"{epochs:,} epochs", log=True)
     drawing.end_labels(lines, [float(line.high[-1]) for line in lines], log=False)
     return drawing.figure()
 
 
 def efficiency(lines: Sequence[Share], theme: Theme) -> ChartSpec:
-    """Scaling efficiency [%] over devices; 100 % is perfect, grey dashes were not measured."""
+    """Return scaling efficiency [%] over devices; 100 % is perfect, grey dashes are unmeasured."""
     drawing = Drawing(theme, height=HEIGHT)
     ends = [float(v) for line in lines for v in line.x[[0, -1]]]
     low, high = min(ends, default=1.0), max(ends, default=8.0)
@@ -73,7 +73,7 @@ def efficiency(lines: Sequence[Share], theme: Theme) -> ChartSpec:
 
 
 def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: Theme) -> ChartSpec:
-    """Robust deviation of every run over its batch; `odd` is the place of the run one looks at.
+    """Return the robust deviation of every run over its batch; `odd` is the selected run.
 
     Args:
         batch: global batch sizes [samples], shape (runs,).
@@ -88,11 +88,11 @@ def unlike_neighbours(batch: Floats, z: Floats, odd: int, limit: float, theme: T
     hover = "batch %{x:,}<br>z = %{customdata:.1f}<extra></extra>"
     drawing.points(batch[others], shown[others], customdata=z[others], hovertemplate=hover,
                    marker={"color": theme.colours[0], "size": 7, "opacity": 0.7})  # fmt: skip
-    found = abs(z[odd]) > limit
+    flagged = abs(z[odd]) > limit
     drawing.points(batch[[odd]], shown[[odd]], customdata=z[[odd]], hovertemplate=hover,
                    marker={"color": theme.colours[1], "size": 14,
                            "line": {"width": 2, "color": theme.colours[1]},
-                           "symbol": "circle-open" if found else "circle"})  # fmt: skip
+                           "symbol": "circle-open" if flagged else "circle"})  # fmt: skip
     ends = np.array([batch.min(), batch.max()])
     for side in (-limit, limit):
         drawing.line(ends, np.full(2, side), hoverinfo="skip", name="limit",
@@ -122,24 +122,24 @@ def _devices(drawing: Drawing, line: Share) -> None:
     inside = line.x <= line.largest
     grey = {"color": drawing.theme.quiet, "width": 2, "dash": "dash"}
     solid = {"color": colour, "width": 2}
-    for mask, style, told in ((inside, solid, "fit"), (line.x >= line.largest, grey, "beyond")):
+    for mask, style, label in ((inside, solid, "fit"), (line.x >= line.largest, grey, "beyond")):
         if np.isfinite(line.value[mask]).sum() > 1:
             drawing.line(line.x[mask], line.value[mask], name=name, line=style,
                          hovertemplate="<b>%{fullData.name}</b><br>%{x:,} devices: %{y:.0f} %"
-                         f"<extra>{told}</extra>")  # fmt: skip
-    known = np.isfinite(line.value) & inside
-    drawing.points(line.x[known], line.value[known], name=name, hoverinfo="skip",
+                         f"<extra>{label}</extra>")  # fmt: skip
+    measured = np.isfinite(line.value) & inside
+    drawing.points(line.x[measured], line.value[measured], name=name, hoverinfo="skip",
                    marker={"color": colour, "size": 8})  # fmt: skip
 
 
 def _last(line: Share) -> float:
-    known = line.value[np.isfinite(line.value)]
-    return float(known[-1]) if known.size else 100.0
+    finite = line.value[np.isfinite(line.value)]
+    return float(finite[-1]) if finite.size else 100.0
 
 
 def _epochs(ends: Sequence[float]) -> dict[str, Any]:
     low, high = min(ends, default=1.0), max(ends, default=10.0)
     ticks = [m * 10**k for k in range(7) for m in (1, 2, 5) if low <= m * 10**k <= high]
-    return {"title": "epochs asked for", "type": "log", "tickvals": ticks,
+    return {"title": "number of epochs", "type": "log", "tickvals": ticks,
             "ticktext": [f"{t:,}" for t in ticks],
             "range": [np.log10(low) - 0.05, np.log10(high) + 0.05]}  # fmt: skip

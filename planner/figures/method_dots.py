@@ -1,6 +1,6 @@
-"""Things side by side as dots: each with its whisker, and its name above it.
+"""Values side by side as dots, each with its whisker and its name above it.
 
-Names stand inside the chart, because on a telephone a margin of names would take half of it.
+Names are inside the chart, because on a phone a margin of names would take half of it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _LEFT: Final = -56
 class Dot:
     """One row: `value` with a whisker from `low` to `high` (NaN where there is none).
 
-    `label` stands above it, `group` above the first row of a group. What is `strong` is drawn
-    large and bold, what is `faint` with an open marker. `told` is added under the pointer.
+    `label` is above it, `group` above the first row of a group. A `strong` row is drawn large and
+    bold, a `faint` one with an open marker. `note` is added on hover.
     """
 
     label: str
@@ -36,17 +36,17 @@ class Dot:
     low: float = np.nan
     high: float = np.nan
     group: str = ""
-    told: str = ""
+    note: str = ""
     strong: bool = False
     faint: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The axis: its title and unit, logarithmic, and a value to compare with and what it is.
+    """The logarithmic axis: its title, unit, and a reference value with its name.
 
-    Values below `least` stand at it, with a marker that points to the left. Without a unit they are
-    ratios, and told with two decimals.
+    Values below `least` are drawn there, with a marker that points to the left. Without a unit they
+    are ratios with two decimals.
     """
 
     title: str
@@ -57,7 +57,7 @@ class Scale:
 
 
 def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
-    """The rows from top to bottom, grouped as they come; colour, size and shape tell them apart."""
+    """Return the rows from top to bottom in their order and groups."""
     places = _places(rows)
     drawing = Drawing(theme, height=_AROUND + round(PITCH * (max(places, default=0.0) + 1)))
     top = max(places, default=0.0)
@@ -76,7 +76,7 @@ def dots(rows: Sequence[Dot], scale: Scale, theme: Theme) -> ChartSpec:
 
 
 def _places(rows: Sequence[Dot]) -> list[float]:
-    """How many rows down each row is; a group that begins takes most of one for its name."""
+    """Return how many rows down each row is; a group that begins takes most of one for its name."""
     places, down = [], -1.0
     for i, row in enumerate(rows):
         begins = bool(row.group) and (i > 0 and rows[i - 1].group != row.group)
@@ -86,11 +86,11 @@ def _places(rows: Sequence[Dot]) -> list[float]:
 
 
 def _row(drawing: Drawing, row: Dot, y: float, scale: Scale) -> None:
-    colour, known = drawing.theme.colours[row.slot], np.isfinite(row.value)
+    colour, has_value = drawing.theme.colours[row.slot], np.isfinite(row.value)
     font = {"color": drawing.theme.text if row.strong else drawing.theme.quiet, "size": 12}
-    said = f"{row.label} \u00b7 {_text(row.value, scale)}" if known else row.label
-    _name(drawing, said, y, font | ({"weight": 700} if row.strong else {}), up=13)
-    if not known:
+    text = f"{row.label} \u00b7 {_text(row.value, scale)}" if has_value else row.label
+    _name(drawing, text, y, font | ({"weight": 700} if row.strong else {}), up=13)
+    if not has_value:
         return
     ends = np.maximum([row.low, row.high], scale.least)
     if np.isfinite(ends).all():
@@ -106,7 +106,7 @@ def _row(drawing: Drawing, row: Dot, y: float, scale: Scale) -> None:
                 "line": {"width": 2, "color": colour},
                 "symbol": f"{symbol}-open" if row.faint else symbol},
         hovertemplate=f"<b>%{{fullData.name}}</b><br>{_text(row.value, scale)}"
-        f"{_lines(row.told)}<extra></extra>",
+        f"{_lines(row.note)}<extra></extra>",
     )  # fmt: skip
 
 
@@ -114,15 +114,15 @@ def _name(drawing: Drawing, text: str, y: float, font: dict[str, Any], up: int =
     drawing.note(text, x=0, xref="paper", xanchor="left", xshift=_LEFT, y=y, yshift=up, font=font)
 
 
-def _lines(told: str) -> str:
-    return "".join(f"<br>{escape(line)}" for line in told.splitlines())
+def _lines(note: str) -> str:
+    return "".join(f"<br>{escape(line)}" for line in note.splitlines())
 
 
 def _axis(rows: Sequence[Dot], scale: Scale) -> dict[str, Any]:
     ends = [v for r in rows for v in (r.value, r.low, r.high)] + [scale.compare]
-    known = np.maximum([v for v in ends if np.isfinite(v)] or [scale.least], scale.least)
-    low, high = float(known.min()), float(known.max())
-    if high < 2.0 * low:  # values so close stand in the middle of their axis
+    finite = np.maximum([v for v in ends if np.isfinite(v)] or [scale.least], scale.least)
+    low, high = float(finite.min()), float(finite.max())
+    if high < 2.0 * low:  # close values are in the middle of their axis
         middle = float(np.sqrt(low * high))
         low, high = max(middle / 1.6, scale.least), 1.6 * middle
     ticks = log_ticks(low, high)
@@ -142,5 +142,5 @@ def _text(value: float, scale: Scale) -> str:
 
 
 def number(value: float) -> str:
-    """Two digits that count and no more: 0, 0.54, 3.0, 12, 837."""
+    """Return two significant digits: 0, 0.54, 3.0, 12, 837."""
     return f"{value:,.0f}" if abs(value) >= 9.95 or not value else f"{value:#.2g}"

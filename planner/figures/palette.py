@@ -1,4 +1,4 @@
-"""Ten colours for light and ten for dark; an entity keeps its colour whatever is filtered."""
+"""Ten colours for light and ten for dark; an entity keeps its colour under any filter."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DASHES: Final = {"gpu": "dot", "tpu": "solid", "cpu": "dash", "other": "dashdot"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """What a figure needs to know of the page it stands on."""
+    """The colours of a page for its figures."""
 
     colours: tuple[str, ...]
     text: str
@@ -55,16 +55,16 @@ DARK_THEME: Final = Theme(
 
 
 def slots(names: Iterable[str], everything: Iterable[str]) -> dict[str, int]:
-    """Colour slot of each name, by its place among `everything` one could choose.
+    """Return the colour slot of each name, by its place among `everything` available.
 
-    So a filter does not recolour what stays. Above ten entities slots repeat; the marker and the
-    dash tell the device kinds apart as well.
+    So a filter does not change colours. Above ten entities slots repeat; marker and dash also
+    distinguish device kinds.
     """
     order = {name: i % len(LIGHT) for i, name in enumerate(dict.fromkeys(everything))}
     return {n: order.get(n, zlib.crc32(n.encode()) % len(LIGHT)) for n in names}
 
 
 def rgba(colour: str, share: float) -> str:
-    """`#RRGGBB` with opacity `share`: bands must say their own colour, or Plotly picks one."""
+    """Return `#RRGGBB` with opacity `share`; without an explicit colour Plotly picks one."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {share})"

@@ -12,7 +12,7 @@ from planner.figures.palette import Theme
 def epoch_times(
     epoch: Floats, epoch_s: Floats, mean_s: float | None, sd_s: float | None, theme: Theme
 ) -> ChartSpec:
-    """Seconds of every epoch of one run, with mean and standard deviation of the later ones."""
+    """Return a chart of the epochs of one run [s], with mean and sd of the later ones."""
     drawing, colour = Drawing(theme, height=300), theme.colours[0]
     end = float(epoch[-1]) + 0.6
     if mean_s is not None:
@@ -37,12 +37,12 @@ def _later(drawing: Drawing, mean_s: float, sd_s: float | None, end: float, colo
         drawing.band(later, np.full(2, mean_s - sd_s), np.full(2, mean_s + sd_s),
                      colour=colour, name="sd")  # fmt: skip
     sd = "" if sd_s is None else f" ± {sd_s:,.3g}"
-    told = f"epochs 2 and later: {mean_s:,.4g}{sd} s"
+    label = f"epochs 2 and later: {mean_s:,.4g}{sd} s"
     drawing.line(
         later,
         np.full(2, mean_s),
         name="mean",
-        hovertemplate=f"{told}<extra></extra>",
+        hovertemplate=f"{label}<extra></extra>",
         line={"color": drawing.theme.quiet, "dash": "dash", "width": 1},
     )
-    drawing.note(told, x=1, xref="paper", xanchor="right", y=mean_s, yanchor="bottom", yshift=3)
+    drawing.note(label, x=1, xref="paper", xanchor="right", y=mean_s, yanchor="bottom", yshift=3)

@@ -17,7 +17,7 @@ MARKS: Final = (
     "circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",
     "hexagon", "star",
 )  # fmt: skip
-"""Marker of each colour: optimisers are told apart without colour too."""
+"""Marker of each colour, so that optimisers differ without colour too."""
 _NAMED: Final = 0.14
 """Least share of the width that a regime's name needs."""
 _ROW: Final = 16
@@ -32,9 +32,8 @@ class StepsLine:
     """Steps to the target of one optimiser over batch size [samples].
 
     `seed_batch` and `seed_steps` are single seeds, `measured_batch` and `measured` their medians;
-    `batch`, `value`, `low`, `high` the fitted law (empty where it is refused), known from
-    `smallest` to `largest`; `min_samples` the samples that perfect scaling would take, NaN where
-    not known.
+    `batch`, `value`, `low`, `high` the fitted law (empty where refused), measured from `smallest`
+    to `largest`; `min_samples` the samples of perfect scaling, NaN if unknown.
     """
 
     label: str
@@ -55,9 +54,9 @@ class StepsLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Borders:
-    """Where regimes meet: value, low and high end of each border [samples], infinite where open.
+    """Borders of regimes: value, low and high end of each [samples], infinite where open.
 
-    `critical` is Bcrit [samples], which lies in the middle of the two; NaN where it is not drawn.
+    `critical` is Bcrit [samples], between the two; NaN where it is not drawn.
     """
 
     perfect_up_to: tuple[float, float, float]
@@ -90,7 +89,9 @@ def steps_to_target(
     best_batch: float | None = None,
     noise_scale: float | None = None,
 ) -> ChartSpec:
-    """Steps over batch size, both logarithmic: medians, single seeds, law, band, perfect scaling.
+    """Return steps over batch size, both logarithmic.
+
+    Medians, single seeds, law, band, perfect scaling.
 
     `borders` shades the regimes of one of them and the intervals of their borders; its Bcrit, its
     gradient noise scale and `best_batch` [samples] are marked by upright lines with their names.
@@ -114,11 +115,11 @@ def steps_to_target(
 
 
 def time_to_target(lines: Sequence[TargetTimeLine], theme: Theme) -> ChartSpec:
-    """Time to the target over batch size, both logarithmic; a star stands at each best batch."""
+    """Return the time to the target over batch size, logarithmic, with a star at best batches."""
     drawing = Drawing(theme, height=360)
-    known = np.concatenate([np.r_[x.value, x.low, x.high] for x in lines] or [np.ones(1)])
-    known = known[np.isfinite(known) & (known > 0.0)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (1.0, 10.0)
+    times = np.concatenate([np.r_[x.value, x.low, x.high] for x in lines] or [np.ones(1)])
+    times = times[np.isfinite(times) & (times > 0.0)]
+    low, high = (float(times.min()), float(times.max())) if times.size else (1.0, 10.0)
     scale, unit = time_unit([high])
     for line in lines:
         _time(drawing, line, scale, unit)
@@ -167,11 +168,10 @@ def _points(
 
 
 def _regimes(drawing: Drawing, borders: Borders, x: tuple[float, float]) -> None:
-    """Three shades of grey, the intervals of their borders on top, and the names of all three.
+    """Draw three shades of grey, the intervals of their borders, and their names.
 
-    A regime outside the chart is named at the edge it lies beyond, one that is narrow in the second
-    row: Bcrit lies in the middle of the second regime, which is wide. One that was not seen to
-    exist has no name.
+    A regime outside the chart is named at its edge, a narrow one in the second row, since Bcrit is
+    in the middle of the wide second regime. An unseen regime has no name.
     """
     ends = 0.0, borders.perfect_up_to[0], borders.maximal_from[0], np.inf
     for name, left, right, shade in zip(_NAMES, ends[:-1], ends[1:], _SHADES, strict=True):
@@ -186,7 +186,7 @@ def _regimes(drawing: Drawing, borders: Borders, x: tuple[float, float]) -> None
 def _regime(
     drawing: Drawing, name: str, ends: tuple[float, float], x: tuple[float, float], shade: float
 ) -> None:
-    """One shade and its name; `ends` [samples] may lie outside the chart."""
+    """Draw one shade and its name; `ends` [samples] may be outside the chart."""
     left, right = np.clip(ends, *x)
     width = np.log10(right / left) / np.log10(x[1] / x[0]) if x[0] < x[1] else 0.0
     if width > 0.0:
@@ -221,14 +221,14 @@ def _time(drawing: Drawing, line: TargetTimeLine, scale: float, unit: str) -> No
 
 
 def _batches(lines: Sequence[StepsLine]) -> tuple[float, float]:
-    """Smallest and largest batch shown."""
+    """Return the smallest and largest batch shown."""
     sizes = np.concatenate([np.r_[x.measured_batch, x.batch] for x in lines] or [np.empty(0)])
     return (float(sizes.min()), float(sizes.max())) if sizes.size else (1.0, 1024.0)
 
 
 def _steps_range(lines: Sequence[StepsLine]) -> tuple[float, float]:
-    """Fewest and most steps shown, with room around them."""
+    """Return the fewest and most steps shown, with room around them."""
     parts = [np.r_[x.measured, x.seed_steps, x.value] for x in lines] or [np.empty(0)]
-    known = np.concatenate(parts)
-    known = known[np.isfinite(known) & (known > 0.0)]
-    return (0.7 * float(known.min()), 1.5 * float(known.max())) if known.size else (1.0, 10.0)
+    values = np.concatenate(parts)
+    values = values[np.isfinite(values) & (values > 0.0)]
+    return (0.7 * float(values.min()), 1.5 * float(values.max())) if values.size else (1.0, 10.0)

@@ -1,4 +1,4 @@
-"""Samples per second against batch size, and how far points lie from their curve."""
+"""Samples per second against batch size, and the residuals of points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from planner.figures.palette import DASHES, SYMBOLS, Theme
 
 _SPEED: Final = "batch %{x:,}<br>%{y:,.4g} samples/s"
 LEAST_SCALE_PERCENT: Final = 0.1
-"""The axis of residuals shows at least so much to either side: below it nothing is worth a look."""
+"""Least range of the axis of residuals to either side."""
 _OFF: Final = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
 
 
@@ -22,8 +22,7 @@ _OFF: Final = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
 class Points:
     """Measured points: batch [samples], throughput [samples/s], all of shape (n,).
 
-    `residuals` are relative, NaN where there is no fit; `flags` name what is suspect about each
-    point, empty where nothing is.
+    `residuals` are relative, NaN without a fit; `flags` are those of each point, empty without any.
     """
 
     batch: Floats
@@ -36,9 +35,9 @@ class Points:
 class ThroughputLine:
     """One system's measured points and fitted curve over batch size, throughput in samples/s.
 
-    `batch`, `value`, `low`, `high` are the curve (NaN where refused or not known); it is dashed
-    and grey below `smallest` and above `largest`. `measured` are the points behind it, suspect
-    ones open; `left_out` those it does without, open and grey.
+    `batch`, `value`, `low`, `high` are the curve (NaN where refused or unknown), dashed and grey
+    below `smallest` and above `largest`. `measured` are the fitted points, suspect ones open;
+    `left_out` the excluded ones, open and grey.
     """
 
     label: str
@@ -56,7 +55,7 @@ class ThroughputLine:
 
 
 def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> ChartSpec:
-    """Samples per second against batch size: points, fitted line, band, dashed beyond."""
+    """Return samples per second against batch size: points, fitted line, band, dashed beyond."""
     drawing = Drawing(theme)
     for line in lines:
         drawing.fitted(line, dash=DASHES[line.device_kind], unit="%{y:,.4g} samples/s")
@@ -76,7 +75,7 @@ def throughput(lines: Sequence[ThroughputLine], theme: Theme, *, log: bool) -> C
 
 
 def residuals(lines: Sequence[ThroughputLine], theme: Theme) -> ChartSpec:
-    """How far each measured step time lies from its fit [%], against batch size."""
+    """Return the residuals of step times [%] against batch size."""
     drawing = Drawing(theme, height=260)
     with_fit = [x for x in lines if np.isfinite(x.measured.residuals).any()]
     for line in with_fit:
@@ -108,7 +107,7 @@ def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, h
 
 
 def _symbols(symbol: str, flags: Sequence[str]) -> dict[str, Any]:
-    """Suspect points are open, so that shape and colour still say which system they are of."""
+    """Return the markers of points; suspect ones are open, with the system's shape and colour."""
     if not any(flags):
         return {"symbol": symbol}
     return {
@@ -118,12 +117,12 @@ def _symbols(symbol: str, flags: Sequence[str]) -> dict[str, Any]:
 
 
 def _end(line: ThroughputLine) -> float:
-    """Where the name stands: at the end of the curve, or of the points where there is none."""
-    known = (line.value, line.measured.throughput, line.left_out.throughput)
-    return last(next((y for y in known if np.isfinite(y).any()), line.value))
+    """Return the place of the name: the end of the curve, or of the points without one."""
+    parts = (line.value, line.measured.throughput, line.left_out.throughput)
+    return last(next((y for y in parts if np.isfinite(y).any()), line.value))
 
 
 def _batch_axis(lines: Sequence[ThroughputLine]) -> dict[str, Any]:
-    known = [np.r_[x.smallest, x.batch[[0, -1]], x.left_out.batch] for x in lines]
-    sizes = [float(v) for each in known for v in each if np.isfinite(v)]
+    batches = [np.r_[x.smallest, x.batch[[0, -1]], x.left_out.batch] for x in lines]
+    sizes = [float(v) for each in batches for v in each if np.isfinite(v)]
     return batch_axis(min(sizes), max(sizes)) if sizes else batch_axis(1.0, 1024.0)

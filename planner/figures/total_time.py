@@ -17,20 +17,20 @@ _TIMES: Final = (
     (36_000.0, "10 h"), (86_400.0, "1 day"), (604_800.0, "1 week"), (2_592_000.0, "30 days"),
     (31_557_600.0, "1 year"), (315_576_000.0, "10 years"), (3_155_760_000.0, "100 years"),
 )  # fmt: skip
-"""Ticks of the logarithmic time axis [s]: the durations people say."""
+"""Ticks of the logarithmic time axis [s]: usual durations."""
 _UNITS: Final = (
     (259_200.0, 86_400.0, "days"), (10_800.0, 3600.0, "hours"), (180.0, 60.0, "minutes"),
     (0.0, 1.0, "seconds"),
 )  # fmt: skip
-"""From how many seconds on the linear axis counts in which unit."""
+"""Units of the linear axis, by the least number of seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLine:
     """Total time [s] against epochs for one option, with its interval (arrays of one shape).
 
-    `suspect` says what is odd about the run, empty where nothing is: its marker is open. A line
-    that is `left_out` of the ranking is grey.
+    `suspect` is the reason of an open marker, empty without one. A line `left_out` of the ranking
+    is grey.
     """
 
     label: str
@@ -46,18 +46,18 @@ class TimeLine:
     left_out: bool = False
 
 
-def total_time(lines: Sequence[TimeLine], asked: int, theme: Theme, *, log: bool) -> ChartSpec:
-    """Total time against epochs; `asked` is the N of the question, marked by a line."""
+def total_time(lines: Sequence[TimeLine], epochs: int, theme: Theme, *, log: bool) -> ChartSpec:
+    """Return the total time against epochs, with a line at the requested `epochs`."""
     drawing = Drawing(theme)
     scale, unit = (1.0, "") if log else time_unit([float(np.nanmax(x.value)) for x in lines])
     for line in lines:
         _draw(drawing, line, scale)
     low = min((float(np.nanmin(x.low)) for x in lines), default=1.0)
     high = max((float(np.nanmax(x.high)) for x in lines), default=10.0)
-    end = max((float(x.epochs[-1]) for x in lines), default=float(asked))
+    end = max((float(x.epochs[-1]) for x in lines), default=float(epochs))
     drawing.x = _epochs_axis(end, log=log)
     drawing.y = _log_axis(low, high) if log else _linear_axis(unit)
-    drawing.mark(asked, f"{asked:,} epochs", log=log)
+    drawing.mark(epochs, f"{epochs:,} epochs", log=log)
     grey = {x.short for x in lines if x.left_out}
     drawing.end_labels(lines, [float(x.value[-1]) / scale for x in lines], log=log, quiet=grey)
     return drawing.figure()
@@ -76,14 +76,14 @@ def _draw(drawing: Drawing, line: TimeLine, scale: float) -> None:
         "90 %: %{customdata[1]} to %{customdata[2]}<extra></extra>",
     )
     symbol = SYMBOLS[line.device_kind]
-    told = f"<br>suspect: {escape(line.suspect)}" if line.suspect else ""
+    note = f"<br>suspect: {escape(line.suspect)}" if line.suspect else ""
     at = int(np.argmin(np.abs(line.epochs - line.measured_epochs)))
     drawing.points(
         line.epochs[at : at + 1],
         line.value[at : at + 1] / scale,
-        marker={"color": colour, "size": 8, "symbol": f"{symbol}-open" if told else symbol}
-        | ({"line": {"width": 2}} if told else {}),
-        hovertemplate=f"measured up to epoch {plain(line.measured_epochs, 2)}{told}<extra></extra>",
+        marker={"color": colour, "size": 8, "symbol": f"{symbol}-open" if note else symbol}
+        | ({"line": {"width": 2}} if note else {}),
+        hovertemplate=f"measured up to epoch {plain(line.measured_epochs, 2)}{note}<extra></extra>",
     )
 
 
@@ -110,7 +110,7 @@ def _linear_axis(unit: str) -> dict[str, Any]:
 
 
 def time_unit(values: Sequence[float]) -> tuple[float, str]:
-    """Seconds of the unit in which to tell the largest of `values` [s], and its name."""
+    """Return the unit for the largest of `values` [s]: its seconds and name."""
     most = max(values, default=1.0)
     return next((size, name) for least, size, name in _UNITS if most >= least)
 

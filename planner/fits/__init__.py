@@ -1,8 +1,8 @@
-"""Fits without a subject: lines, non-negative costs, corrected lines, and their intervals.
+"""General fits: lines, non-negative costs, corrected lines, and their intervals.
 
-`lines` fits many straight lines at once, `corrected` bends one where its own points say so,
-`_nonnegative` solves for costs that add up. `_curve` is what every fitted law can be asked, and
-`_arithmetic` multiplies and divides estimates.
+`lines` fits many straight lines at once, `corrected` bends one by its residuals, `_nonnegative`
+solves for costs that add up. `_curve` is the protocol of fitted laws, and `_arithmetic` multiplies
+and divides estimates.
 """
 
 from planner.fits._arithmetic import (

@@ -23,7 +23,9 @@ NAMES: Final = ("Step time", "Steps to target")
 def product(
     first: Estimate | Refusal, second: Estimate | Refusal, names: tuple[str, str] = NAMES
 ) -> Estimate | Refusal:
-    """Product of two independent estimates: half-widths of the logarithms add in quadrature.
+    """Return the product of two independent estimates.
+
+    Half-widths of the logarithms add in quadrature.
 
     Args:
         first: floats or arrays, at least 0; or a refusal.
@@ -45,7 +47,7 @@ def product(
     (down, up), (below, above) = _log_half_widths(first), _log_half_widths(second)
     with np.errstate(over="ignore", invalid="ignore"):  # 0*inf is replaced below
         low, high = value * np.exp(-np.hypot(down, below)), value * np.exp(np.hypot(up, above))
-    # A logarithm knows no 0: there the upper ends multiply.
+    # 0 has no logarithm: there the upper ends multiply.
     high = np.where(value == 0.0, np.asarray(first.high) * np.asarray(second.high), high)
     low = np.where(value == 0.0, 0.0, low)
     basis = weakest(first.basis, second.basis)
@@ -53,15 +55,15 @@ def product(
 
 
 def ratio(above: Estimate, below: Estimate, *, half_width: float = 0.0) -> Estimate:
-    """Return `above` over `below`, two floats measured apart.
+    """Return `above` over `below`, two independent floats.
 
-    The low end joins how far `above` may lie lower with how far `below` may lie higher, the high
-    end the other two.
+    The low end combines the lower end of `above` with the upper end of `below`, the high end the
+    other two.
 
     Args:
         above: at least 0.
         below: the same, above 0.
-        half_width: of what else sets them apart, as the spread between two sessions does [ln].
+        half_width: of further variation, such as between two sessions [ln].
 
     Returns:
         The ratio with the weaker basis and without reasons. An end that is 0 makes the other
@@ -90,7 +92,7 @@ def widened(estimate: Estimate, down: float, up: float) -> Estimate:
 
 
 def log_half_widths(estimate: Estimate) -> tuple[float, float]:
-    """Return how far both ends of a float lie from its value [ln]; infinite at an end of 0."""
+    """Return the distances of both ends from the value [ln]; infinite at an end of 0."""
     low, value, high = float(estimate.low), float(estimate.value), float(estimate.high)
     if value <= 0.0:
         return math.inf, math.inf
@@ -113,17 +115,17 @@ def _around(value: float, down: float, up: float) -> tuple[float, float]:
 
 
 def _leg(half: float, more: float) -> float:
-    """The hypotenuse of both; the other leg where `more` is taken out."""
+    """Return the hypotenuse of both; the other leg for a negative `more`."""
     if more >= 0.0 or not math.isfinite(half):
         return math.hypot(half, more)
     return math.sqrt(max(half**2 - more**2, 0.0))
 
 
 def root_of_product(first: Estimate, second: Estimate) -> tuple[float, float, float]:
-    """sqrt(first*second) and its ends; NaN where one is 0 and the other infinite."""
+    """Return sqrt(first*second) and its ends; NaN where one is 0 and the other infinite."""
     value, low, high = (
-        float(np.sqrt(one)) * float(np.sqrt(other))
-        for one, other in (
+        float(np.sqrt(left)) * float(np.sqrt(right))
+        for left, right in (
             (first.value, second.value),
             (first.low, second.low),
             (first.high, second.high),
@@ -137,14 +139,17 @@ def root_of_product(first: Estimate, second: Estimate) -> tuple[float, float, fl
 
 
 def _log_half_widths(estimate: Estimate) -> tuple[Floats, Floats]:
-    """How far the logarithms of both ends lie from that of the value; infinite at a border."""
+    """Return the distances of both ends from the value in the logarithm; infinite at 0."""
     low, value, high = (np.asarray(v) for v in (estimate.low, estimate.value, estimate.high))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(np.log(value / low)), np.asarray(np.log(high / value))
 
 
 def one_level(first: Estimate, second: Estimate) -> float:
-    """The level that both have; published values have none, `ValueError` where they differ."""
+    """Return the level that both have.
+
+    Published values have none, `ValueError` where they differ.
+    """
     if first.basis == "published":  # which has no interval
         return second.level
     if first.level != second.level:
@@ -156,11 +161,11 @@ def one_level(first: Estimate, second: Estimate) -> float:
 
 
 def weakest(*bases: Basis) -> Basis:
-    """How an answer made of several is known: as the weakest of them."""
+    """Return the weakest basis of several."""
     return max(bases, key=BASES.index)
 
 
 def named(first: Estimate, second: Estimate, names: tuple[str, str]) -> tuple[str, ...]:
-    """The reasons of both, each with whose it is."""
+    """Return the reasons of both, each with whose it is."""
     pairs = zip(names, (first, second), strict=True)
-    return tuple(f"{name}: {told}" for name, one in pairs for told in one.reasons)
+    return tuple(f"{name}: {reason}" for name, estimate in pairs for reason in estimate.reasons)

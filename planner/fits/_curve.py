@@ -1,8 +1,8 @@
 """The protocol of both laws: one line over the batch size.
 
 A step time T(b) = t + b/v0 and the samples to a target E(B) = Emin + Smin*B are the same straight
-line (`planner.fits.lines`). So a fitted line says here, once, how its numbers become an
-`Estimate`, how a batch is known, where it refuses, and what a person should read beside an answer.
+line (`planner.fits.lines`). This module turns its numbers into an `Estimate`, with basis, refusals
+and reasons.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ BASES: Final[tuple[Basis, ...]] = (
     "published",
 )
 """From the firmest to the weakest."""
-NO_INTERVAL: Final = "Published parameters: nothing is known about their scatter."
+NO_INTERVAL: Final = "Published parameters: their scatter is unknown."
 TWICE: Final = 2.0
 """Beyond this multiple of the largest measured batch an answer is a wide guess."""
 NARROW: Final = 4.0
-"""Two batch sizes less than this factor apart carry only to twice away."""
+"""Two batch sizes less than this factor apart have answers only up to twice away."""
 TOO_FAR: Final = 4.0
-"""Beyond this multiple of the largest measured batch there is no answer."""
+"""Multiple of the largest measured batch above which there is no answer."""
 Parts = tuple[Floats, Floats, Floats]
 """Middle, low and high end of an answer."""
 
 
 class Limited(Protocol):
-    """Whoever answers about batches within limits [samples] and says why not beyond."""
+    """Protocol: answers at batches within limits [samples], refuses outside."""
 
     @property
     def answers_from_batch(self) -> float: ...
@@ -52,11 +52,11 @@ class Limited(Protocol):
 
 
 class BatchCurve(Limited, Protocol):
-    """A line over the batch and the limits within which it answers, all in samples.
+    """A line over the batch with its limits, all in samples.
 
     `batch` has the measured batches in rising order and is empty for a published curve. A search
-    for the best batch stops at `trusted_up_to_batch`; questions are answered from
-    `answers_from_batch` to `answers_up_to_batch`, and `limit` says why not beyond.
+    for the best batch stops at `trusted_up_to_batch`; batches from `answers_from_batch` to
+    `answers_up_to_batch` have answers, and `limit` says why not beyond.
     """
 
     @property
@@ -72,7 +72,7 @@ class BatchCurve(Limited, Protocol):
 
 
 def parameters(lines: Lines) -> tuple[float, float]:
-    """Intercept and slope of the first line."""
+    """Return the intercept and slope of the first line."""
     return float(lines.intercept[0]), float(lines.slope[0])
 
 
@@ -83,41 +83,44 @@ def scalar_estimate(
     basis: Basis,
     reasons: tuple[str, ...],
 ) -> Estimate:
-    """An estimate of floats: arrays of one element, as one line gives them, are unpacked."""
+    """Return an estimate of floats: arrays of one element, as one line gives them, are unpacked."""
     low, high = (float(np.ravel(end)[0]) for end in interval)
     return Estimate(value=value, low=low, high=high, level=level, basis=basis, reasons=reasons)
 
 
 def estimate_of(parts: Parts, level: float, basis: Basis, reasons: tuple[str, ...]) -> Estimate:
-    """An estimate of floats where the parts have no axes, of arrays otherwise."""
+    """Return an estimate of floats where the parts have no axes, of arrays otherwise."""
     value, low, high = parts if parts[0].ndim else (float(part) for part in parts)
     return Estimate(value=value, low=low, high=high, level=level, basis=basis, reasons=reasons)
 
 
 def ratio_estimate(lines: Lines, level: float) -> Estimate:
-    """Intercept over slope [samples]: v0*t of a step time, Bcrit of samples to target."""
+    """Return the intercept over slope [samples].
+
+    V0*t of a step time, Bcrit of samples to target.
+    """
     intercept, slope = parameters(lines)
     batch = intercept / slope if slope else np.inf
     return scalar_estimate(batch, ratio_interval(lines, level), level, *batch_basis(lines, batch))
 
 
 def batch_basis(lines: Lines, batch: float | Floats) -> tuple[Basis, tuple[str, ...]]:
-    """How batches that the fit itself names are known (the weakest of them), and why."""
+    """Return the weakest basis of batches derived from the fit, and the reasons."""
     batches = np.asarray(batch, dtype=np.float64)
     basis = basis_of(lines, batches)
     if basis == "published":
         return basis, (NO_INTERVAL,)
     largest, smallest = float(lines.x_max[0]), float(lines.x_min[0])
-    told: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     if (batches > largest).any():
-        told += (f"Beyond what was measured: the largest batch was {as_given(largest)}.",)
+        reasons += (f"Above the measured range: the largest batch was {as_given(largest)}.",)
     if (batches < smallest).any():
-        told += (f"Below what was measured: the smallest batch was {as_given(smallest)}.",)
-    return basis, told
+        reasons += (f"Below the measured range: the smallest batch was {as_given(smallest)}.",)
+    return basis, reasons
 
 
 def basis_of(lines: Lines, batch: Floats, measured: Floats | None = None) -> Basis:
-    """The weakest basis among these batches; "measured" only where all are in `measured`.
+    """Return the weakest basis among these batches; "measured" only where all are in `measured`.
 
     Of no batch at all, as where every one is refused, the weakest that a fitted line has.
     """
@@ -132,18 +135,18 @@ def basis_of(lines: Lines, batch: Floats, measured: Floats | None = None) -> Bas
 
 
 def scatter_of(lines: Lines) -> float:
-    """Relative scatter of the points about the first line; NaN below three."""
+    """Return the relative scatter of the points about the first line; NaN below three."""
     left = int(lines.n[0]) - PARAMETERS
     return float(np.sqrt(lines.rss[0] / left)) if left > 0 else np.nan
 
 
 def range_of(distinct: Floats, near_error: str, far_error: str) -> tuple[float, float, str]:
-    """From which to which batch a line through these answers, and why not beyond.
+    """Return the range of batches with answers, and why not beyond.
 
     Args:
         distinct: measured batches in rising order [samples], at least two.
-        near_error: how wrong two neighbours were about a far batch.
-        far_error: how wrong answers about four times the largest batch were.
+        near_error: error of two neighbours at a far batch, in words.
+        far_error: error of answers at four times the largest batch, in words.
     """
     smallest, largest = float(distinct[0]), float(distinct[-1])
     if distinct.size == 2 and largest < NARROW * smallest:
@@ -153,27 +156,27 @@ def range_of(distinct: Floats, near_error: str, far_error: str) -> tuple[float, 
         )
         return smallest / TWICE, largest * TWICE, why
     why = (
-        "nothing is known about errors beyond 4 times the largest measured batch "
-        f"({as_given(largest)}); there they are {far_error} in the median already."
+        "errors beyond 4 times the largest measured batch are unknown "
+        f"({as_given(largest)}); at 4 times they are {far_error} in the median."
     )
     return 0.0, largest * TOO_FAR, why
 
 
 def predict(curve: BatchCurve, sizes: Floats) -> Parts:
-    """The line at `sizes` [samples] with its predictive interval, in their shape."""
+    """Return the line at `sizes` [samples] with its predictive interval, in their shape."""
     parts = predict_lines(curve.lines, sizes.reshape(-1), curve.level, name="batch")
     mid, low, high = (part.reshape(sizes.shape) for part in parts)
     return mid, low, high
 
 
 def answer(curve: BatchCurve, sizes: Floats, parts: Parts, far_error: str) -> Estimate | Refusal:
-    """What a curve replies when it is asked about batches.
+    """Return a curve's answer at batches.
 
     Args:
-        curve: who answers.
-        sizes: what was asked [samples], above 0, scalar or any shape.
+        curve: of the answer.
+        sizes: batches [samples], above 0, scalar or any shape.
         parts: middle, low and high end, in that shape.
-        far_error: how wrong answers beyond twice the largest measured batch were.
+        far_error: error of answers beyond twice the largest measured batch, in words.
 
     Returns:
         For a scalar an `Estimate` of floats, or a `Refusal`. For an array an `Estimate` of arrays,
@@ -194,7 +197,7 @@ def answer(curve: BatchCurve, sizes: Floats, parts: Parts, far_error: str) -> Es
 
 
 def refusal_outside(curve: Limited, batch: float, name: str = "this curve") -> Refusal | None:
-    """Why `name` does not answer about `batch` [samples]; None where it does."""
+    """Return why `name` does not answer about `batch` [samples]; None where it does."""
     if curve.answers_from_batch <= batch <= curve.answers_up_to_batch:
         return None
     return Refusal(
@@ -205,45 +208,45 @@ def refusal_outside(curve: Limited, batch: float, name: str = "this curve") -> R
 
 
 def as_given(batch: float) -> str:
-    """A batch that somebody measured or asked for, in words: whole samples apart by thousands.
+    """Return a measured or requested batch in words, with thousands separators.
 
-    Below a thousand it keeps its digits behind the point: two that differ must not read the same.
+    Below a thousand it keeps its decimals, so that different ones look different.
     """
     return f"{batch:,.12g}" if 1e3 <= batch < 1e12 else f"{batch:g}"
 
 
 def all_given(batches: Floats) -> str:
-    """Several such batches with commas between them: 8, 512, 2,048."""
+    """Return several batches with commas: 8, 512, 2,048."""
     return ", ".join(as_given(batch) for batch in batches)
 
 
 def answered_range(curve: Limited) -> str:
-    """From which to which batch it answers, in words."""
+    """Return the range of batches with answers, in words."""
     return f"{as_given(curve.answers_from_batch)} to {as_given(curve.answers_up_to_batch)}"
 
 
 def _reasons(curve: BatchCurve, answered: Floats, far_error: str) -> tuple[str, ...]:
-    """What to read beside an answer for these batches; the farthest one speaks for all."""
+    """Return the reasons of an answer at these batches, for the farthest one."""
     if not curve.batch.size:
         return (NO_INTERVAL,)
     if not answered.size:
         return ()
-    asked, measured = (answered.min(), answered.max()), (curve.batch[0], curve.batch[-1])
-    told = list(curve.warnings) if asked[1] > curve.trusted_up_to_batch else []
-    if asked[1] > TWICE * measured[1]:
-        told.append(
-            f"Batch {as_given(asked[1])} is more than twice the largest measured one "
+    requested, measured = (answered.min(), answered.max()), (curve.batch[0], curve.batch[-1])
+    reasons = list(curve.warnings) if requested[1] > curve.trusted_up_to_batch else []
+    if requested[1] > TWICE * measured[1]:
+        reasons.append(
+            f"Batch {as_given(requested[1])} is more than twice the largest measured one "
             f"({as_given(measured[1])}): {far_error}"
         )
-    elif asked[1] > measured[1]:
-        told.append(f"Beyond what was measured: the largest batch was {as_given(measured[1])}.")
-    if asked[0] < measured[0]:
-        told.append(f"Below what was measured: the smallest batch was {as_given(measured[0])}.")
-    return tuple(told)
+    elif requested[1] > measured[1]:
+        reasons.append(f"Above the measured range: the largest batch was {as_given(measured[1])}.")
+    if requested[0] < measured[0]:
+        reasons.append(f"Below the measured range: the smallest batch was {as_given(measured[0])}.")
+    return tuple(reasons)
 
 
 def line_without_points(intercept: float, slope: float) -> Lines:
-    """A line of which only the two parameters are known."""
+    """Return a line with two parameters and no points."""
     unknown, no = np.array([np.nan]), np.array([False])
     return Lines(
         intercept=np.array([intercept]),

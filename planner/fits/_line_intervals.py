@@ -1,8 +1,8 @@
-"""How well is a fitted line known, and what would a new measurement on it give?
+"""Intervals of a fitted line, and of a new measurement on it.
 
 Confidence intervals of intercept, slope and their ratio, and predictive intervals at x, all from
-the relative scatter of prior and residuals pooled. The constants behind them, and the evidence, are
-told in `planner.fits.lines`.
+the relative scatter of prior and residuals pooled. `planner.fits.lines` has the constants and the
+evidence.
 """
 
 from __future__ import annotations
@@ -22,24 +22,26 @@ PARAMETERS: Final = 2
 
 
 def degrees_of_freedom(lines: Lines) -> Floats:
-    """Points beyond the two parameters plus the prior's, shape (groups,)."""
+    """Return points beyond the two parameters plus the prior's, shape (groups,)."""
     return np.asarray(lines.prior.dof - PARAMETERS + lines.n, dtype=np.float64)
 
 
 def scatter_variance(lines: Lines) -> Floats:
-    """Relative scatter of one measurement, squared: prior and residuals pooled, shape (groups,).
+    """Return the relative scatter of one measurement, squared.
+
+    Prior and residuals pooled, shape (groups,).
 
     (dof*sd^2 + rss)/(dof + n - 2) with the prior's two numbers, the scale of a scaled inverse
     chi-squared posterior.
     """
-    known = lines.prior.dof * lines.prior.sd**2
-    return np.asarray((known + lines.rss) / degrees_of_freedom(lines))
+    prior_sum = lines.prior.dof * lines.prior.sd**2
+    return np.asarray((prior_sum + lines.rss) / degrees_of_freedom(lines))
 
 
 def predict_lines(
     lines: Lines, x: ArrayLike, level: float = LEVEL, *, name: str = "x"
 ) -> tuple[Floats, Floats, Floats]:
-    """What a new measurement at x would give, with its predictive interval.
+    """Return the predicted measurement at x, with its predictive interval.
 
     mid = intercept + slope*x, and the interval is mid*exp(-q) to mid*exp(+q), because y cannot be
     negative. q = t*sqrt(s^2 (1 + var(mid)/mid^2) + (kappa*octaves)^2), where s^2 is
@@ -50,7 +52,7 @@ def predict_lines(
         lines: fitted lines, (groups,).
         x: above 0; broadcast against (groups,), so a grid for every group has shape (points, 1).
         level: coverage [share].
-        name: what error messages call x.
+        name: of x, for errors.
 
     Returns:
         mid, low, high in units of y, in the broadcast shape; NaN where the line is undetermined.
@@ -65,7 +67,10 @@ def predict_lines(
 def log_half_width(
     lines: Lines, x: ArrayLike, level: float = LEVEL, *, name: str = "x"
 ) -> tuple[Floats, Floats]:
-    """The line at x and q, the half-width of its interval in the logarithm: see `predict_lines`."""
+    """Return the line at x and q, the half-width of its interval in the logarithm.
+
+    See `predict_lines`.
+    """
     x = positive(name, np.asarray(x, dtype=np.float64))
     mid = lines.intercept + lines.slope * x
     unit_variance = lines.var_intercept + x * (2.0 * lines.cov + x * lines.var_slope)
@@ -75,24 +80,32 @@ def log_half_width(
 
 
 def octaves_outside(lines: Lines, x: ArrayLike) -> Floats:
-    """How many doublings x lies above the largest or below the smallest measured x; 0 inside."""
+    """Return the doublings of x above the largest or below the smallest measured x."""
     x = np.asarray(x, dtype=np.float64)
     beyond: Floats = np.maximum(np.log2(x / lines.x_max), np.log2(lines.x_min / x))
     return np.maximum(beyond, 0.0)
 
 
 def intercept_interval(lines: Lines, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Confidence interval of the intercept (Wald, Student t), cut at 0; two arrays (groups,)."""
+    """Return the confidence interval of the intercept (Wald, Student t), cut at 0.
+
+    Two arrays (groups,).
+    """
     return _wald(lines, lines.intercept, lines.var_intercept, level)
 
 
 def slope_interval(lines: Lines, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Confidence interval of the slope (Wald, Student t), cut at 0; two arrays (groups,)."""
+    """Return the confidence interval of the slope (Wald, Student t), cut at 0.
+
+    Two arrays (groups,).
+    """
     return _wald(lines, lines.slope, lines.var_slope, level)
 
 
 def ratio_interval(lines: Lines, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Confidence interval of intercept/slope (delta method in the logarithm); arrays (groups,).
+    """Return the confidence interval of intercept/slope (delta method in the logarithm).
+
+    Arrays (groups,).
 
     This is the half-saturation batch v0*t of a step time and the critical batch size of samples
     to target. At a border, where a logarithm has no variance, the interval is the quotient of the
@@ -122,6 +135,6 @@ def _spread(lines: Lines, unit_variance: Floats, level: float) -> Floats:
 
 
 def log_interval(mid: Floats, q: Floats) -> tuple[Floats, Floats]:
-    """mid*exp(-q) and mid*exp(+q): what a quantity above 0 may be."""
-    with np.errstate(over="ignore"):  # a hopeless extrapolation reaches infinity, and says so
+    """Return mid*exp(-q) and mid*exp(+q), the interval of a positive quantity."""
+    with np.errstate(over="ignore"):  # a far extrapolation reaches infinity
         return mid * np.exp(-q), mid * np.exp(q)

@@ -1,15 +1,15 @@
-"""Costs add up and none is negative, and a fit should know what it knows.
+"""Non-negative least squares for costs that add up, with covariance and undetermined directions.
 
     minimise sum((design @ value - target)^2)        value >= 0
 
 is Lawson and Hanson's non-negative least squares (Solving Least Squares Problems, 1974, chapter
-23), as SciPy has it. Two things are added that a planner needs: the covariance of the values, and
-which combinations of them the rows determine at all. Two columns that always rise together leave
-their sum known and their split unknown; a solver that returns some split does not say so.
+23), as in SciPy. It adds the covariance of the values, and which combinations of them the rows
+determine. Two columns that always rise together determine their sum but not their split; a plain
+solver does not report this.
 
 The rows are first folded into a triangle (QR), so 100,000 of them cost one pass and everything
 after it works on as many rows as there are values. Columns are brought to length 1 before, so
-that units change nothing but units. Six columns and 160 rows take 0.07 ms. SciPy's solver takes
+that units do not affect the result. Six columns and 160 rows take 0.07 ms. SciPy's solver takes
 0.02 ms of that; an active set of our own on the normal equations took 0.12 ms, so it was left out.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 ROUNDING: Final = 1e-9
-"""Columns (of length 1) that depend on others up to this are not told apart."""
+"""Columns (of length 1) dependent on others up to this are not separated."""
 VISIBLE: Final = 1e-6
 """A question that points into the unknown by more than this share of itself is not determined."""
 DUST: Final = 1e-12
@@ -37,13 +37,13 @@ STEPS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NonNegativeFit:
-    """Values that add up to the target, and what the rows leave open.
+    """Values that add up to the target, and undetermined directions.
 
-    `value` has shape (columns,); those held at 0 by their border, and those
-    that are rounding beside the target (`DUST`), are exactly 0. `rss` is the sum
+    `value` has shape (columns,); those at the border 0, and those that are rounding errors of the
+    target (`DUST`), are exactly 0. `rss` is the sum
     of squared residuals. `unit_covariance` (columns, columns) belongs to a scatter of 1 and to the
-    fit before its values were held at 0, because standing at the border makes nothing more
-    certain; directions that the rows do not determine are left out of it. `unknown` (columns,
+    fit before its values were cut at 0, since the border adds no information; undetermined
+    directions are left out of it. `unknown` (columns,
     directions) spans those, in columns of length 1 whose lengths were `scale` (columns,).
     """
 
@@ -54,7 +54,7 @@ class NonNegativeFit:
     scale: Floats
 
     def determined(self, questions: ArrayLike) -> NDArray[np.bool_]:
-        """Which combinations of the values have one answer only.
+        """Return which combinations of the values are determined.
 
         Args:
             questions: shape (..., columns), the weight of each value in each combination.
@@ -69,14 +69,17 @@ class NonNegativeFit:
         return np.asarray(open_to <= VISIBLE * np.linalg.norm(scaled, axis=-1))
 
     def unit_variance(self, questions: ArrayLike) -> Floats:
-        """Variance of combinations of the values for a scatter of 1; shapes as `determined`."""
+        """Return the variance of combinations of the values for a scatter of 1.
+
+        Shapes as `determined`.
+        """
         rows = np.asarray(questions, dtype=np.float64)
         variance = ((rows @ self.unit_covariance) * rows).sum(axis=-1)
         return np.asarray(np.maximum(variance, 0.0))  # rounding can push a vanishing one below 0
 
 
 def fit_nonnegative(design: ArrayLike, target: ArrayLike) -> NonNegativeFit:
-    """Fit target = design @ value with every value at least 0, by least squares.
+    """Return the least-squares fit target = design @ value with every value at least 0.
 
     Args:
         design: shape (rows, columns), finite; no column of zeros only.
@@ -88,39 +91,39 @@ def fit_nonnegative(design: ArrayLike, target: ArrayLike) -> NonNegativeFit:
     """
     from scipy.optimize import nnls
 
-    rows, wanted = _checked(design, target)
+    rows, goal = _checked(design, target)
     columns = rows.shape[1]
     scale = np.linalg.norm(rows, axis=0)
-    joined = np.column_stack([rows / scale, wanted])
+    joined = np.column_stack([rows / scale, goal])
     triangle = np.asarray(np.linalg.qr(joined, mode="r"), dtype=np.float64)
     folded, aim = triangle[:, :columns], triangle[:, columns]
     value, rest = nnls(folded, aim, maxiter=STEPS * columns)
     value = np.where(value > DUST * np.linalg.norm(aim), value, 0.0)  # columns have length 1
     lengths, axes = np.linalg.svd(folded)[1:]
-    known = int((lengths > ROUNDING * lengths[0]).sum())
-    inverse = axes[:known].T / lengths[:known]
+    rank = int((lengths > ROUNDING * lengths[0]).sum())
+    inverse = axes[:rank].T / lengths[:rank]
     return NonNegativeFit(
         value=value / scale,
         rss=float(rest) ** 2,
         unit_covariance=(inverse @ inverse.T) / np.outer(scale, scale),
-        unknown=axes[known:].T,
+        unknown=axes[rank:].T,
         scale=scale,
     )
 
 
 def _checked(design: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
-    rows, wanted = np.asarray(design, dtype=np.float64), np.asarray(target, dtype=np.float64)
-    if rows.ndim != 2 or wanted.shape != rows.shape[:1] or not rows.size:
+    rows, goal = np.asarray(design, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    if rows.ndim != 2 or goal.shape != rows.shape[:1] or not rows.size:
         raise ValueError(
-            f"design and target have shapes {rows.shape} and {wanted.shape}. Each row needs one "
+            f"design and target have shapes {rows.shape} and {goal.shape}. Each row needs one "
             "target. Give (rows, columns) and (rows,), at least one of each."
         )
-    if not (np.isfinite(rows).all() and np.isfinite(wanted).all()):
+    if not (np.isfinite(rows).all() and np.isfinite(goal).all()):
         raise ValueError("design or target is not finite everywhere. Leave those rows out.")
     empty = np.flatnonzero(~rows.any(axis=0))
     if empty.size:
         raise ValueError(
-            f"design: column {empty[0] + 1} of {rows.shape[1]} holds only zeros. Its value could "
+            f"design: column {empty[0] + 1} of {rows.shape[1]} has only zeros. Its value could "
             "be anything. Leave the column out."
         )
-    return rows, wanted
+    return rows, goal

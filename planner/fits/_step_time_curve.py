@@ -1,4 +1,4 @@
-"""What a search for the best batch needs to know of step times, wherever they come from."""
+"""Protocol of step times for a search of the best batch."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class StepTimeCurve(Limited, Protocol):
-    """Step times over the global batch on one number of devices, measured there or fitted.
+    """Step times over the global batch at one device count, measured or fitted.
 
     `batch` has the measured batches [samples] in rising order, empty for a published curve; `law`
-    tells the straight line alone, from which the best batch follows in closed form.
+    is the straight line alone, which gives the best batch in closed form.
     """
 
     @property

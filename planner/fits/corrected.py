@@ -1,9 +1,8 @@
-"""A straight line that bends where its own points say so: the line times a Gaussian process.
+"""A straight line corrected by its residuals: the line times a Gaussian process.
 
     T(b) = (t + b/v0) * exp(w(b)*g(ln b))       g ~ Gaussian process, mean 0
 
-t and v0 are those of `planner.fits.lines`; g is what the logarithms of the residuals say about
-their
+t and v0 are those of `planner.fits.lines`; g predicts the logarithms of the residuals in their
 neighbourhood (simple kriging; Rasmussen & Williams 2006, chapter 2). It counts in full (w = 1)
 inside the measured range and one doubling beyond, fades over the next doubling in proportion to
 ln b and is gone (w = 0) from twice that on, where the plain line answers; the interval goes from
@@ -14,13 +13,13 @@ exp(BEND*r*d), d = min(octaves above the range, 1), and the half-width of its in
 logarithm) by 1 + WIDER*d, whatever r is. Its constants are fixed:
 
     constant   value  unit                meaning
-    AMPLITUDE  0.15   relative sd         how far times stray from the line
-    LENGTH     2.77   ln(batch), ln 16    over which such a deviation persists (Matern-3/2)
+    AMPLITUDE  0.15   relative sd         deviation of times from the line
+    LENGTH     2.77   ln(batch), ln 16    length scale of that deviation (Matern-3/2)
     NUGGET     0.04   relative sd         scatter of a single measurement
     NU0        4      degrees of freedom  weight of the prior that the two sizes above are right
     LEAST      4      batch sizes         fewer get the plain line and its interval
     MOST       64     batch sizes         more get it too: no sweep has as many
-    GONE       2      octaves             outside the measured range, where nothing is left of g
+    GONE       2      octaves             outside the measured range, where g has faded out
     BEND       0.75   share               of the last point's residual, one octave above the range
     WIDER      0.25   share               by which the interval is wider there
 
@@ -28,18 +27,18 @@ Repeats of a batch count as their mean with a smaller nugget, which is the same 
 are fitted at once: one batched inverse of matrices as large as the longest group.
 
 What it changes (`python -m planner backtest`, docs/accuracy.md; error = median / mean over the
-points that the product answers, mean of five data sets; "held" of a nominal 90 %):
+answered points, mean of five data sets; "held" is the coverage of a nominal 90 %):
 
-    asked                               line           held   corrected      held
+    prediction                          line           held   corrected      held
     one batch left out between others   3.7 /  5.1 %   91 %   3.0 /  4.5 %   90 %
     twice the largest                   9.4 / 10.8 %   89 %   5.2 /  7.9 %   97 %
     four times the largest             16.7 / 20.3 %   84 %  14.7 / 19.8 %   93 %
 
-Without BEND and WIDER twice the largest was 7.4 / 8.4 %, held 96 %. On the checks (Sia on several
-devices, on which nothing was chosen; the library's batch curves of one benchmark suite) they take
-9.3 / 17.4 % held 77 to 5.3 / 15.4 % held 86, and 6.3 / 8.3 % held 93 to 4.3 / 7.0 % held 93. BEND
-of 0.5 to 1 gives the same mean error. On three batch sizes a bend makes errors larger (5.5 to
-10.6 %).
+Without BEND and WIDER twice the largest was 7.4 / 8.4 % with 96 % coverage. On the checks (Sia on
+several devices, on which nothing was chosen; the library's batch curves of one benchmark suite)
+they take 9.3 / 17.4 % held 77 to 5.3 / 15.4 % held 86, and 6.3 / 8.3 % held 93 to 4.3 / 7.0 % held
+93. BEND of 0.5 to 1 gives the same mean error. On three batch sizes a bend makes errors larger (5.5
+to 10.6 %).
 
 The rule (from 4 batch sizes on, whatever they scatter) is what the other data sets choose whichever
 is left out, beside never, two thresholds of scatter and a rule that asks each sweep's own
@@ -49,8 +48,8 @@ sweep it costs something inside (3.9 / 3.9 instead of 2.5 / 3.3 %) and gains at 
 instead of 2.5 / 3.7 %). On simulated straight lines with 1 to 8 % scatter the error is 3 to 9 %
 larger than the line's (1.95 instead of 1.81 % at 2 %, 7 batch sizes).
 
-Line and process fitted together (3.4 / 4.8 inside, 7.3 / 7.4 at twice) were looked at on the same
-data: no better inside, better beyond, and t and v0 would no longer be those of the plain line. The
+Line and process fitted together (3.4 / 4.8 inside, 7.3 / 7.4 at twice) were tried on the same data:
+no better inside, better beyond, but t and v0 would differ from those of the plain line. The
 sizes above were found before the project on fuller copies of the same data.
 """
 
@@ -108,7 +107,7 @@ STEP_TIMES: Final = Process()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedLines:
-    """Lines and what their residuals say, for g groups of at most n different x.
+    """Lines and the process of their residuals, for g groups of at most n different x.
 
     `known` (g, n) marks places that hold an x, the rest is padding; `log_x` (g, n) are their
     logarithms. `inverse` (g, n, n) is that of their covariance, `weight` (g, n) its product with
@@ -131,13 +130,13 @@ class CorrectedLines:
 def fit_corrected(
     group: ArrayLike, x: ArrayLike, y: ArrayLike, process: Process = STEP_TIMES
 ) -> CorrectedLines:
-    """Fit lines to all groups, and the process to the logarithms of their residuals.
+    """Return lines of all groups, with the process of the logarithms of their residuals.
 
     Args:
-        group: which line a point belongs to, whole numbers from 0, shape (points,).
-        x: where it was measured, above 0, shape (points,); repeats are welcome.
-        y: what was measured, above 0, shape (points,).
-        process: its sizes.
+        group: index of a point's line, whole numbers from 0, shape (points,).
+        x: above 0, shape (points,); repeats are allowed.
+        y: measured at x, above 0, shape (points,).
+        process: its constants.
 
     Returns:
         `CorrectedLines` of max(group)+1 groups.
@@ -151,7 +150,7 @@ def fit_corrected(
 def corrected(
     lines: Lines, group: ArrayLike, x: ArrayLike, y: ArrayLike, process: Process = STEP_TIMES
 ) -> CorrectedLines:
-    """As `fit_corrected`, with the lines at hand that were fitted to these points."""
+    """Return `fit_corrected` with lines already fitted to these points."""
     numbers = np.asarray(group, dtype=np.int64)
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     residual = np.log(ys / (lines.intercept[numbers] + lines.slope[numbers] * xs))
@@ -180,7 +179,7 @@ def corrected(
 
 
 def never_corrected(lines: Lines) -> CorrectedLines:
-    """Lines that stay straight: published ones, whose points are not known."""
+    """Return uncorrected lines, for published ones without points."""
     groups = lines.n.size
     nothing = np.empty((groups, 0))
     return CorrectedLines(
@@ -204,10 +203,10 @@ def predict_corrected(
     gone: float = GONE,
     name: str = "x",
 ) -> tuple[Floats, Floats, Floats]:
-    """What a new measurement at x would give in each group, with its predictive interval.
+    """Return the predicted measurement at x in each group, with its predictive interval.
 
     The interval is mid*exp(-q) to mid*exp(+q), where q is Student's quantile times the root of
-    scale * (what the process leaves open + NUGGET^2 + the line's own doubt) + (kappa*octaves)^2;
+    scale * (the process variance + NUGGET^2 + the line's own variance) + (kappa*octaves)^2;
     kappa and octaves are those of `planner.fits.lines.predict_lines`, whose q takes over where the
     correction fades. Above the range the value is raised by BEND and q by WIDER, as stated above.
 
@@ -252,17 +251,20 @@ def _last_above(
         return above
     last = x == lines.x_max[group]
     others = fit_lines(group[~last], x[~last], y[~last])
-    found, where = np.unique(group[last], return_inverse=True)
-    there = others.intercept[found] + others.slope[found] * lines.x_max[found]
+    groups, where = np.unique(group[last], return_inverse=True)
+    there = others.intercept[groups] + others.slope[groups] * lines.x_max[groups]
     measured = np.bincount(where, np.log(y[last])) / np.bincount(where)
-    above[found] = np.maximum(measured - np.log(there), 0.0)
+    above[groups] = np.maximum(measured - np.log(there), 0.0)
     return above
 
 
 def _half_width(
     process: Process, lines: Lines, x: Floats, known: tuple[Floats, Floats], level: float
 ) -> Floats:
-    """Half-width of the corrected interval in the logarithm; `known` is explained and scale."""
+    """Return half-width of the corrected interval in the logarithm.
+
+    `known` is explained and scale.
+    """
     explained, scale = known
     of_line = lines.var_intercept + x * (2.0 * lines.cov + x * lines.var_slope)
     relative = np.maximum(of_line, 0.0) / (lines.intercept + lines.slope * x) ** 2
@@ -299,21 +301,21 @@ def _distinct(group: NDArray[np.int64], x: Floats, values: Floats) -> _Distinct:
 
 
 def _padded(
-    found: _Distinct, bends: NDArray[np.bool_], one_nugget: float
+    points: _Distinct, bends: NDArray[np.bool_], one_nugget: float
 ) -> tuple[NDArray[np.bool_], Floats, Floats, Floats]:
     """Tables (groups, longest group): which places hold an x, ln x, values and nuggets.
 
     Groups that are not corrected have none; padding has a nugget of 1.
     """
-    used = bends[found.group]
-    group = found.group[used]
+    used = bends[points.group]
+    group = points.group[used]
     count = np.bincount(group, minlength=bends.size)
     place = np.arange(group.size) - np.repeat(np.cumsum(count) - count, count)
     shape = bends.size, int(count.max())
     known = np.zeros(shape, dtype=np.bool_)
     log_x, values, nugget = np.zeros(shape), np.zeros(shape), np.ones(shape)
     known[group, place] = True
-    log_x[group, place] = np.log(found.x[used])
-    values[group, place] = found.mean[used]
-    nugget[group, place] = one_nugget**2 / found.count[used]
+    log_x[group, place] = np.log(points.x[used])
+    values[group, place] = points.mean[used]
+    nugget[group, place] = one_nugget**2 / points.count[used]
     return known, log_x, values, nugget

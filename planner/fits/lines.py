@@ -16,10 +16,10 @@ TPU, Pollux T4 on one and on several devices, Sia and Gavel, where the product a
 
     constant   value  unit               meaning
     NU0        4      degrees of freedom weight of the prior on scatter
-    SD0        0.05   relative sd        scatter a group has before its points are looked at
-    KAPPA      0.1    relative sd/octave doubt added per doubling outside the measured range
+    SD0        0.05   relative sd        prior scatter of a group
+    KAPPA      0.1    relative sd/octave added per doubling outside the measured range
 
-    question asked of the fit                  inside the band   median width
+    prediction of                              inside the band   median width
     a batch left out between measured ones     91 %              21 %
     3 points, ends and middle                  85 %              25 %
     2 points, both ends                        78 %              27 %
@@ -29,7 +29,7 @@ TPU, Pollux T4 on one and on several devices, Sia and Gavel, where the product a
 Whichever set is left out, the others choose SD0 = 0.05 (once 0.03) and KAPPA = 0.1 (once 0.05), and
 NU0 = 1, which would widen the bands of two and three points to 82 and 35 %: they hold too little.
 Before the project, on fuller data without refusals, the five lines were 94, 91, 80, 80 and 91 %.
-There a residual bootstrap held 41 to 83 %.
+There a residual bootstrap had a coverage of 41 to 83 %.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ _BLOCK: Final = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prior:
-    """What is believed about measurements before any is looked at; the same for all groups.
+    """The prior of measurements, the same for all groups.
 
-    `sd` is the relative scatter of one measurement, `dof` how many residuals that belief is worth,
-    `sd_per_octave` the relative doubt added by each doubling outside the measured range.
+    `sd` is the relative scatter of one measurement, `dof` its weight in residuals, `sd_per_octave`
+    the relative uncertainty added by each doubling outside the measured range.
     """
 
     sd: float = SD0
@@ -119,7 +119,7 @@ class Lines:
         return np.isfinite(self.slope)
 
     def of(self, groups: NDArray[np.int64]) -> Lines:
-        """The lines of these groups, in this order and as often, shape (groups.size,)."""
+        """Return the lines of these groups, in this order and as often, shape (groups.size,)."""
         return Lines(**{name: getattr(self, name)[groups] for name in ARRAYS}, prior=self.prior)
 
 
@@ -135,23 +135,23 @@ def fit_lines(
     names: tuple[str, str] = ("x", "y"),
     prior: Prior = STEP_TIMES,
 ) -> Lines:
-    """Fit y = intercept + slope*x in every group, both at least 0, weights 1/y^2.
+    """Return the fit of y = intercept + slope*x in every group, both at least 0, weights 1/y^2.
 
     Where the best intercept is not above 0 it becomes 0 and slope = sum(x/y)/sum(x^2/y^2); where
     the best slope is not above 0 it becomes 0 and intercept = sum(1/y)/sum(1/y^2). Never both.
 
     Args:
-        group: which line a point belongs to, whole numbers from 0, shape (points,).
-        x: where it was measured, above 0, shape (points,).
-        y: what was measured, above 0, shape (points,).
-        names: what error messages call x and y.
-        prior: what is believed about their scatter; it widens intervals and moves no line.
+        group: index of a point's line, whole numbers from 0, shape (points,).
+        x: above 0, shape (points,).
+        y: measured at x, above 0, shape (points,).
+        names: of x and y, for errors.
+        prior: of the scatter; it widens intervals and moves no line.
 
     Returns:
         `Lines` of max(group)+1 groups; numbers that no point has are groups with n = 0.
 
     Raises:
-        ValueError: shapes differ, nothing was given, or values are outside the limits above.
+        ValueError: shapes differ, there are no points, or values are outside the limits above.
     """
     group, x, y = _checked(group, x, y, names)
     size = int(group.max()) + 1

@@ -1,7 +1,7 @@
 """A job, and how fast it would train on hardware where it was not timed.
 
 `_job` is what is to be trained, `_records` the ways to get it done. `rates` finds the speed on a
-candidate: measured, from a sibling accelerator, or from the efficiency of described workloads.
+candidate: measured, transferred from another accelerator, or from a model of efficiency.
 `_memory` says whether it fits, `_times` how long the job takes, with the uncertainty of each step.
 """
 

@@ -1,8 +1,8 @@
 """The batch at which a job runs on hardware where it was not timed.
 
-A transferred time has the batch of the run it is transferred from: the run on the same accelerator
-where there is one, else the fastest on any. An estimate from FLOPs has the same batch, or
-`USUAL_BATCH` where no run states one. A batch in the question leaves only runs at that batch.
+A transferred time has the batch of its source run: the one on the same accelerator if there is
+one, else the fastest on any. An estimate from FLOPs has the same batch, or
+`USUAL_BATCH` where no run states one. A requested batch selects the runs at that batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.job.efficiency import per_accelerator
 from planner.transfer import Library, with_speeds
 
 USUAL_BATCH: Final = 256.0
-"""Of a description without one [samples]: assumed."""
+"""Batch assumed for a description without one [samples]."""
 OTHER_BATCH: Final = (
     "Another batch may be faster there; a larger one needs more epochs for the same target."
 )
@@ -30,7 +30,7 @@ OTHER_BATCH: Final = (
 def speeds_of(
     catalog: Catalog, rows: Iterable[Mapping[str, Any]], precision: str
 ) -> tuple[Speed, ...]:
-    """Return the fastest run on each accelerator of the catalogue at each batch, as a library has.
+    """Return the fastest run on each accelerator of the catalogue at each batch.
 
     Args:
         catalog: to place the runs.
@@ -39,7 +39,7 @@ def speeds_of(
         precision: of the job; runs in another number format are left out.
     """
     effective = effective_precision(precision)
-    found: dict[tuple[str, float], float] = {}
+    fastest: dict[tuple[str, float], float] = {}
     for row in rows:
         speed = row.get("samples_per_s")
         if row.get("device_kind") == "cpu" or not speed or not math.isfinite(speed):
@@ -49,15 +49,15 @@ def speeds_of(
             continue
         if effective_precision(str(row["precision"] or "")) == effective:
             key = (there.accelerator.id, float(row["global_batch_size"] or 0))
-            found[key] = max(per_accelerator(speed, there), found.get(key, 0.0))
+            fastest[key] = max(per_accelerator(speed, there), fastest.get(key, 0.0))
     return tuple(
         Speed(card=card, batch=batch or None, samples_per_s=speed)
-        for (card, batch), speed in sorted(found.items())
+        for (card, batch), speed in sorted(fastest.items())
     )
 
 
 def library_at(library: Library | None, job: Job, at_batch: float | None) -> Library | None:
-    """Leave only the job's runs at a batch in the library; None is every batch."""
+    """Return the library with only the job's runs at a batch; None keeps every batch."""
     if library is None or at_batch is None or not job.speeds:
         return library
     kept = {card: s.samples_per_s for card, s in _sources(job, at_batch).items()}
@@ -80,13 +80,13 @@ def batch_on(job: Job, hardware: Hardware, at_batch: float | None = None) -> flo
     return max(used.values(), key=lambda s: s.samples_per_s).batch
 
 
-def batch_told(job: Job, hardware: Hardware, at_batch: float | None) -> str:
-    """Return which batch is assumed and why, as sentences; "" where a person named it."""
+def batch_sentence(job: Job, hardware: Hardware, at_batch: float | None) -> str:
+    """Return which batch is assumed and why, as sentences; "" where the user chose it."""
     batch = batch_on(job, hardware, at_batch)
     if batch is None or at_batch is not None or (job.described and job.batch is not None):
         return ""
     if job.described:
-        return f"Assumes batch {plain(batch)}, since none is given. {OTHER_BATCH}"
+        return f"Assumes batch {plain(batch)}, since none is stated. {OTHER_BATCH}"
     if not job.speeds and job.batch is None:
         return f"Assumes batch {plain(batch)}, since no run states one. {OTHER_BATCH}"
     used = {s.batch for s in _used(job, hardware).values() if s.batch}
@@ -97,9 +97,9 @@ def batch_told(job: Job, hardware: Hardware, at_batch: float | None) -> str:
 
 
 def not_measured_at(job: Job, batch: float) -> Refusal | None:
-    """Return why a batch has no time where it was not timed; None where a run has that batch.
+    """Return why a batch has no time; None where a run has that batch.
 
-    The run has to be on an accelerator of the catalogue where any run is: nothing else transfers.
+    Only runs on accelerators of the catalogue count where there are any: others do not transfer.
     """
     if job.described:
         return None
@@ -114,25 +114,27 @@ def not_measured_at(job: Job, batch: float) -> Refusal | None:
 
 
 def choose_batch(sizes: Iterable[float | None]) -> str:
-    """Return what to do where a batch was not measured: the measured ones, or none."""
-    known = ", ".join(plain(b) for b in sorted(b for b in sizes if b))
-    if not known:
+    """Return the advice to choose a measured batch, or none."""
+    measured = ", ".join(plain(b) for b in sorted(b for b in sizes if b))
+    if not measured:
         return "Leave the batch open for the fastest."
-    return f"Choose a measured batch ({known}), or leave it open for the fastest."
+    return f"Choose a measured batch ({measured}), or leave it open for the fastest."
 
 
 def _sources(job: Job, at_batch: float | None = None) -> dict[str, Speed]:
-    """The fastest of each accelerator, at a batch where one is named."""
-    found: dict[str, Speed] = {}
-    for one in job.speeds:
-        faster = one.card not in found or one.samples_per_s > found[one.card].samples_per_s
-        if at_batch in (None, one.batch) and faster:
-            found[one.card] = one
-    return found
+    """Return the fastest run of each accelerator, at one batch or at any."""
+    fastest: dict[str, Speed] = {}
+    for speed in job.speeds:
+        faster = (
+            speed.card not in fastest or speed.samples_per_s > fastest[speed.card].samples_per_s
+        )
+        if at_batch in (None, speed.batch) and faster:
+            fastest[speed.card] = speed
+    return fastest
 
 
 def _used(job: Job, hardware: Hardware) -> Mapping[str, Speed]:
-    """Those that the time rests on: the accelerator's own, else all of them."""
+    """Return the runs that the time is based on: the accelerator's own, else all."""
     every = _sources(job)
     card = hardware.accelerator.id if hardware.accelerator else ""
     return {card: every[card]} if card in every else every

@@ -1,14 +1,14 @@
-"""How fast is a described workload whose family is stated? From the efficiency model.
+"""Speed of a described workload whose family is stated, by the efficiency model.
 
     samples/s = efficiency x half-precision peak x accelerators / FLOPs per sample
 
-with the efficiency of `planner.mfu`: it holds the loss between devices and nodes, small batches a
-device and the overhead of short steps, so that nothing of `planner.job.efficiency` is
-multiplied again. Several of an accelerator are as uncertain as one of it and somewhat more:
+with the efficiency of `planner.mfu`. It includes the loss between devices and nodes, small batches
+per device and the overhead of short steps, so `planner.job.efficiency` is not applied again.
+Several accelerators are somewhat more uncertain than one:
 
     DOUBLING_SD   0.03   for each doubling of the devices of one machine
     MACHINES_SD   0.05   for each doubling of machines
-    ASSUMED_SD    0.1    of an efficiency that a person gives instead
+    ASSUMED_SD    0.1    of an efficiency that the user states
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from planner.catalog import Accelerator
 from planner.core import Estimate, Refusal, large
 from planner.job._records import Hardware, Job, Scaling
-from planner.job._sheets import no_peak, peak_of, peak_told
+from planner.job._sheets import no_peak, peak_of, peak_sentence
 from planner.mfu import (
     DOMAIN_OF,
     Efficiency,
@@ -43,10 +43,10 @@ TOKENS_FAMILY: Final = "dense"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedRate:
-    """Samples/s of all accelerators together, without and with the uncertainty of their number.
+    """Samples/s of all accelerators, with and without the uncertainty of their scaling.
 
-    `shared` are sds of ln that the speed shares with other options, by what they share in words.
-    `most` is the speed at the peak of its precision, which only `whole` ends at [samples/s].
+    `shared` are standard deviations of the logarithm in common with other options, by source.
+    `most` is the speed at the peak of its precision [samples/s]; `whole` ends there.
     """
 
     whole: Estimate
@@ -57,19 +57,19 @@ class DescribedRate:
 
 
 def has_efficiency(job: Job) -> bool:
-    """Return whether the efficiency of a job is that of its family: described, family stated."""
+    """Return whether a job is described and has a family or an assumed efficiency."""
     if not job.described or job.train_flops_per_sample is None:
         return False
     return job.family in DOMAIN_OF or job.assumed_mfu is not None
 
 
 def question_of(job: Job, hardware: Hardware, batch: float | None) -> Question | None:
-    """Return a described job on hardware as a question to the model; None without a family.
+    """Return the efficiency model's inputs for a described job; None without a family.
 
     Args:
         job: described.
         hardware: of an accelerator of the catalogue.
-        batch: global batch [samples] that is stated; None where none is.
+        batch: stated global batch [samples] or None.
     """
     if hardware.accelerator is None or job.train_flops_per_sample is None:
         return None
@@ -107,36 +107,36 @@ def described_rate(
             reason=no_peak(card, job.precision),
             measure_next=f"Measure {job.workload} on one {card.name}.",
         )
-    prior, found = efficiency_of(question), efficiency_with_step(job, question)
+    prior, share = efficiency_of(question), efficiency_with_step(job, question)
     half = half_peak(card)
-    if prior is None or found is None or half is None:
+    if prior is None or share is None or half is None:
         return None
-    speed = found.value * half * hardware.count / question.flops_per_sample
-    spread = min(_spread_sd(hardware), 0.9 * prior.sd) * found.sd / prior.sd
-    alone_sd = math.sqrt(found.sd**2 - spread**2)
-    reasons = _reasons(question, found) if job.step is None else _step_reasons(job, card, found)
+    speed = share.value * half * hardware.count / question.flops_per_sample
+    spread = min(_spread_sd(hardware), 0.9 * prior.sd) * share.sd / prior.sd
+    alone_sd = math.sqrt(share.sd**2 - spread**2)
+    reasons = _reasons(question, share) if job.step is None else _step_reasons(job, card, share)
     if peak_of(card, job.precision) is None:
         reasons = (*reasons, _no_format(card.name, job.precision))
-    elif other := peak_told(card, job.precision):
+    elif other := peak_sentence(card, job.precision):
         reasons = (*reasons, other)
     factor = _around(1.0, spread, level)
-    most = found.peak * half * hardware.count / question.flops_per_sample
+    most = share.peak * half * hardware.count / question.flops_per_sample
     return DescribedRate(
-        whole=_below(_around(speed, found.sd, level, reasons), most),
+        whole=_below(_around(speed, share.sd, level, reasons), most),
         alone=_around(speed, alone_sd, level, reasons),
         most=most,
         scaling=(
             Scaling(factor=factor, across_nodes=hardware.nodes > 1) if spread > 0.0 else None
         ),
         shared=tuple(
-            (words, found.shared[key]) for key, words in sharing_names(card).items()
-            if found.shared[key] > 0.0
+            (words, share.shared[key]) for key, words in sharing_names(card).items()
+            if share.shared[key] > 0.0
         ),
     )  # fmt: skip
 
 
 def efficiency_with_step(job: Job, question: Question) -> Efficiency | None:
-    """Return the efficiency of a question about a job, given its timed step where it has one."""
+    """Return the efficiency of a question, conditioned on the job's timed step if any."""
     share = timed_share(job)
     timed = None if job.step is None else question_of(job, job.step.hardware, job.step.batch)
     if share is None or timed is None:
@@ -145,7 +145,7 @@ def efficiency_with_step(job: Job, question: Question) -> Efficiency | None:
 
 
 def timed_share(job: Job) -> float | None:
-    """Return the share of the half-precision peak that the timed step reached; None without one."""
+    """Return the timed step's share of the half-precision peak; None without one."""
     step = job.step
     if step is None or step.hardware.accelerator is None or job.train_flops_per_sample is None:
         return None
@@ -160,16 +160,16 @@ def _assumed(job: Job, hardware: Hardware, level: float) -> DescribedRate | None
     speed = _assumed_speed(job, hardware)
     if speed is None:
         return None
-    said = (
+    reason = (
         f"Assumes {100.0 * (job.assumed_mfu or 0.0):.3g} % of the half-precision peak on every "
-        "accelerator, as given."
+        "accelerator, as stated."
     )
-    found = _around(speed, ASSUMED_SD, level, (said,))
-    return DescribedRate(whole=found, alone=found, scaling=None, shared=())
+    rate = _around(speed, ASSUMED_SD, level, (reason,))
+    return DescribedRate(whole=rate, alone=rate, scaling=None, shared=())
 
 
 def _assumed_speed(job: Job, hardware: Hardware) -> float | None:
-    """Samples/s of all accelerators at the given efficiency; None where no peak is listed."""
+    """Return samples/s at the assumed efficiency; None where no peak is listed."""
     half = half_peak(hardware.accelerator) if hardware.accelerator else None
     if half is None or job.assumed_mfu is None or job.train_flops_per_sample is None:
         return None
@@ -177,7 +177,7 @@ def _assumed_speed(job: Job, hardware: Hardware) -> float | None:
 
 
 def expected_rate(job: Job, hardware: Hardware) -> float | None:
-    """Return the value of `described_rate` alone [samples/s], quickly; None as there."""
+    """Return only the value of `described_rate` [samples/s], fast; None as there."""
     if job.assumed_mfu is not None:
         return _assumed_speed(job, hardware)
     question = question_of(job, hardware, job.batch)
@@ -186,8 +186,8 @@ def expected_rate(job: Job, hardware: Hardware) -> float | None:
     if job.step is None:
         share = expected(question)
     else:
-        found = efficiency_with_step(job, question)
-        share = None if found is None else found.value
+        efficiency = efficiency_with_step(job, question)
+        share = None if efficiency is None else efficiency.value
     if share is None:
         return None
     half = half_peak(question.accelerator) or 0.0
@@ -212,7 +212,7 @@ def _around(value: float, sd: float, level: float, reasons: tuple[str, ...] = ()
 
 
 def _below(speed: Estimate, most: float) -> Estimate:
-    """The speed with an interval that ends at the peak."""
+    """Return the speed with an interval that ends at the peak."""
     return replace(speed, high=max(min(float(speed.high), most), float(speed.value)))
 
 
@@ -223,25 +223,25 @@ def _no_format(name: str, precision: str) -> str:
     )
 
 
-def _step_reasons(job: Job, card: Accelerator, found: Efficiency) -> tuple[str, ...]:
-    """What an answer with a timed step rests on."""
+def _step_reasons(job: Job, card: Accelerator, efficiency: Efficiency) -> tuple[str, ...]:
+    """Return how an estimate uses the timed step, as sentences."""
     step, share = job.step, timed_share(job)
     if step is None or share is None:
         return ()
     timed = f"{step.hardware.count} x {step.hardware.label}"
-    said = (
+    reason = (
         f"Your step on {timed} used {share:.0%} of its half-precision peak; about "
-        f"{found.value:.0%} of that of the {card.name} is estimated."
+        f"{efficiency.value:.0%} of that of the {card.name} is estimated."
     )
-    return (said.replace("%", " %"),)
+    return (reason.replace("%", " %"),)
 
 
-def _reasons(question: Question, found: Efficiency) -> tuple[str, ...]:
+def _reasons(question: Question, efficiency: Efficiency) -> tuple[str, ...]:
     card = question.accelerator
-    low, high = found.quantile(0.05), found.quantile(0.95)
-    said = (
+    low, high = efficiency.quantile(0.05), efficiency.quantile(0.95)
+    reason = (
         f"From {large(question.flops_per_sample, 3)} FLOPs per sample in {question.precision}: "
-        f"published runs like it use {found.value:.0%} ({low:.0%} to {high:.0%}) of the "
+        f"published runs like it use {efficiency.value:.0%} ({low:.0%} to {high:.0%}) of the "
         f"half-precision peak of the {card.name}.".replace("%", " %")
     )
-    return (said,)
+    return (reason,)

@@ -1,4 +1,4 @@
-"""Rows of the run table become a job, and so does a description by hand."""
+"""Jobs, made from rows of the run table or from a description."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ON_ACCELERATOR: Final = "accelerator"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenStep:
-    """One timed step as it was typed in: seconds at a global batch [samples], and where."""
+    """One timed step as the user typed it: seconds at a global batch [samples], and where."""
 
     accelerator: str
     count: int
@@ -31,13 +31,13 @@ class GivenStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """A workload nobody measured, as a person describes it.
+    """An unmeasured workload, as the user describes it.
 
-    Either `flops_per_sample` (forward and backward) or `params` and `tokens_per_sample` say how
-    heavy a sample is; a position of an image is no token, so there is no usual number of them.
-    `samples_per_epoch` and `precision` are always needed. `total_tokens` are those of the whole
-    run, which is then one pass over its samples. `step` was timed by hand; its accelerator is
-    looked up later (`planner.compare._timed_step`). The other fields see
+    The work of a sample is `flops_per_sample` (forward and backward), or `params` and
+    `tokens_per_sample`; a position of an image is not a token.
+    `samples_per_epoch` and `precision` are required. With `total_tokens` the run is one pass over
+    that many tokens. `step` was timed by hand; its accelerator is looked up later
+    (`planner.compare._timed_step`). For the other fields see
     `planner.job._records.Job`.
     """
 
@@ -61,62 +61,64 @@ class Described:
     step: GivenStep | None = None
 
 
-def job_described(told: Described) -> Job:
-    """The job of a description.
+def job_described(description: Described) -> Job:
+    """Return the job of a description.
 
     Raises:
-        ValueError: a number is not above 0, or nothing says how heavy a sample is; names all.
+        ValueError: a number is not above 0, or the work of a sample is missing; names all.
     """
-    wrong = [f"{name} is {value:g}" for name, value in _numbers(told) if not value > 0.0]
-    if told.flops_per_sample is None and told.params is None:
-        wrong.append("neither FLOPs per sample nor parameters are given")
-    elif told.flops_per_sample is None and told.tokens_per_sample is None:
-        wrong.append("parameters are given without the tokens of a sample")
+    wrong = [f"{name} is {value:g}" for name, value in _numbers(description) if not value > 0.0]
+    if description.flops_per_sample is None and description.params is None:
+        wrong.append("neither FLOPs per sample nor parameters are stated")
+    elif description.flops_per_sample is None and description.tokens_per_sample is None:
+        wrong.append("parameters are stated without tokens per sample")
     if wrong:
         raise ValueError(
-            f"{told.name or 'The workload'}: {', '.join(wrong)}. Numbers must be above 0; give the "
-            "FLOPs of a sample (forward and backward), or parameters and tokens per sample."
+            f"{description.name or 'The workload'}: {', '.join(wrong)}. Numbers must be above 0; "
+            "state FLOPs per sample (forward and backward), or parameters and tokens per sample."
         )
-    tokens = told.tokens_per_sample if (told.tokens_per_sample or 0.0) > 1.0 else None
+    tokens = description.tokens_per_sample if (description.tokens_per_sample or 0.0) > 1.0 else None
     return Job(
-        workload=told.name or "described workload",
-        precision=told.precision,
-        samples_per_epoch=told.samples_per_epoch,
-        params=told.params,
-        train_flops_per_sample=_flops(told),
+        workload=description.name or "described workload",
+        precision=description.precision,
+        samples_per_epoch=description.samples_per_epoch,
+        params=description.params,
+        train_flops_per_sample=_flops(description),
         tokens_per_sample=tokens,
-        network=told.network,
-        family=told.family or _family(told, tokens),
-        active_params=told.active_params or told.params,
-        layers_width=told.layers_width,
-        image_px=told.image_px,
-        training=told.training,
-        recompute=told.recompute,
-        assumed_mfu=told.assumed_mfu,
-        total_tokens=told.total_tokens,
-        optimizer=told.optimizer,
-        batch=told.batch,
+        network=description.network,
+        family=description.family or _family(description, tokens),
+        active_params=description.active_params or description.params,
+        layers_width=description.layers_width,
+        image_px=description.image_px,
+        training=description.training,
+        recompute=description.recompute,
+        assumed_mfu=description.assumed_mfu,
+        total_tokens=description.total_tokens,
+        optimizer=description.optimizer,
+        batch=description.batch,
     )
 
 
-def _flops(told: Described) -> float:
-    """Operations of a sample [FLOP]: as stated, else by parameters and tokens."""
-    if told.flops_per_sample is not None:
-        return told.flops_per_sample
+def _flops(description: Described) -> float:
+    """Return the work of a sample [FLOP]: as stated, else by parameters and tokens."""
+    if description.flops_per_sample is not None:
+        return description.flops_per_sample
     return transformer_operations(
-        told.active_params or told.params or 0.0,
-        told.tokens_per_sample or 0.0,
-        layers_width=told.layers_width,
-        training=told.training,
-        halves=2 if told.family == "encoder-decoder" else 1,
+        description.active_params or description.params or 0.0,
+        description.tokens_per_sample or 0.0,
+        layers_width=description.layers_width,
+        training=description.training,
+        halves=2 if description.family == "encoder-decoder" else 1,
     ).model
 
 
-def _family(told: Described, tokens: float | None) -> str:
-    """The family that parameters and tokens speak for; "" where nothing does."""
-    if tokens is None or told.params is None or told.flops_per_sample is not None:
+def _family(description: Described, tokens: float | None) -> str:
+    """Return the family implied by parameters and tokens; "" where they are missing."""
+    if tokens is None or description.params is None or description.flops_per_sample is not None:
         return ""
-    return "moe" if (told.active_params or told.params) < told.params else "dense"
+    return (
+        "moe" if (description.active_params or description.params) < description.params else "dense"
+    )
 
 
 def job_measured(
@@ -126,30 +128,29 @@ def job_measured(
     catalog: Catalog,
     size: EpochSize | None = None,
 ) -> Job:
-    """The job of a measured workload.
+    """Return the job of a measured workload.
 
     Args:
-        workload: as the store names it.
-        rows: summary columns of its good training runs, whatever the input pattern.
-        measured: its runs that may be projected, under one pattern.
-        catalog: to place them.
-        size: what an epoch is (`planner.epochs.epoch_size`); None decides it from these rows and
-        runs.
+        workload: its name in the store.
+        rows: summary columns of its good training runs, of every input pattern.
+        measured: its runs that can be projected, under one pattern.
+        catalog: accelerators, to place the runs.
+        size: of an epoch (`planner.epochs.epoch_size`); None derives it from rows and runs.
 
     Raises:
         ValueError: there is no row.
     """
-    known = {str(r["run_id"]): r for r in rows}
-    if not known:
-        raise ValueError(f"{workload} has no run. Choose a workload that was measured.")
-    every = list(known.values())
+    by_id = {str(r["run_id"]): r for r in rows}
+    if not by_id:
+        raise ValueError(f"{workload} has no runs. Choose a measured workload.")
+    every = list(by_id.values())
     size = size or epoch_size(
         [m.run for m in measured], stated={s for r in every if (s := r["train_samples"])}
     )
     kept = tuple(
-        m for m in with_sizes(measured, size) if m.run.run_id in known and m.run.mode == "training"
+        m for m in with_sizes(measured, size) if m.run.run_id in by_id and m.run.mode == "training"
     )
-    hardware = {m.run.run_id: _there(catalog, known[m.run.run_id], m) for m in kept}
+    hardware = {m.run.run_id: _there(catalog, by_id[m.run.run_id], m) for m in kept}
     precision = _first(every, "precision") or "float32"
     return Job(
         workload=workload,
@@ -174,18 +175,18 @@ def _there(catalog: Catalog, row: Mapping[str, Any], measured: MeasuredRun) -> H
 
 
 def _memory(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> set[tuple[float, float]]:
-    """Samples on one device and bytes there; the memory of a host's processes is not that."""
-    found = set()
+    """Return pairs of samples on one device and bytes there, without host memory."""
+    pairs = set()
     for row in rows:
         method = str(row.get("peak_memory_method") or "")
         if row["peak_memory_bytes"] and row["global_batch_size"] and "resident" not in method:
             devices = placed(catalog, row).devices
-            found.add((row["global_batch_size"] / devices, float(row["peak_memory_bytes"])))
-    return found
+            pairs.add((row["global_batch_size"] / devices, float(row["peak_memory_bytes"])))
+    return pairs
 
 
 def _best_batch(measured: Sequence[MeasuredRun]) -> float | None:
-    """The batch of most samples/s."""
+    """Return the batch with the most samples/s."""
     timed = [m.run for m in measured if m.run.samples_per_s and m.run.global_batch_size]
     best = max(timed, key=lambda r: r.samples_per_s or 0.0, default=None)
     return None if best is None else float(best.global_batch_size or 0)
@@ -196,27 +197,27 @@ def _most(rows: Iterable[Mapping[str, Any]], name: str) -> float | None:
 
 
 def _middle(rows: Iterable[Mapping[str, Any]], name: str) -> float:
-    known = [float(r[name]) for r in rows if r[name] is not None]
-    return statistics.median(known) if known else 0.0
+    values = [float(r[name]) for r in rows if r[name] is not None]
+    return statistics.median(values) if values else 0.0
 
 
 def _first(rows: Iterable[Mapping[str, Any]], name: str) -> str:
     return next((str(r[name]) for r in rows if r[name]), "")
 
 
-def _numbers(told: Described) -> list[tuple[str, float]]:
+def _numbers(description: Described) -> list[tuple[str, float]]:
     every = {
-        "samples per epoch": told.samples_per_epoch,
-        "parameters": told.params,
-        "tokens per sample": told.tokens_per_sample,
-        "FLOPs per sample": told.flops_per_sample,
-        "batch": told.batch,
-        "active parameters": told.active_params,
-        "layers x width": told.layers_width,
-        "image size": told.image_px,
-        "total tokens": told.total_tokens,
-        "assumed MFU": told.assumed_mfu,
-        "seconds of the timed step": told.step.seconds if told.step else None,
-        "batch of the timed step": told.step.batch if told.step else None,
+        "samples per epoch": description.samples_per_epoch,
+        "parameters": description.params,
+        "tokens per sample": description.tokens_per_sample,
+        "FLOPs per sample": description.flops_per_sample,
+        "batch": description.batch,
+        "active parameters": description.active_params,
+        "layers x width": description.layers_width,
+        "image size": description.image_px,
+        "total tokens": description.total_tokens,
+        "assumed MFU": description.assumed_mfu,
+        "seconds of the timed step": description.step.seconds if description.step else None,
+        "batch of the timed step": description.step.batch if description.step else None,
     }
     return [(name, value) for name, value in every.items() if value is not None]

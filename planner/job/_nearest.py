@@ -1,4 +1,4 @@
-"""Which measured number of an accelerator says most about another one."""
+"""The measured device count that is closest to a requested one."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from planner.job.efficiency import octaves_between
 def nearest_measured(
     job: Job, hardware: Hardware, at_batch: float | None = None
 ) -> tuple[Hardware, MeasuredRun] | None:
-    """Where the job was timed on the same accelerator, and its fastest run there (at a batch).
+    """Return the closest hardware the job was timed on, and its fastest run there.
 
-    On as many nodes, one or several, before the others; then the fewest doublings away; then the
-    fastest. None where the accelerator is not known or was not measured.
+    Only hardware with the same accelerator counts, and only runs at `at_batch` unless that is None.
+    The order: one or several nodes alike, fewest doublings away, fastest. None where the
+    accelerator is unknown or was not measured.
     """
-    found = [
+    candidates = [
         (job.hardware[option.run.run_id], option)
         for option in job.measured
         if option.run.samples_per_s
         and job.hardware[option.run.run_id].accelerator == hardware.accelerator
         and at_batch in (None, option.run.global_batch_size)
     ]
-    if hardware.accelerator is None or not found:
+    if hardware.accelerator is None or not candidates:
         return None
-    return min(found, key=lambda pair: _distance(hardware, *pair))
+    return min(candidates, key=lambda pair: _distance(hardware, *pair))
 
 
 def _distance(

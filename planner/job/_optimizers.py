@@ -1,4 +1,4 @@
-"""How many numbers an optimiser keeps beside every weight.
+"""Numbers an optimiser keeps for every weight (moments).
 
 Copies of the weights, each in float32, besides weights and gradients:
 
@@ -7,9 +7,9 @@ Copies of the weights, each in float32, besides weights and gradients:
     2  Adam, AdamW, Adamax, NAdam, RAdam, LAMB, Yogi, AdaBelief, Adadelta, FTRL
     3  AMSGrad (Adam and the largest second moment)
 
-as Keras and PyTorch keep them. A name is read by its words: "SGD momentum 0.9" keeps one. Where no
-word is known, or nothing is told, Adam's two are assumed, the usual and the safe side: the sentence
-about memory says so.
+as in Keras and PyTorch. A name is read by its words: "SGD momentum 0.9" has one. For an unknown or
+missing name Adam's two are assumed, which is usual and on the safe side. The sentence about memory
+says so.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ MOMENTS: Final[Mapping[str, int]] = MappingProxyType(
         "LAMB": 2, "Yogi": 2, "AdaBelief": 2, "Adadelta": 2, "FTRL": 2, "AMSGrad": 3,
     }
 )  # fmt: skip
-"""Word of an optimiser's name -> copies of the weights that it keeps."""
+"""Word of an optimiser's name -> copies of the weights."""
 UNKNOWN_MOMENTS: Final = 2
 _BY_WORD: Final = MappingProxyType({name.casefold(): many for name, many in MOMENTS.items()})
 
 
 def moments_of(optimizer: str) -> int | None:
-    """Copies of the weights it keeps; None where no word of its name is known."""
-    known = [_BY_WORD[w] for w in _words(optimizer) if w in _BY_WORD]
-    return max(known, default=None)
+    """Return the copies of the weights it keeps; None for an unknown name."""
+    moments = [_BY_WORD[w] for w in _words(optimizer) if w in _BY_WORD]
+    return max(moments, default=None)
 
 
-def moments_told(optimizer: str) -> str:
-    """That two moments are assumed and why, as a sentence; "" where its own are known."""
+def moments_sentence(optimizer: str) -> str:
+    """Return that two moments are assumed and why; "" for a known optimiser."""
     if moments_of(optimizer) is not None:
         return ""
-    why = f"What {optimizer[:40]} keeps is not known" if optimizer.strip() else _NOT_TOLD
+    why = f"The state of {optimizer[:40]} is unknown" if optimizer.strip() else _NOT_STATED
     return f"{why}: Adam's two moments are assumed."
 
 
 def unknown_optimizer(optimizer: str) -> str:
-    """What to do about a name of which no word is known, as sentences; "" where one is."""
+    """Return the advice for an unknown name, as sentences; "" for a known one."""
     if not optimizer.strip() or moments_of(optimizer) is not None:
         return ""
     near = [n for w in _words(optimizer) for n in difflib.get_close_matches(w, _BY_WORD, n=2)]
     names = {name.casefold(): name for name in MOMENTS}
     some = [names[n] for n in dict.fromkeys(near)] or ["SGD", "SGD momentum", "Adam", "Lion"]
     return (
-        f"How much memory {optimizer[:40]!r} takes is not known. Write {' or '.join(some)}, or "
-        "nothing: Adam's two moments are assumed then."
+        f"The memory of {optimizer[:40]!r} is unknown. Write {' or '.join(some)}, or leave it "
+        "empty: Adam's two moments are assumed then."
     )
 
 
-_NOT_TOLD: Final = "Optimiser not told"
+_NOT_STATED: Final = "Optimiser not stated"
 
 
 def _words(optimizer: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""A job, the ways to get it done, and what each would take, as records."""
+"""Records of a job, of the ways to run it, and of the time of each."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from planner.epochs import Option as MeasuredRun
 from planner.networks import Training
 
 Way = Literal["rent", "buy", "own"]
-"""Rented by the hour, bought for this, or there already."""
+"""Rented by the hour, bought for this job, or already owned."""
 Order = Literal["cost", "time"]
 OWN_ENTRY: Final = "own entry"
-"""The source of what a person wrote by hand."""
+"""Source of a row that the user added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """`count` accelerators in all, on `nodes` machines; None where no data sheet is known."""
+    """`count` accelerators in all, on `nodes` machines; None for one not in the catalogue."""
 
     label: str
     accelerator: Accelerator | None = None
@@ -30,12 +30,12 @@ class Hardware:
 
     @property
     def devices(self) -> int:
-        """Devices a framework sees on all of it: two on a module or chip that holds two."""
+        """Devices a framework sees: two on a module or chip with two."""
         return self.count * (self.accelerator.devices if self.accelerator else 1)
 
     @property
     def power_watts(self) -> float | None:
-        """Board power of all accelerators [W]; None where the maker's figure is not known."""
+        """Board power of all accelerators [W]; None where unpublished."""
         watts = self.accelerator.board_power_watts if self.accelerator else None
         return None if watts is None else watts * self.count
 
@@ -54,7 +54,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedStep:
-    """One training step that a person timed: its seconds, global batch [samples] and hardware."""
+    """One training step that the user timed: its seconds, global batch [samples] and hardware."""
 
     hardware: Hardware
     batch: float
@@ -66,21 +66,19 @@ class Job:
     """What is to be trained, measured somewhere or only described.
 
     `precision` is written as in the measurements, float32 where they state none.
-    `samples_per_epoch` [samples] is what one epoch passes over, None where it is not known:
-    `size_refused` is the reason, "" where nothing states it.
-    `pre_train_s` [s] comes before the first step.
-    `params` counts parameters, `train_flops_per_sample` the operations of forward and backward
-    pass; None is not known.
+    `samples_per_epoch` [samples] is the size of an epoch, None where it is unknown: `size_refused`
+    is the reason, "" where nothing states the size.
+    `pre_train_s` [s] is the start-up time. `params` counts parameters, `train_flops_per_sample` the
+    operations of forward and backward pass; None is unknown.
     `tokens_per_sample`, `network` (the id of a named one), `family` (`planner.networks.FAMILIES`,
     "" where not stated), `active_params`, `layers_width` (layers x width of the attention),
     `image_px`, `training` (all weights, or adapters), `recompute`, `assumed_mfu` (share of
     the half-precision peak), `total_tokens` (of the whole run, in place of epochs) and `step`
     (timed by hand) are those of a described job.
-    `overhead_s` is the least overhead of a step that was measured [s]. `measured` are its runs
-    under one input pattern, `hardware` where each of them ran, by run id,
-    `memory` are pairs (samples on one device, bytes there) that were measured on accelerators.
-    `speeds` are what transfer rests on: its fastest runs on accelerators of the catalogue, one for
-    each accelerator and batch, whatever the input pattern.
+    `overhead_s` is the least measured overhead of a step [s]. `measured` are its runs under one
+    input pattern, `hardware` their hardware by run id. `memory` are measured pairs (samples on one
+    device, bytes there) on accelerators. `speeds` are the source of transferred times: the fastest
+    run of each accelerator of the catalogue at each batch, of every input pattern.
     """
 
     workload: str
@@ -112,21 +110,21 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What is trained, short: the workload's first part."""
+        """Short name: the workload's first part."""
         return self.workload.split(" · ", 1)[0]
 
     @property
     def described(self) -> bool:
-        """Whether nobody measured it."""
+        """Whether it is only described, not measured."""
         return not self.measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """How much training is asked for: so many epochs, or samples until a target is reached.
+    """The amount of training: epochs, or samples until a target is reached.
 
-    `words` are for sentences: "2000 epochs", "2.5 % validation error"; `optimizer` gets there. Of
-    a target `samples` [samples] at `batch` are known with an interval, of epochs neither.
+    `words` are for sentences: "2000 epochs", "2.5 % validation error", reached with `optimizer`.
+    A target has `samples` [samples] at `batch`, with an interval; epochs have neither.
     `at_batch` [samples] is the batch that epochs are timed at; None takes the fastest measured one.
     """
 
@@ -140,13 +138,12 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One way to get the job done: which hardware, and who pays what for it.
+    """One option: hardware, and how it is paid for.
 
-    `id` stands in links: the slug of `named`, where that is not "". `run` is the measured run it
-    rests on, None where the time has to be estimated. `rental` belongs to "rent", `owned` to the
-    other two (of "own" only the electricity is paid). `price` is the price with its date,
-    `stale` that it is old, `source` where it is from. `hardware` is all of it, be it several
-    machines of one offer.
+    `id` is used in links: the slug of `named` unless that is "". `run` is its measured run, None
+    where the time has to be estimated. `rental` belongs to "rent", `owned` to the other two (for
+    "own" only electricity is paid). `price` is the price with its date, `stale` means it is old,
+    `source` names its origin. `hardware` is that of all machines of the offer.
     """
 
     id: str
@@ -165,10 +162,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Whether it fits into memory, per device [bytes].
+    """Whether the job fits into memory, per device [bytes].
 
-    `need` is None where nothing is known. `at_least` says that only weights, gradients and
-    optimiser state were counted, so that a shortage is sure and room is not.
+    `need_bytes` is None where it is unknown. With `at_least` only weights, gradients and optimiser
+    state are counted: a shortage is certain, enough room is not.
     """
 
     fits: bool | None
@@ -180,7 +177,7 @@ class Fit:
 
     @property
     def headroom(self) -> float | None:
-        """Free share of the memory [0..1]; below 0 only where it does not fit; None: not known."""
+        """Free share of the memory [0..1]; below 0 only where it does not fit; None if unknown."""
         if self.need_bytes is None or not self.have_bytes:
             return None
         free = 1.0 - self.need_bytes / self.have_bytes
@@ -189,10 +186,10 @@ class Fit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaling:
-    """What another number of accelerators does to a speed, or to a time: a factor with its doubt.
+    """The factor of another device count on a speed or a time, with its interval.
 
-    `across_nodes` says that several machines are in it. `fewer` than were measured: what makes many
-    slower makes these faster, so their doubt runs the other way.
+    `across_nodes` is set for several machines. `fewer` is set for fewer devices than were measured:
+    the same draw then has the opposite effect.
     """
 
     factor: Estimate
@@ -202,15 +199,14 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
-    """How long the job takes on a candidate's hardware [s], and how that is known.
+    """The time of the job on a candidate's hardware [s], and its basis.
 
-    `rate` [samples/s] is None where a measured run answers. `measure_next` is the run that would
-    narrow it most, "" where it was measured. `batch` [samples] is that of the run that answers or
-    that the time is transferred from, or the assumed one; None where no run states it. `alone` is
-    the total without the doubts that are told apart, None where none is: of another number of
-    accelerators, `scaling`, and of the samples to the target, `samples`, both as factors of the
-    time around 1. `shared_sd`, `shared` and `shared_parts` see
-    `planner.job.rates.Rate`. `least_s` is the time at the peak of the hardware [s].
+    `rate` [samples/s] is None for a measured run. `measure_next` is the run that would narrow the
+    interval most, "" if it was measured. `batch` [samples] is that of the source run, or the
+    assumed one; None where no run states it. `alone` is the total without the `scaling` and
+    `samples` uncertainties, None if neither applies; both are factors of the time around 1. For
+    `shared_sd`, `shared` and `shared_parts` see `planner.job.rates.Rate`. `least_s` is the time at
+    the peak of the hardware [s].
     """
 
     total: Estimate | Refusal

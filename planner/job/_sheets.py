@@ -1,7 +1,6 @@
-"""Data sheets in the form that the estimates of speed need.
+"""Data sheets in the form that estimates of speed need.
 
-Frameworks do not use the number format they are asked for alone. What a float32 run multiplies in
-unless it is told otherwise, and so the peak that it works against:
+Frameworks multiply float32 in other formats by default. The format decides which peak limits a run:
 
     NVIDIA since Ampere   TF32       TensorFlow ("enable_tensor_float_32_execution"), JAX ("Matmul
                                      precision"); PyTorch in convolutions, not in its matmuls
@@ -10,11 +9,11 @@ unless it is told otherwise, and so the peak that it works against:
     all others            float32    TensorFlow (the same page); AMD's TF32 has to be switched on
                                      (HIPBLASLT_ALLOW_TF32=1)
 
-What stands for float32 is told with every answer (`peak_told`). Who asks for TF32 by name gets its
-peak from any maker. What has no float32 peak (Gaudi) gets no float32 answer.
+Every answer states the peak used in place of float32 (`peak_sentence`). A request for TF32 by name
+uses that peak of any maker. An accelerator without a float32 peak (Gaudi) has no float32 answer.
 
-A half-size format is never reckoned at the float32 peak: tensor units are four times as fast or
-more, so that what looks like a slow card would only be an incomplete data sheet.
+A half-size format never uses the float32 peak: tensor units are at least four times as fast, so an
+incomplete data sheet would look like a slow card.
 """
 
 from __future__ import annotations
@@ -35,50 +34,50 @@ EFFECTIVE: Final = ("float32", "float16")
 
 
 def effective_precision(precision: str) -> str:
-    """The number format whose peak counts: float32, float16 or as it is written."""
+    """Return the number format whose peak counts: float32, float16 or as it is written."""
     if precision in _SINGLE or not precision:
         return "float32"
     return "float16" if precision in _HALF else precision
 
 
 def format_of(accelerator: Accelerator, precision: str) -> str | None:
-    """The number format whose peak a run in this precision works against; None where none is."""
-    known = accelerator.peak_flops_per_s
-    return next((one for one in _formats(accelerator, precision) if one in known), None)
+    """Return the number format whose peak limits a run in this precision; None if unlisted."""
+    peaks = accelerator.peak_flops_per_s
+    return next((name for name in _formats(accelerator, precision) if name in peaks), None)
 
 
 def peak_of(accelerator: Accelerator, precision: str) -> float | None:
-    """Dense peak [FLOP/s] a run in this precision works against; None where not published."""
-    found = format_of(accelerator, precision)
-    return None if found is None else accelerator.peak_flops_per_s[found]
+    """Return the dense peak [FLOP/s] for this precision; None where unpublished."""
+    name = format_of(accelerator, precision)
+    return None if name is None else accelerator.peak_flops_per_s[name]
 
 
-def peak_told(accelerator: Accelerator, precision: str) -> str:
-    """Which other format's peak stands for the one asked for, as a sentence; "" where none does."""
-    asked, taken = _asked(precision), format_of(accelerator, precision)
-    if asked == "float32":
-        return _float32_told(accelerator, taken)
-    if taken is None or taken == asked:
+def peak_sentence(accelerator: Accelerator, precision: str) -> str:
+    """Return which other format's peak is used, as a sentence; "" where none is."""
+    requested, used = _requested(precision), format_of(accelerator, precision)
+    if requested == "float32":
+        return _float32_sentence(accelerator, used)
+    if used is None or used == requested:
         return ""
     return (
-        f"The {accelerator.name} data sheet lists no {asked} peak; its {taken} peak is used, so "
-        f"it would have to run in {taken}."
+        f"The {accelerator.name} data sheet lists no {requested} peak; its {used} peak is used, so "
+        f"it would have to run in {used}."
     )
 
 
 def no_peak(accelerator: Accelerator, precision: str) -> str:
-    """Why `peak_of` has no answer, as a sentence."""
+    """Return why `peak_of` has no answer, as a sentence."""
     why = f"The data sheet of the {accelerator.name} lists no peak for {precision}."
-    known, effective = accelerator.peak_flops_per_s, effective_precision(precision)
-    if effective == "float16" and "float32" in known:
-        return f"{why} That of float32 says nothing about it."
-    if effective == "float32" and "bfloat16" in known:
-        return f"{why} That of bfloat16 says nothing about it: ask in bfloat16 where that will do."
+    peaks, effective = accelerator.peak_flops_per_s, effective_precision(precision)
+    if effective == "float16" and "float32" in peaks:
+        return f"{why} The float32 peak is no substitute."
+    if effective == "float32" and "bfloat16" in peaks:
+        return f"{why} The bfloat16 peak is no substitute: choose bfloat16 if your job allows it."
     return why
 
 
-def _asked(precision: str) -> str:
-    """The format that was asked for, as the catalogue writes it."""
+def _requested(precision: str) -> str:
+    """Return the requested format, as the catalogue writes it."""
     if precision in _TF32:
         return "tensorfloat32"
     if precision in _SINGLE or not precision:
@@ -87,15 +86,15 @@ def _asked(precision: str) -> str:
 
 
 def _formats(accelerator: Accelerator, precision: str) -> tuple[str, ...]:
-    """Formats whose peak may count, the best first."""
-    asked = _asked(precision)
+    """Return the formats whose peak may be used, the best first."""
+    requested = _requested(precision)
     if effective_precision(precision) == "float16":
-        return (asked, *({"float16", "bfloat16"} - {asked}))
+        return (requested, *({"float16", "bfloat16"} - {requested}))
     if effective_precision(precision) != "float32":
         return (precision,)
-    if accelerator.kind == "tpu" or (asked == "float32" and _trainium(accelerator)):
+    if accelerator.kind == "tpu" or (requested == "float32" and _trainium(accelerator)):
         return ("bfloat16",)
-    if asked == "tensorfloat32" or _nvidia(accelerator):
+    if requested == "tensorfloat32" or _nvidia(accelerator):
         return ("tensorfloat32", "float32")
     return ("float32",)
 
@@ -109,31 +108,31 @@ def _trainium(accelerator: Accelerator) -> bool:
     return accelerator.kind == "other" and maker.startswith(("aws", "amazon"))
 
 
-def _float32_told(accelerator: Accelerator, taken: str | None) -> str:
-    """What stands for float32, why, and how much slower strict float32 is."""
+def _float32_sentence(accelerator: Accelerator, used: str | None) -> str:
+    """Return which peak replaces float32, why, and how much slower strict float32 is."""
     peaks, name = accelerator.peak_flops_per_s, accelerator.name
-    if taken == "float32":
+    if used == "float32":
         faster = peaks.get("tensorfloat32", 0.0) / peaks["float32"]
-        tf32 = f"TF32, {faster:.2g} times as fast by its data sheet, has to be switched on there."
-        return f"Reckoned at the float32 peak of the {name}: {tf32}" if faster > 1.0 else ""
-    slower = peaks[taken] / peaks["float32"] if taken and "float32" in peaks else math.nan
-    if taken is None or slower == 1.0:
+        tf32 = f"TF32 is {faster:.2g} times as fast by its data sheet but is off by default."
+        return f"Based on the float32 peak of the {name}: {tf32}" if faster > 1.0 else ""
+    slower = peaks[used] / peaks["float32"] if used and "float32" in peaks else math.nan
+    if used is None or slower == 1.0:
         return ""
     by = "several times" if math.isnan(slower) else f"up to {slower:.2g} times"
-    why = _WHY_TF32 if taken == "tensorfloat32" else _WHY_BFLOAT16
-    told = "TF32" if taken == "tensorfloat32" else taken
+    why = _WHY_TF32 if used == "tensorfloat32" else _WHY_BFLOAT16
+    label = "TF32" if used == "tensorfloat32" else used
     strict = f"in strict float32 it takes {by} as long"
-    return f"Reckoned at the {told} peak of the {name}, {why}; {strict}."
+    return f"Based on the {label} peak of the {name}, {why}; {strict}."
 
 
 _WHY_TF32: Final = (
     "as TensorFlow and JAX multiply float32 (PyTorch in its convolutions, not in its matmuls)"
 )
-_WHY_BFLOAT16: Final = "in which it multiplies float32 unless it is told otherwise"
+_WHY_BFLOAT16: Final = "in which it multiplies float32 by default"
 
 
 def sheet_of(accelerator: Accelerator) -> DataSheet | None:
-    """Its data sheet for `planner.transfer`; None where memory, bandwidth or peak is missing."""
+    """Return the sheet for `planner.transfer`; None without memory, bandwidth or peak."""
     peaks = {p: x for p in EFFECTIVE if (x := peak_of(accelerator, p))}
     memory, bandwidth = accelerator.memory_bytes, accelerator.memory_bandwidth_bytes_per_s
     if not peaks or not memory or not bandwidth:
@@ -147,7 +146,7 @@ def sheet_of(accelerator: Accelerator) -> DataSheet | None:
 
 
 def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library | None:
-    """Everything that was timed on accelerators of the catalogue, as one table; None if nothing.
+    """Return all speeds measured on accelerators of the catalogue; None if there are none.
 
     Args:
         catalog: accelerators and their data sheets.
@@ -159,8 +158,8 @@ def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library |
         there, speed = placed(catalog, row), row["samples_per_s"]
         if there.accelerator is not None and speed and math.isfinite(speed):
             precision = effective_precision(str(row["precision"] or ""))
-            one = per_accelerator(speed, there)
-            cells.append((row["workload"], precision, there.accelerator.id, one))
+            rate = per_accelerator(speed, there)
+            cells.append((row["workload"], precision, there.accelerator.id, rate))
     if not cells:
         return None
     best = _best(cells)
@@ -170,9 +169,9 @@ def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library |
 
 
 def _best(cells: Iterable[tuple[str, str, str, float]]) -> dict[tuple[str, str, str], float]:
-    """The fastest of each cell: systems and software of one accelerator are not repetitions."""
-    found: dict[tuple[str, str, str], float] = {}
+    """Return the fastest of each cell: systems and software are not repeats."""
+    fastest: dict[tuple[str, str, str], float] = {}
     for workload, precision, card, speed in cells:
         key = (workload, precision, card)
-        found[key] = max(speed, found.get(key, 0.0))
-    return found
+        fastest[key] = max(speed, fastest.get(key, 0.0))
+    return fastest

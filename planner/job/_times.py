@@ -1,20 +1,19 @@
-"""How long does the job take on this hardware?
+"""Time of the job on an option's hardware.
 
     epochs, measured there    pre-train + epoch 1 + mean*(N - 1)     `planner.epochs.projection`
     target, measured there    pre-train + S(B*)*T(B*), best batch
-    `planner.time_to_target.goodput`
+                              `planner.time_to_target.goodput`
     anywhere else             pre-train + samples/rate               `planner.job.rates`
 
-All totals have the same parts: what comes before the first step is in each of them that knows it.
-Where it was measured on another machine it is the job's median, `PRE_TRAIN_FACTOR` less or more at
-90 %: nobody knows how it scales, since disk, host and compiler decide it, not the accelerator. The
-doubts of both parts add in quadrature. Where no run of the job tells it, it is left out, and a
-reason says so (`START_NOT_INCLUDED`).
+Every total includes the start-up time if any run states it. On another machine it is the job's
+median, `PRE_TRAIN_FACTOR` less or more at 90 %: disk, host and compiler decide it, not the
+accelerator. The half-widths of both parts add in quadrature. Where no run of the job states it, it
+is left out, and a reason says so (`START_NOT_INCLUDED`).
 
-A measured time is asked for another machine of the same kind, since that is what is rented or
-bought: it carries the spread between sessions, in which start and work move together
-(`planner.epochs.projection`). How many samples a target takes is one number for all of them: its
-doubt is told apart (`Timed.samples`), so that it decides nothing between two.
+A rented or bought machine is another one of the same kind: a measured time includes machine-to-
+machine variation, in which start and work move together (`planner.epochs.projection`). The samples
+to a target are the same on all machines. Their uncertainty is kept apart (`Timed.samples`), so that
+it cancels between two options.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from planner.epochs import Option as MeasuredRun
 from planner.fits import log_half_widths, ratio, widened
 from planner.job._batches import (
     batch_on,
-    batch_told,
+    batch_sentence,
     choose_batch,
     not_measured_at,
 )
@@ -49,11 +48,11 @@ from planner.job.rates import OVERHEAD_MATTERS, Rate, rate_on
 from planner.transfer import Library
 
 PRE_TRAIN_FACTOR: Final = 2.0
-"""What comes before the first step may be so many times shorter or longer elsewhere: assumed."""
+"""The start-up time elsewhere is assumed to be up to this many times shorter or longer."""
 LONG_RUN: Final = 1.2
 LONG_RUN_SD: Final = 0.3
-"""A described run of three days or more takes so many times its steps, with this sd of the
-logarithm: restarts and evaluations of published whole jobs."""
+"""Ratio of a described run's total to its steps from three days on, with the sd of its logarithm:
+restarts and evaluations of published jobs."""
 DAY_S: Final = 86_400.0
 LONG_DAYS: Final = 3.0
 LONG_RUNS: Final = "Restarts and evaluations of a long run"
@@ -72,28 +71,30 @@ class OwnTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What times rest on: the library of throughputs, and times to the target by system."""
+    """Sources of times: the library of throughputs, and times to the target by system."""
 
     library: Library | None = None
     own_targets: Mapping[str, OwnTarget] = field(default_factory=dict)
 
 
-def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float = LEVEL) -> Timed:
-    """The total of one candidate, a refusal where it does not fit or nothing is known."""
-    batch = _batch(job, goal, candidate, known)
+def timed(
+    job: Job, goal: Goal, candidate: Candidate, sources: Known, level: float = LEVEL
+) -> Timed:
+    """Return the time of one candidate, refused where it does not fit or cannot be estimated."""
+    batch = _batch(job, goal, candidate, sources)
     fit = fit_of(job, candidate.hardware, batch)
     if candidate.run is not None:
-        return _measured(job, goal, candidate.run, known, fit=fit, batch=batch)
+        return _measured(job, goal, candidate.run, sources, fit=fit, batch=batch)
     if refused := _refused_batch(job, goal):
         return Timed(total=refused, batch=batch, fit=fit, measure_next=refused.measure_next)
     if fit.fits is False:
         return _too_large(fit, batch)
-    rate = rate_on(job, candidate.hardware, known.library, level, goal.at_batch)
+    rate = rate_on(job, candidate.hardware, sources.library, level, goal.at_batch)
     speed = rate.samples_per_s
     if isinstance(speed, Refusal):
         return Timed(total=speed, batch=batch, fit=fit, measure_next=speed.measure_next)
     total = or_too_long(_elsewhere(job, goal, speed, candidate.hardware))
-    alone = _elsewhere(job, _without_doubt(goal), rate.alone or speed, candidate.hardware)
+    alone = _elsewhere(job, _exact_goal(goal), rate.alone or speed, candidate.hardware)
     share = _work_share(job, total)
     samples = _samples(goal, share)
     apart = rate.scaling is not None or samples is not None or bool(rate.shared_parts)
@@ -116,12 +117,12 @@ def timed(job: Job, goal: Goal, candidate: Candidate, known: Known, level: float
 
 
 def _measured(
-    job: Job, goal: Goal, run: MeasuredRun, known: Known, *, fit: Fit, batch: float | None
+    job: Job, goal: Goal, run: MeasuredRun, sources: Known, *, fit: Fit, batch: float | None
 ) -> Timed:
-    """It ran there, so it fits; the time is that of another session."""
-    said = "Known to fit: it has run on this accelerator."
-    ran = fit if fit.fits else replace(fit, fits=True, sentence=said, way_out="")
-    total = or_too_long(_measured_total(job, goal, run, known))
+    """Return the time in another session of a measured run; it fits since it ran."""
+    sentence = "Known to fit: it has run on this accelerator."
+    ran = fit if fit.fits else replace(fit, fits=True, sentence=sentence, way_out="")
+    total = or_too_long(_measured_total(job, goal, run, sources))
     if isinstance(total, Refusal):
         return Timed(total=total, batch=batch, fit=ran, measure_next=total.measure_next)
     share = 1.0 - _start_s(job, run) / float(total.value)
@@ -130,12 +131,12 @@ def _measured(
     return Timed(total=total, batch=batch, fit=ran, alone=alone, samples=samples)
 
 
-def _measured_total(job: Job, goal: Goal, run: MeasuredRun, known: Known) -> Estimate | Refusal:
+def _measured_total(job: Job, goal: Goal, run: MeasuredRun, sources: Known) -> Estimate | Refusal:
     if goal.epochs is not None:
         if goal.at_batch is not None and run.run.global_batch_size != goal.at_batch:
             return _other_batch(job, goal.at_batch, run.run.system)
         return total_time(run, goal.epochs, another_session=True)
-    own = known.own_targets.get(run.run.system)
+    own = sources.own_targets.get(run.run.system)
     total = own.total if own else _no_curve(run.run.system)
     if isinstance(total, Refusal):
         return total
@@ -143,35 +144,35 @@ def _measured_total(job: Job, goal: Goal, run: MeasuredRun, known: Known) -> Est
 
 
 def _in_another_session(job: Job, run: MeasuredRun, work: Estimate) -> Estimate:
-    """Start and work of a measured run, which move together; another machine's start does not."""
-    told = run.run.pre_train_s
-    if told is None:
+    """Return start and work of a measured run, which move together unless the start is assumed."""
+    start_s = run.run.pre_train_s
+    if start_s is None:
         both = _after(_start(job, work.level), _another_session(work))
         return replace(both, reasons=(*both.reasons, *_no_start(job)))
     return _another_session(
-        _after(Estimate(value=told, low=told, high=told, level=work.level), work)
+        _after(Estimate(value=start_s, low=start_s, high=start_s, level=work.level), work)
     )
 
 
 def _start_s(job: Job, run: MeasuredRun) -> float:
-    """What comes before the first step where it ran [s], the job's median where it is not told."""
-    told = run.run.pre_train_s
-    return job.pre_train_s if told is None else told
+    """Return the start-up time of a run [s], the job's median where it is missing."""
+    start_s = run.run.pre_train_s
+    return job.pre_train_s if start_s is None else start_s
 
 
 def _no_start(job: Job) -> tuple[str, ...]:
-    """That no run of the job tells what comes before the first step; nothing where one does."""
+    """Return that no run of the job states the start-up time; nothing where one does."""
     return () if job.pre_train_s > 0.0 else (START_NOT_INCLUDED,)
 
 
 def _start(job: Job, level: float) -> Estimate:
-    """What comes before the first step [s], as measured on another machine."""
-    told, far = job.pre_train_s, PRE_TRAIN_FACTOR
-    return Estimate(value=told, low=told / far, high=told * far, level=level)
+    """Return the start-up time [s] on another machine."""
+    start_s, far = job.pre_train_s, PRE_TRAIN_FACTOR
+    return Estimate(value=start_s, low=start_s / far, high=start_s * far, level=level)
 
 
 def _after(start: Estimate, work: Estimate) -> Estimate:
-    """Start and work one after the other [s], their half-widths in quadrature."""
+    """Return the sum of start and work [s], their half-widths in quadrature."""
     value = float(start.value) + float(work.value)
     down = math.hypot(*(float(x.value) - float(x.low) for x in (start, work)))
     up = math.hypot(*(float(x.high) - float(x.value) for x in (start, work)))
@@ -179,7 +180,7 @@ def _after(start: Estimate, work: Estimate) -> Estimate:
 
 
 def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Estimate | Refusal:
-    """Pre-train time and the samples of the goal at a rate, all doubts in quadrature."""
+    """Return pre-train time plus the goal's samples at a rate, half-widths in quadrature."""
     samples = goal.samples
     if goal.epochs is not None:
         if job.samples_per_epoch is None:
@@ -188,7 +189,7 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Esti
         samples = Estimate(value=exact, low=exact, high=exact, level=rate.level)
     if samples is None:
         return Refusal(
-            reason="How many samples the target takes is not known.",
+            reason="The number of samples to the target is unknown.",
             measure_next="Measure steps to the target at three batch sizes.",
         )
     work = ratio(samples, rate)
@@ -211,9 +212,9 @@ def _times(work: Estimate, factor: float) -> Estimate:
 
 
 def _long_run(job: Job, work: Estimate) -> tuple[float, float] | None:
-    """Factor and sd of ln for restarts and evaluations of a described run; None of a short one.
+    """Return factor and sd of ln for restarts and evaluations; None for a short run.
 
-    In full from three days on, nothing up to a day, between them by the logarithm.
+    Applied in full from three days on, not at all up to a day, in between by the logarithm.
     """
     if not has_efficiency(job):
         return None
@@ -225,7 +226,7 @@ def _long_run(job: Job, work: Estimate) -> tuple[float, float] | None:
 def _shared_parts(
     job: Job, goal: Goal, rate: Rate, speed: Estimate, share: float
 ) -> tuple[tuple[str, float], ...]:
-    """What the time shares with other options, by what they share [sd of ln]."""
+    """Return the uncertainty in common with other options, by its source [sd of ln]."""
     parts = tuple((words, sd * share) for words, sd in rate.shared_parts)
     if not parts or goal.epochs is None or job.samples_per_epoch is None:
         return parts
@@ -235,23 +236,23 @@ def _shared_parts(
 
 
 def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[str, ...]:
-    """What a time elsewhere assumes of the start and of the batch."""
-    told = _no_start(job)
+    """Return the assumptions about start-up and batch of an estimated time."""
+    remarks = _no_start(job)
     if job.pre_train_s > OVERHEAD_MATTERS * (job.pre_train_s + work_s):
-        told = (
-            f"Before the first step it took {in_words(job.pre_train_s)} (median) where it was "
-            "measured; half to twice as long is assumed here.",
+        remarks = (
+            f"Start-up took {in_words(job.pre_train_s)} (median) where it was measured; half to "
+            "twice as long is assumed here.",
         )
     if goal.epochs is None:
-        return told
-    assumed = batch_told(job, hardware, goal.at_batch)
-    return (*told, assumed) if assumed else told
+        return remarks
+    assumed = batch_sentence(job, hardware, goal.at_batch)
+    return (*remarks, assumed) if assumed else remarks
 
 
 def _refused_batch(job: Job, goal: Goal) -> Refusal | None:
-    """Why nothing is told at the batch in question where it was not measured there; None if fine.
+    """Return why an unmeasured batch has no time for the goal; None where it has.
 
-    A batch stands for epochs only; a target has its best one.
+    Only epochs have a batch in the question; a target has its best one.
     """
     if goal.epochs is None or goal.at_batch is None:
         return None
@@ -259,44 +260,44 @@ def _refused_batch(job: Job, goal: Goal) -> Refusal | None:
 
 
 def _no_size(job: Job) -> Refusal:
-    """That epochs differ in size, in the words of the size itself; else that nothing states it."""
+    """Return why the size of an epoch is unknown."""
     return replace(NO_SIZE, reason=job.size_refused) if job.size_refused else NO_SIZE
 
 
-def _scaling(share: float, told: Scaling | None) -> Scaling | None:
-    """How much longer or shorter it takes for the doubt of another number, around 1."""
-    if told is None:
+def _scaling(share: float, scaling: Scaling | None) -> Scaling | None:
+    """Return the factor of scaling on the time, around 1."""
+    if scaling is None:
         return None
-    speed = told.factor
+    speed = scaling.factor
     best, least = (float(speed.value) / float(end) for end in (speed.high, speed.low))
-    return replace(told, factor=_around_one(speed, share, best, least))
+    return replace(scaling, factor=_around_one(speed, share, best, least))
 
 
 def _samples(goal: Goal, share: float = 1.0) -> Estimate | None:
-    """How much longer or shorter it takes for the doubt of the samples to the target, around 1."""
-    told = goal.samples if goal.epochs is None else None
-    if told is None or not float(told.low) < float(told.high):
+    """Return the factor of the samples to the target on the time, around 1."""
+    samples = goal.samples if goal.epochs is None else None
+    if samples is None or not float(samples.low) < float(samples.high):
         return None
-    fewest, most = (float(end) / float(told.value) for end in (told.low, told.high))
-    return _around_one(told, share, fewest, most)
+    fewest, most = (float(end) / float(samples.value) for end in (samples.low, samples.high))
+    return _around_one(samples, share, fewest, most)
 
 
-def _around_one(told: Estimate, share: float, low: float, high: float) -> Estimate:
-    """A factor of the work as one of the total, of which the work is a share."""
+def _around_one(estimate: Estimate, share: float, low: float, high: float) -> Estimate:
+    """Return a factor of the work as a factor of the total, of which the work is a share."""
     ends = (1.0 + share * (end - 1.0) for end in (low, high))
-    return replace(told, value=1.0, low=next(ends), high=next(ends))
+    return replace(estimate, value=1.0, low=next(ends), high=next(ends))
 
 
-def _without_doubt(goal: Goal) -> Goal:
-    """The same goal, as if its samples were known."""
-    told = goal.samples
-    return goal if told is None else replace(
-        goal, samples=replace(told, low=told.value, high=told.value)
+def _exact_goal(goal: Goal) -> Goal:
+    """Return the goal with exact samples."""
+    samples = goal.samples
+    return goal if samples is None else replace(
+        goal, samples=replace(samples, low=samples.value, high=samples.value)
     )  # fmt: skip
 
 
 def _samples_within(total: Estimate, samples: Estimate | None) -> Estimate | None:
-    """A measured total has the samples' doubt in it: never more of it than its own interval."""
+    """Return the samples' factor, at most as wide as the measured total's interval."""
     if samples is None:
         return None
     low, high = (float(end) / float(total.value) for end in (total.low, total.high))
@@ -304,25 +305,25 @@ def _samples_within(total: Estimate, samples: Estimate | None) -> Estimate | Non
 
 
 def _without(total: Estimate, samples: Estimate) -> Estimate:
-    """A total without the doubt of the samples, which is in it in quadrature."""
+    """Return a total without the uncertainty of the samples, removed in quadrature."""
     down, up = log_half_widths(samples)
     return widened(total, -down, -up)
 
 
 def _work_share(job: Job, total: Estimate | Refusal) -> float:
-    """Part of the total that a speed decides, without what comes before the first step."""
+    """Return the share of the total after the start-up time."""
     return 1.0 if isinstance(total, Refusal) else 1.0 - job.pre_train_s / float(total.value)
 
 
-def _batch(job: Job, goal: Goal, candidate: Candidate, known: Known) -> float | None:
-    """The global batch the time is for, a whole number [samples]; None where none is known."""
-    batch = _exact_batch(job, goal, candidate, known)
+def _batch(job: Job, goal: Goal, candidate: Candidate, sources: Known) -> float | None:
+    """Return the global batch of the time, a whole number [samples]; None where unknown."""
+    batch = _exact_batch(job, goal, candidate, sources)
     return None if batch is None else float(max(round(batch), 1))
 
 
-def _exact_batch(job: Job, goal: Goal, candidate: Candidate, known: Known) -> float | None:
+def _exact_batch(job: Job, goal: Goal, candidate: Candidate, sources: Known) -> float | None:
     if candidate.run is not None:
-        own = known.own_targets.get(candidate.run.run.system)
+        own = sources.own_targets.get(candidate.run.run.system)
         if goal.epochs is None and own is not None:
             return own.batch
         measured = candidate.run.run.global_batch_size
@@ -338,7 +339,7 @@ def _too_large(fit: Fit, batch: float | None) -> Timed:
 
 
 def _other_batch(job: Job, batch: float, system: str) -> Refusal:
-    """That it was not measured there at the batch in question, and at which ones it was."""
+    """Return that the batch was not measured on a system, and which ones were."""
     sizes = {m.run.global_batch_size for m in job.measured if m.run.system == system}
     return Refusal(
         reason=f"It was not measured at batch {plain(batch)} on {system}.",
@@ -348,7 +349,7 @@ def _other_batch(job: Job, batch: float, system: str) -> Refusal:
 
 def _no_curve(system: str) -> Refusal:
     return Refusal(
-        reason=f"No step times against the batch are known on {system}.",
+        reason=f"Step times by batch size were not measured on {system}.",
         measure_next=f"Measure three batch sizes on {system}.",
     )
 

@@ -1,4 +1,4 @@
-"""Speed-up of several accelerators that were not timed together.
+"""Speed-up of accelerators that were not timed together.
 
 The scaling efficiency of data parallelism at a fixed batch per device (weak scaling):
 
@@ -18,11 +18,11 @@ The scaling efficiency of data parallelism at a fixed batch per device (weak sca
     NODE_SHARED  0.1    part of the variance on one node that is the workload's, alike on every
                         accelerator: the rest is the links and hosts of one
 
-Whoever scales well on one cluster hardly does on the next. The same workload on two clusters, as
-many devices: what its two errors have in common, as a share of their variance.
+A workload that scales well on one cluster often does not on the next. Correlation of the errors of
+one workload on two clusters with equal device counts, as a share of their variance:
 
-    one node        6 % of 103 pairs (15 % of the means of workloads)     told as 10 %
-    several nodes   below 0: nothing                                      told as 0
+    one node        6 % of 103 pairs (15 % of the means of workloads)     taken as 10 %
+    several nodes   below 0: nothing                                      taken as 0
 
 Where m were measured, n have e(n)/e(m) with NODE_SD for every doubling between m and n. Against the
 public runs, root mean square of the error in the logarithm, clusters alike:
@@ -34,7 +34,7 @@ public runs, root mean square of the error in the logarithm, clusters alike:
 From one node to several it is NODES_SD again: the link between them was not in the measurement.
 
 `backtest.questions.described` reads the constants off the public data and scores them
-(docs/accuracy.md). Where the job itself was timed on several, `planner.scaling.fit` knows more.
+(docs/accuracy.md). `planner.scaling.fit` uses timings of the job itself on several devices.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ _LINKS: Final = re.compile(r"NVLink|NeuronLink|ICI|Infinity Fabric|IPU-Link|Ethe
 
 
 def efficiency(devices: int, nodes: int, level: float = LEVEL, *, linked: bool = False) -> Estimate:
-    """Scaling efficiency nobody measured, at a fixed batch per device [share of perfect].
+    """Return the assumed scaling efficiency at a fixed batch per device [share of perfect].
 
     Args:
-        devices: on all nodes; a module that holds two counts twice.
+        devices: on all nodes; a module with two counts twice.
         nodes: machines they are spread over.
         level: coverage of the interval [share].
         linked: whether the devices of a machine have links of their own (`has_links`).
@@ -88,15 +88,15 @@ def efficiency_on(hardware: Hardware, level: float = LEVEL) -> Estimate:
 
 
 def scaling_from(hardware: Hardware, measured: Hardware | None, level: float = LEVEL) -> Scaling:
-    """Efficiency of hardware over that of what was measured, with the doubt between the two.
+    """Return the efficiency of hardware over that of the measured one, with its interval.
 
     Args:
-        hardware: asked for.
-        measured: others of the same accelerator; None where what one gives is known, or told.
+        hardware: of the estimate.
+        measured: the same accelerator at the measured count; None for the speed of one device.
         level: coverage of the interval [share].
 
     Returns:
-        e(n)/e(m) as the factor; without doubt where both are the same.
+        e(n)/e(m) as the factor; exact where both are the same.
     """
     there = efficiency_on(hardware, level)
     across = hardware.nodes > 1
@@ -115,21 +115,21 @@ def scaling_from(hardware: Hardware, measured: Hardware | None, level: float = L
 
 
 def octaves_between(hardware: Hardware, measured: Hardware) -> float:
-    """Doublings of devices from what was measured, or of nodes where those are more [log2]."""
+    """Return doublings of devices from the measured ones, or of nodes if more [log2]."""
     devices = math.log2(hardware.devices / measured.devices)
     nodes = math.log2(hardware.nodes / measured.nodes)
     return max((devices, nodes), key=abs)
 
 
-def parts_of_scaling(told: Scaling) -> tuple[Estimate | None, Estimate]:
-    """The doubt that all accelerators share, None where it is none, and the accelerator's own."""
-    shared = 0.0 if told.across_nodes else NODE_SHARED
-    common = _narrowed(told.factor, shared) if shared > 0.0 else None
-    return common, _narrowed(told.factor, 1.0 - shared)
+def parts_of_scaling(scaling: Scaling) -> tuple[Estimate | None, Estimate]:
+    """Return the factor in common with all accelerators, or None, and the own one."""
+    shared = 0.0 if scaling.across_nodes else NODE_SHARED
+    common = _narrowed(scaling.factor, shared) if shared > 0.0 else None
+    return common, _narrowed(scaling.factor, 1.0 - shared)
 
 
 def _narrowed(factor: Estimate, share: float) -> Estimate:
-    """A factor around 1 with so much of its variance, in the logarithm."""
+    """Return a factor around 1 with a share of its variance, in the logarithm."""
     root = math.sqrt(share)
     return replace(factor, low=float(factor.low) ** root, high=float(factor.high) ** root)
 
@@ -142,9 +142,9 @@ def _around(value: float, sd: float, level: float) -> Estimate:
 
 
 def per_accelerator(samples_per_s: float, hardware: Hardware) -> float:
-    """An accelerator's part of what all did together, without the loss between devices [samples/s].
+    """Return the speed of one accelerator from that of all, without scaling loss [samples/s].
 
-    A module of several devices alone has that loss too: `efficiency` of its devices.
+    A module of several devices has that loss too: `efficiency` of its devices.
     """
     spread = efficiency_on(hardware)
     return samples_per_s / (hardware.count * float(spread.value))

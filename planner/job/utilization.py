@@ -1,19 +1,17 @@
-"""Model FLOPs utilisation (MFU): the share of a device's peak that a run's own operations use.
+"""Model FLOPs utilisation (MFU): the share of a device's peak that a run uses.
 
     MFU = train FLOPs per sample x samples per second / peak
 
-Two peaks answer two questions and are never mixed: a matrix product measured on the same device
-in the same format (what this machine can do today), and the maker's data sheet (what was sold).
-Data sheets are those of the catalogue, which the caller passes in: forms of one card (SXM, PCIe)
-and number formats have peaks of their own, several cards have so many times the peak of one, and a
-name that several cards share has none. Processors have none either: a machine may be part of a
-socket.
+Two peaks are kept apart: a matrix product measured on the same device in the same format, and the
+maker's data sheet. Data sheets are those of the catalogue, which the caller passes in. Forms of one
+card (SXM, PCIe) and number formats have peaks of their own; n cards have n times the peak. A name
+of several cards has none, nor has a processor: a machine may be part of a socket.
 Operations are those of the network, not of its implementation (Chowdhery et al. 2022, PaLM,
 appendix B); a fused multiply-add counts as two.
 
-A share of more than all says that the peak is wrong. On a machine that others use too it is: of
-224 shares on two shared cores five were above 1 (1.02 to 1.69), beside matrix products of 175 to
-322 GFLOP/s, where the median of such products was 412. Such a share is refused.
+A share above 1 means that the peak is wrong, and is refused. It happens on shared machines: of 224
+shares on two shared cores five were above 1 (1.02 to 1.69). Their matrix products reached 175 to
+322 GFLOP/s, against a median of 412.
 """
 
 from __future__ import annotations
@@ -33,13 +31,13 @@ _SHEET: Final = "its data sheet"
 _NO_SHARE: Final[Mapping[str, Refusal]] = MappingProxyType(
     {
         _PRODUCT: Refusal(
-            reason="the matrix product met a slower moment of the machine than the run did",
-            measure_next="See a quieter run of the same machine.",
+            reason="the machine was slower during the matrix product than during the run",
+            measure_next="Use a run of the same machine with less load.",
         ),
         _SHEET: Refusal(
-            reason="that is more than the card can do, so it was another card or number format "
-            "than recorded, or a method that needs fewer operations",
-            measure_next="Compare the card's name and the precision with what was used.",
+            reason="it exceeds the card's peak, so the card or number format differs from the "
+            "record, or the method needs fewer operations",
+            measure_next="Check the recorded card and precision.",
         ),
     }
 )
@@ -47,9 +45,9 @@ _NO_SHARE: Final[Mapping[str, Refusal]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utilization:
-    """The share of one peak [0..1], that peak [FLOP/s], and how the peak is known.
+    """The share of one peak [0..1], that peak [FLOP/s], and its basis.
 
-    A share above 1 is a Refusal: the run itself was faster than what it is compared with.
+    A share above 1 is a Refusal.
     """
 
     share: float | Refusal
@@ -58,7 +56,7 @@ class Utilization:
 
 
 def utilizations(row: Mapping[str, Any], catalog: Catalog) -> tuple[Utilization, ...]:
-    """Return the MFU of a run's summary columns against each known peak; empty where none is.
+    """Return the MFU of a run against each available peak; empty where there is none.
 
     Args:
         row: the columns of one run, None or missing where nothing is recorded.
@@ -74,46 +72,46 @@ def utilizations(row: Mapping[str, Any], catalog: Catalog) -> tuple[Utilization,
 
 
 def _flops_per_s(row: Mapping[str, Any]) -> float | None:
-    """The operations a second of the network [FLOP/s]."""
+    """Return the network's operations per second [FLOP/s]."""
     flops, samples_per_s = row.get("train_flops_per_sample"), row.get("throughput")
     return flops * samples_per_s if flops and samples_per_s else None
 
 
 def _share(speed: float, peak: float, basis: str) -> float | Refusal:
-    """The share of a peak [0..1], or why none can be told."""
+    """Return the share of a peak [0..1], refused above 1."""
     return speed / peak if speed <= peak else _NO_SHARE[basis]
 
 
 def _sold(row: Mapping[str, Any], catalog: Catalog) -> tuple[str, float | None]:
-    """The data sheet with its number format, and the peak of all accelerators of the run [FLOP/s].
+    """Return the data sheet's name and format, and the peak of the run's accelerators [FLOP/s].
 
-    A framework may see two devices on one accelerator; a run on one of them has half the peak.
+    A framework may see two devices on one accelerator: one of them has half the peak.
     """
     name = row.get("accelerator_model_name")
-    found = accelerator_named(catalog, str(name)) if name else None
-    if not isinstance(found, Accelerator) or found.kind == "cpu":
+    accelerator = accelerator_named(catalog, str(name)) if name else None
+    if not isinstance(accelerator, Accelerator) or accelerator.kind == "cpu":
         return _SHEET, None
-    precision = format_of(found, str(row.get("precision") or ""))
+    precision = format_of(accelerator, str(row.get("precision") or ""))
     if precision is None:
         return _SHEET, None
     there = placed(catalog, row)
     devices = (row.get("accelerators_per_node") or 1) * (row.get("number_of_nodes") or 1)
-    count = there.count if devices >= found.devices else devices / found.devices
-    cards = f"{count:g} x {found.name}" if count != 1 else found.name
-    return f"{_SHEET} ({cards}, {precision})", count * found.peak_flops_per_s[precision]
+    count = there.count if devices >= accelerator.devices else devices / accelerator.devices
+    cards = f"{count:g} x {accelerator.name}" if count != 1 else accelerator.name
+    return f"{_SHEET} ({cards}, {precision})", count * accelerator.peak_flops_per_s[precision]
 
 
 def sentence(row: Mapping[str, Any], catalog: Catalog) -> str | None:
-    """Return what a person reads: the operations a second, and their share of each peak."""
-    found, speed = utilizations(row, catalog), _flops_per_s(row)
-    if not found or not speed:
+    """Return a sentence of the operations per second and their share of each peak."""
+    peaks, speed = utilizations(row, catalog), _flops_per_s(row)
+    if not peaks or not speed:
         return None
-    known = [f"{u.share:.1%} of {_peak(u)}" for u in found if not isinstance(u.share, Refusal)]
-    shares = f": {' and '.join(known)}" if known else ""
+    parts = [f"{u.share:.1%} of {_peak(u)}" for u in peaks if not isinstance(u.share, Refusal)]
+    shares = f": {' and '.join(parts)}" if parts else ""
     refused = [
-        f"Their share of {_peak(u)} cannot be told from this run: {u.share.reason}. "
+        f"The share of {_peak(u)} cannot be computed from this run: {u.share.reason}. "
         f"{u.share.measure_next}"
-        for u in found
+        for u in peaks
         if isinstance(u.share, Refusal)
     ]
     return " ".join([f"The network's operations run at {_in_words(speed)}{shares}.", *refused])
@@ -124,7 +122,7 @@ def _peak(used: Utilization) -> str:
 
 
 def _more(basis: str) -> str:
-    """What stands before the peak: a comma inside brackets that are open already."""
+    """Return the separator before the peak: a comma inside open brackets."""
     return ", " if basis.endswith(")") else " ("
 
 

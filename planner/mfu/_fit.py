@@ -89,21 +89,23 @@ def fitted(
         sd = BASE_SD if name == "base" else priors.get(name, TERM_SD)
         prior[at["", name]] = sd**2
     y = log_efficiency - np.array([t.offset for t in traits])
-    given = np.ones(len(traits)) if weights is None else weights
+    row_weights = np.ones(len(traits)) if weights is None else weights
     noise, tail = 0.04, np.ones(len(traits))
     for _ in range(ROUNDS):
-        weight = given * tail / noise
+        weight = row_weights * tail / noise
         precision = (design * weight[:, None]).T @ design + np.diag(1.0 / prior)
         covariance = np.linalg.inv(precision)
         values = covariance @ (design.T @ (weight * y))
         residual = y - design @ values
         spread = residual**2 + np.sum((design @ covariance) * design, axis=1)
         tail = (TAILS + 1.0) / (TAILS + spread / noise)
-        noise = float(np.sum(given * tail * spread) / np.sum(given))
+        noise = float(np.sum(row_weights * tail * spread) / np.sum(row_weights))
         for index in members.values():
             if index.size:
-                known = values[index] @ values[index] + np.trace(covariance[np.ix_(index, index)])
-                total = known + PRIOR_WEIGHT * PRIOR_SD**2
+                variance = values[index] @ values[index] + np.trace(
+                    covariance[np.ix_(index, index)]
+                )
+                total = variance + PRIOR_WEIGHT * PRIOR_SD**2
                 prior[index] = total / (index.size + PRIOR_WEIGHT)
     sds = {g: float(np.sqrt(prior[i[0]])) for g, i in members.items() if i.size}
     joint: Floats = np.asarray(covariance, dtype=np.float64)

@@ -1,8 +1,7 @@
 """The generation of an accelerator, and how many of it one machine of fast links holds.
 
-Accelerators of one generation share an instruction set and kernels, so that what one of them
-reaches says something about the others. Consumer and data-centre cards are told apart where their
-memory and tensor units differ.
+Accelerators of one generation share an instruction set and kernels, so their efficiencies are
+correlated. Consumer and data-centre cards are separate where their memory and tensor units differ.
 """
 
 from __future__ import annotations
@@ -58,5 +57,5 @@ def node_size(accelerator: Accelerator) -> int:
     """Return how many accelerators one machine of fast links usually holds."""
     if accelerator.kind == "tpu":
         return TPU_SLICE
-    found = (size for pattern, size in _MACHINES if re.match(pattern, accelerator.id))
-    return next(found, NODE)
+    sizes = (size for pattern, size in _MACHINES if re.match(pattern, accelerator.id))
+    return next(sizes, NODE)

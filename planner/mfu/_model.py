@@ -1,17 +1,17 @@
-"""The fitted efficiency of a described workload: value, interval and what the interval is made of.
+"""The fitted efficiency of a described workload: value, interval and its parts.
 
 *Efficiency* is model operations per second and device over the dense half-precision peak, whatever
-the precision of the run, so that float8 may exceed 1. `constants.json` holds what
-`python -m planner mfu DIR` read off published tables; docs/efficiency.md shows it.
+the precision of the run, so that float8 may exceed 1. `constants.json` has the fit of
+`python -m planner mfu DIR` to published tables; docs/efficiency.md shows it.
 
     ln e = terms . coefficients + effects of maker, generation, accelerator, ... + shift of a family
 
     variance = constants + what is not in the tables (accelerator, generation, network)
                + source (who wrote and tuned the software) + rest
 
-times the square of a family's calibration. The part that options share decides nothing between
-them: `parts` splits the variance into what all answers about one workload share, what those of one
-maker and of one generation share, and what is the accelerator's own.
+times the square of a family's calibration. Shared parts cancel between options: `parts` splits the
+variance into parts in common with all answers about one workload, with those of one maker and of
+one generation, and the accelerator's own.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class Fit:
 class Efficiency:
     """Share of the half-precision peak [1] with the sd of its logarithm.
 
-    `parts` are the sds that make it up: constants, accelerator, generation, network, source, rest;
-    `shared` those of the same total by whom an answer shares them with: workload, maker,
-    generation, accelerator. `capped` says that the peak of its own precision limits it. `peak` is
-    that peak over the half-precision one: no share above it is possible.
+    `parts` are its components: constants, accelerator, generation, network, source, rest. `shared`
+    splits the same total by what answers have in common: workload, maker, generation, accelerator.
+    `capped` is True if the peak of its own precision limits it. `peak` is that peak over the
+    half-precision one, the largest possible share.
     """
 
     value: float
@@ -152,13 +152,13 @@ def quantiles(
     question: Question, probabilities: Sequence[float] = (0.1, 0.5, 0.9)
 ) -> tuple[float, ...] | None:
     """Return quantiles of the efficiency [share of the half-precision peak]; None as above."""
-    found = efficiency_of(question)
-    return None if found is None else tuple(found.quantile(p) for p in probabilities)
+    efficiency = efficiency_of(question)
+    return None if efficiency is None else tuple(efficiency.quantile(p) for p in probabilities)
 
 
 def _log_value(fit: Fit, traits: Traits) -> float:
     terms = math.fsum(term * fit.values.get(("", n), 0.0) for n, term in traits.terms.items())
-    effects = math.fsum(fit.values.get(known, 0.0) for known in traits.labels.items())
+    effects = math.fsum(fit.values.get(label, 0.0) for label in traits.labels.items())
     return traits.offset + terms + effects
 
 
@@ -199,7 +199,7 @@ _PART_OF: Final = {
 
 
 def shared_of(fit: Fit, sd: float) -> dict[str, float]:
-    """Return an sd of ln by whom it is shared with: what differs between options, then by all."""
+    """Return an sd of ln by what it has in common: first with few options, then with all."""
     own, generation, maker = (x**2 / 2.0 for x in fit.between)
     steps = (own, max(generation - own, 0.0), max(maker - max(generation, own), 0.0))
     share = min(1.0, sd**2 / sum(steps)) if sum(steps) > 0.0 else 0.0
@@ -214,7 +214,7 @@ def shared_of(fit: Fit, sd: float) -> dict[str, float]:
 
 
 def sharing_names(accelerator: Accelerator) -> Mapping[str, str]:
-    """Return what answers share, in words, by the keys of `Efficiency.shared`."""
+    """Return the words for the keys of `Efficiency.shared`."""
     return {
         "generation": f"Efficiency on {generation_label(accelerator)} accelerators",
         "maker": f"Efficiency on accelerators by {accelerator.maker}",
@@ -226,11 +226,11 @@ def sharing_names(accelerator: Accelerator) -> Mapping[str, str]:
 def shipped() -> Mapping[Domain, Fit]:
     """Return the fits that ship, by domain."""
     written = json.loads(CONSTANTS.read_text(encoding="utf-8"))
-    return MappingProxyType({name: fit_of(one) for name, one in written["fits"].items()})
+    return MappingProxyType({name: fit_of(fit) for name, fit in written["fits"].items()})
 
 
 def fit_of(written: Mapping[str, Any]) -> Fit:
-    """Return a fit from the form in which `written_fit` keeps it."""
+    """Return a fit from the output of `written_fit`."""
     columns = tuple((group, label) for group, label in written["columns"])
     size = len(columns)
     covariance = np.zeros((size, size))
@@ -253,7 +253,7 @@ def fit_of(written: Mapping[str, Any]) -> Fit:
 
 
 def written_fit(fit: Fit) -> dict[str, Any]:
-    """Return a fit as plain values, rounded to what its uncertainty allows."""
+    """Return a fit as plain values, rounded to its precision."""
     values: dict[str, dict[str, float]] = {}
     for (group, label), value in fit.values.items():
         values.setdefault(group, {})[label] = round(value, 4)

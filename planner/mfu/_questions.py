@@ -37,7 +37,7 @@ DOMAIN_OF: Final[Mapping[str, Domain]] = {
 LARGE_MODEL: Final = 3e9
 ENOUGH_TOKENS: Final = 16384.0
 VERY_LONG: Final = 32768.0
-"""Tokens of a context beyond which the attention's kernels decide and few runs are published."""
+"""Tokens of a context above which attention kernels dominate and few runs are published."""
 VERY_LONG_SD: Final = 0.5
 ENOUGH_SAMPLES: Final = 64.0
 REFERENCE_OPERATIONS: Final = 24e9
@@ -51,12 +51,12 @@ OWN_PEAK_POWER: Final = 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A described workload on so many of an accelerator.
+    """A described workload on a number of accelerators.
 
     `family` is one of `planner.networks.FAMILIES` or "lora". `flops_per_sample` counts forward and
     backward pass [FLOP]; `params`, `active_params` [parameters] and `sequence` [tokens] are of
     transformers. `batch` is the global batch [samples], None where not stated. `network` is the
-    key of `planner.published._named_workloads.network_key`. `devices` stand on `nodes` machines.
+    key of `planner.published._named_workloads.network_key`. `devices` are in `nodes` machines.
     """
 
     family: str
@@ -74,7 +74,7 @@ class Question:
 
     @property
     def domain(self) -> Domain | None:
-        """Which of the fits answers; None where no family is stated or none has a fit."""
+        """The fit to use; None without a family or a fit for it."""
         return DOMAIN_OF.get(self.family)
 
 
@@ -128,7 +128,7 @@ def format_class(precision: str) -> str:
 
 
 def _offset(question: Question) -> float:
-    """Of TF32 and float32 a power of their own peak over that of half precision, in ln."""
+    """Return, for TF32 and float32, a power of their peak over that of half precision, in ln."""
     if format_class(question.precision) not in {"32", "tf32"}:
         return 0.0
     half, own = half_peak(question.accelerator), own_peak(question.accelerator, question.precision)
@@ -142,7 +142,7 @@ def _length_sd(question: Question) -> float:
 def _labels(question: Question, domain: Domain) -> dict[str, str]:
     card = question.accelerator
     generation = generation_label(card)
-    known = {
+    labels = {
         "maker": card.maker,
         "generation": generation,
         "accelerator": card.id,
@@ -150,14 +150,14 @@ def _labels(question: Question, domain: Domain) -> dict[str, str]:
         "kind": f"{generation} {question.family}",
     }
     if domain == "language":
-        return known
-    known["group"] = group_of(question.network) if question.network else ""
-    known["network"] = question.network
-    return known
+        return labels
+    labels["group"] = group_of(question.network) if question.network else ""
+    labels["network"] = question.network
+    return labels
 
 
 def _counts(question: Question) -> tuple[float, float]:
-    """Doublings of devices within a machine beyond 8, and doublings of machines."""
+    """Return doublings of devices within a machine beyond 8, and doublings of machines."""
     size = node_size(question.accelerator)
     nodes = max(question.nodes, 1)
     if nodes == -(-question.devices // 8):
@@ -210,7 +210,7 @@ def _language(question: Question) -> dict[str, float]:
 
 
 def _short(question: Question, typical_s: float) -> tuple[float, float]:
-    """ln(1 + overhead / ideal time of a step), and whether the batch is not stated."""
+    """Return ln(1 + overhead / ideal time of a step), and whether the batch is missing."""
     peak = half_peak(question.accelerator) or 1e12
     if not question.batch:
         return 0.0, 1.0

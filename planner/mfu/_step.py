@@ -1,17 +1,17 @@
-"""The efficiency of a described workload once one step of it was timed somewhere.
+"""The efficiency of a described workload, given one timed step.
 
-What two runs of a workload share is known by the sds of `Efficiency.shared`: the workload's
-software and the maker, and, where they are alike, the generation and the accelerator. A timed step
-moves the estimate by the shared part of its surprise and takes that part out of the variance:
+The common uncertainty of two runs of a workload is that of `Efficiency.shared`: the workload's
+software and the maker and, if equal, the generation and the accelerator. A timed step moves the
+estimate by the shared part of its residual and removes that part from the variance:
 
     gain = shared / (variance there + noise)
     ln e = ln e before + gain * ln(timed / expected there)
     sd   = WIDER * sqrt(variance before - gain * shared), at most the sd before
 
-Nothing is taken from a step on another maker's accelerators: on hidden sources the median error of
-language models grew with it. docs/efficiency.md has the table.
+A step on another maker's accelerators is not used: on held-out sources it increased the median
+error of language models. docs/efficiency.md has the table.
 
-    WIDER      1.25   so that intervals hold about 90 % of hidden sources
+    WIDER      1.25   for a coverage of about 90 % on held-out sources
     REPEAT_SD  0.06   of ln(speed) between two runs of one configuration: published submitters of
                       one accelerator, count and batch differ by 0.03 to 0.07
     COUNT_SD   0.085  of ln(speed per accelerator) for a doubling of their number, as a root
@@ -34,11 +34,11 @@ REPEAT_SD: Final = 0.06
 COUNT_SD: Final = 0.085
 WIDER: Final = 1.25
 EVERYTHING: Final = frozenset({"workload", "maker", "generation", "accelerator"})
-"""What two runs on one accelerator share."""
+"""Keys of the uncertainty in common of two runs on one accelerator."""
 
 
 def after_step(question: Question, timed: Question, share: float) -> Efficiency | None:
-    """Return the efficiency of a question, given what a timed step reached.
+    """Return the efficiency of a question, given that of a timed step.
 
     Args:
         question: the workload on hardware.
@@ -46,32 +46,32 @@ def after_step(question: Question, timed: Question, share: float) -> Efficiency 
         share: of the half-precision peak that the step reached there [1], above 0.
 
     Returns:
-        None where `efficiency_of` knows either not.
+        None where `efficiency_of` has none for either.
     """
-    found, there = efficiency_of(question), efficiency_of(timed)
-    if found is None or there is None:
+    prior, there = efficiency_of(question), efficiency_of(timed)
+    if prior is None or there is None:
         return None
     alike = shared_by(question.accelerator, timed.accelerator)
     gain, common = gain_of(
-        found.shared, there.shared, alike, abs(math.log2(question.devices / timed.devices))
+        prior.shared, there.shared, alike, abs(math.log2(question.devices / timed.devices))
     )
-    value = found.value * (share / there.value) ** gain
-    sd = sd_left(found.sd, gain, common)
+    value = prior.value * (share / there.value) ** gain
+    sd = sd_left(prior.sd, gain, common)
     most = most_of(question)
     return replace(
-        found,
+        prior,
         value=value if most is None else min(value, most),
         sd=sd,
-        parts=_scaled(found.parts, sd / found.sd),
-        shared=_scaled(found.shared, sd / found.sd),
+        parts=_scaled(prior.parts, sd / prior.sd),
+        shared=_scaled(prior.shared, sd / prior.sd),
         capped=most is not None and value > most,
     )
 
 
-def sd_after(found: Efficiency, alike: Collection[str]) -> float:
-    """Return the sd of ln(efficiency) that a step leaves where so much is shared with it."""
-    gain, common = gain_of(found.shared, found.shared, alike, 0.0)
-    return sd_left(found.sd, gain, common)
+def sd_after(efficiency: Efficiency, alike: Collection[str]) -> float:
+    """Return the sd of ln(efficiency) after a timed step with this common uncertainty."""
+    gain, common = gain_of(efficiency.shared, efficiency.shared, alike, 0.0)
+    return sd_left(efficiency.sd, gain, common)
 
 
 def sd_left(sd: float, gain: float, common: float) -> float:
@@ -99,7 +99,7 @@ def gain_of(
 
 
 def shared_by(own: Accelerator, there: Accelerator) -> frozenset[str]:
-    """Return what two runs of one workload share, by the keys of `Efficiency.shared`."""
+    """Return the common uncertainty of two runs of one workload, by `Efficiency.shared`."""
     if own.id == there.id:
         return EVERYTHING
     if own.maker != there.maker:

@@ -1,10 +1,10 @@
-"""Named networks, and what a sample of a network costs in operations.
+"""Named networks, and the operations of a sample.
 
-`network_named` finds a network as people and published tables write it; `networks` lists all of
-them. `operations_of` and its kin count the operations of a sample: forward and
-backward, with and without recomputation, fully trained or through adapters (LoRA, QLoRA).
-`state_of` and `activations_of` estimate the memory that training takes.
-docs/decisions/0034-named-networks.md says why it is so.
+`network_named` finds a network by its name in text or published tables; `networks` lists all of
+them. `operations_of` and similar functions count the operations of a sample: forward and backward,
+with and without recomputation, fully trained or through adapters (LoRA, QLoRA). `state_of` and
+`activations_of` estimate the memory that training takes. docs/decisions/0034-named-networks.md has
+the reasons.
 """
 
 from planner.networks._kinds import KINDS, Kind, kind_of

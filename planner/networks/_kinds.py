@@ -1,7 +1,7 @@
-"""The kind of work a workload is: language model, vision, speech ...
+"""The kind of a workload: language model, vision, speech ...
 
-People look for a workload by its kind first. A record states the family of its network where it is
-known; else the name of the network says it: by the table of named networks, or by a word in it.
+Users search a workload by its kind first. It is the family of a record's network if stated; else it
+follows from the network's name, by the table of named networks or by a word in it.
 """
 
 from __future__ import annotations

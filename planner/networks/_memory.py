@@ -67,7 +67,7 @@ class State:
         return self.weights + self.gradients + self.optimizer
 
     def on_each(self, devices: int, stage: Stage) -> float:
-        """Return the bytes on each of so many devices, sharded to a stage of ZeRO."""
+        """Return the bytes on each of `devices`, sharded to a stage of ZeRO."""
         parts = (self.optimizer, self.gradients, self.weights)
         return sum(part / devices if stage > i else part for i, part in enumerate(parts))
 
@@ -140,13 +140,13 @@ def activations_of(
     vocabulary: float | None = None,
     half: bool = True,
 ) -> Activations | None:
-    """Return the activations of one sample by its family [bytes]; None where nothing is known.
+    """Return the activations of one sample by its family [bytes]; None if unknown.
 
     Args:
         family: of `planner.networks.FAMILIES`; "" where it is not stated.
         train_flops_per_sample: forward and backward pass [FLOP], for images.
         tokens: of a sample, for transformers.
-        active_params: parameters in a token, for layers x width where that is not stated.
+        active_params: parameters used per token, for layers x width if that is missing.
         layers_width: layers x width of the network.
         vocabulary: words that the last layer scores.
         half: whether activations are in half precision.

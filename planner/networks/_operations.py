@@ -12,7 +12,7 @@ efficiency of `planner.mfu` was fitted; half of it is masked in a causal network
 kernels skip in part only. A network of 1 token a sample (fully connected) has no attention.
 
 Model operations are those that the result needs. Recomputation of activations repeats the forward
-pass: those are hardware operations, told apart, since no efficiency here counts them.
+pass: these count as hardware operations only, since no efficiency here includes them.
 
 Where layers and width are not stated, L d follows from N: log-log between published networks.
 """
@@ -46,8 +46,8 @@ _LAYERS_WIDTH: Final = np.log(
 class Operations:
     """Operations of one sample [FLOP]: forward and backward pass.
 
-    `model` are those the result needs, `attention` the part of them that the attention takes,
-    `hardware` those that are carried out, recomputation included. `formula` says how in words.
+    `model` are those the result needs, `attention` the part of the attention, `hardware` those
+    executed, recomputation included. `formula` is the formula in words.
     """
 
     model: float
@@ -57,10 +57,10 @@ class Operations:
 
 
 def layers_width_of(params: float) -> float:
-    """Return layers x width of a decoder with so many parameters, between published networks.
+    """Return layers x width of a decoder by its parameters, between published networks.
 
     Args:
-        params: parameters that take part in a token; outside 125M to 1T the outer slopes go on.
+        params: parameters used per token; outside 125M to 1T the outer slopes continue.
     """
     x, (sizes, widths) = math.log(params), _LAYERS_WIDTH.T
     at = int(np.clip(np.searchsorted(sizes, x), 1, len(sizes) - 1))
@@ -74,7 +74,7 @@ def attention_flops(layers_width: float, sequence: float, *, causal: bool = Fals
     Args:
         layers_width: layers x width of the attention.
         sequence: tokens of the context.
-        causal: count only what a causal mask leaves, half of it.
+        causal: count only the half that a causal mask leaves.
     """
     full = ATTENTION_PER_TOKEN * (1.0 + BACKWARD_PER_FORWARD) * layers_width * sequence
     return 0.5 * full if causal else full
@@ -92,10 +92,10 @@ def transformer_operations(
     """Return the operations of one sample of a transformer.
 
     Args:
-        params: that take part in a token; of a mixture of experts the active ones.
+        params: used per token; of a mixture of experts the active ones.
         tokens: of the sample, one sequence; 1 of a network without attention.
         layers_width: layers x width of the attention; None takes `layers_width_of`.
-        training: all weights, or adapters beside frozen ones.
+        training: all weights, or adapters with frozen ones.
         halves: 2 of an encoder-decoder, of which a token passes through one half.
         recompute: whether activations are computed again in the backward pass.
     """
@@ -130,7 +130,7 @@ def image_operations(
         forward_flops: of one sample at the reference size [FLOP].
         image_px: side of the image [px]; None is the reference size.
         reference_px: side at which `forward_flops` was counted; None where it has none.
-        training: all weights, or adapters beside frozen ones.
+        training: all weights, or adapters with frozen ones.
         recompute: whether activations are computed again in the backward pass.
     """
     scale = 1.0 if not image_px or not reference_px else (image_px / reference_px) ** 2
@@ -153,13 +153,13 @@ def operations_of(
     training: Training = "full",
     recompute: bool = False,
 ) -> Operations | None:
-    """Return the operations of one sample of a named network; None where they are not known.
+    """Return the operations of one sample of a named network; None if unknown.
 
     Args:
         network: from the table.
         tokens: of the sample; None takes the network's usual sequence.
         image_px: side of the image [px]; None takes the network's usual one.
-        training: all weights, or adapters beside frozen ones.
+        training: all weights, or adapters with frozen ones.
         recompute: whether activations are computed again in the backward pass.
     """
     length = tokens or network.sequence

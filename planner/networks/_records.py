@@ -31,12 +31,12 @@ OF_TOKENS: Final[frozenset[str]] = frozenset({"dense", "moe", "encoder", "encode
 class Network:
     """A network with the figures that its paper, model card or configuration states.
 
-    `params` counts all parameters, `active_params` those that take part in a token (of a dense
-    network all of them). `layers` counts those of both halves where there are two. `width` is that
+    `params` counts all parameters, `active_params` those used per token (of a dense network all of
+    them). `layers` counts those of both halves where there are two. `width` is that
     of the residual stream, `attention_width` heads x head width. `sequence` [tokens] and `image_px`
     [px, side of a square] are the usual size of a sample, None where a sample has no such size.
     `multiply_adds` is the forward pass of one sample at that size, `counted` who counted it; None
-    where the operations follow from parameters and tokens, or are not known. None is not known.
+    where the operations follow from parameters and tokens, or are unknown. None is unknown.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Network:
 
     @property
     def layers_width(self) -> float | None:
-        """Layers x width of the attention, which its operations grow with; None if not stated."""
+        """Layers x width of the attention, the scale of its operations; None if not stated."""
         if self.layers is None or self.attention_width is None:
             return None
         return float(self.layers * self.attention_width)

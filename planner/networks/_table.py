@@ -1,10 +1,9 @@
-"""The table of named networks, and how a name finds its row.
+"""The table of named networks, and the look-up of names.
 
-`networks.csv` lies beside this module and is part of the program: one row a network, figures with
-the address they are from. Names are compared without case, signs and the words that say nothing
-about the network (its publisher, "instruct", "hf"), so that `meta-llama/Meta-Llama-3-8B`,
-"llama3-8b" and "Llama 3 8B" are one; resnet50d is no ResNet-50, since a letter more is another
-network.
+`networks.csv` is beside this module: one row per network, with the address of each figure. Names
+are compared without case, punctuation and words unrelated to the network (its publisher,
+"instruct", "hf"). So `meta-llama/Meta-Llama-3-8B`, "llama3-8b" and "Llama 3 8B" are one; resnet50d
+is not a ResNet-50, since a further letter is another network.
 """
 
 from __future__ import annotations
@@ -48,9 +47,9 @@ def network_named(text: str) -> Network | Refusal:
     Args:
         text: as a person, a link or a published table writes it.
     """
-    known = network_known(text)
-    if known is not None:
-        return known
+    network = network_known(text)
+    if network is not None:
+        return network
     near = [networks()[n].name for n in _near(text)]
     perhaps = f"Perhaps {_listed(near)}? " if near else ""
     return Refusal(
@@ -100,17 +99,17 @@ def _whole(text: str) -> int | None:
 
 @cache
 def _by_key() -> Mapping[str, str]:
-    """The id of each name as it is compared; a name's own words win over its shortened ones."""
-    found: dict[str, str] = {}
-    for one in networks().values():
-        for name in (one.id, one.name, *one.aliases):
+    """Return the id of each normalised name; full names have priority over shortened ones."""
+    ids: dict[str, str] = {}
+    for network in networks().values():
+        for name in (network.id, network.name, *network.aliases):
             for key in _keys(name):
-                found.setdefault(key, one.id)
-    return MappingProxyType(found)
+                ids.setdefault(key, network.id)
+    return MappingProxyType(ids)
 
 
 def _keys(text: str) -> Iterator[str]:
-    """A name as it is compared: whole, then without publisher and words that say nothing.
+    """Yield the normalised forms of a name: whole, then without publisher and filler words.
 
     A sign between two digits is a decimal point first (opt-1_3b), a gap after (resnet50_2).
     """
@@ -131,16 +130,16 @@ def _joined(text: str) -> Iterator[str]:
 
 
 def _near(text: str) -> list[str]:
-    """Ids of up to three networks whose names are most alike."""
-    ids, found = _by_key(), list[str]()
+    """Return ids of up to three networks whose names are most alike."""
+    ids, names = _by_key(), list[str]()
     for key in _keys(text):
-        found += [ids[k] for k in difflib.get_close_matches(key, ids, n=6, cutoff=0.6)]
+        names += [ids[k] for k in difflib.get_close_matches(key, ids, n=6, cutoff=0.6)]
     words = set(_WORD.findall(text[:MOST_LETTERS].casefold()))
-    if not found and words:
+    if not names and words:
         shared = {n.id: len(words & set(_WORD.findall(n.name.casefold()))) for n in
                   networks().values()}  # fmt: skip
-        found = sorted((n for n in shared if shared[n]), key=lambda n: -shared[n])
-    return list(dict.fromkeys(found))[:3]
+        names = sorted((n for n in shared if shared[n]), key=lambda n: -shared[n])
+    return list(dict.fromkeys(names))[:3]
 
 
 def _listed(names: list[str]) -> str:

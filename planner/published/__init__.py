@@ -1,9 +1,9 @@
-"""Published measurements: tables in the library's format, and what their cells mean.
+"""Published measurements: tables in the library's format, and the meaning of their cells.
 
-The library is a folder of tab-separated tables, one row a published figure with its source. This
+The library is a folder of tab-separated tables, one row per published figure with its source. This
 package reads any such folder, skips bad rows with a reason, and finds the accelerators of rows in
-the catalogue. `configurations` makes cleaned questions of the rows; `_runs` makes the run records
-that the product ships.
+the catalogue. `configurations` makes cleaned questions of the rows; `_runs` makes the shipped run
+records.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which accelerator of the catalogue a published row was measured on.
+"""The accelerator of the catalogue for a published row.
 
 Sources name one card in many ways ("DGX-H100", "NVIDIA Blackwell GPU (B200-SXM-180GB)", "A100
 400W"). The words that state a model must be those of a catalogue entry; form and memory then
-choose among its variants. Where a row states neither, the SXM form with the least memory counts:
-its peak is that of its larger sister. A text without a model of the catalogue finds nothing.
+choose among its variants. If a row states neither, the SXM form with the least memory is used: its
+peak is that of the larger variant. A text without a model of the catalogue has no match.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OWN_SERIES: Final = "Only tasks within its own series use it."
 _NOISE: Final = re.compile(
     r"\b(?:tensor core|dgx|hgx|no opt|graphics|cts|dlc|\d+w|\d+[- ]?(?:c|cores?)|\d+ ?x|x ?\d+)\b"
 )
-"""What is no part of a model's name: servers, power limits, cores of a chip, counts."""
+"""Parts of a text outside the model's name: servers, power limits, cores of a chip, counts."""
 _GB: Final = re.compile(r"(\d{1,3})\s*(?:gib|gb|g)\b")
 _INSIDE: Final = re.compile(r"\(([^()]*)\)")
 _FOREIGN: Final = re.compile(r"[^\x20-\x7e].*")
@@ -38,32 +38,32 @@ def accelerator_of(row: PublishedRow, catalog: Catalog) -> Accelerator | None:
 
 def accelerators_of(rows: Iterable[PublishedRow], catalog: Catalog) -> list[Accelerator | None]:
     """Return the accelerator of each row, as `accelerator_of`; equal names are found once."""
-    found: dict[tuple[str, float | None], Accelerator | None] = {}
+    by_name: dict[tuple[str, float | None], Accelerator | None] = {}
     accelerators = []
     for row in rows:
         key = _text(row), _memory_gb(row)
-        if key not in found:
-            found[key] = _found(*key, catalog)
-        accelerators.append(found[key])
+        if key not in by_name:
+            by_name[key] = _found(*key, catalog)
+        accelerators.append(by_name[key])
     return accelerators
 
 
 def unknown_accelerators(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
     """Return a line for each name of a file that no accelerator of the catalogue has."""
     places: dict[tuple[str, str], list[int]] = {}
-    for row, found in zip(rows, accelerators_of(rows, catalog), strict=True):
-        if found is None:
+    for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):
+        if accelerator is None:
             places.setdefault((row.file, row.accelerator or ""), []).append(row.line)
     return [
         f"{file}, line {lines[0]}{f' and {len(lines) - 1:,} more' if lines[1:] else ''}: "
-        + (f"{shown(name)} is no accelerator of the catalogue. {_OWN_SERIES}" if name else
+        + (f"{shown(name)} is not in the catalogue. {_OWN_SERIES}" if name else
            f"no accelerator is named. {_OWN_SERIES}")
         for (file, name), lines in places.items()
     ]  # fmt: skip
 
 
 def _text(row: PublishedRow) -> str:
-    """What the row calls its accelerator; a bare "TPU" is named by its path."""
+    """Return the row's name of its accelerator; a bare "TPU" is named by its path."""
     text = _FOREIGN.sub("", row.accelerator or "").split("@")[0].strip()
     if text.casefold() in {"tpu", "google tpu"}:
         named = _SLICE.search((row.path or "").replace("/", " "))
@@ -72,7 +72,7 @@ def _text(row: PublishedRow) -> str:
 
 
 def _memory_gb(row: PublishedRow) -> float | None:
-    """Memory of one accelerator by its name, else its column, else by the note [GB]."""
+    """Return the memory of one accelerator by its name, its column or the note [GB]."""
     name = _GB.search((row.accelerator or "").casefold())
     if name:
         return float(name[1])
@@ -96,7 +96,7 @@ def _found(text: str, memory_gb: float | None, catalog: Catalog) -> Accelerator 
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """The text as it stands and cleaned, then what stands in brackets."""
+    """Yield the text unchanged and cleaned, then the parts in brackets."""
     yield text
     yield _clean(text)
     for inside in _INSIDE.findall(text):
@@ -110,7 +110,7 @@ def _clean(text: str) -> str:
 
 
 def _variant(alike: Sequence[Accelerator], words: Words, memory_gb: float | None) -> Accelerator:
-    """Of the variants of a model the one of the stated form and memory."""
+    """Return the variant of the stated form and memory."""
 
     def rank(known: Accelerator) -> tuple[bool, bool, int, float]:
         name = words_of(known.id) | words_of(known.name)

@@ -42,10 +42,10 @@ def benchmark_of(row: PublishedRow) -> Benchmark | None:
     key = benchmark_key(row)
     if key == "ssd" and "ResNet-34" in (row.model or ""):
         return _SSD_RESNET34
-    found = _BENCHMARKS.get(key)
-    if found is not None and key == "bert" and (row.published or "") < _NEW_BERT:
-        return replace(found, target=0.712)
-    return found
+    benchmark = _BENCHMARKS.get(key)
+    if benchmark is not None and key == "bert" and (row.published or "") < _NEW_BERT:
+        return replace(benchmark, target=0.712)
+    return benchmark
 
 
 _NEW_BERT: Final = "2021-01"

@@ -1,8 +1,8 @@
-"""What a published row trains: its family, and the operations of one sample.
+"""The workload of a published row: its family, and the operations of one sample.
 
 Tables of measurements name a workload as their authors do: an MLPerf key, a folder of examples, a
-network. `workload_of` reads the name and the columns beside it as a person would who has to fill
-in the form of a described workload; it never looks at a speed. Operations of a sample, forward and
+network. `workload_of` reads the name and further columns like a user filling in the form of a
+described workload, without the speed. Operations of a sample, forward and
 backward (a fused multiply-add is two):
 
     transformer, a token      6 N + 12 L d s      LoRA: 4 N + 12 L d s
@@ -45,9 +45,9 @@ LAYERS_BY_WIDTH: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedWorkload:
-    """What one row trains, as the form of a described workload has it.
+    """The workload of one row, with the fields of a described workload.
 
-    `network` is a short key under which sources agree, `group` the kind of network it belongs to.
+    `network` is a short key common to sources, `group` its kind of network.
     `train_flops_per_sample` counts forward and backward [FLOP]; of language models a sample is a
     sequence of `sequence` tokens. `samples_per_epoch` is the size of a named data set [samples].
     """
@@ -144,7 +144,7 @@ _ENCODERS: Final[Mapping[str, _Text]] = {
     "electralarge": _Text(family="encoder", params=335e6, layers_by_width=24 * 1024),
     "albertxxlarge": _Text(family="encoder", params=12 * 12 * 4096**2, layers_by_width=12 * 4096),
 }  # fmt: skip
-"""ALBERT shares its weights: what counts is the weights that a token passes."""
+"""ALBERT shares its weights: the weights that a token passes count."""
 _DECODERS: Final[Mapping[str, _Text]] = {
     "mixtral8x7b": _Text(family="moe", params=46.7e9, active=12.9e9, layers_by_width=32 * 4096),
     "mixtral8x22b": _Text(family="moe", params=141e9, active=39e9, layers_by_width=56 * 6144),
@@ -172,7 +172,7 @@ _DECODERS: Final[Mapping[str, _Text]] = {
     "t5xl": _Text(family="encoder-decoder", params=2.85e9, layers_by_width=48 * 2048),
     "t5xxl": _Text(family="encoder-decoder", params=11.3e9, layers_by_width=48 * 4096),
 }  # fmt: skip
-"""Heads times head width stand for the width where they differ: they are what attention does."""
+"""Heads times head width, where they differ from the width: the size of the attention."""
 
 _BENCHMARKS: Final[Mapping[str, tuple[str, _Image | _Text]]] = {
     "bert": ("bertlarge", _Text(family="encoder", params=340e6, layers_by_width=24 * 1024,
@@ -223,15 +223,15 @@ _NAMES: Final[tuple[tuple[str, str], ...]] = (
 
 
 def workload_of(row: PublishedRow) -> NamedWorkload | str:
-    """Return what a row trains, or why its operations per sample are not stated, as a sentence."""
+    """Return the workload of a row, or why its operations per sample are unknown, as a sentence."""
     name = _plain(row.model or "")
     if key := benchmark_key(row):
         return _benchmark(row, key, name)
-    found = next((key for pattern, key in _NAMES if re.search(pattern, name)), None)
-    text = _ENCODERS.get(found or "") or _DECODERS.get(found or "")
+    network = next((key for pattern, key in _NAMES if re.search(pattern, name)), None)
+    text = _ENCODERS.get(network or "") or _DECODERS.get(network or "")
     if text is not None and not _counts_images(row):
-        return _transformer(row, found or "", _with_columns(row, text), name)
-    image = _image(row, found or network_key(row.model or ""))
+        return _transformer(row, network or "", _with_columns(row, text), name)
+    image = _image(row, network or network_key(row.model or ""))
     if image is not None:
         return image
     family = (row.family or "").casefold()
@@ -246,26 +246,26 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
 
 def benchmark_key(row: PublishedRow) -> str:
     """Return the key of an MLPerf Training benchmark, "" where the row is none."""
-    found = re.search(r"\(MLPerf (\w+)\)", row.model or "")
-    return found[1] if found else ""
+    match = re.search(r"\(MLPerf (\w+)\)", row.model or "")
+    return match[1] if match else ""
 
 
 def network_key(model: str) -> str:
-    """Return the letters and digits under which sources agree about a network: "resnet50"."""
+    """Return the common key of a network in letters and digits: "resnet50"."""
     text = _plain(model)
     text = text.split("/")[-1] if text.count("/") > 1 else text
     text = re.sub(r"\[.*|\(.*", "", text)
-    if found := re.search(r"\[model=([\w-]+)", _plain(model)):
-        text = found[1]
+    if match := re.search(r"\[model=([\w-]+)", _plain(model)):
+        text = match[1]
     text = re.sub(r"[ _-](pytorch|tensorflow2?|fp32|fp16|noio|ddp-gpus|gpus|single|imagenet)\b.*",
                   "", text)  # fmt: skip
     text = re.sub(r"v1\.5$|^tf_|^tv_|^test_run_image_classification_", "", text.strip())
     sizes = r"(vit|deit|swin)[ _-](tiny|small|base|large|huge)(?:[ _-]patch(\d+))?"
-    if found := re.match(sizes, text):
-        patch = "" if found[1] == "swin" else found[3] or "16"
-        return f"{found[1]}{found[2][0]}{patch}"
-    if found := re.match(r"vit[ _-]([tsblh])[ _/-]?(\d+)", text):
-        return f"vit{found[1]}{found[2]}"
+    if match := re.match(sizes, text):
+        patch = "" if match[1] == "swin" else match[3] or "16"
+        return f"{match[1]}{match[2][0]}{patch}"
+    if match := re.match(r"vit[ _-]([tsblh])[ _/-]?(\d+)", text):
+        return f"vit{match[1]}{match[2]}"
     text = re.sub(r"^rn(?=\d)", "resnet", text)
     text = re.sub(r"_100(_|$)", r"\1", text) if text.startswith("mobilenet") else text
     return re.sub(r"[^a-z0-9]", "", text)
@@ -273,10 +273,10 @@ def network_key(model: str) -> str:
 
 def group_of(network: str) -> str:
     """Return the kind of a network's key: its leading letters without those of a size."""
-    if found := re.match(r"(vit|deit|swin|beit|xcit|cait)(?=[a-z]?\d|[tsblhg]$)", network):
-        return found[1]
-    found = re.match(r"[a-z]+", network)
-    letters = found[0] if found else network
+    if match := re.match(r"(vit|deit|swin|beit|xcit|cait)(?=[a-z]?\d|[tsblhg]$)", network):
+        return match[1]
+    match = re.match(r"[a-z]+", network)
+    letters = match[0] if match else network
     return re.sub(r"(?<=net)[bx-y]$|(tiny|small|base|large|xlarge|nano|pico|atto)$", "", letters)
 
 
@@ -285,7 +285,7 @@ def _plain(text: str) -> str:
 
 
 def _counts_images(row: PublishedRow) -> bool:
-    """Whether the figure counts images, whatever the name of the model."""
+    """Return whether the figure counts images."""
     return "image" in (row.throughput_unit or "").casefold() or "img/s" in (
         row.throughput_unit or ""
     )
@@ -304,7 +304,7 @@ def _benchmark(row: PublishedRow, key: str, name: str) -> NamedWorkload | str:
 
 
 def _with_columns(row: PublishedRow, text: _Text) -> _Text:
-    """The facts of a network with what the row states itself."""
+    """Return the facts of a network, with those stated by the row."""
     if text.family != "moe":
         return text
     total = row.params if row.params and row.params > (text.active or 0.0) else text.params
@@ -312,15 +312,15 @@ def _with_columns(row: PublishedRow, text: _Text) -> _Text:
 
 
 def _decoder(row: PublishedRow, name: str) -> NamedWorkload | str:
-    """A language model by its parameters, as the row or its name states them."""
+    """Return a language model by its parameters, as the row or its name states them."""
     params = float(row.params or 0.0) or _size_in(name)
     if not params:
         return f"the parameters of {row.model} are not stated."
     moe = row.family == "moe" or bool(re.search(r"moe|\ba\d+(\.\d+)?b\b|_a\d+b", name))
     active = float(row.active_params or 0.0)
     if moe:
-        found = re.search(r"[_ -]a(\d+(?:\.\d+)?)b", name)
-        active = float(found[1]) * 1e9 if found else active
+        match = re.search(r"[_ -]a(\d+(?:\.\d+)?)b", name)
+        active = float(match[1]) * 1e9 if match else active
         if not active or active == params:
             return f"the active parameters of {row.model} are not stated."
     text = _Text(family="moe" if moe else "dense", params=params, active=active or params)
@@ -328,14 +328,14 @@ def _decoder(row: PublishedRow, name: str) -> NamedWorkload | str:
 
 
 def _size_in(name: str) -> float:
-    """Parameters that a name states ("70b", "125m"), 0 where it states none."""
+    """Return parameters that a name states ("70b", "125m"), 0 where it states none."""
     words = re.sub(r"[_-]", " ", name)
-    found = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)[ ]?([bmt])(?![a-z0-9])", words)
-    return float(found[1]) * {"m": 1e6, "b": 1e9, "t": 1e12}[found[2]] if found else 0.0
+    match = re.search(r"(?<![\w.])(\d+(?:\.\d+)?)[ ]?([bmt])(?![a-z0-9])", words)
+    return float(match[1]) * {"m": 1e6, "b": 1e9, "t": 1e12}[match[2]] if match else 0.0
 
 
 def _transformer(row: PublishedRow, network: str, text: _Text, name: str) -> NamedWorkload | str:
-    """Operations of a sequence of a transformer at the length the row states or the network has."""
+    """Return a transformer's operations at the sequence length of the row or the network."""
     fixed = text.sequence if benchmark_key(row) else None
     sequence = float(row.seq_len or 0.0) or fixed or _usual_length(row, text, name)
     if not sequence:
@@ -361,15 +361,16 @@ def _transformer(row: PublishedRow, network: str, text: _Text, name: str) -> Nam
 
 
 def _training(row: PublishedRow, name: str, family: str) -> str:
-    """Which family it is trained as: adapters of a dense model are a family of their own."""
+    """Return the family of the training: adapters of a dense model are a separate family."""
     where = f"{name} {_plain(row.path or '')} {_plain(row.parallelism or '')}"
     return "lora" if family == "dense" and re.search(r"q?lora\b|_lora|lora_", where) else family
 
 
 def _usual_length(row: PublishedRow, text: _Text, name: str) -> float:
-    """The length where the row states none: that of its pre-training; 0 where it cannot be known.
+    """Return the length if the row states none: that of its pre-training; 0 if unknown.
 
-    Of figures in tokens or FLOP/s the length hardly matters; sequences of fine-tuning are short.
+    For figures in tokens or FLOP/s the length has little effect; sequences of fine-tuning are
+    short.
     """
     if text.family in {"encoder", "encoder-decoder"}:
         return 384.0 if "squad" in f"{name} {_plain(row.note or '')}" else 0.0
@@ -390,7 +391,7 @@ _CONTEXTS: Final = (
 
 
 def layers_by_width(params: float) -> float:
-    """Return the layers times width of a decoder with so many parameters, log-log between known."""
+    """Return layers times width of a decoder by its parameters, log-log interpolated."""
     sizes, widths = (np.log(column) for column in zip(*LAYERS_BY_WIDTH, strict=True))
     at = math.log(params)
     if at > sizes[-1] or at < sizes[0]:
@@ -401,20 +402,23 @@ def layers_by_width(params: float) -> float:
 
 
 def _image(row: PublishedRow, key: str) -> NamedWorkload | None:
-    """An image network by the operations the row states, else by the table; None if it is none."""
+    """Return an image network by the operations the row states, else by the table.
+
+    None if it is none.
+    """
     family = (row.family or "").casefold()
-    known = _OTHERS.get(key) or _known_image(key)
+    image = _OTHERS.get(key) or _known_image(key)
     px = float(row.image_px or 0.0)
     if family in {"cnn", "vit"} and row.flops_per_sample_stated:
-        stated = _stated_forward(row, known)
-        kind = known.family if known else family
+        stated = _stated_forward(row, image)
+        kind = image.family if image else family
         return _of_image(key, _Image(family=kind, multiply_adds=stated / 2e9, px=px or 224.0),
                          px or 224.0)  # fmt: skip
-    if known is None:
+    if image is None:
         return None
-    if known.family in {"detection", "segmentation"}:
+    if image.family in {"detection", "segmentation"}:
         px = 0.0
-    return _of_image(key, known, px or known.px)
+    return _of_image(key, image, px or image.px)
 
 
 def _known_image(key: str) -> _Image | None:
@@ -428,14 +432,14 @@ def _known_image(key: str) -> _Image | None:
     return None
 
 
-def _stated_forward(row: PublishedRow, known: _Image | None) -> float:
-    """Forward FLOPs of one image: the column may mean them, multiply-adds, or the training."""
+def _stated_forward(row: PublishedRow, image: _Image | None) -> float:
+    """Return forward FLOPs of one image from a column of FLOPs, multiply-adds or training."""
     stated = float(row.flops_per_sample_stated or 0.0)
     if "multiply-add" in (row.note or "") or "MACs" in (row.note or ""):
         return 2.0 * stated
-    if known is None or "forward" in (row.note or ""):
+    if image is None or "forward" in (row.note or ""):
         return stated
-    expected = 2e9 * known.multiply_adds * (float(row.image_px or known.px) / known.px) ** 2
+    expected = 2e9 * image.multiply_adds * (float(row.image_px or image.px) / image.px) ** 2
     meanings = (stated, 2.0 * stated, stated / TRAIN_OVER_FORWARD)
     return min(meanings, key=lambda forward: abs(math.log(forward / expected)))
 

@@ -1,8 +1,8 @@
 """Rows of published measurements, read from tab-separated tables with 35 named columns.
 
-A table may lack columns, have further ones, end its lines as it likes and hold bytes that are not
-UTF-8. A row that cannot be read is skipped with a line that names file and row; nothing raises. An
-odd cell that only one task needs is left out, with a line, and its row stays.
+A table may lack columns, have further ones, any line ends and bytes that are not UTF-8. An
+unreadable row is skipped with a line that names file and row; nothing raises. An odd cell of a
+column for one task only is left out, with a line, and its row is kept.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NEEDED_BY_ONE: Final[Mapping[str, str]] = MappingProxyType(
         "accelerator_memory_gb": "The accelerator is found by its name alone.",
     }
 )
-"""Columns whose odd cells cost less than their row, and what they cost."""
+"""Columns whose odd cells do not exclude the row, and their effect."""
 _DEVICES: Final = frozenset({"n_accelerators", "nodes"})
 SMALLEST: Final = 1e-12
-"""Sizes of a number; anything else is a slip or damage."""
+"""Limits of a number; other values are errors."""
 _SHOWN: Final = 40
 _NOTHING: Final = frozenset({"", "-", "--", "n/a", "na", "nan", "none", "null", "unknown", "?"})
 _RANGE: Final = re.compile(r"\d[\d.,]*\s*(?:-|to|\.\.)\s*\d.*")
@@ -48,7 +48,7 @@ _NUMBER: Final = re.compile(
 class PublishedRow:
     """One published figure: the cells of its row, None where the source does not state one.
 
-    `file` and `line` say where the row stands; the header is line 1. Sizes are those of the
+    `file` and `line` are the place of the row; the header is line 1. Sizes are those of the
     library: `params` and `active_params` [parameters], `seq_len` [tokens], `image_px` [pixels of a
     side], `flops_per_sample_stated` [FLOP], memory [GB], `mfu_stated` [share], times [s or h as the
     name says], `samples_per_s_total` of all devices together. `throughput_value` is in
@@ -118,7 +118,7 @@ COLUMNS: Final[Mapping[str, CellKind]] = MappingProxyType(
         if f.name not in {"file", "line", "odd"}
     }
 )
-"""The 35 columns of a table in their order, and what kind of cell each holds."""
+"""The 35 columns of a table in their order, and the type of their cells."""
 
 
 def read_rows(folder: Path) -> tuple[list[PublishedRow], list[str]]:
@@ -158,8 +158,10 @@ def rows_of(text: str, file: str) -> tuple[list[PublishedRow], list[str]]:
         return [], [f"{file}: is empty."]
     names = [name.strip().casefold() for name in header[1]]
     if "model" not in names or not {"accelerator", "source_id"} & set(names):
-        told = f"{file}: has no columns `model` and `accelerator`; it is no table of the library."
-        return [], [told]
+        problem = (
+            f"{file}: has no columns `model` and `accelerator`; it is not a table of the library."
+        )
+        return [], [problem]
     twice = sorted({n for n in names if n in COLUMNS and names.count(n) > 1})
     if twice:
         return [], [f"{file}: has the column {twice[0]} twice. Keep one."]
@@ -167,11 +169,11 @@ def rows_of(text: str, file: str) -> tuple[list[PublishedRow], list[str]]:
     skipped = _missing(file, names)
     line = 0
     for line, cells in lines:
-        found = _row(file, line, names, cells, skipped)
-        if isinstance(found, str):
-            skipped.append(f"{file}, line {line}: {found} The row is skipped.")
-        elif found is not None:
-            rows.append(found)
+        parsed = _row(file, line, names, cells, skipped)
+        if isinstance(parsed, str):
+            skipped.append(f"{file}, line {line}: {parsed} The row is skipped.")
+        elif parsed is not None:
+            rows.append(parsed)
     if not line:
         skipped.append(f"{file}: has no row below its column names.")
     return rows, skipped
@@ -188,7 +190,7 @@ def _missing(file: str, names: Sequence[str]) -> list[str]:
 def _row(
     file: str, line: int, names: Sequence[str], cells: Sequence[str], lines: list[str]
 ) -> PublishedRow | str | None:
-    """The row, why it is skipped, or None for an empty line; `lines` gets cells left out."""
+    """Return the row, why it is skipped, or None for an empty line; `lines` gets cells left out."""
     if not any(cell.strip() for cell in cells):
         return None
     if any(cell.strip() for cell in cells[len(names) :]):
@@ -211,14 +213,14 @@ def _row(
 
 
 def _value(name: str, cell: str) -> Any:  # noqa: ANN401 - text, whole or number by its column
-    """The value of a cell; ValueError says what is wrong with it."""
+    """Return the value of a cell; ValueError states its problem."""
     kind = COLUMNS[name]
     if len(cell) > MOST_CELL:
         raise ValueError(f"{name} has {len(cell):,} characters; at most {MOST_CELL:,} are read.")
     if kind == "text":
         return _printable(cell) or None
     if cell.casefold() in _NOTHING or _RANGE.fullmatch(cell):
-        return None  # a range is no single number
+        return None  # a range is not a single number
     number = _number(cell)
     if number is None:
         raise ValueError(f"{name} is {quoted(cell)}, which is not a number.")
@@ -235,10 +237,10 @@ def _value(name: str, cell: str) -> Any:  # noqa: ANN401 - text, whole or number
 
 
 def _number(cell: str) -> float | None:
-    found = _NUMBER.fullmatch(cell)
-    if found is None:
+    match = _NUMBER.fullmatch(cell)
+    if match is None:
         return math.inf if cell.casefold().lstrip("+-") in {"inf", "infinity"} else None
-    return float(found[1].replace(",", ""))
+    return float(match[1].replace(",", ""))
 
 
 def _printable(cell: str) -> str:
@@ -251,7 +253,7 @@ def quoted(cell: str) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line number and cells of every line; a quoted cell ends in its line."""
+    """Yield line number and cells of every line; a quoted cell ends in its line."""
     for number, line in enumerate(re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff")), 1):
         if line.strip():
             yield number, [_unquoted(cell) for cell in line.split("\t")]
@@ -264,7 +266,7 @@ def _unquoted(cell: str) -> str:
 
 
 def _content(path: Path) -> bytes | str:
-    """The bytes of a plain file, or why it is not read."""
+    """Return the bytes of a plain file, or why it is not read."""
     try:
         if not path.is_file():  # a pipe would wait for ever
             return "is not a plain file. It is skipped."
@@ -276,7 +278,7 @@ def _content(path: Path) -> bytes | str:
 
 
 def _decoded(content: bytes) -> str:
-    """The text: UTF-8, or UTF-16 with its mark; a byte of neither becomes one letter."""
+    """Return the text: UTF-8, or UTF-16 with its mark; a byte of neither becomes one letter."""
     if content[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         return content.decode("utf-16", "replace")
     try:

@@ -1,10 +1,10 @@
-"""Run records made from published rows: what the product ships as its library.
+"""Run records made from published rows: the shipped library.
 
 `run_records` turns the rows of one table into rows of the run table (`planner.runs._schema`). A row
-becomes a run where its accelerator is in the catalogue, their count is stated, and it states a
-speed in samples/s (or what gives one) or a time to a target. Everything else is left out with a
-reason. Equal configurations of successive releases are one run, the newest; a speed that no
-accelerator of that kind can reach keeps its run, with the reason in `suspect_reason`.
+becomes a run if its accelerator is in the catalogue, their count is stated, and it has a speed in
+samples/s (or one follows) or a time to a target. Others are left out with a reason. Equal
+configurations of successive releases are one run, the newest. A run with an impossible speed is
+kept, with the reason in `suspect_reason`.
 
     samples/s    as stated; tokens/s over the sequence length; batch over step time
     batch        as stated, or the samples of one device times their count
@@ -73,10 +73,10 @@ _KINDS: Final = MappingProxyType({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecords:
-    """Runs of one table, and what became of its other rows.
+    """Runs of one table, and its other rows.
 
-    `left_out` counts rows by the reason they are no run, `earlier` are the rows that a newer
-    release replaces, `suspect` the runs with a `suspect_reason`.
+    `left_out` counts excluded rows by reason, `earlier` are the rows replaced by a newer release,
+    `suspect` the runs with a `suspect_reason`.
     """
 
     rows: list[RunRow]
@@ -104,17 +104,17 @@ def run_records(
     left_out: Counter[str] = Counter()
     made: list[tuple[PublishedRow, RunRow]] = []
     for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):
-        found = _run(row, accelerator)
-        if isinstance(found, str):
-            left_out[found] += 1
+        record = _run(row, accelerator)
+        if isinstance(record, str):
+            left_out[record] += 1
         else:
-            made.append((row, found | same))
+            made.append((row, record | same))
     kept = _newest(made)
     return RunRecords(rows=_numbered(kept), left_out=left_out, earlier=len(made) - len(kept))
 
 
 def _run(row: PublishedRow, accelerator: Accelerator | None) -> RunRow | str:
-    """The run of one row, or why it is none."""
+    """Return the run of one row, or why it is none."""
     if accelerator is None:
         return "the accelerator is not in the catalogue"
     if why := _unclear(row, accelerator):
@@ -125,7 +125,7 @@ def _run(row: PublishedRow, accelerator: Accelerator | None) -> RunRow | str:
     target_s = row.time_to_train_h * HOUR_S if row.time_to_train_h and _ends(row) else None
     if speed is None and target_s is None:
         return "it states no speed in samples and no time to a target"
-    found = (
+    record = (
         _workload(row, work, benchmark)
         | _system(row, accelerator)
         | _layout(row)
@@ -134,12 +134,12 @@ def _run(row: PublishedRow, accelerator: Accelerator | None) -> RunRow | str:
         | _origin(row)
     )
     if speed is not None and (why := _impossible(row, work, accelerator, speed)):
-        found["suspect_reason"] = why
-    return {name: value for name, value in found.items() if value is not None}
+        record["suspect_reason"] = why
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def _unclear(row: PublishedRow, accelerator: Accelerator) -> str:
-    """Why a row says nothing about training on so many accelerators, "" where it does."""
+    """Return why a row is not a training run on these accelerators; "" where it is."""
     words = f"{row.note or ''} {row.throughput_unit or ''}".casefold()
     reasons = {
         "it was measured on processors alone": accelerator.kind == "cpu"
@@ -155,30 +155,30 @@ def _unclear(row: PublishedRow, accelerator: Accelerator) -> str:
 
 
 def _ends(row: PublishedRow) -> bool:
-    """Whether the stated time ends at a goal: short tests of an installation do not."""
+    """Return whether the stated time ends at a goal: short tests of an installation do not."""
     return "habana_ci" not in (row.source_id or "")
 
 
-# -- what is trained -----------------------------------------------------------------------------
+# -- workload ------------------------------------------------------------------------------------
 
 
 def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
-    known = work if isinstance(work, NamedWorkload) else None
+    named_work = work if isinstance(work, NamedWorkload) else None
     named = _network(row)
     facts: RunRow = {
         "model": _name(row),
         "variant": _variant(row),
         "dataset": _dataset(row),
-        "family": known.family if known else _family(row),
+        "family": named_work.family if named_work else _family(row),
         "precision": _PRECISIONS.get(format_of(row.precision or row.model or "")),
         "sequence_length": row.seq_len,
         "image_px": row.image_px,
         "params": row.params,
         "active_params": row.active_params if row.active_params != row.params else None,
-        "train_flops_per_sample": known.train_flops_per_sample if known else None,
-        "train_flops_method": "planner.published.named_workloads" if known else None,
+        "train_flops_per_sample": named_work.train_flops_per_sample if named_work else None,
+        "train_flops_method": "planner.published.named_workloads" if named_work else None,
     }
-    if known and known.family == "lora":
+    if named_work and named_work.family == "lora":
         facts["family"] = "dense"
     if named is not None:
         facts["params"] = facts["params"] or round(named.params)
@@ -200,13 +200,16 @@ def _family(row: PublishedRow) -> str:
 
 
 def _name(row: PublishedRow) -> str:
-    """The network as the table of named networks writes it, else as the source does."""
-    found = None if (clear := _clear_name(row)) else _network(row)
-    return clear or (_plain_name(row) if found is None else found.name)
+    """Return the network as the table of named networks writes it, else as the source does."""
+    network = None if (clear := _clear_name(row)) else _network(row)
+    return clear or (_plain_name(row) if network is None else network.name)
 
 
 def _network(row: PublishedRow) -> Network | None:
-    """The named network of a row; None where its name is that of networks of several sizes."""
+    """Return the named network of a row.
+
+    None where its name is that of networks of several sizes.
+    """
     name = _clear_name(row) or _plain_name(row)
     bare = re.sub(r"-pytorch$|\s*\(.*\)$", "", name.casefold())
     if bare in _SEVERAL_SIZES and not benchmark_key(row):
@@ -215,7 +218,7 @@ def _network(row: PublishedRow) -> Network | None:
 
 
 def _clear_name(row: PublishedRow) -> str:
-    """The name of a network that its source writes otherwise; "" where it does not."""
+    """Return the name of a network that its source writes otherwise; "" where it does not."""
     text = row.model or ""
     return next((n for pattern, n in _NAMES if re.search(pattern, text, re.IGNORECASE)), "")
 
@@ -241,7 +244,7 @@ _NAMES: Final = (
     (r"Forecasting/TFT", "Temporal Fusion Transformer"),
     (r"DinoV2-giant|dinov2-giant", "DINOv2 ViT-g/14"),
 )
-"""Names that say less, or something else, than their network is called.
+"""Names that differ from those of their network.
 
 milabench's `whisper` classifies sound with the encoder of Whisper tiny (its
 benchmarks/huggingface/bench/models.py).
@@ -249,10 +252,10 @@ benchmarks/huggingface/bench/models.py).
 
 
 def _plain_name(row: PublishedRow) -> str:
-    """The name without folders and brackets; a bracket that names the model is the name."""
+    """Return the name without folders and brackets; a bracket that names the model is the name."""
     text = re.sub(r"\s*\(MLPerf \w+\)", "", row.model or "")
-    if found := re.search(r"\[Model=([\w.-]+)", text):
-        return found[1]
+    if match := re.search(r"\[Model=([\w.-]+)", text):
+        return match[1]
     bare = re.sub(r"\s*\[[^\]]*\]", "", text)
     if "DeepLearningExamples" in (row.repo_or_page or ""):
         bare = bare.rsplit("/", 1)[-1]
@@ -260,7 +263,7 @@ def _plain_name(row: PublishedRow) -> str:
 
 
 def _variant(row: PublishedRow) -> str | None:
-    """Return what distinguishes jobs of one network: adapters, training, a variant."""
+    """Return the differences between jobs of one network: adapters, training, a variant."""
     words = f"{row.model} {row.path or ''} {row.note or ''}".casefold()
     parts = []
     if re.search(r"\bqlora|_qlora", words):
@@ -273,8 +276,8 @@ def _variant(row: PublishedRow) -> str | None:
         parts.append("pre-training")
     elif re.search(r"fine-tun", words):
         parts.append("fine-tuning")
-    found = re.search(r"\[(?:Model size|Dataset|XLA|Optimizer)=([\w.-]+)", row.model or "")
-    parts += [found[1]] if found else []
+    match = re.search(r"\[(?:Model size|Dataset|XLA|Optimizer)=([\w.-]+)", row.model or "")
+    parts += [match[1]] if match else []
     if "milabench" in (row.repo_or_page or "") and (row.model or "").endswith("-noio"):
         parts.append("without data loading")
     return " ".join(parts) or None
@@ -324,15 +327,15 @@ def _system(row: PublishedRow, accelerator: Accelerator) -> RunRow:
 
 
 def _layout(row: PublishedRow) -> RunRow:
-    """Framework, batch and what is split over devices; of MLPerf only what all rounds share."""
+    """Return framework, batch and parallelism; for MLPerf only the parts common to all rounds."""
     devices, text = row.n_accelerators or 1, (row.parallelism or "").casefold()
     batch = row.global_batch or _whole(global_batch_of(row, devices))
     if benchmark_key(row):
-        found = re.search(r"v(\d+\.\d+)", row.repo_or_page or "")
+        match = re.search(r"v(\d+\.\d+)", row.repo_or_page or "")
         return {
             "mode": "training",
             "framework": "MLPerf",
-            "framework_version": found[1] if found else None,
+            "framework_version": match[1] if match else None,
             "global_batch_size": row.global_batch,
         }
     return {
@@ -350,8 +353,8 @@ def _layout(row: PublishedRow) -> RunRow:
 
 
 def _split(text: str, name: str) -> int | None:
-    found = re.search(rf"(?<![a-z]){name}\s*=?\s*(\d+)", text)
-    return int(found[1]) if found and int(found[1]) else None
+    match = re.search(rf"(?<![a-z]){name}\s*=?\s*(\d+)", text)
+    return int(match[1]) if match and int(match[1]) else None
 
 
 def _whole(number: float | None) -> int | None:
@@ -362,7 +365,7 @@ def _whole(number: float | None) -> int | None:
 
 
 def _speed(row: PublishedRow, work: NamedWorkload | str, devices: int) -> float | None:
-    """The measured speed of all devices together [samples/s]; None where none is stated."""
+    """Return the measured speed of all devices together [samples/s]; None where none is stated."""
     key = benchmark_key(row)
     if key == "minigo":
         return None
@@ -386,7 +389,7 @@ def _plain_speed(row: PublishedRow, devices: int) -> float | None:
 
 
 def _items(row: PublishedRow) -> float | None:
-    """A rate in items, where every row of a table counts the same ones [1/s]."""
+    """Return a rate in items, where every row of a table counts the same ones [1/s]."""
     unit = (row.throughput_unit or "").casefold()
     images = row.family in {"cnn", "vit", "recsys"} and "table header: throughput" in unit
     items = "items/s" in unit or (images and "mol" not in unit)
@@ -414,7 +417,7 @@ def _figures(row: PublishedRow, speed: float | None, target_s: float | None) -> 
 
 
 def _quality(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark | None) -> RunRow:
-    """The target of a benchmark, and after how many steps it was reached."""
+    """Return the target of a benchmark, and the steps to it."""
     if benchmark is None or not row.time_to_train_h:
         return {}
     reached = {
@@ -439,11 +442,11 @@ def _quality(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark 
 
 
 def _samples(row: PublishedRow, work: NamedWorkload | str) -> float:
-    """Samples until the target as the logs count them; 0 where they do not."""
+    """Return samples until the target as the logs count them; 0 where they do not."""
     if isinstance(work, NamedWorkload):
         return samples_to_target(row, work, benchmark_key(row))
-    found = re.search(r"samples_count at stop ([\d.e+]+)", row.note or "")
-    return float(found[1].rstrip(".")) if found else 0.0
+    match = re.search(r"samples_count at stop ([\d.e+]+)", row.note or "")
+    return float(match[1].rstrip(".")) if match else 0.0
 
 
 def _impossible(
@@ -506,7 +509,7 @@ _RELEASES: Final = re.compile(r"megatron_bridge|aws_neuron|nemo_automodel")
 
 
 def _newest(made: Sequence[tuple[PublishedRow, RunRow]]) -> list[RunRow]:
-    """One run for each configuration of successive releases, and for each copied row."""
+    """Return one run for each configuration of successive releases, and for each copied row."""
     groups: dict[tuple[object, ...], list[tuple[PublishedRow, RunRow]]] = defaultdict(list)
     for row, run in made:
         groups[_release_key(row, run)].append((row, run))
@@ -514,7 +517,7 @@ def _newest(made: Sequence[tuple[PublishedRow, RunRow]]) -> list[RunRow]:
 
 
 def _release_key(row: PublishedRow, run: Mapping[str, Any]) -> tuple[object, ...]:
-    """What makes two rows the same configuration; without releases only a copy is the same."""
+    """Return the key of a configuration; without releases only copies are equal."""
     if not _RELEASES.search(row.source_id or ""):
         return (replace(row, line=0, file="", note=None),)
     names = ("model", "variant", "system_name", "accelerators_per_node", "number_of_nodes",
@@ -523,7 +526,7 @@ def _release_key(row: PublishedRow, run: Mapping[str, Any]) -> tuple[object, ...
 
 
 def _last(members: Sequence[tuple[PublishedRow, RunRow]]) -> RunRow:
-    """The newest of rows of one configuration; the first line where months are equal."""
+    """Return the newest of rows of one configuration; the first line where months are equal."""
     newest = max(members, key=lambda pair: (pair[0].published or "", -pair[0].line))[1]
     if len(members) == 1:
         return newest
@@ -533,7 +536,7 @@ def _last(members: Sequence[tuple[PublishedRow, RunRow]]) -> RunRow:
 
 
 def _numbered(rows: Iterable[RunRow]) -> list[RunRow]:
-    """The runs with `repeat` where all else of their identity is equal, in the table's order."""
+    """Return runs with `repeat` where all else of their identity is equal, in the table's order."""
     seen: Counter[str] = Counter()
     numbered = []
     for row in rows:

@@ -1,8 +1,8 @@
-"""Rows of published measurements as questions: what a person would type, and the true speed.
+"""Rows of published measurements as questions: the inputs of a user, and the true speed.
 
-`configurations` cleans rows for fitting and for scoring. A question holds the network, the length
-or image size, the precision, the accelerator, their count and the batch, never a speed. The truth
-is samples/s of all devices together. What is left out has a line with its reason:
+`configurations` cleans rows for fitting and scoring. A question has the network, the length or
+image size, the precision, the accelerator, the count and the batch, without a speed. The truth is
+samples/s of all devices together. Rows left out have a line with the reason:
 
     no accelerator of the catalogue, or no count      the peak is unknown
     operations not stated and not in a table          the work is unknown
@@ -11,9 +11,9 @@ is samples/s of all devices together. What is left out has a line with its reaso
 
 Traps of the sources (repository README of the library): MLPerf logs of detection count one device;
 its language rows run in fp8; tables of TFLOP/s may count recomputation; releases repeat
-configurations; sweeps contain layouts that are bad on purpose. Rows that differ only in what a
-person would not type (release, layout, data format) are one question: of language models the truth
-is their upper fifth, since layouts are tuned before a long run, of others their median.
+configurations; sweeps contain bad layouts. Rows that differ only in fields that a user does not
+enter (release, layout, data format) are one question. For language models the truth is their upper
+fifth, since layouts are tuned before a long run, for others their median.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from planner.published._rows import PublishedRow, quoted
 
 HALF: Final = ("bfloat16", "float16")
 LEAST_SHARE: Final = {True: 0.05, False: 0.001}
-"""Shares of the peak below which a rate is a slip: of language models, of others."""
+"""Shares of the peak below which a rate is an error: of language models, of others."""
 MOST_SHARE: Final = 1.0
 AGREE: Final = (0.9, 1.8)
 """Logged throughput over samples per total time within which the log counts the whole system."""
 UPPER_FIFTH: Final = 0.8
 LAYOUTS: Final = 5
-"""So many layouts of one model and accelerator, and more than device counts, are a sweep."""
+"""Number of layouts of one model and accelerator, above device counts, that form a sweep."""
 MODEL_SHARE: Final = 0.75
 """Model operations over those of hardware where all activations are recomputed: 6 of 8."""
 NODE: Final = 8
@@ -64,7 +64,7 @@ MOST_ALIKE: Final = 3
 """Rows of one file with the same reason in the same column that are named one by one."""
 _LEFT_OUT: Final = "Described workloads leave the row out."
 COLLECTIONS: Final = frozenset({"llm_misc", "small_benches", "whole_jobs"})
-"""Tables that hold rows of several authors."""
+"""Tables with rows of several authors."""
 TUNED: Final = re.compile(
     r"mlperf|nvidia_dle|deeplearningexamples|megatron|nemo|maxtext|neuron|primus|habana",
     re.IGNORECASE,
@@ -74,14 +74,14 @@ TUNED: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """One published measurement as a question, with the speed that was measured.
+    """One published measurement as a question, with the measured speed.
 
-    `source` is who published it, `software` whose programs ran: what has its scatter in common.
-    `family`, `network`, sizes and operations are those of `NamedWorkload`. `precision` is the
-    number format of the multiplications, named as in the catalogue ("float4" beside those).
-    `devices` are accelerators in all on `nodes` machines. `global_batch` [samples] and
-    `recomputes` are None where not stated; `stated_precision` says whether the row states one.
-    `samples_per_s` is the truth, of all devices together, from `rows` rows of `source`.
+    `source` is the publisher, `software` the author of the programs: their rows have common
+    scatter. `family`, `network`, sizes and operations are those of `NamedWorkload`. `precision` is
+    the number format of the multiplications, named as in the catalogue ("float4" beside those).
+    `devices` are accelerators in all on `nodes` machines. `global_batch` [samples] and `recomputes`
+    are None where not stated; `stated_precision` says whether the row states one. `samples_per_s`
+    is the truth, of all devices together, from `rows` rows of `source`.
     """
 
     source: str
@@ -128,11 +128,11 @@ def configurations(
     kept: list[Configuration] = []
     left_out: list[str] = []
     for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):
-        found = _configuration(row, accelerator)
-        if isinstance(found, Configuration):
-            kept.append(found)
+        configuration = _configuration(row, accelerator)
+        if isinstance(configuration, Configuration):
+            kept.append(configuration)
         else:
-            left_out.append(f"{row.place}: {found}")
+            left_out.append(f"{row.place}: {configuration}")
     tuned, slower = _without_bad_layouts(kept)
     return _distinct(tuned), left_out + slower
 
@@ -161,7 +161,7 @@ def faults(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
 
 
 def _faults(row: PublishedRow, accelerator: Accelerator) -> Iterator[tuple[str, str]]:
-    """Columns of a row that keep it from being a question, each with the reason in words."""
+    """Yield columns of a row that keep it from being a question, each with the reason in words."""
     odd = dict(row.odd)
     workload = workload_of(row)
     if isinstance(workload, str):
@@ -193,7 +193,7 @@ def _shown(stated: object) -> str:
 def half_peak(accelerator: Accelerator) -> float | None:
     """Return the dense half-precision peak [FLOP/s]; that of float32 where no half is published.
 
-    It is what efficiency is counted against, whatever the precision of a run.
+    It is the reference of efficiency at every precision.
     """
     peaks = accelerator.peak_flops_per_s
     half = max((peaks[p] for p in HALF if p in peaks), default=0.0)
@@ -233,9 +233,9 @@ _FORMATS: Final = (
     (r"fp16|float16|half|amp|mixed|autocast", "float16"),
     (r"fp32|float32|single|full precision", "float32"),
 )
-"""How tables write number formats; the smallest format of a mixture is what is multiplied in."""
+"""Number formats as written in tables; the smallest format of a mixture is that of products."""
 _PLAIN_FRAMEWORKS: Final = re.compile(r"detectron2|pycls|mmdet|simpledet|tensorpack", re.IGNORECASE)
-"""Zoos of the V100's time that multiply in float32 unless a row says otherwise."""
+"""Collections of the V100's time that multiply in float32 unless a row states otherwise."""
 
 
 def _configuration(row: PublishedRow, accelerator: Accelerator | None) -> Configuration | str:
@@ -251,8 +251,8 @@ def _configuration(row: PublishedRow, accelerator: Accelerator | None) -> Config
     speed = _samples_per_s(row, workload, accelerator, devices)
     if isinstance(speed, str):
         return speed
-    found = _as_question(row, workload, accelerator, devices, speed)
-    return _implausible(found) or found
+    configuration = _as_question(row, workload, accelerator, devices, speed)
+    return _implausible(configuration) or configuration
 
 
 def _as_question(
@@ -301,7 +301,7 @@ def node_size(accelerator: Accelerator) -> int:
 
 
 def _unusable(row: PublishedRow, accelerator: Accelerator) -> str:
-    """Why a row measures something else, "" where it does not."""
+    """Return why a row measures something else, "" where it does not."""
     if half_peak(accelerator) is None:
         return f"the data sheet of the {accelerator.name} lists no peak."
     if accelerator.kind == "cpu":
@@ -317,10 +317,10 @@ _ELSEWHERE: Final = (
     (r"tinygrad|tinybox", "its software is far slower than the accelerator, on purpose simple."),
     (r"\btoy\b", "its network is a toy."),
     (r"division open", "it is a submission of the open division."),
-    (r"as printed.*likely", "its own note doubts the accelerator."),
+    (r"as printed.*likely", "its own note questions the accelerator."),
     (r"cpu optimizer offload", "the optimiser ran on the host."),
 )
-"""Words of a row's note, path or framework that say that it measures something else."""
+"""Words of a row's note, path or framework for other kinds of measurements."""
 _FIXED_LENGTH: Final = re.compile(
     r"squad|mlm|run_clm_|wikitext|image_classification|bridgetower", re.IGNORECASE
 )
@@ -328,7 +328,7 @@ _FIXED_LENGTH: Final = re.compile(
 
 
 def _source(row: PublishedRow) -> str:
-    """Who published a row: all rounds of MLPerf are one; a collection is one by framework."""
+    """Return the source of a row: all rounds of MLPerf are one; a collection one per framework."""
     if benchmark_key(row):
         return "mlperf"
     named = row.source_id or row.file
@@ -336,7 +336,7 @@ def _source(row: PublishedRow) -> str:
 
 
 def _software(row: PublishedRow, accelerator: Accelerator) -> str:
-    """Whose programs ran: in MLPerf those of the accelerator's maker, whoever submits."""
+    """Return the author of the programs: in MLPerf the accelerator's maker."""
     if benchmark_key(row):
         return f"mlperf {accelerator.maker}"
     return f"{row.source_id or row.file} {_first_word(row.framework)}".strip()
@@ -369,23 +369,23 @@ def global_batch_of(row: PublishedRow, devices: int) -> float | None:
 def _precision(
     row: PublishedRow, accelerator: Accelerator, workload: NamedWorkload
 ) -> tuple[str, bool]:
-    """The number format of the multiplications, and whether the row states one."""
+    """Return the number format of the multiplications, and whether the row states one."""
     stated = format_of(row.precision or "")
     if not stated and (named := format_of(row.model or "")):
         stated = named
-    found = stated or _usual_precision(row, accelerator, workload)
-    if found == "float32":
+    precision = stated or _usual_precision(row, accelerator, workload)
+    if precision == "float32":
         if accelerator.kind == "tpu" or accelerator.id.startswith("trainium"):
-            found = "bfloat16"
+            precision = "bfloat16"
         elif "tensorfloat32" in accelerator.peak_flops_per_s and accelerator.maker == "NVIDIA":
-            found = "tensorfloat32"
-    if found == "float8" and own_peak(accelerator, "float8") == half_peak(accelerator):
-        found = "bfloat16"
-    return found, bool(stated)
+            precision = "tensorfloat32"
+    if precision == "float8" and own_peak(accelerator, "float8") == half_peak(accelerator):
+        precision = "bfloat16"
+    return precision, bool(stated)
 
 
 def _usual_precision(row: PublishedRow, accelerator: Accelerator, workload: NamedWorkload) -> str:
-    """What a row runs in that states nothing: MLPerf's language rows fp8 where there is one."""
+    """Return the precision of a row that states none; fp8 for MLPerf's language rows."""
     peaks = accelerator.peak_flops_per_s
     if benchmark_key(row) and workload.family in {"dense", "lora", "moe"}:
         small = "float8" in peaks or (accelerator.kind == "tpu" and "int8" in peaks)
@@ -401,7 +401,7 @@ def _usual_precision(row: PublishedRow, accelerator: Accelerator, workload: Name
 def _samples_per_s(
     row: PublishedRow, workload: NamedWorkload, accelerator: Accelerator, devices: int
 ) -> float | str:
-    """The measured speed of all devices together, or why the row has none."""
+    """Return the measured speed of all devices together, or why the row has none."""
     if key := benchmark_key(row):
         return benchmark_speed(row, workload, key)
     speeds = (
@@ -457,7 +457,7 @@ def _by_operations(
 
 
 def _operations_per_s(row: PublishedRow, accelerator: Accelerator) -> float | None:
-    """Model operations per second of one device where only they are stated [FLOP/s]."""
+    """Return the model operations per second of one device where only they are stated [FLOP/s]."""
     if row.mfu_stated:
         peak = half_peak(accelerator)
         return row.mfu_stated * peak if peak else None
@@ -485,11 +485,11 @@ def benchmark_speed(row: PublishedRow, workload: NamedWorkload, key: str) -> flo
 
 def samples_to_target(row: PublishedRow, workload: NamedWorkload, key: str) -> float:
     """Return the samples until the benchmark's target by the log; 0 where it counts none."""
-    found = re.search(r"(epoch_num|samples_count) at stop ([\d.e+]+)", row.note or "")
-    if not found:
+    match = re.search(r"(epoch_num|samples_count) at stop ([\d.e+]+)", row.note or "")
+    if not match:
         return 0.0
-    number = float(found[2].rstrip("."))
-    if found[1] == "samples_count" or key == "bert":
+    number = float(match[2].rstrip("."))
+    if match[1] == "samples_count" or key == "bert":
         return number
     if key == "gpt3":
         return number / float(workload.sequence or 1.0)
@@ -498,71 +498,96 @@ def samples_to_target(row: PublishedRow, workload: NamedWorkload, key: str) -> f
     return number * float(workload.samples_per_epoch or 0.0)
 
 
-def _implausible(found: Configuration) -> str:
-    """Why a rate cannot be what the row says it is, "" where it can."""
-    half = half_peak(found.accelerator) or math.inf
-    own = own_peak(found.accelerator, found.precision) or math.inf
-    rate = found.achieved_flops_per_s
+def _implausible(configuration: Configuration) -> str:
+    """Return why a rate is impossible; "" where it is possible."""
+    half = half_peak(configuration.accelerator) or math.inf
+    own = own_peak(configuration.accelerator, configuration.precision) or math.inf
+    rate = configuration.achieved_flops_per_s
     if rate > MOST_SHARE * own:
         return (
             f"{rate / 1e12:.3g} TFLOP/s exceed the {own / 1e12:.3g} TFLOP/s of the "
-            f"{found.accelerator.name} in {found.precision}."
+            f"{configuration.accelerator.name} in {configuration.precision}."
         )
-    if rate < LEAST_SHARE[found.family in LANGUAGE] * half:
-        return f"{rate / half:.2g} of the peak is no usual rate: its unit may be another."
+    if rate < LEAST_SHARE[configuration.family in LANGUAGE] * half:
+        return f"{rate / half:.2g} of the peak is unusually low: its unit may be wrong."
     return ""
 
 
 def _without_bad_layouts(
-    found: Sequence[Configuration],
+    candidates: Sequence[Configuration],
 ) -> tuple[list[Configuration], list[str]]:
-    """Of every sweep over layouts of one language model on one accelerator the upper fifth."""
+    """Return the upper fifth of every sweep over layouts of a language model."""
     groups: dict[tuple[object, ...], list[Configuration]] = defaultdict(list)
-    for one in found:
-        groups[_sweep_key(one)].append(one)
+    for configuration in candidates:
+        groups[_sweep_key(configuration)].append(configuration)
     least: dict[tuple[object, ...], float] = {}
     for key, alike in groups.items():
-        layouts, counts = ({one.layout for one in alike}, {one.devices for one in alike})
+        layouts, counts = (
+            {configuration.layout for configuration in alike},
+            {configuration.devices for configuration in alike},
+        )
         if len(layouts) >= LAYOUTS and len(layouts) > len(counts):
-            rates = [one.achieved_flops_per_s for one in alike]
+            rates = [configuration.achieved_flops_per_s for configuration in alike]
             least[key] = float(np.quantile(rates, UPPER_FIFTH, method="nearest"))
     slow = {
-        id(one)
+        id(configuration)
         for key, lowest in least.items()
-        for one in groups[key]
-        if one.achieved_flops_per_s < lowest
+        for configuration in groups[key]
+        if configuration.achieved_flops_per_s < lowest
     }
     reason = "it is one of the slower layouts of a sweep."
-    lines = [f"{one.place}: {reason}" for one in found if id(one) in slow]
-    return [one for one in found if id(one) not in slow], lines
+    lines = [
+        f"{configuration.place}: {reason}"
+        for configuration in candidates
+        if id(configuration) in slow
+    ]
+    return [configuration for configuration in candidates if id(configuration) not in slow], lines
 
 
-def _sweep_key(one: Configuration) -> tuple[object, ...]:
-    """What a sweep has in common; models of a table that differ by a fourth in size are one."""
-    if one.family not in LANGUAGE - {"encoder"}:
-        return (one.place,)
-    size = round(4.0 * math.log(one.active_params or 1.0))
-    return (one.software, one.family, size, one.sequence, one.accelerator.id, one.precision)
+def _sweep_key(configuration: Configuration) -> tuple[object, ...]:
+    """Return the key of a sweep; models of a table within a fourth in size are one."""
+    if configuration.family not in LANGUAGE - {"encoder"}:
+        return (configuration.place,)
+    size = round(4.0 * math.log(configuration.active_params or 1.0))
+    return (
+        configuration.software,
+        configuration.family,
+        size,
+        configuration.sequence,
+        configuration.accelerator.id,
+        configuration.precision,
+    )
 
 
-def _distinct(found: Iterable[Configuration]) -> list[Configuration]:
-    """One configuration for each question, with the truth of its repeats."""
+def _distinct(candidates: Iterable[Configuration]) -> list[Configuration]:
+    """Return one configuration for each question, with the truth of its repeats."""
     groups: dict[tuple[object, ...], list[Configuration]] = defaultdict(list)
-    for one in found:
-        groups[_question_key(one)].append(one)
+    for configuration in candidates:
+        groups[_question_key(configuration)].append(configuration)
     return [_merged(alike) for alike in groups.values()]
 
 
-def _question_key(one: Configuration) -> tuple[object, ...]:
-    batch = round(2.0 * math.log2(one.global_batch)) if one.global_batch else None
-    length = one.sequence or one.image_px
-    size = round(math.log(one.active_params or 1.0), 1)
-    return (one.source, one.family, one.network, size, length, one.accelerator.id, one.precision,
-            one.devices, batch)  # fmt: skip
+def _question_key(configuration: Configuration) -> tuple[object, ...]:
+    batch = (
+        round(2.0 * math.log2(configuration.global_batch)) if configuration.global_batch else None
+    )
+    length = configuration.sequence or configuration.image_px
+    size = round(math.log(configuration.active_params or 1.0), 1)
+    return (
+        configuration.source,
+        configuration.family,
+        configuration.network,
+        size,
+        length,
+        configuration.accelerator.id,
+        configuration.precision,
+        configuration.devices,
+        batch,
+    )
 
 
 def _merged(alike: Sequence[Configuration]) -> Configuration:
-    speeds = np.array([one.samples_per_s * one.train_flops_per_sample for one in alike])
+    speeds = np.array([member.samples_per_s * member.train_flops_per_sample for member in alike])
     upper = alike[0].family in LANGUAGE - {"encoder"}
     speed = float(np.quantile(speeds, UPPER_FIFTH if upper else 0.5, method="nearest"))
     nearest = alike[int(np.argmin(np.abs(speeds - speed)))]

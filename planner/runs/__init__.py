@@ -1,8 +1,8 @@
-"""What a run is: the columns of the run table, their checks, and records made of a row.
+"""Runs: the columns of the run table, their checks, and records of a row.
 
 `_schema` is the table of columns, `_records` checks rows against it, and `_run` is the frozen
-summary that the planner reads. `_trials` holds evaluations of trainings to a target,
-`later_epochs` what a few measured epochs show of the next ones. Nothing here reads a disk.
+summary for the planner. `_trials` has evaluations of trainings to a target, `later_epochs`
+predicts epochs from a few measured ones. Nothing here reads a disk.
 """
 
 from planner.runs._checked_runs import (

@@ -1,4 +1,4 @@
-"""What the checks for suspect runs read of a run, and which runs are of one case."""
+"""Records of runs for the checks of suspect runs, and their groups."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ READ: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedRun:
-    """What the checks read of one good run: names and units of the run table, None is unknown.
+    """One good run for the checks: names and units of the run table, None is unknown.
 
-    `label` is what evidence calls it; `software` is whatever else must be equal (framework,
+    `label` is its name in evidence; `software` is everything else that must be equal (framework,
     launch ...); `devices` counts all of the run.
     """
 
@@ -49,7 +49,7 @@ class CheckedRun:
 
 
 def checked_run(row: Mapping[str, Any]) -> CheckedRun:
-    """The record of one row of the run table: `READ`, `system`, and what counts the devices."""
+    """Return the record of a row with the columns `READ`, `system` and the device counts."""
     devices = int(row.get("accelerators_per_node") or 1) * int(row.get("number_of_nodes") or 1)
     batch = row.get("global_batch_size")
     label = f"{row.get('system') or row['system_name']}{f' at batch {batch:,}' if batch else ''}"
@@ -58,22 +58,22 @@ def checked_run(row: Mapping[str, Any]) -> CheckedRun:
 
 
 def is_known(value: float | None) -> bool:
-    """A number one can compare: finite and above 0."""
+    """Return a number one can compare: finite and above 0."""
     return value is not None and 0.0 < value < math.inf
 
 
 def case_of(run: CheckedRun) -> tuple[str, ...]:
-    """What the runs of one curve share: they differ in batch and devices only."""
+    """Return the key of a curve, whose runs differ in batch and devices only."""
     return run.workload, run.software, run.pattern, run.system_name
 
 
 def configuration_of(run: CheckedRun) -> tuple[Hashable, ...]:
-    """What the runs of one row of neighbours share: they differ in input pattern only."""
+    """Return the key of a row of neighbours, whose runs differ in input pattern only."""
     return run.system_name, run.devices, run.software, run.global_batch_size
 
 
 def grouped(items: Iterable[_Item], key: Callable[[_Item], Hashable]) -> list[list[_Item]]:
-    """Items of one key together, groups and items in their order."""
+    """Return items grouped by key, groups and items in their order."""
     groups: dict[Hashable, list[_Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -81,6 +81,6 @@ def grouped(items: Iterable[_Item], key: Callable[[_Item], Hashable]) -> list[li
 
 
 def numbered(names: Sequence[Hashable]) -> list[int]:
-    """Each name as a number, counted from 0 in the order they come."""
+    """Return each name as a number, counted from 0 in the order they come."""
     numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(name, len(numbers)) for name in names]

@@ -1,9 +1,9 @@
-"""Numbers of one run that cannot all be true.
+"""Contradictions between the numbers of one run.
 
-A part of a time is no longer than the whole, and two ways to one number agree. A contradiction is
-refused when a row is added; files from before stay readable (docs/decisions/0025). Tables are
-rounded, so numbers may miss each other by a tenth (`SLACK`). Only a speed or a step time that is
-better than its epoch has more room (`OUTSIDE_STEPS`): an epoch holds more than its steps.
+A part of a time is at most the whole, and two ways to one number agree. Contradictions are refused
+when a row is added; earlier files stay readable (docs/decisions/0025). Tables are rounded, so
+numbers may differ by a tenth (`SLACK`). A speed or step time better than its epoch may differ more
+(`OUTSIDE_STEPS`): an epoch has more than its steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 SLACK: Final = 1.1
 """Numbers that should agree may miss each other by this factor: tables are rounded."""
 OUTSIDE_STEPS: Final = 2.0
-"""An epoch may take so many times the time that its samples/s give: it loads and starts, too."""
+"""Largest ratio of an epoch's time to that from samples/s: it includes loading and start."""
 
 
 def contradictions_in(row: Row) -> list[tuple[str, str]]:
@@ -30,9 +30,7 @@ def _starts(row: Row) -> Iterator[tuple[str, str]]:
     until, first, start = (
         row.get(n) for n in ("until_first_epoch_end_s", "first_epoch_s", "pre_train_s")
     )
-    alone = (
-        first is None or start is None
-    )  # `planner.runs._records` holds both together to their sum
+    alone = first is None or start is None  # `planner.runs._records` checks both against their sum
     for name, part in (("first_epoch_s", first), ("pre_train_s", start)):
         if until is not None and part is not None and alone and part > SLACK * until:
             text = f"is {until} s, but {name}, which is part of it, is {part} s. Correct one."
@@ -99,7 +97,7 @@ def _samples(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def _speed(row: Row) -> Iterator[tuple[str, str]]:
-    """Samples/s against the samples and the time of an epoch, without its validation."""
+    """Yield samples/s against the samples and the time of an epoch, without its validation."""
     speed, samples, mean = (
         row.get(n) for n in ("throughput", "samples_per_epoch", "later_epoch_mean_s")
     )
@@ -115,7 +113,7 @@ def _speed(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def _whole_run(row: Row) -> Iterator[tuple[str, str]]:
-    """The whole run against its parts, of which any may be missing."""
+    """Yield contradictions of the whole run and its parts, of which any may be missing."""
     total, until = row.get("total_s"), row.get("until_first_epoch_end_s")
     if total is None:
         return

@@ -1,8 +1,8 @@
 """Samples in the training and validation split of public data sets, by name.
 
-A run that names such a data set but not its size is converted by this table; a stand-in
-("synthetic CIFAR-10") has the size of what it stands in for. Every row names where the
-size is stated. `synthetic tokens` and `digits` are the project's own (docs/measure.md).
+A run that names such a data set but not its size is converted by this table; a synthetic stand-in
+("synthetic CIFAR-10") has the size of the original. Every row names the source of the size.
+`synthetic tokens` and `digits` are the project's own (docs/measure.md).
 """
 
 from __future__ import annotations
@@ -67,12 +67,15 @@ ALIASES: Final = MappingProxyType(
 
 
 def is_stand_in(dataset: str | None) -> bool:
-    """Whether a data set is synthetic data in the shape of another one."""
+    """Return whether a data set is synthetic data in the shape of another one."""
     return (dataset or "").strip().lower().startswith(f"{STAND_IN} ")
 
 
 def dataset_size(dataset: str | None) -> DatasetSize | None:
-    """The size of a data set by its name, or None; case, blanks and punctuation do not matter."""
+    """Return the size of a data set by its name, or None.
+
+    Case, blanks and punctuation do not matter.
+    """
     plain = _plain(dataset or "")
     own = _BY_NAME.get(plain)
     return own or _BY_NAME.get(plain.removeprefix(STAND_IN))

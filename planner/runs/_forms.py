@@ -1,4 +1,4 @@
-"""Forms of a network for inference (int8, pruned, distilled ...): what each gains and loses.
+"""Forms of a network for inference (int8, pruned, distilled ...): speed-up and accuracy loss.
 
 Speed is the largest measured throughput of a form, against that of the network as it was trained
 on the same system, software and engine; accuracy is given in points lost against it.
@@ -31,12 +31,12 @@ class FormRun:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """What must be equal for two forms to be compared."""
+        """The fields that must be equal to compare two forms."""
         return self.system, self.software, self.engine or ""
 
     @property
     def form(self) -> str:
-        """What a person calls it."""
+        """Its name in words."""
         if self.variant:
             return self.variant
         plain = self.precision in {None, "float32"}
@@ -44,12 +44,15 @@ class FormRun:
 
     @property
     def changed(self) -> bool:
-        """Whether it is anything but the network as it was trained."""
+        """Whether it differs from the network as trained."""
         return bool(self.variant) or self.precision not in {None, "float32"}
 
 
 def form_rows(runs: Iterable[FormRun]) -> list[Record]:
-    """One row a form and place, the unchanged network first; empty where no form was changed."""
+    """Return one row a form and place, the unchanged network first.
+
+    Empty where no form was changed.
+    """
     ordered = sorted(runs, key=lambda r: (*r.place, r.changed, r.form))
     rows: list[Record] = []
     for _, group in itertools.groupby(ordered, key=lambda r: r.place):
@@ -83,12 +86,12 @@ def _row(form: str, runs: Sequence[FormRun], base: Sequence[FormRun] | None) -> 
 
 
 def _accuracy(runs: Sequence[FormRun]) -> float | None:
-    known = [r.metric for r in runs if r.metric is not None and r.metric_name == "accuracy"]
-    return statistics.fmean(known) if known else None
+    metrics = [r.metric for r in runs if r.metric is not None and r.metric_name == "accuracy"]
+    return statistics.fmean(metrics) if metrics else None
 
 
 def _speed_up(runs: Sequence[FormRun], base: Sequence[FormRun] | None) -> str | None:
-    """At the largest batch that both were measured at: other batches are another question."""
+    """Return the speed-up at the largest batch that both were measured at."""
     if not base:
         return None
     ours = {r.batch: r.samples_per_s for r in runs if r.batch}

@@ -43,7 +43,7 @@ class Problem:
 
 
 class RecordError(ValueError):
-    """Rows that cannot be kept; `problems` holds every one of them, not just the first."""
+    """Rows that cannot be stored; `problems` has all of them."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -53,17 +53,20 @@ class RecordError(ValueError):
 
 
 def run_id(row: Row) -> str:
-    """First 32 hex digits of the sha256 of the identity columns that are not NULL.
+    """Return the first 32 hex digits of the sha256 of the identity columns that are not NULL.
 
     Leaving NULLs out keeps the id of an old run when a later version adds a column.
     """
-    known = {n: _as_kept(BY_NAME[n], row[n]) for n in IDENTITY if row.get(n) is not None}
-    text = json.dumps(known, sort_keys=True, separators=(",", ":"), default=repr)
+    identity = {n: _as_kept(BY_NAME[n], row[n]) for n in IDENTITY if row.get(n) is not None}
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _as_kept(column: Column, value: Any) -> Any:  # noqa: ANN401 - any cell
-    """The value as the file keeps it: a whole learning rate of 1 is 1.0 there, and one run."""
+    """Return the value as the file keeps it.
+
+    A whole learning rate of 1 is 1.0 there, and one run.
+    """
     return _real(value) if column.type == REAL else value
 
 
@@ -73,7 +76,7 @@ def _real(value: Any) -> Any:  # noqa: ANN401 - any cell
 
 
 def complete(row: Row) -> dict[str, Any]:
-    """The row with schema_version, recorded_at (now, if absent) and its run_id filled in."""
+    """Return the row with schema_version, recorded_at (now, if absent) and its run_id filled in."""
     full = dict(row)
     full["schema_version"] = SCHEMA_VERSION
     full.setdefault("recorded_at", datetime.now(UTC))
@@ -82,12 +85,12 @@ def complete(row: Row) -> dict[str, Any]:
 
 
 def check_rows(rows: Sequence[Row]) -> list[Problem]:
-    """Every problem of every row; an empty list where all is well."""
+    """Return every problem of every row; an empty list where all is well."""
     return [p for i, row in enumerate(rows) for p in _row_problems(i, row)]
 
 
 def table_from_rows(rows: Iterable[Row]) -> pa.Table:
-    """The run table (columns of `planner.runs._schema`), or RecordError with all problems."""
+    """Return run table (columns of `planner.runs._schema`), or RecordError with all problems."""
     whole = [complete(row) for row in rows]
     problems = check_rows(whole) + _impossible(whole) + _duplicates(whole)
     if problems:
@@ -96,7 +99,10 @@ def table_from_rows(rows: Iterable[Row]) -> pa.Table:
 
 
 def _row_as_kept(row: Row) -> dict[str, Any]:
-    """Whole numbers as reals where a real is kept: Arrow takes none above 2**53 by itself."""
+    """Return whole numbers as reals where a real is kept.
+
+    Arrow takes none above 2**53 by itself.
+    """
     kept = {name: _as_kept(BY_NAME[name], value) for name, value in row.items()}
     for name in NESTED:
         kept[name] = row.get(name) and [
@@ -107,7 +113,10 @@ def _row_as_kept(row: Row) -> dict[str, Any]:
 
 
 def _impossible(rows: Sequence[Row]) -> list[Problem]:
-    """Numbers that contradict each other: refused when added; files from before stay readable."""
+    """Return numbers that contradict each other: refused when added.
+
+    Files from before stay readable.
+    """
     return [
         Problem(row=i, column=column, message=text)
         for i, row in enumerate(rows)
@@ -118,7 +127,7 @@ def _impossible(rows: Sequence[Row]) -> list[Problem]:
 
 def _duplicates(rows: Sequence[Row]) -> list[Problem]:
     first: dict[str, int] = {}
-    found = []
+    problems = []
     for i, row in enumerate(rows):
         before = first.setdefault(row["run_id"], i)
         if before != i:
@@ -126,8 +135,8 @@ def _duplicates(rows: Sequence[Row]) -> list[Problem]:
                 f"is the same run as row {before + 1} (all identity columns are equal). "
                 "Number the repeats in `repeat`, or drop one of the two."
             )
-            found.append(Problem(row=i, column="run_id", message=text))
-    return found
+            problems.append(Problem(row=i, column="run_id", message=text))
+    return problems
 
 
 def _row_problems(i: int, row: Row) -> list[Problem]:
@@ -203,7 +212,7 @@ def _json_problem(value: str) -> str | None:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - any cell
@@ -223,7 +232,7 @@ def _range_problem(column: Column, value: Any) -> str | None:  # noqa: ANN401 - 
 
 
 def list_problem(name: str, value: Any) -> str | None:  # noqa: ANN401 - any cell
-    """What is wrong with the epochs, evaluations or steps of a run; None where all is well."""
+    """Return the problem of a run's epochs, evaluations or steps, or None."""
     return None if value is None else _nested_problem(BY_NAME[name], value)
 
 
@@ -268,37 +277,37 @@ def _item_problem(column: Column, item: Row) -> str | None:
 
 
 def _cross_problems(i: int, row: Row) -> list[Problem]:
-    """Rules between columns; only asked once every single value is sound."""
-    found = []
+    """Return problems between columns; checked only if every single value is sound."""
+    problems = []
     if row["status"] != "ok" and row.get("status_reason") is None:
-        found.append(("status_reason", f"is missing. Say why the run ended as {row['status']}."))
+        problems.append(("status_reason", f"is missing. Say why the run ended as {row['status']}."))
     epochs, count = row.get("epochs"), row.get("epochs_measured")
     if epochs is not None and count is not None and len(epochs) != count:
-        found.append(("epochs", f"has {len(epochs)} entries but epochs_measured is {count}."))
+        problems.append(("epochs", f"has {len(epochs)} entries but epochs_measured is {count}."))
     if row.get("later_epoch_mean_s") is not None and (count or 0) < 2:
-        found.append(("epochs_measured", "must be at least 2 where later epochs are given."))
+        problems.append(("epochs_measured", "must be at least 2 where later epochs are given."))
     if row["schema_version"] > SCHEMA_VERSION:
-        found.append(("schema_version", f"is newer than {SCHEMA_VERSION}. Update Epochwise."))
-    found += _batch_problem(row) + _epochs_problem(row)
-    return [Problem(row=i, column=column, message=text) for column, text in found]
+        problems.append(("schema_version", f"is newer than {SCHEMA_VERSION}. Update Epochwise."))
+    problems += _batch_problem(row) + _epochs_problem(row)
+    return [Problem(row=i, column=column, message=text) for column, text in problems]
 
 
 def _epochs_problem(row: Row) -> list[tuple[str, str]]:
-    """A summary must be that of the epochs beside it: pages project from the summary."""
-    found = []
+    """Return a summary must be that of the epochs beside it: pages project from the summary."""
+    problems = []
     until, start = row.get("until_first_epoch_end_s"), row.get("pre_train_s")
     first = row.get("first_epoch_s")
     parts = None if start is None or first is None else start + first
     if until is not None and parts is not None and not math.isclose(until, parts, rel_tol=0.01):
         text = f"is {until} s, but pre_train_s and first_epoch_s make {parts:.6g} s."
-        found.append(("until_first_epoch_end_s", text))
+        problems.append(("until_first_epoch_end_s", text))
     times = [e["epoch_s"] for e in row.get("epochs") or ()]
-    told = {"first_epoch_s": times[:1], "later_epoch_mean_s": times[1:]}
-    for name, of in told.items():
+    summary = {"first_epoch_s": times[:1], "later_epoch_mean_s": times[1:]}
+    for name, of in summary.items():
         value, mean = row.get(name), sum(of) / len(of) if of else None
         if value is not None and mean is not None and not math.isclose(value, mean, rel_tol=0.01):
-            found.append((name, f"is {value} s, but the epochs beside it give {mean:.6g} s."))
-    return found
+            problems.append((name, f"is {value} s, but the epochs beside it give {mean:.6g} s."))
+    return problems
 
 
 def _batch_problem(row: Row) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from planner.runs.later_epochs import EPOCHS, EpochPrior
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """On what a run was measured: devices over nodes, how they were launched and linked."""
+    """The hardware of a run: devices over nodes, launch mode and link."""
 
     devices: int
     nodes: int
@@ -23,8 +23,8 @@ class Run:
     """One row of the run table, with its labels. Times in s, throughput in samples/s.
 
     `step_time_s` is the measured step time or, where only epochs were published, mean epoch
-    time / steps per epoch (validation included); None is what nobody measured. `epoch_prior` is
-    what the other runs of its result set on its system say of its epochs.
+    time / steps per epoch (validation included); None is unmeasured. `epoch_prior` is the prior of
+    epoch scatter from the other runs of its result set on its system.
     """
 
     run_id: str
@@ -74,5 +74,5 @@ class Run:
 
     @property
     def set_folder(self) -> str:
-        """Name of the folder the run lies in: the set it is shown with, even after a rename."""
+        """Name of the run's folder: the set it is shown with, even after a rename."""
         return self.file.rsplit("/", 2)[-2] if "/" in self.file else self.result_set

@@ -37,7 +37,7 @@ PARALLELISMS: Final = ("none", "data", "stage", "branch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One column: its type, what it means, its unit and what values may stand in it."""
+    """One column: its type, meaning, unit and allowed values."""
 
     name: str
     group: Group
@@ -48,10 +48,10 @@ class Column:
     choices: tuple[str, ...] = ()
     required: bool = False
     identity: bool = False
-    """Part of what makes this run this run: the run_id is the hash of these columns."""
+    """Whether it is part of the identity: the run_id is the hash of these columns."""
 
     since: int = 1
-    """Schema version that added it: a file of an older version holds NULL there."""
+    """Schema version that added it: older files have NULL."""
 
     @property
     def span(self) -> limits.Span:
@@ -322,21 +322,21 @@ ARROW_SCHEMA: Final = pa.schema(
 
 
 def as_current(table: pa.Table, version: int) -> pa.Table | None:
-    """A table of a schema version with NULL in the columns added since, in today's order.
+    """Return a table of a schema version with NULL in the columns added since, in today's order.
 
     None where its columns are not those of a run. Of other kinds, as DuckDB gives them, they are
     converted: ArrowInvalid where that cannot be.
     """
     later = {c.name for c in COLUMNS if c.since > version}
-    given = set(table.column_names)
-    if not set(BY_NAME) - later <= given <= set(BY_NAME) or len(given) != table.num_columns:
+    names = set(table.column_names)
+    if not set(BY_NAME) - later <= names <= set(BY_NAME) or len(names) != table.num_columns:
         return None
     columns = [
-        table[c.name] if c.name in given else pa.nulls(table.num_rows, c.type) for c in COLUMNS
+        table[c.name] if c.name in names else pa.nulls(table.num_rows, c.type) for c in COLUMNS
     ]
     return pa.table(columns, names=[c.name for c in COLUMNS]).cast(ARROW_SCHEMA)
 
 
 def has_kinds(table: pa.Table) -> bool:
-    """Whether the columns that a table has hold the kinds of values of a run's."""
+    """Return whether the columns of a table have the types of a run's."""
     return all(f.name in BY_NAME and f.type == BY_NAME[f.name].type for f in table.schema)

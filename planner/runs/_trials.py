@@ -1,9 +1,8 @@
-"""Trials whose evaluations were kept.
+"""Trials with stored evaluations.
 
-A trial is one training at one batch size, learning rate and seed. The trials that answer one
-question have network, data set, precision and metric in common and come from one result set:
-two sets were stopped by different rules, and pooling what was stopped early would make targets
-look further away than they are.
+A trial is one training at one batch size, learning rate and seed. The trials of one set have
+network, data set, precision, metric and result set in common. Result sets are not pooled: they stop
+by different rules, and trials stopped early would bias targets.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ NO_OPTIMIZER: Final = "optimiser not stated"
 DIVERGED: Final = "nan"
 """Status of a trial whose loss was no longer a number: it never reaches a target."""
 _SHARE: Final = re.compile(r".*accuracy|.*error rate|((validation|test|training|top-\d) )?error")
-"""Metrics that people say in per cent, where the values are shares."""
+"""Metrics shown in per cent, whose values are shares."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,19 +51,19 @@ class TrialSet:
 
     @property
     def key(self) -> tuple[str | None, ...]:
-        """What tells it from every other set, wherever its files lie now."""
+        """Its identity, independent of the place of its files."""
         return (
             self.network, self.dataset, self.precision, self.metric, self.folder, self.result_set
         )  # fmt: skip
 
     @property
     def set_folder(self) -> str:
-        """Name of the folder the trials lie in: the set they are shown with."""
+        """Name of the trials' folder: the set they are shown with."""
         return self.files[0].rsplit("/", 2)[-2] if self.files else self.result_set
 
     @property
     def subject(self) -> str:
-        """What was trained, as workloads begin: network and data set."""
+        """Network and data set, as at the start of a workload's name."""
         return " · ".join(p for p in (self.network, self.dataset) if p)
 
 
@@ -73,8 +72,8 @@ class Trials:
     """The evaluations of a set of trials, flat.
 
     Shape (trials,): `optimizer`, `batch` [samples], `learning_rate` and `noise_scale` [samples]
-    (NaN where not known), `counts` (False for a trial that kept no evaluation although it did
-    not diverge: nobody knows what it reached), `first` and `best` value of the metric (NaN
+    (NaN if unknown), `counts` (False for a trial without evaluations that did not diverge: its
+    result is unknown), `first` and `best` value of the metric (NaN
     without evaluations). Shape (evaluations,): `trial`, rising indices into those, `step` and
     `value`. `target` is the recorded one, NaN where there is none.
     """
@@ -101,9 +100,9 @@ class Trials:
 
     @property
     def in_per_cent(self) -> bool:
-        """Whether values are shares that people say in per cent."""
-        known = self.best[np.isfinite(self.best)]
-        return bool(_SHARE.fullmatch(self.metric) and known.size and (np.abs(known) <= 1.0).all())
+        """Whether values are shares shown in per cent."""
+        finite = self.best[np.isfinite(self.best)]
+        return bool(_SHARE.fullmatch(self.metric) and finite.size and (np.abs(finite) <= 1.0).all())
 
 
 def trials_of(
@@ -118,10 +117,10 @@ def trials_of(
     step: Floats,
     value: Floats,
 ) -> Trials:
-    """The trials of a set, from columns of shape (trials,) and flat evaluations.
+    """Return the trials of a set, from columns of shape (trials,) and flat evaluations.
 
-    Where nobody recorded whether more is better, the way in which the median trial went from its
-    first evaluation to its last is taken for better.
+    If it is not recorded whether higher is better, the direction of the median trial from its first
+    to its last evaluation decides.
     """
     starts = np.flatnonzero(np.append(True, trial[1:] != trial[:-1])) if trial.size else trial
     first, low, high, last = (np.full(batch.shape, np.nan) for _ in range(4))
@@ -151,7 +150,7 @@ def trials_of(
 
 
 def no_trials(of: TrialSet) -> Trials:
-    """The trials of a set whose files went while they were asked for."""
+    """Return the trials of a set whose files disappeared during the request."""
     none, nowhere = np.empty(0), np.empty(0, dtype=np.int64)
     return trials_of(
         of, optimizer=(), batch=none, learning_rate=none, noise_scale=none, status=(),

@@ -1,38 +1,37 @@
-"""How well do a few measured epochs tell the sum of the next m?
+"""Interval of the sum of the next m epochs from a few measured ones.
 
 The sum of m future epochs, estimated from the mean of n measured ones, has the variance
 
     s^2 (m + m^2/n) (1 + RHO)/(1 - RHO) + (DRIFT*mean*m)^2 * min(max(m, SEEN), SETTLED)/SEEN
 
 and a Student t distribution with NU0 + n - 1 degrees of freedom, where s^2 pools the measured
-scatter with a prior of SD0 times the mean. Epochs of one run resemble their neighbours and drift:
-the textbook interval, which knows neither, promised 90 % and held 65 to 76 % of 80 real runs.
+scatter with a prior of SD0 times the mean. Epochs of one run are correlated and drift: the textbook
+interval ignores both and has a coverage of 65 to 76 % instead of 90 % on 80 real runs.
 
     constant     value  unit               meaning
     NU0          2      degrees of freedom weight of the prior on epoch scatter
-    SD0          0.006  share of the mean  scatter before the run's own epochs are looked at
+    SD0          0.006  share of the mean  prior scatter of epochs
     RHO          0.3    correlation        of neighbouring epochs (median 0.25)
     DRIFT        0.003  share of the mean  slow drift over a run (median 0.53 % over 19 epochs)
-    SEEN         20     epochs             over which that drift was measured; a pace wanders on
-    SETTLED      200    epochs             where it has wandered as far as long runs show
+    SEEN         20     epochs             over which that drift was measured; it continues beyond
+    SETTLED      200    epochs             after which it grows no further, as in long runs
 
-On 80 runs of 20 epochs the total was known after k = 2, 3, 5, 10 epochs to 0.44, 0.33, 0.23, 0.12 %
-(median); these intervals held 94, 96, 93, 90 % of them, 4.3, 2.3, 1.4, 0.7 % wide. On 31 steady
-public runs of 14 to 400 epochs (DAWNBench) errors were 0.51, 0.54, 0.53, 0.27 %. With a drift that
-stays 0.3 % however long the rest is, the intervals held ever less of them the more epochs were
-known; a pace that wanders like a random walk beyond the 20 epochs seen, up to 200, holds:
+On 80 runs of 20 epochs the median error of the total after k = 2, 3, 5, 10 epochs was 0.44, 0.33,
+0.23, 0.12 %; the coverage was 94, 96, 93, 90 %, the width 4.3, 2.3, 1.4, 0.7 %. On 31 steady public
+runs of 14 to 400 epochs (DAWNBench) errors were 0.51, 0.54, 0.53, 0.27 %. With a constant drift of
+0.3 % the coverage fell with the number of known epochs; with a random walk beyond 20 epochs, up to
+200, it does not:
 
     epochs known                  2     3     5     10    15    20    30
     drift that stays        [%]   77    87    90    84    80    79    73
     drift that wanders      [%]   77    90    94    90    87    90    86
     its interval's width    [%]   6.0   4.7   3.6   3.0   2.8   2.6   2.3
 
-Two epochs tell too little there. Nothing was fitted: SEEN is the length of the runs behind DRIFT,
-SETTLED a round number above the 181 epochs of most long ones (50 to 400 were looked at; two runs of
-400 drift no further). The evidence is one team's runs of 181 epochs: without them the others would
-choose 50 epochs (docs/constants.md). Of the rests that are longer than 130 epochs 77 % are held
-from ten epochs on (62 and 54 % before): three of 13 ran on shared processors, whose pace changes by
-4 to 15 %.
+Two epochs are too few there. Nothing was fitted: SEEN is the length of the runs for DRIFT, SETTLED
+a round number above the 181 epochs of most long ones (tried: 50 to 400; two runs of 400 drift no
+further). The evidence is one team's runs of 181 epochs: without them 50 epochs would be best
+(docs/constants.md). For more than 130 remaining epochs the coverage is 77 % from ten epochs on (62
+and 54 % before): three of 13 ran on shared processors, whose speed changes by 4 to 15 %.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ SETTLED: Final = 200.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochPrior:
-    """What is believed about epochs before any is looked at; see the table above.
+    """The prior of epoch times; see the table above.
 
-    `planner.epochs._scatter` tells more where other runs were measured on the same machine.
+    `planner.epochs._scatter` refines it by other runs on the same machine.
     """
 
     dof: float = NU0
@@ -69,7 +68,7 @@ class EpochPrior:
     settled: float = SETTLED
 
     def scattering(self, sd: float) -> EpochPrior:
-        """The same of epochs that scatter by `sd` [share], and drift as much more as that."""
+        """Return same of epochs that scatter by `sd` [share], and drift as much more as that."""
         return replace(self, sd=sd, drift=self.drift * sd / self.sd)
 
     @property
@@ -78,21 +77,20 @@ class EpochPrior:
         return (1.0 + self.correlation) / (1.0 - self.correlation)
 
     def wandered(self, ahead: ArrayLike) -> Floats:
-        """Standard deviation of the mean pace of so many epochs ahead, as a share of it."""
+        """Return the standard deviation of the mean of later epochs, as a share of it."""
         epochs = np.clip(np.asarray(ahead, dtype=np.float64), SEEN, max(self.settled, SEEN))
         return np.asarray(self.drift * np.sqrt(epochs / SEEN), dtype=np.float64)
 
 
 EPOCHS: Final = EpochPrior()
-"""The prior of a run that stands alone."""
+"""The prior of a run without others on its machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaterEpochs:
-    """Epochs of one kind: how many, their mean [s] and sd with ddof = 0 [s] (None: unknown).
+    """Epochs of one kind: their count, mean [s] and sd with ddof = 0 [s] (None: unknown).
 
-    They come `after` so many epochs that are counted as they were measured: epoch 1, or all up to
-    the first of the last kind.
+    They follow `after` epochs that are added as measured: epoch 1, or all before the last kind.
     """
 
     count: int
@@ -103,7 +101,7 @@ class LaterEpochs:
 
     @property
     def known_scatter(self) -> bool:
-        """Whether the epochs themselves say how much they scatter."""
+        """Whether the epochs themselves show their scatter."""
         return self.sd_s is not None and self.count > 1
 
     @property
@@ -124,14 +122,14 @@ class LaterEpochs:
         return float(unbiased) * (self.sd_s or 0.0) / self.mean_s
 
     def half_width(self, ahead: Floats, level: float) -> Floats:
-        """Half-width of the interval of the sum of so many epochs ahead [s], in their shape."""
+        """Return the half-width of the interval of the sum of later epochs [s], in their shape."""
         spread = self.variance * self.prior.autocorrelation
         variance = spread * (ahead + ahead**2 / self.count)
         variance += (self.prior.wandered(ahead) * self.mean_s * ahead) ** 2
         return np.asarray(t_quantile(level, self.dof) * np.sqrt(variance))
 
     def half_width_of_one(self, level: float) -> Floats:
-        """The limit of `half_width(m)/m` for many epochs [s]: of what one costs in the long run."""
+        """Return the limit of `half_width(m)/m` for many epochs [s]."""
         variance = self.variance * self.prior.autocorrelation / self.count
         variance += (float(self.prior.wandered(np.inf)) * self.mean_s) ** 2
         return np.asarray(t_quantile(level, self.dof) * np.sqrt(variance))

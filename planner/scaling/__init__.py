@@ -16,7 +16,7 @@ from planner.scaling._terms import DOF, Places, growth
 from planner.scaling.answers import (
     KAPPA,
     SpeedUp,
-    asked,
+    places_of,
 )
 from planner.scaling.fit import (
     FADING,
@@ -34,10 +34,10 @@ __all__ = [
     "Scaled",
     "ScalingCurve",
     "SpeedUp",
-    "asked",
     "at_count",
     "at_place",
     "fit_scaling",
     "growth",
+    "places_of",
     "scaling_of",
 ]

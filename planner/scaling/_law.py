@@ -1,27 +1,25 @@
-"""How fast is another device count, where the runs do not determine a form of their own?
+"""Speed at another device count, where the runs do not determine the form.
 
 Most published series time one batch per device count: MLPerf's time to train, language models over
-nodes. `planner.scaling.fit` cannot separate batch, link and launch there. What published series
-have in
-common answers instead, starting from the largest measured count m at its batch per device b0, where
-a step takes T0 seconds:
+nodes. `planner.scaling.fit` cannot separate batch, link and launch there. A law of published series
+is used instead. It starts from the largest measured count m at its batch per device b0, with step
+time T0 [s]:
 
     ln(v(n, b)/n) = ln(v(m, b0)/m) - loss*D - fewer*T0^-power*(2^(power*H) - 1)/(power*ln 2)
     D = log2(n/m), H = log2(b0/b);  v in samples/s over all devices
 
 A doubling of the devices costs each of them the share `loss`. A halving of the batch per device
-costs more the shorter the step: `fewer` at 1 s, twice that at 0.1 s; the step shortens with every
-halving, which the last term sums up. A larger batch is credited by the same curve. The sd of the
-logarithm is
+costs more at shorter steps: `fewer` at 1 s, twice that at 0.1 s. The last term sums this up over
+all halvings; a larger batch gains by the same curve. The sd of the logarithm is
 
     max(SD0, spread*min(max(T0, SHORT_S), LONG_S)^(-1/4)*sqrt(|D| + |H|))
 
-and CROSSED_SD is added in quadrature where several nodes are asked about and no run crossed any.
+and CROSSED_SD is added in quadrature for several nodes if no run was on several.
 
     constant  value  unit                meaning
     loss      0.015  logarithm           per doubling of the devices
     fewer     0.10   logarithm           per halving of the batch per device, at a step of 1 s
-    power     0.3    exponent            how that grows as steps shorten
+    power     0.3    exponent            growth of that as steps shorten
     spread    0.045  relative sd         after one doubling or halving, at steps of 1 s or more
     SHORT_S   0.05   s                   the sd grows no further below it
     LONG_S    1      s                   nor shrinks above it
@@ -29,9 +27,9 @@ and CROSSED_SD is added in quadrature where several nodes are asked about and no
 
 `python -m planner backtest --constants` chooses them again with whole benchmarks left out; figures
 in docs/constants.md, docs/accuracy.md and docs/decisions/0035-scaling-law.md. Published links are
-fast (NVLink, InfiniBand, TPU slices): nodes joined by slower ones lose more. That is what
-CROSSED_SD is for: OneFlow's tables, whose nodes are joined by 100 Gbit/s, were 20 % off on 9 to 16
-devices from one node and held 58 % without it.
+fast (NVLink, InfiniBand, TPU slices): nodes with slower links lose more. CROSSED_SD covers this:
+OneFlow's tables, with 100 Gbit/s between nodes, were 20 % off on 9 to 16 devices from one node,
+with 58 % coverage without it.
 """
 
 from __future__ import annotations
@@ -52,7 +50,7 @@ LONG_S: Final = 1.0
 CROSSED_SD: Final = 0.15
 _LEAST_S: Final = 0.002
 _MOST_S: Final = 1000.0
-"""Steps beyond these count as these: no published series has shorter or longer ones."""
+"""Limits of the step time: published series have no shorter or longer ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +63,10 @@ class ScalingLaw:
     spread: float = 0.045
 
     def log_factor(self, step_s: Floats, doublings: Floats, halvings: Floats) -> Floats:
-        """Return ln of a device's speed over its speed in the run that is started from.
+        """Return ln of a device's speed over its speed in the starting run.
 
         Args:
-            step_s: seconds of that run's step.
+            step_s: step time of that run [s].
             doublings: of the devices from there; below 0 for fewer devices.
             halvings: of the batch per device from there; below 0 for a larger batch.
         """
@@ -89,14 +87,13 @@ PUBLISHED: Final = ScalingLaw()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargestCount:
-    """The runs on the most devices, and the law that continues from them.
+    """The runs at the largest device count, and the law that starts from them.
 
     `batch` are their batches per device [samples] in rising order and `step_s` the seconds of a
-    step (geometric mean of repeats), shape (batches,). Places whose terms the runs do not
-    determine are always answered. `one_batch_each` says that no device count was timed at two
-    batches: then links that no run crossed and batches far from the measured ones are answered
-    too. `crossed` says that some run was on several nodes, `only` that nothing else answers,
-    because the form does not fit.
+    step (geometric mean of repeats), shape (batches,). The law answers where the terms are
+    undetermined. With `one_batch_each` (no device count was timed at two batches) it also covers
+    unmeasured links and batches far from the measured ones. `crossed` is set if a run was on
+    several nodes, `only` if the form does not fit and the law answers everywhere.
     """
 
     devices: float
@@ -121,7 +118,7 @@ class LargestCount:
 
 
 def largest_count(runs: Places, step_s: Floats, *, only: bool = False) -> LargestCount:
-    """Return the runs on the most devices with the law that continues from them."""
+    """Return the runs at the largest device count with the law that starts from them."""
     most: NDArray[np.bool_] = runs.devices == runs.devices.max()
     batch, where = np.unique(runs.batch[most], return_inverse=True)
     logs = np.bincount(where, np.log(step_s[most])) / np.bincount(where)

@@ -1,11 +1,11 @@
-"""A fitted scaling curve at one number of devices, as a curve over the global batch.
+"""A fitted scaling curve at one device count, as a curve over the global batch.
 
     T(B, n) = (t + link(n)) + B/(n*v0)          step time [s] at the global batch B [samples]
 
-At a given n this is the throughput law with an overhead of t + link(n) and n*v0, so half of the
-throughput is reached at the batch n*v0*(t + link(n)), and whatever takes a throughput curve (the
-best batch, time to target, `planner.time_to_target.frontier`) takes this too. It takes the
-scaling curve itself as well, and makes this of it by `at_place`.
+At fixed n this is the throughput law with an overhead of t + link(n) and n*v0. Half of the
+throughput is reached at the batch n*v0*(t + link(n)). Functions of a throughput curve (best batch,
+time to target, `planner.time_to_target.frontier`) accept it, or a scaling curve, which they convert
+by `at_place`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from planner.scaling._terms import DOF, Places
 from planner.scaling.answers import (
     KAPPA,
     TANGLED,
-    asked,
     octaves,
+    places_of,
 )
 from planner.scaling.fit import ScalingCurve
 
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountCurve:
-    """Step times on `devices` over `nodes`, by the curve fitted to several numbers of devices.
+    """Step times on `devices` over `nodes`, by a curve fitted to several device counts.
 
-    `half_saturation_batch` n*v0*(t + link) [samples] carries a confidence interval (delta method
-    in the logarithm, widened as step times are for devices outside the measured ones); step times
-    carry predictive ones. `batch` has n times every batch per device that was measured. `told` is
-    to be read beside every answer.
+    `half_saturation_batch` n*v0*(t + link) [samples] has a confidence interval (delta method in the
+    logarithm, widened like step times outside the measured devices); step times have predictive
+    ones. `batch` is n times every measured batch per device. `notes` are added to every answer.
     """
 
     scaling: ScalingCurve
@@ -46,7 +45,7 @@ class CountCurve:
     launch: str | None
     half_saturation_batch: Estimate
     batch: Floats
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def trusted_up_to_batch(self) -> float:
@@ -55,12 +54,12 @@ class CountCurve:
 
     @property
     def answers_from_batch(self) -> float:
-        """The smallest global batch that is answered [samples]: one sample a device or more."""
+        """The smallest global batch with an answer [samples]: at least one sample per device."""
         return self.devices * max(self.scaling.answers_from_batch, 1.0)
 
     @property
     def answers_up_to_batch(self) -> float:
-        """The largest global batch that is answered [samples]."""
+        """The largest global batch with an answer [samples]."""
         return self.devices * self.scaling.answers_up_to_batch
 
     @property
@@ -70,32 +69,32 @@ class CountCurve:
 
     @property
     def law(self) -> CountCurve:
-        """Itself: the fitted form is a straight line at every number of devices."""
+        """Itself: the fitted form is a straight line at every device count."""
         return self
 
     def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Seconds of one step at a global `batch` [samples], as `ScalingCurve.step_time`."""
+        """Return seconds of one step at a global `batch` [samples], as `ScalingCurve.step_time`."""
         shared = np.asarray(batch, dtype=np.float64) / self.devices
-        found = self.scaling.step_time(shared, self.devices, self.nodes, self.launch)
-        return _with(found, self.told)
+        estimate = self.scaling.step_time(shared, self.devices, self.nodes, self.launch)
+        return _with(estimate, self.notes)
 
     def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Samples per second over all devices, as `ScalingCurve.throughput`."""
+        """Return samples per second over all devices, as `ScalingCurve.throughput`."""
         shared = np.asarray(batch, dtype=np.float64) / self.devices
-        found = self.scaling.throughput(shared, self.devices, self.nodes, self.launch)
-        return _with(found, self.told)
+        estimate = self.scaling.throughput(shared, self.devices, self.nodes, self.launch)
+        return _with(estimate, self.notes)
 
     def basis(self, batch: ArrayLike) -> Basis:
-        """How the curve knows about `batch` [samples]; the weakest answer speaks for all."""
-        told = self.step_time(batch)
-        return "extrapolated" if isinstance(told, Refusal) else told.basis
+        """Return the basis of answers at `batch` [samples], the weakest of them."""
+        estimate = self.step_time(batch)
+        return "extrapolated" if isinstance(estimate, Refusal) else estimate.basis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
     """A scaling curve under one launch mode as `planner.time_to_target.frontier.StepTimes`.
 
-    Devices fill up nodes of `devices_per_node`.
+    Devices fill nodes of `devices_per_node`.
     """
 
     curve: ScalingCurve
@@ -103,7 +102,7 @@ class Launched:
     devices_per_node: int
 
     def step_time_s(self, batch: Floats, devices: Floats) -> Floats:
-        """Seconds of one step, NaN where there is no answer."""
+        """Return seconds of one step, NaN where there is no answer."""
         return self.curve.step_time_s(batch, devices, self.devices_per_node, self.launch)
 
 
@@ -113,33 +112,33 @@ def at_place(
     nodes: int | None = None,
     launch: str | None = None,
 ) -> StepTimeCurve | Refusal:
-    """Step times over the global batch: a scaling curve at a place, any other curve as it is.
+    """Return step times over the global batch: a scaling curve at a place, others unchanged.
 
     Args:
-        curve: fitted to several numbers of devices, or known on one.
-        devices: how many, at least 1. Left out they are the most that were measured, over as few
-            nodes as those were, and a reason of every answer says so.
-        nodes: over how many nodes; left out, as many as `devices` fill up where
-            `ScalingCurve.devices_per_node` fit into one.
-        launch: as in `ScalingCurve.step_time`: it may be left out where one mode was measured.
+        curve: fitted to several device counts, or measured at one.
+        devices: device count, at least 1; default: the largest measured one on its fewest nodes,
+            and a reason of every answer says so.
+        nodes: node count; default: as many as `devices` fill with
+            `ScalingCurve.devices_per_node` each.
+        launch: as in `ScalingCurve.step_time`.
 
     Returns:
-        The curve, or a `Refusal`: the one given, or that of `at_count`.
+        The curve, or a `Refusal`: the one passed in, or that of `at_count`.
 
     Raises:
-        ValueError: an impossible number of devices or nodes, `nodes` without `devices`, or any of
-            the three with a curve that knows one place only.
+        ValueError: an impossible device or node count, `nodes` without `devices`, or any of the
+            three with a curve of one device count.
     """
     if not isinstance(curve, ScalingCurve):
         if isinstance(curve, Refusal) or (devices, nodes, launch) == (None, None, None):
             return curve
         raise ValueError(
-            "devices, nodes and launch were given with step times that are known at one place "
-            "only. Leave them out, or give a scaling curve (planner.fit_scaling)."
+            "devices, nodes and launch do not apply to step times of one device count. Leave them "
+            "out, or give a scaling curve (planner.fit_scaling)."
         )
     if devices is None:
         if nodes is not None:
-            raise ValueError(f"nodes is {nodes}, but devices is not given. Give both.")
+            raise ValueError(f"nodes is {nodes}, but devices is missing. Give both.")
         return _at_most(curve, launch)
     over = -(-devices // curve.devices_per_node) if nodes is None else nodes
     return at_count(curve, devices, max(over, 1), launch)
@@ -148,29 +147,29 @@ def at_place(
 def at_count(
     scaling: ScalingCurve, devices: int, nodes: int, launch: str | None = None
 ) -> CountCurve | Refusal:
-    """The curve at so many devices.
+    """Return the curve at a device count.
 
     Args:
-        scaling: fitted to several numbers of devices.
-        devices: how many, at least 1.
-        nodes: over how many nodes, from 1 to `devices`.
+        scaling: fitted to several device counts.
+        devices: device count, at least 1.
+        nodes: node count, from 1 to `devices`.
         launch: as in `ScalingCurve.step_time`.
 
     Returns:
-        The curve, or the `Refusal` that every batch there would meet: a link class or launch mode
-        that was never measured, or terms that the runs do not tell apart.
+        The curve, or the `Refusal` of every batch there: an unmeasured link class or launch mode,
+        or undetermined terms.
 
     Raises:
-        ValueError: an impossible number of devices or nodes.
+        ValueError: an impossible device or node count.
     """
     sizes = np.unique(scaling.runs.batch)
-    told = scaling.step_time(float(sizes[sizes.size // 2]), devices, nodes, launch)
-    if isinstance(told, Refusal):
-        return told
-    at = asked(scaling, sizes[:1], devices, nodes, launch)
+    estimate = scaling.step_time(float(sizes[sizes.size // 2]), devices, nodes, launch)
+    if isinstance(estimate, Refusal):
+        return estimate
+    at = places_of(scaling, sizes[:1], devices, nodes, launch)
     if isinstance(at, Refusal):
         return at
-    half = _half_saturation(scaling, at, devices, told.reasons)
+    half = _half_saturation(scaling, at, devices, estimate.reasons)
     if isinstance(half, Refusal):
         return half
     return CountCurve(
@@ -184,32 +183,32 @@ def at_count(
 
 
 def _at_most(curve: ScalingCurve, launch: str | None) -> CountCurve | Refusal:
-    """The curve at the most devices that were measured."""
+    """Return the curve at the largest measured device count."""
     runs = curve.runs
     devices = int(runs.devices.max())
     nodes = int(runs.nodes[runs.devices == devices].min())
-    found = at_count(curve, devices, nodes, launch)
+    at_largest = at_count(curve, devices, nodes, launch)
     over = f" over {nodes} nodes" if nodes > 1 else ""
-    told = f"On {devices} devices{over}, the most that were measured: ask for another number."
-    if isinstance(found, Refusal):
-        return found
+    note = f"On {devices} devices{over}, the largest measured count; choose another one if needed."
+    if isinstance(at_largest, Refusal):
+        return at_largest
     half = replace(
-        found.half_saturation_batch, reasons=(told, *found.half_saturation_batch.reasons)
+        at_largest.half_saturation_batch, reasons=(note, *at_largest.half_saturation_batch.reasons)
     )
-    return replace(found, half_saturation_batch=half, told=(told,))
+    return replace(at_largest, half_saturation_batch=half, notes=(note,))
 
 
-def _with(found: Estimate | Refusal, told: tuple[str, ...]) -> Estimate | Refusal:
-    """An answer with something more to read beside it."""
-    if isinstance(found, Refusal) or not told:
-        return found
-    return replace(found, reasons=(*told, *found.reasons))
+def _with(estimate: Estimate | Refusal, notes: tuple[str, ...]) -> Estimate | Refusal:
+    """Return an answer with further notes as reasons."""
+    if isinstance(estimate, Refusal) or not notes:
+        return estimate
+    return replace(estimate, reasons=(*notes, *estimate.reasons))
 
 
 def _half_saturation(
     scaling: ScalingCurve, at: Places, devices: int, reasons: tuple[str, ...]
 ) -> Estimate | Refusal:
-    """n*v0*(t + link) [samples]; the slope's place is that of 1/v0."""
+    """Return n*v0*(t + link) [samples]; the slope's place is that of 1/v0."""
     terms = scaling.terms
     fixed = terms.questions(at)[0]
     slope = np.zeros(fixed.size)
@@ -227,7 +226,7 @@ def _half_saturation(
     )
     q = float(t_quantile(scaling.level, DOF) * np.hypot(terms.deviation(gradient), far))
     value = devices * overhead_s / per_sample_s
-    with np.errstate(over="ignore"):  # nothing known above is infinite
+    with np.errstate(over="ignore"):  # an open upper end is infinite
         ends = value * float(np.exp(-q)), value * float(np.exp(q))
     return _estimate(value, ends, scaling, devices, reasons)
 

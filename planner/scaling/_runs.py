@@ -1,7 +1,7 @@
-"""From runs of one workload on one system to a scaling curve.
+"""The scaling curve of one workload's runs on one system.
 
 Runs on one device and on several, under one input pattern and software, make one curve
-(`planner.scaling.fit`). `planner.time_to_target._ways` asks it for the best devices and batch.
+(`planner.scaling.fit`). `planner.time_to_target._ways` uses it for the best devices and batch.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from planner.scaling._terms import MOST
 from planner.scaling.fit import ScalingCurve, fit_scaling
 
 ALONE: Final = (None, "single process")
-"""Launch modes of a single device that are every other mode's too."""
+"""Launch modes of a single device that match every other mode."""
 NO_POINTS: Final = Refusal(
-    reason="Only the parameters of a curve were published, no step times on several numbers of "
-    "devices, so nothing shows how the link's cost grows.",
+    reason="Only the parameters of a curve were published, without step times on several device "
+    "counts, so the growth of the link's cost is unknown.",
     measure_next="Measure step times of the same batch per device on one device and on two.",
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scaled:
-    """A scaling curve of one workload on one system, and how it is asked.
+    """A scaling curve of one workload on one system, with its measured counts.
 
-    `launch` names the launch mode where several were measured; `counts` are the numbers of
-    devices that were measured.
+    `launch` names the launch mode where several were measured; `counts` are the measured device
+    counts.
     """
 
     curve: ScalingCurve
@@ -43,26 +43,26 @@ class Scaled:
 
     @property
     def most(self) -> int:
-        """The most devices that were measured."""
+        """The largest measured device count."""
         return self.counts[-1]
 
     @property
     def devices_per_node(self) -> int:
-        """The fullest measured node; without limit where several nodes were never measured."""
-        known = np.isfinite(self.curve.most_devices[2])
-        return self.curve.devices_per_node if known else int(MOST)
+        """The largest measured devices per node; unlimited if only one node was measured."""
+        several_measured = np.isfinite(self.curve.most_devices[2])
+        return self.curve.devices_per_node if several_measured else int(MOST)
 
     def nodes_for(self, devices: int) -> int:
-        """Nodes that so many devices fill up."""
+        """Return how many nodes the devices fill."""
         return -(-devices // self.devices_per_node)
 
     def at(self, devices: int, nodes: int | None = None) -> CountCurve | Refusal:
-        """The step times on so many devices, over `nodes` or as many as they fill up."""
+        """Return the step times on `devices`, over `nodes` or as many as they fill."""
         over = self.nodes_for(devices) if nodes is None else nodes
         return at_count(self.curve, devices, over, self.launch)
 
     def is_guess(self, devices: int, nodes: int | None = None) -> bool:
-        """Whether so many devices are more than twice what was measured on their link."""
+        """Return whether `devices` are more than twice those measured on their link."""
         over = self.nodes_for(devices) if nodes is None else nodes
         link = 2 if over > 1 else int(devices > 1)
         return bool(devices > TWICE * self.curve.most_devices[link])
@@ -74,18 +74,18 @@ def scaling_of(
     like: Placement,
     left_out: Collection[str] = (),
 ) -> Scaled | Refusal:
-    """The scaling curve through the runs that are linked and launched like `like`.
+    """Return the scaling curve through the runs that are linked and launched like `like`.
 
     Args:
         runs: of one workload under one pattern and software on one system, on any number of
-            devices; those without a batch or a step time, and those in `left_out`, do not count.
-        placements: by run_id; a run without one does not count.
-        like: links of several devices must be peer to peer, or not, as its is; runs under another
-            launch mode help to fit, and questions are asked for its mode.
-        left_out: run ids that the fit does without.
+            devices; those without a batch or a step time, and those in `left_out`, are ignored.
+        placements: by run_id; a run without one is ignored.
+        like: links of several devices must be peer to peer, or not, like its own; runs under
+            another launch mode are fitted too, and answers are for its mode.
+        left_out: run ids excluded from the fit.
 
     Returns:
-        The curve, or a `Refusal` where no points or one number of devices only are known.
+        The curve, or a `Refusal` without points or with one device count only.
     """
     chosen = [
         (run, placements[run.run_id])
@@ -103,7 +103,7 @@ def scaling_of(
         return curve
     return Scaled(
         curve=curve,
-        launch=_wanted([p for _, p in chosen], like) if several else None,
+        launch=_launch_mode([p for _, p in chosen], like) if several else None,
         counts=tuple(sorted({p.devices for _, p in chosen})),
     )
 
@@ -111,7 +111,7 @@ def scaling_of(
 def _fitted(
     chosen: Sequence[tuple[Run, Placement]], launches: Sequence[str] | None
 ) -> ScalingCurve | Refusal:
-    """Fit the runs where each of them was; a file may hold any number, which is refused."""
+    """Return the fit of the runs; refused for impossible numbers in a file."""
     try:
         return fit_scaling(
             [(r.global_batch_size or 0) / p.devices for r, p in chosen],
@@ -124,26 +124,26 @@ def _fitted(
         return Refusal(reason=str(problem), measure_next="Measure these runs again.")
 
 
-def _linked_alike(one: Placement, like: Placement) -> bool:
-    """One device has no link; where it is not stated, peer to peer is taken to be possible."""
-    return one.devices == 1 or (one.peer_to_peer is False) == (like.peer_to_peer is False)
+def _linked_alike(place: Placement, like: Placement) -> bool:
+    """Return whether links are of one kind: one device fits all, unstated is peer to peer."""
+    return place.devices == 1 or (place.peer_to_peer is False) == (like.peer_to_peer is False)
 
 
-def _wanted(places: Sequence[Placement], like: Placement) -> str:
-    """The launch mode asked about: that of `like`, else the usual one of several devices."""
+def _launch_mode(places: Sequence[Placement], like: Placement) -> str:
+    """Return the launch mode of answers: that of `like`, else the usual one of several devices."""
     spread = Counter(_mode(p) for p in places if p.devices > 1)
     usual = min(spread, key=lambda m: (-spread[m], m), default=_mode(like))
     return _mode(like) if like.devices > 1 else usual
 
 
 def _launches(places: Sequence[Placement], like: Placement) -> list[str]:
-    """The launch mode of every run.
+    """Return the launch mode of every run.
 
-    A single process on one device is what any mode comes down to there, so such runs count as the
-    mode that is asked about: its overhead could not be told from the link's otherwise.
+    A single process on one device counts as the mode of the answers: otherwise its overhead could
+    not be separated from the link's.
     """
-    wanted = _wanted(places, like)
-    return [wanted if p.devices == 1 and p.launch in ALONE else _mode(p) for p in places]
+    launch = _launch_mode(places, like)
+    return [launch if p.devices == 1 and p.launch in ALONE else _mode(p) for p in places]
 
 
 def _mode(place: Placement) -> str:

@@ -1,8 +1,8 @@
-"""The terms of a step time on several devices: what they are, and how runs determine them.
+"""The terms of a step time on several devices, and their fit to runs.
 
     T(b, n) = launch + b/v0 + [one node, n > 1](a1 + a2*g(n)) + [several nodes](c1 + c2*g(n))
 
-The form, its limits and its evidence are told in `planner.scaling.fit`; this is its arithmetic.
+`planner.scaling.fit` describes the form, its limits and its evidence; this is its arithmetic.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ DOF: Final = 5.0
 LINKS: Final = ("one device", "several devices of one node", "several nodes")
 """The link classes, in the order of their numbers 0, 1, 2."""
 WHERE: Final = ("alone", "in one node", "over several nodes")
-"""The same, after a number of devices."""
+"""The same, after a device count."""
 LINK_TERMS: Final = 4
-"""a1, a2, c1 and c2 stand last, after the launch modes and 1/v0."""
+"""a1, a2, c1 and c2 are last, after the launch modes and 1/v0."""
 GROWING: Final = 0.5
-"""Share of a link's cost that is taken to grow where one device count alone was measured."""
+"""Share of a link's cost that is assumed to grow where one device count was measured."""
 MOST: Final = 1e9
-"""Devices that anyone counts."""
+"""Largest device count."""
 COLUMNS: Final = {
     "per_device_batch_size": "the samples per step on one device, one number per run",
     "devices": "how many devices worked together, one whole number per run",
     "nodes": "over how many nodes they were spread, one whole number per run",
     "step_s": "the seconds of one step, one number per run",
 }
-"""What every column of runs holds."""
+"""Meaning of the columns of runs."""
 WITHIN: Final = f"Each must be finite and from {SMALLEST:g} to {LARGEST:g}."
 
 
 def growth(devices: ArrayLike, fading: float) -> Floats:
-    """g(n) = 1 + r + r^2 + ... over the doublings of n: (1 - r^log2(n))/(1 - r), r = `fading`.
+    """Return g(n) = 1 + r + r^2 + ... over the doublings of n: (1 - r^log2(n))/(1 - r).
 
-    0 for one device, 1 for two. r = 1 is log2(n), the rounds of a reduction tree; r = 1/2 is
-    2(n - 1)/n, the traffic of a ring.
+    r is `fading`; g is 0 for one device, 1 for two. r = 1 is log2(n), the rounds of a reduction
+    tree; r = 1/2 is 2(n - 1)/n, the traffic of a ring.
     """
     doublings = np.log2(np.asarray(devices, dtype=np.float64))
     if fading == 1.0:
@@ -64,7 +64,7 @@ def growth(devices: ArrayLike, fading: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where a step is asked about or was measured: arrays of one shape.
+    """Places of measured or predicted steps: arrays of one shape.
 
     `batch` is per device [samples], `mode` the number of the launch mode from 0.
     """
@@ -80,7 +80,7 @@ class Places:
         return np.where(self.nodes > 1.0, 2, np.where(self.devices > 1.0, 1, 0))
 
     def design(self, modes: int, fading: float) -> Floats:
-        """The weight of every term in the step time, shape (..., modes + 5)."""
+        """Return the weight of every term in the step time, shape (..., modes + 5)."""
         rows = np.zeros((*self.batch.shape, modes + 1 + LINK_TERMS))
         np.put_along_axis(rows, self.mode[..., None], 1.0, axis=-1)
         rows[..., modes] = self.batch
@@ -92,20 +92,20 @@ class Places:
         return rows
 
     def only(self, where: NDArray[np.generic]) -> Places:
-        """The places that a mask or a list of numbers picks, shape (picked,)."""
+        """Return the places selected by a mask or indices, shape (selected,)."""
         parts = (self.batch, self.devices, self.nodes, self.mode)
         batch, devices, nodes, mode = (np.asarray(p)[where] for p in parts)
         return Places(batch=batch, devices=devices, nodes=nodes, mode=mode)
 
     def keys(self) -> set[tuple[float, float, float, int]]:
-        """Every place once."""
+        """Return the distinct places."""
         parts = (self.batch, self.devices, self.nodes, self.mode)
         return set(zip(*(p.ravel().tolist() for p in parts), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """The fitted terms [s, 1/v0 in s per sample], and their doubt.
+    """The fitted terms [s, 1/v0 in s per sample], and their uncertainty.
 
     `value` has shape (modes + 5,): constants of the launch modes, 1/v0, a1, a2, c1, c2. It is
     `ties` (modes + 5, free) times the `free` values that were fitted: a term without runs is 0,
@@ -131,28 +131,28 @@ class Terms:
         return float(np.fmax(self.scatter, SD0))
 
     def questions(self, at: Places) -> Floats:
-        """The weight of every term in the step time at these places, shape (..., modes + 5)."""
+        """Return weight of every term in the step time at these places, shape (..., modes + 5)."""
         return at.design(self.modes, self.fading)
 
     def deviation(self, questions: Floats) -> Floats:
-        """Standard deviation of combinations of the terms; (..., modes + 5) gives (...)."""
+        """Return the standard deviation of combinations of terms; (..., modes + 5) gives (...)."""
         variance = self.fit.unit_variance(questions @ self.ties)
         return np.asarray(self.believed_scatter * np.sqrt(variance))
 
     def determined(self, questions: Floats) -> NDArray[np.bool_]:
-        """Whether the runs leave one answer only; (..., modes + 5) gives (...)."""
+        """Return whether the runs determine combinations of terms; (..., modes + 5) gives (...)."""
         return self.fit.determined(questions @ self.ties)
 
     def combination(self, weights: dict[int, float]) -> Estimate | Refusal:
-        """A weighted sum of terms, at least 0, with its confidence interval (Wald, cut at 0)."""
+        """Return a weighted sum of terms with its confidence interval (Wald, cut at 0)."""
         question = np.zeros(self.value.size)
         for number, weight in weights.items():
             question[number] += weight
         if not self.determined(question):
             return Refusal(
-                reason="These runs cannot tell this term from others: they changed together.",
+                reason="These runs cannot separate this term from others: they changed together.",
                 measure_next="Measure a single device and a second batch size, each in a launch "
-                "mode that was measured elsewhere too.",
+                "mode that was also measured elsewhere.",
             )
         value = float(question @ self.value)
         half = float(t_quantile(self.level, DOF) * self.deviation(question))
@@ -183,7 +183,7 @@ def fit_terms(runs: Places, step_s: Floats, modes: int, fading: float, level: fl
 
 
 def _ties(runs: Places, modes: int, fading: float) -> Floats:
-    """What each fitted value stands for; a link without runs has none, one count has one."""
+    """Return the terms of each fitted value; a link with one count has one value, or none."""
     ties = np.eye(modes + 1 + LINK_TERMS)
     for link in (2, 1):
         column = modes + 2 * link - 1
@@ -203,14 +203,14 @@ def runs_in_order(
     step_s: ArrayLike,
     launch: Sequence[str] | None,
 ) -> tuple[Places, Floats, tuple[str, ...]]:
-    """Runs in rising order, their step times [s] and the names of their launch modes.
+    """Return runs in rising order, their step times [s] and the names of their launch modes.
 
     Raises:
-        ValueError: shapes differ, nothing was given, a column holds something that is no number,
+        ValueError: shapes differ, there are no runs, a column has a value that is not a number,
             or values are impossible; it names them all.
     """
-    given = zip(COLUMNS.items(), (batch, devices, nodes, step_s), strict=True)
-    sizes, counts, boxes, times = (numbers(name, v, what) for (name, what), v in given)
+    columns_in = zip(COLUMNS.items(), (batch, devices, nodes, step_s), strict=True)
+    sizes, counts, boxes, times = (numbers(name, v, what) for (name, what), v in columns_in)
     named = {"launch": np.array(launch)} if launch is not None else {}
     columns = {"per_device_batch_size": sizes, "devices": counts, "nodes": boxes, "step_s": times}
     check_flat({**columns, **named})
@@ -243,8 +243,8 @@ def _bad_times(batch: Floats, step_s: Floats) -> list[str]:
     if not fine.all():
         return _bad("step_s", step_s, fine, WITHIN)
     each = np.divide(batch, step_s, where=np.isfinite(batch), out=np.ones(batch.shape))
-    known = (batch < SMALLEST) | (batch > LARGEST) | ~np.isfinite(batch)  # named already
-    fine = known | ((each >= SMALLEST) & (each <= LARGEST))
+    bad_batch = (batch < SMALLEST) | (batch > LARGEST) | ~np.isfinite(batch)  # named already
+    fine = bad_batch | ((each >= SMALLEST) & (each <= LARGEST))
     return _bad("per_device_batch_size/step_s", each, fine, WITHIN)
 
 
@@ -262,6 +262,6 @@ def _bad_launch(names: Sequence[str], *, named: bool) -> list[str]:
 
 
 def _speak_once(problems: list[str]) -> None:
-    """All that is wrong in one error, so that it can be fixed in one go."""
+    """Raise all problems in one error."""
     if problems:
         raise ValueError("\n".join(problems))

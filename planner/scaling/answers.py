@@ -1,4 +1,4 @@
-"""What a scaling curve answers: intervals, shares, speed-ups, and where it gives no answer."""
+"""Predictions of a scaling curve: intervals, shares, speed-ups and refusals."""
 
 from __future__ import annotations
 
@@ -28,8 +28,17 @@ if TYPE_CHECKING:
     from planner.scaling._curve import ScalingCurve
 
 __all__ = [
-    "KAPPA", "TANGLED", "Kind", "Shares", "SpeedUp", "asked", "grid", "octaves", "shares",
-    "speed_up", "step_time",
+    "KAPPA",
+    "TANGLED",
+    "Kind",
+    "Shares",
+    "SpeedUp",
+    "grid",
+    "octaves",
+    "places_of",
+    "shares",
+    "speed_up",
+    "step_time",
 ]  # fmt: skip
 
 KAPPA: Final = 0.08
@@ -37,17 +46,17 @@ KAPPA: Final = 0.08
 Withheld = list[tuple["NDArray[np.bool_]", Refusal]]
 Interval = tuple[Floats, Floats, Floats]
 PlacesByLaw = tuple[Places, "NDArray[np.bool_]"]
-"""Places, and which of them the published law answers."""
+"""Places, and which of them use the published law."""
 Kind = Literal["strong", "weak"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """What a step is made of, in shares of its time that sum to 1.
+    """The parts of a step, as shares of its time that sum to 1.
 
-    `compute` holds overhead and launch too; `link` is the constant of crossing the link and
-    `growth` what comes on top with every doubling of the devices. The intervals are those of the
-    fitted terms (delta method), cut to 0..1.
+    `compute` includes overhead and launch; `link` is the constant of the link and `growth` its
+    increase with every doubling of the devices. The intervals are those of the fitted terms (delta
+    method), cut to 0..1.
     """
 
     compute: Estimate
@@ -57,11 +66,11 @@ class Shares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedUp:
-    """How much faster n devices are than one; never without its `kind`.
+    """The speed-up of n devices over one, with its `kind`.
 
     "strong" keeps the global batch: T(B, 1)/T(B/n, n). "weak" keeps the batch per device:
     n T(b, 1)/T(b, n). `speed_up` is v(n)/v(1) of throughputs, `efficiency` that divided by n.
-    The interval is that of two new measurements; one device is exactly as fast as itself.
+    The interval is that of two new measurements; one device has exactly 1.
     """
 
     kind: Kind
@@ -69,17 +78,17 @@ class SpeedUp:
     efficiency: Estimate
 
 
-# -- what is asked -----------------------------------------------------------------------------
+# -- questions ---------------------------------------------------------------------------------
 
 
-def asked(
+def places_of(
     curve: ScalingCurve,
     batch: ArrayLike,
     devices: ArrayLike,
     nodes: ArrayLike,
     launch: str | None,
 ) -> Places | Refusal:
-    """The places of a question, broadcast; raises a `ValueError` as `ScalingCurve.step_time`."""
+    """Return the places of a question, broadcast; errors as `ScalingCurve.step_time`."""
     sizes, counts, boxes = np.broadcast_arrays(
         *(np.asarray(v, dtype=np.float64) for v in (batch, devices, nodes))
     )
@@ -99,9 +108,9 @@ def _mode(curve: ScalingCurve, launch: str | None) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Steps:
-    """Step times at places [s]: relative variance, where the published law answers, and refusals.
+    """Step times at places [s] with relative variance, use of the published law, and refusals.
 
-    All of the places' shape; `withheld` says where there is no answer and why, the first speaks.
+    All have the places' shape; `withheld` is where there is no answer and why, the first counts.
     """
 
     at: Places
@@ -112,12 +121,12 @@ class _Steps:
 
     @property
     def places(self) -> PlacesByLaw:
-        """The places, and which of them the published law answers."""
+        """The places, and which of them use the published law."""
         return self.at, self.by_law
 
 
 def _steps(curve: ScalingCurve, at: Places) -> _Steps:
-    """The form where it answers, else the published law, else nothing."""
+    """Return step times by the form, else by the published law, else refusals."""
     questions = curve.terms.questions(at)
     seconds, variance = questions @ curve.terms.value, _relative_variance(curve, at)
     withheld = _withheld(curve, at, questions)
@@ -132,7 +141,7 @@ def _steps(curve: ScalingCurve, at: Places) -> _Steps:
 
 
 def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.bool_]:
-    """Where the published law speaks: see `planner.scaling._law.LargestCount`."""
+    """Return where the published law is used: see `planner.scaling._law.LargestCount`."""
     law, nowhere = curve.published, np.zeros(at.batch.shape, dtype=np.bool_)
     if law is None:
         return nowhere
@@ -148,17 +157,17 @@ def _by_law(curve: ScalingCurve, at: Places, withheld: Withheld) -> NDArray[np.b
 
 
 def _withheld(curve: ScalingCurve, at: Places, questions: Floats) -> Withheld:
-    """Where the form gives no answer, and why; the first speaks."""
-    found: Withheld = [
+    """Return where the form has no answer, and why; the first counts."""
+    refusals: Withheld = [
         (np.asarray(at.link == link), refuse_link(link))
         for link in np.flatnonzero(np.isnan(curve.most_devices)).tolist()
     ]
     near = _near(curve, at.batch)
     if not near.all():
-        found.append((~near, refuse_batch(curve, float(at.batch[~near].flat[0]))))
+        refusals.append((~near, refuse_batch(curve, float(at.batch[~near].flat[0]))))
     if curve.terms.fit.unknown.size:
-        found.append((~curve.terms.determined(questions), TANGLED))
-    return [(where, refusal) for where, refusal in found if where.any()]
+        refusals.append((~curve.terms.determined(questions), TANGLED))
+    return [(where, refusal) for where, refusal in refusals if where.any()]
 
 
 def _near(curve: ScalingCurve, batch: Floats) -> NDArray[np.bool_]:
@@ -174,12 +183,12 @@ def _relative_variance(curve: ScalingCurve, at: Places) -> Floats:
 
 
 def octaves(value: Floats, low: float | Floats, high: float | Floats) -> Floats:
-    """Doublings above `high` or below `low`; 0 between them."""
+    """Return doublings above `high` or below `low`; 0 between them."""
     return np.maximum(np.maximum(np.log2(value / high), np.log2(low / value)), 0.0)
 
 
 def step_time(curve: ScalingCurve, at: Places, samples: Floats | None) -> Estimate | Refusal:
-    """The step time [s], or the throughput where `samples` per step are given [samples/s]."""
+    """Return the step time [s], or the throughput [samples/s] for `samples` per step."""
     steps = _steps(curve, at)
     q = t_quantile(curve.level, DOF) * np.sqrt(steps.variance)
     with np.errstate(divide="ignore", invalid="ignore"):  # a step of 0 s is withheld below
@@ -195,8 +204,8 @@ def speed_up(
     place: tuple[ArrayLike, ArrayLike, ArrayLike],
     launch: str | None,
 ) -> SpeedUp | Refusal:
-    """v(n)/v(1), where one device has the batch `alone` and n have `place`."""
-    many = asked(curve, *place, launch)
+    """Return v(n)/v(1), where one device has the batch `alone` and n have `place`."""
+    many = places_of(curve, *place, launch)
     if isinstance(many, Refusal):
         return many
     batch, ones = np.broadcast_to(alone, many.batch.shape), np.ones(many.batch.shape)
@@ -217,7 +226,7 @@ def speed_up(
 
 
 def shares(curve: ScalingCurve, at: Places) -> Shares | Refusal:
-    """See `ScalingCurve.shares`."""
+    """Return the parts of a step: see `ScalingCurve.shares`."""
     terms, rows = curve.terms, curve.terms.questions(at)
     part_of = np.array([0] * (terms.modes + 1) + [1, 2, 1, 2])  # compute, link, growth
     parts = np.stack([rows * (part_of == part) for part in range(3)])
@@ -229,20 +238,20 @@ def shares(curve: ScalingCurve, at: Places) -> Shares | Refusal:
     withheld, told_apart = _withheld(curve, at, rows), terms.determined(parts).all(axis=0)
     if not told_apart.all():
         withheld.append((np.asarray(~told_apart), NO_SHARES))
-    found, by_form = [], (at, np.zeros(at.batch.shape, dtype=np.bool_))
+    estimates, by_form = [], (at, np.zeros(at.batch.shape, dtype=np.bool_))
     for value, width in zip(share, half, strict=True):
         ends = np.maximum(value - width, 0.0), np.minimum(value + width, 1.0)
-        one = _answer(curve, (by_form,), withheld, (value, *ends))
-        if isinstance(one, Refusal):
-            return one
-        found.append(one)
-    return Shares(compute=found[0], link=found[1], growth=found[2])
+        estimate = _answer(curve, (by_form,), withheld, (value, *ends))
+        if isinstance(estimate, Refusal):
+            return estimate
+        estimates.append(estimate)
+    return Shares(compute=estimates[0], link=estimates[1], growth=estimates[2])
 
 
 def grid(
     curve: ScalingCurve, batch: Floats, count: Floats, nodes: Floats, launch: str | None
 ) -> Floats:
-    """See `ScalingCurve.step_time_s`; `batch` is global, the other two have one shape."""
+    """Return step times: see `ScalingCurve.step_time_s`; `count` and `nodes` have one shape."""
     mode, terms = _mode(curve, launch), curve.terms
     if mode is None:
         refusal = refuse_launch(curve.modes, launch)
@@ -265,13 +274,13 @@ def grid(
     return np.where(held, fixed_s + terms.value[terms.modes] * shared, np.nan)
 
 
-# -- how it is answered ------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------
 
 
 def _answer(
     curve: ScalingCurve, places: tuple[PlacesByLaw, ...], withheld: Withheld, interval: Interval
 ) -> Estimate | Refusal:
-    """A scalar or an array answer; `withheld` says where there is none."""
+    """Return a scalar or array answer, without the places in `withheld`."""
     shape = interval[0].shape
     if withheld and not shape:
         return withheld[0][1]
@@ -287,15 +296,15 @@ def _answer(
     if lawful and curve.published is not None:
         stated += law_reasons(curve.published)
         bases.append("similar workload")
-    stated += [f"Not answered everywhere: {refusal.reason}" for _, refusal in withheld]
+    stated += [f"Not available everywhere: {refusal.reason}" for _, refusal in withheld]
     reasons = (*(curve.warnings if by_form else ()), *dict.fromkeys(stated))
     return estimate_of((value, low, high), curve.level, max(bases, key=BASES.index), reasons)
 
 
 def _basis(curve: ScalingCurve, at: Places) -> Basis:
-    """How these answers are known; the weakest speaks for all.
+    """Return the basis of these answers, the weakest of them.
 
-    A form that its own runs scatter about badly is not what was measured, not even at its runs.
+    A form with a large scatter is not "measured", not even at its own runs.
     """
     if at.keys() <= curve.runs.keys() and not curve.terms.scatter > MAX_SCATTER:
         return "measured"

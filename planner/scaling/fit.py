@@ -1,4 +1,4 @@
-"""How long does a step take on n devices, and is the next one worth it?
+"""The step time on n devices, and the gain of further ones.
 
     T(b, n) = t + b/v0 + link                                               [s]
     link = 0                        one device
@@ -7,24 +7,23 @@
     g(n) = 1 + r + r^2 + ...        one summand per doubling of n, r = FADING
 
 b is the batch per device, v0 the asymptotic throughput of one device [samples/s] and t its
-overhead per step [s], as in `planner.throughput.fit`. Every term is at least 0. Crossing a link
-costs
-a constant (a1, c1) and grows with the doublings of n (a2, c2), each costing r of the one before:
-r = 1 is a reduction tree, g = log2(n), and r = 1/2 a ring, g = 2(n - 1)/n. How the processes are
-launched is a constant of its own: each launch mode beyond the fastest adds one. Weights are 1/T^2,
-because measured times scatter in proportion to themselves. Fitted by non-negative least squares:
-6 terms to 160 runs in 0.5 ms, answers included; a grid of 200 x 40 is read in 0.1 ms.
+overhead per step [s], as in `planner.throughput.fit`. Every term is at least 0. A link costs a
+constant (a1, c1) and grows with the doublings of n (a2, c2), each costing r of the one before: r =
+1 is a reduction tree, g = log2(n), and r = 1/2 a ring, g = 2(n - 1)/n. Each launch mode beyond the
+fastest adds a constant. Weights are 1/T^2, because measured times scatter in proportion to
+themselves. Fitted by non-negative least squares: 6 terms to 160 runs in 0.5 ms, answers included; a
+grid of 200 x 40 takes 0.1 ms.
 
     constant  value  unit                meaning
-    FADING    0.85   share               what a doubling costs of the one before; without T4, RTX,
+    FADING    0.85   share               cost of a doubling over the one before; without T4, RTX,
                                          A100 or A100 ext. the others chose 0.85, 0.9, 0.85, 0.85
     GROWING   0.5    share               of a link's cost, where one device count was measured on
                                          it; 10 runs (below) gave 19.9, 17.0, 18.4, 25.5 % with
                                          0, 0.25, 0.5, 1, six published tables least at 0.5 to 1
-    KAPPA     0.08   relative sd/octave  doubt per doubling of the devices outside the measured
+    KAPPA     0.08   relative sd/octave  per doubling of the devices outside the measured ones
     DOF       5      degrees of freedom  of the Student t of every interval
-    NO_FORM   0.3    relative sd         scatter above which nothing is told, see below
-    SD0       0.05   relative sd         least scatter that is believed, see `planner.fits.lines`
+    NO_FORM   0.3    relative sd         scatter above which there is no curve, see below
+    SD0       0.05   relative sd         least assumed scatter, see `planner.fits.lines`
     TWICE     2      factor              beyond this many times the measured devices: a guess
 
 Mean error in % (average over the workloads) on clusters of the Pollux and Sia traces, trained on
@@ -45,7 +44,7 @@ form with r = 1, "AdaptDL" the better of its two fits, with and without known co
 
 Published tables, r = FADING; error of the middle curve / mean over the curves:
 
-    data, trained -> asked    curves        ours     Ernest    AdaptDL  inside
+    data, trained -> tested   curves        ours     Ernest    AdaptDL  inside
     TensorFlow 2017, 4 -> 8       16    1.5/ 2.5   2.3/ 2.9   1.5/ 2.9    24/24
     ElasticFlow A100, 4 -> 8       5    4.9/ 4.9   3.9/ 3.7   3.2/ 9.1    12/12
     DLPerf V100, 4 -> 8           50    5.5/13.7   6.6/ 9.8   5.2/13.7    36/50
@@ -59,25 +58,24 @@ are 18.3 % off on average, with AdaptDL 18.6, Ernest 22.0, perfect speed-up 34.2
 Where the runs do not determine an answer, as in published series with one batch per device count,
 `planner.scaling._law` continues from the largest measured count, with the basis "similar workload".
 
-GROWING was chosen by looking at all of these data, KAPPA, DOF and SD0 on Pollux and Sia before the
-project; both are to be chosen again by the back-test. The intervals are wider than they need be.
+GROWING was chosen on all of these data, KAPPA, DOF and SD0 on Pollux and Sia before the project;
+the back-test is to choose both again. The intervals are wider than necessary.
 
-Where another is better. ElasticFlow's links grow faster than FADING expects (log2: 4.4/3.8). On 13
-of DLPerf's curves the host cannot feed 8 cards: a step takes 1.3 to 2 times as long as on 4, and no
-term for a link sees that coming (40 % off; one proportional to n is right by accident); the other
-37 are 4.3 % off. TensorFlow's two curves know several nodes by two nodes alone, so how the cost
-grows is GROWING's guess. Devices of one node say nothing about a second node, and there no answer
-is given: on ElasticFlow's 16 to 64 from 4 Ernest was 54 %, perfect speed-up 43 %, AdaptDL 211 %
-off. One cluster measured before the project (V100, step times not smooth in n) defeated every form
-beyond 8 devices, that with log2 included: 22 to 41 % at 9-16, its interval held 48 %, not 90 %.
+Where other forms are better: ElasticFlow's links grow faster than FADING (log2: 4.4/3.8). On 13 of
+DLPerf's curves the host cannot feed 8 cards: a step takes 1.3 to 2 times as long as on 4, which no
+link term predicts (40 % off); the other 37 are 4.3 % off. TensorFlow's two curves have several
+nodes at one count only, so the growth of the cost is assumed (GROWING). Devices of one node do not
+show the cost of a second node, so that is refused: on ElasticFlow's 16 to 64 from 4 Ernest was 54
+%, perfect speed-up 43 %, AdaptDL 211 % off. No form fitted one cluster measured before the project
+(V100, step times not smooth in n) beyond 8 devices: 22 to 41 % off at 9-16, with 48 % coverage.
 
-Runs that scatter by more than 12 % about the form are warned of and no answer is called "measured";
-above NO_FORM there is no curve. The 12 % that ends a curve over one batch axis would end healthy
-ones here: the 15 workloads of the four clusters scatter 4 to 29 % (with at most 4 devices; median
-9 %), 6 of them above 12 %, and these 6 were 6 to 24 % off at 5 to 64 devices, about what their
-intervals say. So the limit lies just above the worst of them. Among the published tables it
-refuses 6 of DLPerf's 42 curves with a run to spare: the host could not feed 8 cards. Two of these
-were asked about 32 devices; their answers would have been 2 and 3 % off.
+Runs that scatter by more than 12 % about the form cause a warning, and no answer is "measured";
+above NO_FORM there is no curve. The limit of 12 % of a curve over one batch axis would refuse good
+curves
+here: the 15 workloads of the four clusters scatter 4 to 29 % (at most 4 devices; median 9 %). The 6
+above 12 % were 6 to 24 % off at 5 to 64 devices, as their intervals state. So the limit is just
+above the worst of them. It refuses 6 of DLPerf's 42 curves with a spare run: the host could not
+feed 8 cards. Two of these were tested at 32 devices; their answers would have been 2 and 3 % off.
 
 `pytest -s tests/planner/scaling/test_scaling_public.py` measures and prints all of this.
 """
@@ -108,10 +106,10 @@ if TYPE_CHECKING:
 __all__ = ["FADING", "NO_FORM", "LinkCost", "ScalingCurve", "fit_scaling"]
 
 FADING: Final = 0.85
-"""What a further doubling of the devices costs of the one before [share]."""
-ASSUMED: Final = "One device count was measured: half of the cost is taken to grow with it."
+"""Cost of a doubling of the devices over the one before [share]."""
+ASSUMED: Final = "One device count was measured: half of the cost is assumed to grow with it."
 NO_FORM: Final = 0.3
-"""Relative scatter above this is not this form: the worst of 15 public workloads has 29 %."""
+"""Relative scatter above which the form is rejected: the worst of 15 public workloads has 29 %."""
 UNCHECKED: Final = "There are no more runs than terms: nothing checks this fit."
 
 
@@ -125,21 +123,21 @@ def fit_scaling(
     level: float = LEVEL,
     fading: float = FADING,
 ) -> ScalingCurve | Refusal:
-    """Fit the step time over batch per device, devices and nodes.
+    """Return the fit of step times over batch per device, devices and nodes.
 
     Minimises sum(((T(b, n) - step_s)/step_s)^2) with every term at least 0. Where a link was
-    measured with one device count, half of its cost is taken to grow. Where the runs do not
+    measured with one device count, half of its cost is assumed to grow. Where the runs do not
     determine an answer, as in published series with one batch per device count, the law of
     `planner.scaling._law` continues from the largest measured count.
 
     Args:
         per_device_batch_size: samples per step on one device, 1e-100 to 1e100, shape (runs,).
-        devices: how many together, whole numbers from 1, shape (runs,).
-        nodes: over how many nodes they were spread, from 1 to `devices`, shape (runs,).
+        devices: device counts, whole numbers from 1, shape (runs,).
+        nodes: node counts, from 1 to `devices`, shape (runs,).
         step_s: seconds of one step, 1e-100 to 1e100, shape (runs,).
         launch: how the processes were started, one name per run; None where all were the same.
         level: coverage of every interval [share].
-        fading: r, what a further doubling costs of the one before, above 0 up to 1.
+        fading: r, the cost of a doubling over the one before, above 0 up to 1.
 
     Returns:
         The curve, or a `Refusal` where only one device count was measured or the runs scatter by
@@ -147,7 +145,7 @@ def fit_scaling(
         law alone answers).
 
     Raises:
-        ValueError: shapes differ, nothing was given, or a value is no number or impossible; it
+        ValueError: shapes differ, there are no runs, or a value is not a number or impossible; it
             names them all.
     """
     if not 0.0 < fading <= 1.0:
@@ -188,23 +186,23 @@ def fit_scaling(
 
 
 def _fastest(terms: Terms) -> int:
-    """The launch mode with the least overhead, among those whose overhead is known if any is."""
+    """Return the launch mode with the least overhead, preferring determined ones."""
     own = np.eye(terms.modes, terms.value.size)
-    known = np.flatnonzero(terms.determined(own))
-    modes = known if known.size else np.arange(terms.modes)
+    determined = np.flatnonzero(terms.determined(own))
+    modes = determined if determined.size else np.arange(terms.modes)
     return int(modes[terms.value[modes].argmin()])
 
 
 def _inverse(slope: Estimate | Refusal) -> Estimate | Refusal:
-    """v0 [samples/s] of a slope [s per sample]."""
+    """Return v0 [samples/s] of a slope [s per sample]."""
     if isinstance(slope, Refusal):
         return slope
     with np.errstate(divide="ignore"):  # steps that do not grow: a throughput without limit
         value, low, high = (
             float(np.divide(1.0, part)) for part in (slope.value, slope.high, slope.low)
         )
-    told = ("No batch effect seen: its limit is unknown.",) if np.isinf(value) else ()
-    return replace(slope, value=value, low=low, high=high, reasons=told)
+    reasons = ("No batch effect seen: its limit is unknown.",) if np.isinf(value) else ()
+    return replace(slope, value=value, low=low, high=high, reasons=reasons)
 
 
 def _link_cost(terms: Terms, link: int, fewest: float, most: float) -> LinkCost | None:
@@ -225,7 +223,7 @@ def _assumed(part: Estimate | Refusal) -> Estimate | Refusal:
 
 
 def _ranges(runs: Places) -> tuple[Floats, Floats]:
-    """Fewest and most devices of every link class, shape (3,) each; NaN where it has no run."""
+    """Return fewest and most devices of every link class, shape (3,) each; NaN without runs."""
     fewest, most = np.full(len(LINKS), np.nan), np.full(len(LINKS), np.nan)
     np.fmin.at(fewest, runs.link, runs.devices)
     np.fmax.at(most, runs.link, runs.devices)
@@ -233,15 +231,15 @@ def _ranges(runs: Places) -> tuple[Floats, Floats]:
 
 
 def _limits(batches: Floats) -> tuple[float, float, str]:
-    """From which to which batch per device there are answers, and why not beyond."""
+    """Return the range of batches per device with answers, and why not beyond."""
     smallest, largest = float(batches[0]), float(batches[-1])
     if batches.size == 1:
         why = "only one batch per device was measured, and one size shows no curve."
         return smallest, largest, why
     if batches.size == 2 and largest < NARROW * smallest:
-        why = f"two batch sizes less than a factor {NARROW:g} apart carry only to twice away."
+        why = f"two batch sizes less than a factor {NARROW:g} apart reach only to twice away."
         return smallest / FAR, largest * FAR, why
-    why = f"nothing is known about errors beyond {TOO_FAR:g} times the largest measured batch."
+    why = f"errors beyond {TOO_FAR:g} times the largest measured batch are unknown."
     return 0.0, largest * TOO_FAR, why
 
 
@@ -251,7 +249,7 @@ def _warnings(terms: Terms) -> tuple[str, ...]:
     if terms.scatter <= MAX_SCATTER:
         return ()
     return (
-        f"The runs scatter {100 * terms.scatter:.0f} % around this form: something else changes "
+        f"The runs scatter {100 * terms.scatter:.0f} % around this form: another factor changes "
         "between them.",
     )
 
@@ -262,16 +260,15 @@ def _refuse_scatter(scatter: float, worst: Places) -> Refusal:
     over = f" over {nodes:g} nodes" if nodes > 1 else ""
     return Refusal(
         reason=f"The runs scatter {100 * scatter:.0f} % around this form; 15 public workloads "
-        "scatter 4 to 29 %, so throughput, overhead and the cost of a link would mean nothing.",
+        "scatter 4 to 29 %, so throughput, overhead and link cost would be meaningless.",
         measure_next=f"Measure batch {plain(batch)} per device on {several}{over} again in a fresh "
-        "process; it fits worst. If it repeats, fit apart what changed between the runs.",
+        "process; it fits worst. If it repeats, fit the differing runs separately.",
     )
 
 
 def _refuse_one_count(count: int) -> Refusal:
     alone = " and a single one" if count > 1 else ""
     return Refusal(
-        reason=f"Every run had {count} device{'s' if count > 1 else ''}, and one count shows no "
-        "scaling.",
+        reason=f"Every run had {count} device{'s' if count > 1 else ''}, which shows no scaling.",
         measure_next=f"Measure the same batch per device on {2 * count} devices{alone}.",
     )

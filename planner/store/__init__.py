@@ -1,7 +1,7 @@
-"""The only door to disk: result sets as immutable parquet files, served by DuckDB.
+"""The only access to disk: result sets as immutable parquet files, served by DuckDB.
 
-Measuring needs the commit protocol but no DuckDB (a rented machine may not have it), so `Store`
-and what comes with it is imported when it is first asked for.
+Measuring needs the commit protocol but no DuckDB (a rented machine may lack it), so `Store` and its
+dependencies are imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m planner.store compact|verify|export`: look after the result folders."""
+"""`python -m planner.store compact|verify|export`: maintain the result folders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHIPPED = ROOT / "data" / "results"
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command; 0 where all is well, 1 where something is wrong, 2 for wrong words."""
+    """Run one command; return 0 for success, 1 for problems, 2 for wrong arguments."""
     options = _parser().parse_args(arguments)
     folders = folders_from_environment(ROOT, os.environ)
     if options.folder:
@@ -41,9 +41,9 @@ def main(arguments: list[str]) -> int:
 def _folder_problem(options: argparse.Namespace) -> str | None:
     for path in options.folder:
         if not path.is_dir():
-            return f"{path} is not a folder. Name a folder of result sets."
+            return f"{path} is not a folder. Name a folder with result sets."
         if options.command == "compact" and path.resolve() == SHIPPED:
-            return f"{path} is shipped with the product and is left as it is."
+            return f"{path} is shipped with the product and is not changed."
     return None
 
 
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
             "--folder",
             action="append",
             type=Path,
-            help="folder of result sets (may be given often); without it: those of the app",
+            help="folder with result sets (repeatable); default: those of the app",
         )
         if name == "export":
             command.add_argument("out", type=Path, help="file to write, for example runs.duckdb")
@@ -87,7 +87,7 @@ def _compact(folders: tuple[Folder, ...]) -> int:
 
 
 def _verify(folders: tuple[Folder, ...], app: tuple[Folder, ...]) -> int:
-    """Check the folders in depth, and their runs against those that the app would show."""
+    """Return 1 if the folders have problems, or contradict runs that the app shows."""
     files = runs = 0
     problems: dict[str, Refused] = {}
     for folder in folders:
@@ -98,8 +98,8 @@ def _verify(folders: tuple[Folder, ...], app: tuple[Folder, ...]) -> int:
         files, runs = files + report.files, runs + report.runs
         problems |= {p.path: p for p in report.problems}
     others = tuple(f for f in app if f.path not in {g.path for g in folders})
-    for found in contradictions_between(folders, others):
-        problems.setdefault(found.path, found)
+    for contradiction in contradictions_between(folders, others):
+        problems.setdefault(contradiction.path, contradiction)
     for problem in problems.values():
         _say(f"{problem.path}: {problem.reason}")
     _say(f"{files} files, {runs} runs, {len(problems)} problems")

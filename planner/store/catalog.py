@@ -1,8 +1,8 @@
-"""The catalogue on disk: the shipped files, the user's own, and how rows are added to these.
+"""The catalogue on disk: the shipped files and the user's own rows.
 
-A user's rows lie in a folder of their own (`EPOCHWISE_CATALOG`), so that an update of the product
-never touches them. A file is replaced whole, never written in place, and one that holds rows we
-cannot read is not replaced at all: what somebody typed is not ours to drop.
+The user's rows are in a separate folder (`EPOCHWISE_CATALOG`), so that a product update never
+changes them. A file is replaced as a whole, never written in place. A file with unreadable rows is
+not replaced at all, so that no typed row is lost.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ OWN: Final = "EPOCHWISE_CATALOG"
 
 
 class CatalogError(OSError):
-    """The user's rows were not changed, and why; what was there before is as it was."""
+    """The user's rows could not be changed; the previous ones are untouched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogRead:
-    """All that could be read, what could not, and which shipped rows the user's rows replace."""
+    """The readable rows, the problems, and the ids of shipped rows that the user replaced."""
 
     catalog: Catalog
     problems: tuple[Problem, ...] = ()
@@ -52,19 +52,19 @@ class CatalogRead:
 
 
 def own_folder(root: Path, environment: Mapping[str, str]) -> Path:
-    """Folder of the user's rows: EPOCHWISE_CATALOG, by default `catalog` below `root`."""
-    told = environment.get(OWN) or "catalog"
-    return Path(os.path.abspath(root / Path(told).expanduser()))  # noqa: PTH100 - keep links
+    """Return the folder of the user's rows: EPOCHWISE_CATALOG, default `catalog` below `root`."""
+    setting = environment.get(OWN) or "catalog"
+    return Path(os.path.abspath(root / Path(setting).expanduser()))  # noqa: PTH100 - keep links
 
 
 def read_catalog(
     shipped: Path, further: Sequence[Path] = (), *, today: date | None = None
 ) -> CatalogRead:
-    """The shipped catalogue with the rows of further folders in it, the last word last.
+    """Return the shipped catalogue with the rows of further folders; later folders win.
 
-    A folder or a file that is not there has no rows. Sound rows are kept whatever is wrong with
-    others; an offer of an accelerator that nobody knows is a problem and is left out. So is a row
-    of a further folder that is dated after `today` (that of the clock where it is None).
+    A missing folder or file has no rows. Sound rows are kept beside problems. An offer of an
+    unknown accelerator is a problem and left out; so is a row of a further folder dated after
+    `today` (default: the clock's date).
     """
     read = CatalogRead(catalog=Catalog())
     day = _today() if today is None else today
@@ -83,11 +83,11 @@ def import_csv(
     file: str = "",
     today: date | None = None,
 ) -> tuple[Catalog, tuple[Problem, ...]]:
-    """Rows that somebody gave, as a catalogue of their own, and every problem with the others.
+    """Return imported rows as a catalogue of their own, and the problems of the others.
 
-    Accelerators of offers may have any name that `catalog` knows. Nothing is written: show the
-    rows and the problems first, then `add_rows`. Dates after `today` (that of the clock where it
-    is None) are problems.
+    Accelerators of offers may have any name in `catalog`. Nothing is written: show rows and
+    problems first, then call `add_rows`. Dates after `today` (default: the clock's date) are
+    problems.
     """
     day = _today() if today is None else today
     parsed = parse_csv(table, content, file=file, origin="yours", today=day)
@@ -97,10 +97,10 @@ def import_csv(
 
 
 def add_rows(folder: Path, further: Catalog) -> tuple[str, ...]:
-    """Keep rows in the user's folder (made if absent); says which of the user's own they replace.
+    """Add rows to the user's folder (made if absent); return the ids of replaced own rows.
 
     Raises:
-        CatalogError: a file there cannot be read whole, or the disk refuses; nothing is changed.
+        CatalogError: a file has unreadable rows, or the disk fails; nothing is changed.
     """
     with _changing(folder):
         whole = merged(_own(folder), further)
@@ -109,10 +109,10 @@ def add_rows(folder: Path, further: Catalog) -> tuple[str, ...]:
 
 
 def remove_rows(folder: Path, table: TableName, ids: Sequence[str]) -> int:
-    """Take the user's rows with these ids out, so that shipped ones count again; how many it was.
+    """Remove the user's rows with these ids and return how many; shipped ones apply again.
 
     Raises:
-        CatalogError: a file there cannot be read whole, or the disk refuses; nothing is changed.
+        CatalogError: a file has unreadable rows, or the disk fails; nothing is changed.
     """
     with _changing(folder):
         own, gone = _own(folder), set(ids)
@@ -141,31 +141,33 @@ def _parsed(folder: Path, table: TableName, origin: Origin, today: date | None =
     except FileNotFoundError:
         return Parsed(table=table, file=path.name)
     except OSError as error:
-        told = f"cannot be read ({error.strerror or error})."
-        problem = Problem(file=path.name, row=None, column="", message=told)
+        message = f"cannot be read ({error.strerror or error})."
+        problem = Problem(file=path.name, row=None, column="", message=message)
         return Parsed(table=table, file=path.name, problems=(problem,))
     return parse_csv(table, content, origin=origin, today=today)
 
 
 def _content(path: Path) -> bytes:
-    """The file, or one byte more than is ever read of one; OSError where it is no plain file."""
+    """Return the file's content up to one byte above the limit; OSError for special files."""
     if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for ever
-        raise OSError(f"{path.name} is no plain file")
+        raise OSError(f"{path.name} is not a plain file")
     with path.open("rb") as file:
         return file.read(LIMITS["file"].value + 1)
 
 
 def _with(read: CatalogRead, tables: Mapping[TableName, Parsed]) -> CatalogRead:
-    """What was read before, with the tables of one more folder in it."""
+    """Return the catalogue with the tables of one more folder."""
     accelerators = _catalog({"hardware": tables["hardware"]})
-    known = merged(read.catalog, accelerators)
-    offers = with_known_accelerators(tables["prices"], known.catalog)
-    rest = merged(known.catalog, _catalog({"prices": offers, "electricity": tables["electricity"]}))
-    found = (tables["hardware"], offers, tables["electricity"])
+    hardware = merged(read.catalog, accelerators)
+    offers = with_known_accelerators(tables["prices"], hardware.catalog)
+    rest = merged(
+        hardware.catalog, _catalog({"prices": offers, "electricity": tables["electricity"]})
+    )
+    parts = (tables["hardware"], offers, tables["electricity"])
     return CatalogRead(
         catalog=rest.catalog,
-        problems=(*read.problems, *(p for parsed in found for p in parsed.problems)),
-        overridden=(*read.overridden, *known.overridden, *rest.overridden),
+        problems=(*read.problems, *(p for parsed in parts for p in parsed.problems)),
+        overridden=(*read.overridden, *hardware.overridden, *rest.overridden),
     )
 
 
@@ -183,7 +185,7 @@ def _catalog(tables: Mapping[TableName, Parsed]) -> Catalog:
 
 @contextmanager
 def _changing(folder: Path) -> Iterator[None]:
-    """One change at a time, so that two people's rows are both kept; errors say what to do."""
+    """Yield under the folder's lock, so that simultaneous changes are both kept."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
@@ -192,18 +194,18 @@ def _changing(folder: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise CatalogError(
-            f"Your rows could not be kept in {folder} ({error.strerror or error}). "
-            f"Make room or set {OWN} to a folder that can be written."
+            f"Your rows could not be saved in {folder} ({error.strerror or error}). "
+            f"Free disk space, or set {OWN} to a writable folder."
         ) from error
 
 
 def _own(folder: Path) -> Catalog:
-    """The user's rows, every one of them, as they stand in the files."""
+    """Return all rows of the user's files; raise if one is unreadable."""
     tables = {t: _parsed(folder, t, "yours") for t in TABLE_NAMES}
     problems = [p for parsed in tables.values() for p in parsed.problems]
     if problems:
         raise CatalogError(
-            f"Nothing was changed, because a row of yours cannot be read and would be lost: "
+            f"Nothing was changed, because one of your rows cannot be read and would be lost: "
             f"{problems[0]} Fix it in {folder} first."
         )
     return _catalog(tables)

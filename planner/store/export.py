@@ -1,4 +1,4 @@
-"""One .duckdb file for people who want SQL: runs, and their epochs, evaluations and steps flat."""
+"""One .duckdb file for SQL: runs, with flat tables of epochs, evaluations and steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TRIES: Final = 3
 def export_duckdb(store: Store, target: Path) -> int:
     """Write every shown run to the new DuckDB file `target`; return how many.
 
-    The file appears whole or not at all. FileExistsError where `target` is there already.
+    The file appears whole or not at all. FileExistsError if `target` exists.
     """
     if target.exists():
         raise FileExistsError(f"{target} exists. Name another file or remove it first.")
@@ -48,7 +48,7 @@ def export_duckdb(store: Store, target: Path) -> int:
 
 
 def _write_settled(store: Store, path: Path) -> int:
-    """Write; once more from the start where a compaction moved a file under it."""
+    """Write and return the count of runs; start over if a compaction moved a file."""
     for _ in range(_TRIES):
         store.refresh()
         with contextlib.suppress(duckdb.IOException):

@@ -1,8 +1,8 @@
-"""Answers computed once and shared: the one cache of pages and HTTP interface.
+"""Answers computed once and shared: the cache of pages and HTTP interface.
 
-A key says what its answer depends on: the question, and the version of the runs it is about
-(`Store.version`) or the store's generation. So nothing is ever emptied: an answer about an older
-state is never asked for again and goes as the least recently used (decision 0030).
+A key has everything its answer depends on: the question, and the version of its runs
+(`Store.version`) or the store's generation. So nothing is invalidated: an outdated answer is never
+requested again and is evicted as the least recently used (decision 0030).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MISSING: Final = object()
 
 @dataclass(slots=True)
 class _Entry:
-    """An answer, or the promise of one that a thread works out at this moment."""
+    """An answer, or a placeholder while a thread computes it."""
 
     done: threading.Event = field(default_factory=threading.Event)
     answer: Any = MISSING
@@ -27,11 +27,11 @@ class _Entry:
 
 
 class Kept:
-    """The answers last asked for, up to a total weight. Safe to share between threads.
+    """The most recently used answers, up to a total weight. Thread-safe.
 
     Args:
-        most: the total weight that is kept.
-        weigh: the weight of an answer; without it, each weighs 1.
+        most: the maximum total weight.
+        weigh: the weight of an answer; default 1.
     """
 
     def __init__(self, most: int, weigh: Callable[[Any], int] = lambda _: 1) -> None:
@@ -45,10 +45,10 @@ class Kept:
         return len(self._entries)
 
     def once(self, key: Hashable, work: Callable[[], Answer]) -> Answer:
-        """Return the answer under `key`; where there is none yet, `work` makes it.
+        """Return the answer under `key`, computed by `work` if it is missing.
 
-        Who asks while another thread works on it waits for that answer. Where that work fails, the
-        error goes to the one whose work it was, and each of the others tries for itself.
+        A request for an answer in progress waits for it. If that work fails, its own caller gets
+        the error, and each waiting one tries for itself.
         """
         while True:
             with self._lock:
@@ -61,11 +61,11 @@ class Kept:
                 return self._made(key, entry, work)
             entry.done.wait()
             if entry.answer is not MISSING:
-                found: Answer = entry.answer
-                return found
+                answer: Answer = entry.answer
+                return answer
 
     def clear(self) -> None:
-        """Forget all answers; work that is under way is finished for those who wait."""
+        """Forget all answers; work in progress is finished for those who wait."""
         with self._lock:
             self._entries.clear()
             self.weight = 0
@@ -74,7 +74,7 @@ class Kept:
         try:
             answer = work()
             weight = self._weigh(answer)
-        except BaseException:  # a page that is stopped in the middle too
+        except BaseException:  # including a page that was stopped
             with self._lock:
                 if self._entries.get(key) is entry:
                     del self._entries[key]
@@ -90,7 +90,7 @@ class Kept:
         return answer
 
     def _drop(self) -> None:
-        """Let the least recently used answers go; what is being worked on weighs nothing."""
+        """Evict the least recently used answers; those in progress weigh nothing."""
         while self.weight > self.most:
             made = (key for key, entry in self._entries.items() if entry.answer is not MISSING)
             key = next(made, MISSING)

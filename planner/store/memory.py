@@ -1,4 +1,4 @@
-"""How much memory the runs in memory may take: a setting, and half of the machine at most."""
+"""The memory limit of loaded runs: a setting, or at most half of the machine's memory."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from planner.store import sql
 
 SETTING: Final = "EPOCHWISE_MEMORY_GB"
 USUAL_BYTES: Final = 4_000_000_000
-"""The same on every machine that has twice as much, so that figures compare."""
+"""The same on every machine with twice as much, so that figures are comparable."""
 LEAST_BYTES: Final = 100_000_000
 FULL: Final = 0.6
 """Share that runs may fill; queries need the rest."""
 WORKING_BYTES: Final = 64_000_000
-"""What taking in one chunk of runs needs beside what is loaded: a copy, a sort, a checkpoint."""
+"""Extra memory to load one chunk of runs: a copy, a sort, a checkpoint."""
 
 
 def memory_limit_bytes(environment: Mapping[str, str]) -> int:
-    """What DuckDB may use [bytes]: `EPOCHWISE_MEMORY_GB`, else 4 GB or half of the machine's.
+    """Return DuckDB's memory limit [bytes].
 
-    A setting that is no number above 0 counts as none.
+    It is `EPOCHWISE_MEMORY_GB`, else 4 GB or half of the machine's memory.
+
+    A setting that is not a number above 0 is ignored.
     """
     with suppress(ValueError, OverflowError):
-        asked = float(environment.get(SETTING, "nan"))
-        if math.isfinite(asked) and asked > 0.0:
-            return max(int(asked * 1e9), LEAST_BYTES)
+        gigabytes = float(environment.get(SETTING, "nan"))
+        if math.isfinite(gigabytes) and gigabytes > 0.0:
+            return max(int(gigabytes * 1e9), LEAST_BYTES)
     with suppress(OSError, ValueError, AttributeError):
         half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
         return max(min(half, USUAL_BYTES), LEAST_BYTES)
@@ -38,6 +40,6 @@ def memory_limit_bytes(environment: Mapping[str, str]) -> int:
 
 
 def has_room(base: duckdb.DuckDBPyConnection, limit_bytes: int) -> bool:
-    """Whether more runs may be loaded: what is in memory leaves room for queries."""
+    """Return whether more runs may be loaded with room left for queries."""
     [(used,)] = base.execute(sql.MEMORY).fetchall()
     return int(used or 0) < min(FULL * limit_bytes, limit_bytes - WORKING_BYTES)

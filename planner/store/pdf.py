@@ -1,7 +1,7 @@
-"""A hand-out as PDF, printed by the Chromium that is there.
+"""A hand-out as PDF, printed by an installed Chromium.
 
-The browser is a child process with a profile of its own that is deleted afterwards; it opens one
-file on this disk, no script runs in it (the page's policy), and no name is ever looked up.
+The browser is a child process with a temporary profile. It opens one local file, runs no script
+(the page's policy) and looks up no host name.
 """
 
 from __future__ import annotations
@@ -43,25 +43,27 @@ _ARGUMENTS: Final = (
 
 
 class PdfError(RuntimeError):
-    """No PDF was made; the message says why and what to do."""
+    """No PDF was made; the message states the reason and what to do."""
 
 
 def chromium(environment: Mapping[str, str] | None = None) -> Path | None:
-    """The browser to print with: EPOCHWISE_CHROMIUM, one on PATH, Playwright's own; or None."""
-    known = os.environ if environment is None else environment
-    if told := known.get(SETTING):
-        return Path(told) if os.access(told, os.X_OK) else None
+    """Return the browser of EPOCHWISE_CHROMIUM, on PATH or of Playwright; None without any."""
+    variables = os.environ if environment is None else environment
+    if setting := variables.get(SETTING):
+        return Path(setting) if os.access(setting, os.X_OK) else None
     for name in NAMES:
-        if found := shutil.which(name, path=known.get("PATH")):
-            return Path(found)
-    told = known.get("PLAYWRIGHT_BROWSERS_PATH", "")
-    folder = Path(told) if told not in ("", "0") else Path("~/.cache/ms-playwright").expanduser()
+        if program := shutil.which(name, path=variables.get("PATH")):
+            return Path(program)
+    setting = variables.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    folder = (
+        Path(setting) if setting not in ("", "0") else Path("~/.cache/ms-playwright").expanduser()
+    )
     kept = (p for place in _PLACES for p in sorted(folder.glob(place), reverse=True))
     return next((p for p in kept if os.access(p, os.X_OK)), None)
 
 
 def pdf_of(html: str) -> bytes:
-    """The page as PDF, A4 as its own style sheet says.
+    """Return the page as PDF, in the format of its style sheet (A4).
 
     Raises:
         PdfError: there is no Chromium, it failed, or it took too long.
@@ -96,18 +98,18 @@ def _printed(browser: Path, folder: Path) -> bytes:
         str(browser), *_ARGUMENTS, *_as_root(), f"--user-data-dir={folder / 'profile'}",
         f"--print-to-pdf={made}", (folder / "page.html").as_uri(),
     ]  # fmt: skip
-    said = _run(command, folder)
+    message = _run(command, folder)
     content = made.read_bytes() if made.is_file() else b""
     if not content.startswith(b"%PDF-"):
         raise PdfError(
-            f"Chromium made no PDF ({said or 'it said nothing'}). "
+            f"Chromium made no PDF ({message or 'without a message'}). "
             "Open the HTML report and print it."
         )
     return content
 
 
 def _run(command: list[str], folder: Path) -> str:
-    """Run the browser to its end; its last line, without paths."""
+    """Run the browser to its end; return its last line, without paths."""
     try:
         process = subprocess.Popen(
             command,
@@ -122,17 +124,17 @@ def _run(command: list[str], folder: Path) -> str:
         return f"it does not start: {error.strerror}"
     late = False
     try:
-        told = process.communicate(timeout=PATIENCE_S)[1]
+        output = process.communicate(timeout=PATIENCE_S)[1]
     except subprocess.TimeoutExpired:
         late = True
     finally:
         _end(process)
     if late:
-        process.communicate()  # what it said is of no use, but its pipe has to be closed
+        process.communicate()  # closes the pipe; the output is not needed
         raise PdfError(
             f"Chromium did not finish within {PATIENCE_S:g} s. Try again, or print the HTML report."
         )
-    lines = told.decode(errors="replace").strip().splitlines()
+    lines = output.decode(errors="replace").strip().splitlines()
     last = _PATH.sub("...", lines[-1][-200:]) if lines else ""
     return f"exit {process.returncode}: {last}" if lines else ""
 
@@ -142,7 +144,7 @@ _KEPT: Final = frozenset({"PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FO
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The browser and its helpers, all of its own session."""
+    """End the browser and its helper processes, all in its session."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -151,5 +153,5 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _as_root() -> list[str]:
-    """Chromium's sandbox does not start as root; then there is nothing it could keep apart."""
+    """Return the argument for root, where Chromium's sandbox does not start."""
     return ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []

@@ -1,8 +1,8 @@
-"""Serve verified runs from memory; list what is refused; see a new file within one rerun.
+"""Serve verified runs from memory, list refused files, and notice new files at each rerun.
 
-The DuckDB instance lives in memory, holds the summary columns, may open only the result folders
-and is then locked. Every query takes a cursor of its own: one connection shared by threads gave
-other people's rows. Nested columns are read in place, from the file the run came from.
+The DuckDB instance is in memory, has the summary columns, may open only the result folders and is
+then locked. Every query has its own cursor: a connection shared by threads mixed up rows. Nested
+columns are read from the run's file.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from planner.store.sealed.result_set import NAME, ResultSet, SetFiles
 from planner.store.sealed.seal import Seal
 
 PATIENCE_S: Final = 0.5
-"""How long a page waits for another page's refresh before it shows what was there before [s]."""
+"""Time a page waits for another page's refresh before it shows the previous state [s]."""
 CHUNK: Final = 20_000
-"""Runs that are verified before they are loaded: so much of them is in Python at once."""
+"""Runs that are verified and loaded together: the most in Python at once."""
 
 _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "threads": 1,  # a second thread makes queries of 10,000 rows slower
@@ -55,12 +55,12 @@ _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
 }
 _TRIES: Final = 50
 MOST_KEPT: Final = 4_000
-"""Answers about the runs that a store keeps; a workload has about ten, a filter three."""
+"""Answers that a store keeps; a workload has about ten, a filter three."""
 _SERIAL: Final = itertools.count()
 _VANISHED: Final = 3
-"""A file that is listed so often and cannot be opened has not been moved: it is refused."""
+"""A file listed this often that cannot be opened is refused: it was not moved."""
 _BROKEN: Final = (duckdb.FatalException, duckdb.InternalException)
-"""After one of these an instance answers nobody any more."""
+"""Errors after which an instance cannot be used any more."""
 Answer = TypeVar("Answer")
 _MORE_MEMORY: Final = "Raise EPOCHWISE_MEMORY_GB, or move result sets away."
 _TASK_SCHEMA: Final = pa.schema({name: pa.string() for name in ("workload", "family", "task")})
@@ -71,7 +71,7 @@ _ROW_SCHEMA: Final = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A file that is not shown, and why."""
+    """A file that is not shown, with the reason."""
 
     path: str
     folder: str
@@ -80,20 +80,20 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class _Arrivals:
-    """Part of what one refresh found: rows of single runs, seals of files of many, refusals."""
+    """Part of a refresh: rows of single-run files, seals of multi-run files, refusals."""
 
     single: list[dict[str, Any]] = field(default_factory=list)
     many: dict[str, Seal] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
-    def take(self, path: str, found: Seal | str) -> None:
-        """Add a file that was looked at: its seal, or why it is refused."""
-        if isinstance(found, str):
-            self.refused[path] = found
-        elif found.summary is None:
-            self.many[path] = found
+    def take(self, path: str, seal: Seal | str) -> None:
+        """Add a checked file: its seal, or the reason of its refusal."""
+        if isinstance(seal, str):
+            self.refused[path] = seal
+        elif seal.summary is None:
+            self.many[path] = seal
         else:
-            self.single.append(found.summary | {"file": path})
+            self.single.append(seal.summary | {"file": path})
 
     @property
     def runs(self) -> int:
@@ -106,12 +106,12 @@ class _Arrivals:
 
 
 class _NoRoomError(Exception):
-    """The memory for runs is full: what is loaded stays, the rest waits."""
+    """The memory for runs is full: loaded runs stay, the others wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moment:
-    """What one thread sees of the store: a transaction, and what was true when it began."""
+    """One thread's view of the store: a transaction, and the state when it began."""
 
     cursor: duckdb.DuckDBPyConnection
     generation: int
@@ -122,9 +122,9 @@ class _Moment:
 
 
 class Store:
-    """The runs of some folders. Safe to share between threads; `refresh` before a page asks.
+    """The runs of some folders. Thread-safe; call `refresh` before queries.
 
-    `kept` holds what was worked out of these runs; `serial` tells the store from every other.
+    `kept` caches answers about these runs; `serial` identifies the store.
     """
 
     def __init__(self, folders: Sequence[Folder], memory_bytes: int | None = None) -> None:
@@ -152,12 +152,12 @@ class Store:
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """Files that were found and not shown, or not whole, in order of path."""
+        """Files that are not shown, or only in part, in order of path."""
         return self._moment.refused if self._moment else self._all_refused()
 
     def _all_refused(self) -> tuple[Refused, ...]:
-        found = [*self._refused.values(), *self._partly]
-        return tuple(sorted(found, key=lambda r: r.path))
+        refusals = [*self._refused.values(), *self._partly]
+        return tuple(sorted(refusals, key=lambda r: r.path))
 
     @property
     def sets(self) -> tuple[ResultSet, ...]:
@@ -167,13 +167,13 @@ class Store:
 
     @property
     def generation(self) -> int:
-        """A number that grows whenever anything in the folders has changed."""
+        """A number that grows with every change in the folders."""
         return self._moment.generation if self._moment else self._generation
 
     def version(self, *workloads: str) -> int:
-        """A number that grows whenever a run of these workloads comes, goes or changes.
+        """Return a number that grows with every change of these workloads' runs.
 
-        It is that of all runs of their models: forms of a network and its precisions are compared.
+        It covers all runs of their models: forms of a network and its precisions are compared.
         """
         moment = self._moment
         versions = moment.versions if moment else self._versions
@@ -182,7 +182,7 @@ class Store:
 
     @property
     def workloads(self) -> Iterable[str]:
-        """All workloads that ever had a run here."""
+        """All workloads that ever had a run in this store."""
         return (self._moment.models if self._moment else self._models).keys()
 
     @property
@@ -192,14 +192,14 @@ class Store:
 
     @contextmanager
     def at_one_moment(self, asked_s: float | None = None) -> Iterator[None]:
-        """Refresh, then show this thread that one state of the runs until the block ends.
+        """Refresh, then show this thread one state of the runs until the block ends.
 
-        A page asks many questions; runs that are committed meanwhile must not be in some answers
-        and missing in others. Other threads see what is new.
+        All queries of a page see the same runs, even if others are committed meanwhile. Other
+        threads see the new state.
 
         Args:
-            asked_s: when the question was asked, by the monotonic clock [s]; where another thread
-                has refreshed since, all that was there by then is shown already. None is now.
+            asked_s: time of the request by the monotonic clock [s]; a refresh since then by
+                another thread is enough. None is now.
         """
         if self._moment is not None:
             yield
@@ -213,11 +213,11 @@ class Store:
             self._end()
 
     def refresh(self, *, wait: bool = False) -> int:
-        """Take in what is new, let go what is gone; the generation grows if anything changed.
+        """Load new files and drop deleted ones; the generation grows with any change.
 
-        Files are verified by one thread at a time. Another one waits a moment, then goes on with
-        the runs from before, unless there are none yet or it has to `wait`. A thread that sees one
-        state of the runs sees the new one from here on.
+        One thread at a time verifies files. Another one waits a moment, then continues with the
+        previous runs, unless there are none or it has to `wait`. A thread inside `at_one_moment`
+        sees the new state afterwards.
         """
         if self._lock.acquire(timeout=-1 if wait or not self._is_loaded else PATIENCE_S):
             try:
@@ -232,36 +232,36 @@ class Store:
         began_s = time.monotonic()
         for _ in range(_TRIES):
             try:
-                self._base.execute(sql.ALIVE)  # a query may have met a bad file since
+                self._base.execute(sql.ALIVE)  # a query may have hit a bad file since
                 self._take_in()
                 self._looked_s = began_s
                 break
-            except _BROKEN:  # one bad file poisons an instance: a new one, without that file
+            except _BROKEN:  # a bad file breaks an instance: make a new one without it
                 self._reset()
 
     @contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of one's own for one query; the thread's own where it sees one moment."""
+        """Yield a cursor for one query; that of the thread's moment if it has one."""
         if self._moment is None:
             with _cursor(self._serving) as cursor:
                 yield cursor
             return
         try:
             yield self._moment.cursor
-        except duckdb.Error:  # which ends a transaction: the store as it is answers what follows
+        except duckdb.Error:  # ends the transaction: later queries see the present state
             self._end()
             raise
 
     def rows(self, query: str, parameters: object = None) -> list[tuple[Any, ...]]:
-        """All rows of a constant query of `planner.store.sql`."""
-        return self._asked(lambda cursor: cursor.execute(query, parameters).fetchall())
+        """Return all rows of a constant query of `planner.store.sql`."""
+        return self._answer(lambda cursor: cursor.execute(query, parameters).fetchall())
 
     def arrow(self, query: str, parameters: object = None) -> pa.Table:
-        """The same as an Arrow table."""
-        return self._asked(lambda c: c.sql(query, params=parameters).to_arrow_table())
+        """Return the same as an Arrow table."""
+        return self._answer(lambda c: c.sql(query, params=parameters).to_arrow_table())
 
-    def _asked(self, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
-        """The answer; asked again of a new instance where another query broke this one."""
+    def _answer(self, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
+        """Return the answer; repeated on a new instance if another query broke this one."""
         try:
             with self.cursor() as cursor:
                 return ask(cursor)
@@ -271,19 +271,19 @@ class Store:
                 return ask(cursor)
 
     def in_place(self, query: str, run_id: str, read: Callable[[pa.Table], Answer]) -> Answer:
-        """What `read` makes of `query` on the file that holds `run_id`.
+        """Return the result of `read` for `query` on the file with `run_id`.
 
-        A compaction may move the run: then it is read where it is now. A file whose body cannot be
-        read is refused from then on, and another copy of the run is read if there is one.
+        A run moved by a compaction is read from its new file. A file with an unreadable body is
+        refused from then on, and another copy of the run is read if there is one.
 
         Raises:
-            KeyError: no file that is shown holds the run (any more).
+            KeyError: no shown file has the run.
         """
         for _ in range(_TRIES):
-            found = self.rows(sql.FILE_OF, [run_id])
-            if not found:
+            files = self.rows(sql.FILE_OF, [run_id])
+            if not files:
                 break
-            file = str(found[0][0])
+            file = str(files[0][0])
             if (reason := self._body_read(file)) is None:
                 try:
                     return read(self.arrow(query, [sql.literal(file), run_id]))
@@ -293,7 +293,7 @@ class Store:
         raise KeyError(run_id)
 
     def refuse(self, file: str, reason: str) -> None:
-        """Show a file no longer if it is still as it was listed, and whatever replaced it else."""
+        """Stop showing a file, unless it has been replaced since it was listed."""
         listed = self._known
         stamp = None if listed is None else listed.get(file)
         if stamp is not None and scan.stamp_of(file) == stamp:
@@ -303,7 +303,7 @@ class Store:
         self.refresh(wait=True)
 
     def _body_read(self, file: str) -> str | None:
-        """Why the body of a file may not be read, None where it may; only files of one run."""
+        """Return why the body of a single-run file is unreadable; None otherwise."""
         if file not in self._single:
             return None
         try:
@@ -315,8 +315,8 @@ class Store:
 
     @property
     def _moment(self) -> _Moment | None:
-        found: _Moment | None = getattr(self._own, "moment", None)
-        return found
+        moment: _Moment | None = getattr(self._own, "moment", None)
+        return moment
 
     def _begin(self) -> None:
         self._end()
@@ -356,7 +356,7 @@ class Store:
         self._again: set[str] = set()
 
     def _take_in(self) -> None:
-        """One refresh. Starts over when a file vanishes under it: what replaced it is listed."""
+        """Refresh once; start over if a file vanishes, to list its replacement."""
         looked_at: dict[tuple[str, scan.Stamp], Seal | str] = {}
         vanished: dict[str, int] = {}
         for _ in range(_TRIES):
@@ -387,11 +387,11 @@ class Store:
         now: scan.Listing,
         looked_at: dict[tuple[str, scan.Stamp], Seal | str],
     ) -> bool:
-        """Load new files part by part, each in one transaction; the last one drops what is gone.
+        """Load new files in parts, one transaction each; the last one drops deleted files.
 
-        What replaces a file is loaded before that file is dropped, so no count ever falls. Where
-        the memory for runs is full, the files that are left wait until something goes; False where
-        something went just now, and all has to be loaded anew.
+        A replacement is loaded before its file is dropped, so no count ever falls. If the memory
+        for runs is full, the remaining files wait until others go. Return False if some have just
+        gone and everything has to be loaded anew.
         """
         files = [p for p in new if not p.endswith(NAME)]
         sets = self._read_sets(now)
@@ -429,7 +429,7 @@ class Store:
         now: scan.Listing | None,
         sets: tuple[dict[str, ResultSet], dict[str, str]],
     ) -> None:
-        """The next generation; the last of a refresh is of the listing `now` and serves it."""
+        """Start the next generation; the last of a refresh serves the listing `now`."""
         if now is not None:
             self._sets = sets[0]
             self._refused |= {p: self._refusal(p, r) for p, r in sets[1].items()}
@@ -446,7 +446,7 @@ class Store:
         now: scan.Listing,
         gone: Iterable[str],
     ) -> None:
-        """Remember what became of files, so that a refresh that starts over goes on from here."""
+        """Record the state of files, so that a refresh that starts over continues from here."""
         drop = set(gone)
         stay = {p: s for p, s in (self._known or {}).items() if p not in drop}
         self._known = stay | {p: now[p] for p in files}
@@ -459,7 +459,7 @@ class Store:
         now: scan.Listing,
         looked_at: dict[tuple[str, scan.Stamp], Seal | str],
     ) -> Iterator[tuple[_Arrivals, bool]]:
-        """New files, verified, in parts of about `CHUNK` runs; at least one part, marked last."""
+        """Yield verified new files in parts of about `CHUNK` runs; at least one, marked last."""
         part = _Arrivals()
         for i, path in enumerate(files, 1):
             key = path, now[path]
@@ -476,7 +476,7 @@ class Store:
         return reason or self._poison.get((path, stamp)) or accepted(path)
 
     def _load(self, part: _Arrivals, now: scan.Listing) -> None:
-        """Load the files of a part into `incoming`, which no page reads."""
+        """Load the files of a part into the table `incoming`, which no page reads."""
         self._base.execute(sql.CLEAR_INCOMING)
         if part.runs and not has_room(self._base, self.memory_bytes):
             raise _NoRoomError
@@ -488,22 +488,22 @@ class Store:
             if self._load_together(version, paths):
                 part.refused.update(self._wrong(paths, part.many))
                 continue
-            found = ((p, self._load_file(p, part.many[p], now[p])) for p in paths)
-            part.refused.update({path: reason for path, reason in found if reason})
+            reasons = ((p, self._load_file(p, part.many[p], now[p])) for p in paths)
+            part.refused.update({path: reason for path, reason in reasons if reason})
         for rank, folder in reversed(list(enumerate(self.folders))):
             self._base.execute(sql.SET_FOLDER, [folder.label, rank, f"{as_utf8(folder.path)}/"])
         self._set_tasks()
 
     def _set_tasks(self) -> None:
-        """Note the kind of work of every run in `incoming`, so that runs can be filtered by it."""
+        """Set the kind of work of every run in `incoming`, for filters."""
         with _cursor(self._base) as cursor:
-            found = cursor.execute(sql.WITHOUT_TASK).fetchall()
-            rows = [{"workload": w, "family": f, "task": kind_of(w, f)} for w, f in found]
+            families = cursor.execute(sql.WITHOUT_TASK).fetchall()
+            rows = [{"workload": w, "family": f, "task": kind_of(w, f)} for w, f in families]
             cursor.register("tasks", pa.Table.from_pylist(rows, schema=_TASK_SCHEMA))
             cursor.execute(sql.SET_TASK)
 
     def _load_rows(self, rows: list[dict[str, Any]], refused: dict[str, str]) -> None:
-        """Load runs given by their seals; where they do not go in together, one by one."""
+        """Load runs from their seals; halve the list after an error."""
         if not rows:
             return
         try:
@@ -522,14 +522,14 @@ class Store:
             self._load_rows(rows[half:], refused)
 
     def _load_together(self, version: int, paths: list[str]) -> bool:
-        """Load files in one statement, which is all or nothing; whether that went well."""
+        """Load files in one statement, all or nothing; return whether it succeeded."""
         if len(paths) == 1 or self._one_by_one:
             return False
         try:
             if too_long(self._base, paths, version):
                 return False
             self._base.execute(sql.LOAD_FILES[version], [[sql.literal(p) for p in paths]])
-        except _BROKEN:  # which of them it was shows only one by one
+        except _BROKEN:  # the bad file is found by loading one by one
             self._one_by_one = True
             raise
         except Exception:  # noqa: BLE001 - one file must never stop the others
@@ -537,17 +537,17 @@ class Store:
         return True
 
     def _wrong(self, paths: list[str], seals: Mapping[str, Seal]) -> dict[str, str]:
-        """Why loaded files are refused; their runs go."""
+        """Return why loaded files are refused, and drop their runs."""
         held = dict(self._base.execute(sql.HELD_BY, [paths]).fetchall())
         rules = self._base.execute(sql.BROKEN_RULES, [paths]).fetchall()
         broken = {path: (run, rule) for path, run, rule in rules}
-        found = {p: _contents(seals[p], held.get(p, 0), broken.get(p)) for p in paths}
-        for path in (p for p, reason in found.items() if reason):
+        reasons = {p: _contents(seals[p], held.get(p, 0), broken.get(p)) for p in paths}
+        for path in (p for p, reason in reasons.items() if reason):
             self._base.execute(sql.DROP_INCOMING, [path])
-        return {path: reason for path, reason in found.items() if reason}
+        return {path: reason for path, reason in reasons.items() if reason}
 
     def _load_file(self, path: str, seal: Seal, stamp: scan.Stamp) -> str | None:
-        """Load a file of many runs, all of them under its own name, or say why it is refused."""
+        """Load a multi-run file; return why it is refused, or None."""
         try:
             if reason := too_long(self._base, [path], version_of(seal)):
                 return reason
@@ -568,7 +568,7 @@ class Store:
         return reason
 
     def _swap(self, gone: set[str]) -> None:
-        """Old rows out, new rows in, in one transaction: no query sees half of it."""
+        """Replace old rows by new ones in one transaction."""
         paths = sorted(gone & self._loaded)
         with _cursor(self._base) as cursor:
             cursor.begin()
@@ -578,7 +578,7 @@ class Store:
             [(all_new,)] = cursor.execute(sql.ALL_NEW).fetchall()
             for statement in (sql.KEEP_NEW,) if all_new else sql.MERGE:
                 cursor.execute(statement)
-            if paths:  # else every spare run is still the copy of one that is shown
+            if paths:  # otherwise every spare run is still a copy of a shown one
                 cursor.execute(sql.PROMOTE)
                 cursor.execute(sql.DROP_PROMOTED)
             cursor.commit()
@@ -586,7 +586,7 @@ class Store:
         self._single -= gone
 
     def _note(self, touched: Iterable[tuple[str, str]]) -> None:
-        """Runs of these workloads and models have changed. New tables: a moment keeps its own."""
+        """Record changes of these workloads and models, in new tables: a moment keeps its own."""
         models, touched = dict(self._models), list(touched)
         for workload, model in touched:
             models[workload] = models.get(workload, frozenset()) | {model}
@@ -596,12 +596,12 @@ class Store:
     # -- what is said of it ------------------------------------------------------------------
 
     def contradictions(self) -> tuple[Refused, ...]:
-        """Return the files with runs that are shown from elsewhere with other numbers."""
+        """Return the files whose runs are shown from another file with other numbers."""
         with self._lock:
             return tuple(self._contradictions())
 
     def _contradictions(self) -> Iterator[Refused]:
-        """Runs that are shown from another file, with other numbers."""
+        """Yield runs that are shown from another file, with other numbers."""
         for file, count, run, shown in self._base.execute(sql.CONTRADICTIONS).fetchall():
             where = f"{self._folder_of(shown)}: {'/'.join(shown.rsplit('/', 2)[-2:])}"
             what = f"run {run}" if count == 1 else f"{count:,} runs, one of them {run}"
@@ -612,7 +612,7 @@ class Store:
             yield self._refusal(file, reason)
 
     def _without_room(self) -> Iterator[Refused]:
-        """Files that wait for memory, one line a folder."""
+        """Yield the files that wait for memory, one entry per folder."""
         places = Counter(os.path.dirname(p) for p in self._waiting)  # noqa: PTH120 - many, fast
         for place, count in places.items():
             reason = (
@@ -622,18 +622,18 @@ class Store:
             yield self._refusal(place, reason)
 
     def _read_sets(self, now: scan.Listing) -> tuple[dict[str, ResultSet], dict[str, str]]:
-        """All sets by their folder, and what is wrong with their set.toml files."""
+        """Return all sets by their folder, and the problems of their set.toml files."""
         sets, problems = {}, {}
         for place in {os.path.dirname(p) for p in now} - self._roots:  # noqa: PTH120 - 10,000 fast
             if reason := text_problem(place):
                 problems[place] = reason
                 continue
-            told = f"{place}/{NAME}"
+            set_file = f"{place}/{NAME}"
             sets[place], problem = self._set_files.read(
-                Path(place), self._folder_of(place), now.get(told)
+                Path(place), self._folder_of(place), now.get(set_file)
             )
             if problem:
-                problems[told] = problem
+                problems[set_file] = problem
         self._set_files.forget(set(sets))
         return sets, problems
 
@@ -651,20 +651,20 @@ class Store:
 
 
 def version_of(seal: Seal) -> int:
-    """The schema version a file of many runs is read as."""
+    """Return the schema version used to read a multi-run file."""
     return min(max(seal.schema_version, 1), SCHEMA_VERSION)
 
 
 def too_long(base: duckdb.DuckDBPyConnection, paths: list[str], version: int) -> str | None:
-    """Why files are refused whose texts are beyond the limit, before any of their runs is read.
+    """Return why files with texts above the limit are refused, before their runs are read.
 
     Args:
         base: any connection.
         paths: files of one schema version.
         version: from `version_of`.
     """
-    found = base.execute(sql.LONGEST[version], [[sql.literal(p) for p in paths]]).fetchone() or ()
-    for name, letters in zip(sql.TEXTS, found, strict=True):
+    lengths = base.execute(sql.LONGEST[version], [[sql.literal(p) for p in paths]]).fetchone() or ()
+    for name, letters in zip(sql.TEXTS, lengths, strict=True):
         if (letters or 0) > MAX_TEXT:
             kept = f"at most {MAX_TEXT:,} are kept"
             return f"breaks the rules: {name} has {letters:,} characters; {kept}. Shorten it."
@@ -672,7 +672,7 @@ def too_long(base: duckdb.DuckDBPyConnection, paths: list[str], version: int) ->
 
 
 def _contents(seal: Seal, held: int, broken: tuple[str, str] | None) -> str | None:
-    """Why a loaded file is refused: the runs it holds, or one that breaks a rule; None if fine."""
+    """Return why a loaded file is refused: its run count or a broken rule; None if fine."""
     if broken is not None:
         return f"holds a run that breaks the rules: run {broken[0]}, {broken[1]}. Run `verify`."
     if held != seal.rows:

@@ -1,4 +1,4 @@
-"""Rows of an answer as parquet, for those who read it with programs."""
+"""Rows of an answer as parquet, for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from planner.core import Cell, Record
 
 
 def records_file(rows: Sequence[Record]) -> bytes:
-    """The rows as parquet; a column's kind is that of its values, text where none is known."""
+    """Return the rows as parquet, with column types from their values; text without any."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = {name: _column([row.get(name) for row in rows]) for name in names}
     buffer = io.BytesIO()
@@ -21,11 +21,11 @@ def records_file(rows: Sequence[Record]) -> bytes:
 
 
 def _column(values: Sequence[Cell]) -> pa.Array:
-    known = [v for v in values if v is not None]
-    if not known or any(isinstance(v, str) for v in known):
+    present = [v for v in values if v is not None]
+    if not present or any(isinstance(v, str) for v in present):
         return pa.array([None if v is None else str(v) for v in values], pa.string())
-    if all(isinstance(v, bool) for v in known):
+    if all(isinstance(v, bool) for v in present):
         return pa.array(values, pa.bool_())
-    if all(isinstance(v, int) for v in known):
+    if all(isinstance(v, int) for v in present):
         return pa.array(values, pa.int64())
     return pa.array([None if v is None else float(v) for v in values], pa.float64())

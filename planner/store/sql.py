@@ -1,7 +1,6 @@
-"""Every SQL text of the store, constant; values only ever travel as parameters.
+"""Every SQL text of the store, as constants; values are passed as parameters.
 
-Texts are put together from the schema table once, when this file is imported, never from
-anything a user, a link or a file says.
+Texts are built from the schema table on import, never from user input, links or files.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _DEFINED: Final = ", ".join(
     f"{n} {_TYPES[BY_NAME[n].type]}{' NOT NULL' if BY_NAME[n].required else ''}" for n in SUMMARY
 )
 
-# Two large whole numbers multiply to one that no BIGINT holds, and an error stops every run.
+# The product of two large whole numbers may exceed a BIGINT, and the error would stop every run.
 DEVICES: Final = "coalesce(accelerators_per_node, 1)::HUGEINT * coalesce(number_of_nodes, 1)"
 WORKLOAD: Final = """
     concat_ws(' · ', concat_ws(' ', model, variant), dataset,
@@ -70,7 +69,7 @@ _NUMBERS: Final = f"hash({', '.join(NUMBERS)})"
 
 
 def literal(path: str) -> str:
-    """A path as a pattern that fits no other: DuckDB reads every path as a pattern."""
+    """Return a path as a pattern that matches only it: DuckDB reads paths as patterns."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in path)
 
 
@@ -82,7 +81,7 @@ CREATE: Final = (
 
 
 def _file(version: int) -> str:
-    """What a file of a schema version is read as: NULL in the columns that were added later."""
+    """Return the query of a file of a schema version; later columns are NULL."""
     later = [n for n in SUMMARY if BY_NAME[n].since > version]
     added = "".join(f", NULL::{_TYPES[BY_NAME[n].type]} AS {n}" for n in later)
     return f"""SELECT *{added}
@@ -95,7 +94,7 @@ LOAD_FILES: Final = {
     FROM ({_file(version)})"""
     for version in range(1, SCHEMA_VERSION + 1)
 }
-"""How files of many runs are loaded, by the schema version in their seal."""
+"""Statements to load multi-run files, by the schema version in their seal."""
 LOAD_ROWS: Final = f"""
     INSERT INTO incoming SELECT {_STORED}, {_DERIVED}, NULL, NULL, {_NUMBERS}, file FROM arrived"""
 SET_FOLDER: Final = """
@@ -107,10 +106,9 @@ SET_TASK: Final = """
         AND incoming.family IS NOT DISTINCT FROM tasks.family"""
 """The table `tasks` (workload, family, task) is registered beside
 (`planner.networks.kind_of`)."""
-# A run that is there already (an original beside its compacted copy) waits in `spare`. The folder
-# that is named first wins, the shipped one before all. Of two in one folder and refresh the merged
-# one is shown: it is the older, and the first commit wins. Windows over whole rows are slow, so the
-# first copies are found by narrow ones.
+# A second copy of a run (an original beside its compacted one) waits in `spare`. The folder named
+# first wins, the shipped one before all. Of two in one folder and refresh the compacted one is
+# shown: it is older, and the first commit wins. Narrow windows find first copies faster.
 _FIRST: Final = """
     rowid IN (SELECT rowid FROM (SELECT rowid, row_number()
         OVER (PARTITION BY run_id ORDER BY precedence, file NOT LIKE '%/compact-%', file) AS place
@@ -119,7 +117,7 @@ _OUTRANKED: Final = """EXISTS (SELECT 1 FROM incoming i
     WHERE i.run_id = runs.run_id AND i.precedence < runs.precedence)"""
 DEMOTE: Final = f"INSERT INTO spare SELECT * FROM runs WHERE {_OUTRANKED}"
 DROP_DEMOTED: Final = f"DELETE FROM runs WHERE {_OUTRANKED}"
-# Neighbours in memory are what one page asks for together.
+# Rows that one page reads together are neighbours in memory.
 _ORDER: Final = "ORDER BY workload, pattern, system, global_batch_size, run_id"
 KEEP_SPARE: Final = f"""
     INSERT INTO spare SELECT * FROM incoming
@@ -130,7 +128,7 @@ KEEP_RUNS: Final = f"""
 
 
 def _broken(name: str) -> str:
-    """When a value of this column breaks its rule, as `planner.runs._records` tells it for rows."""
+    """Return the condition of a broken rule of a column, as in `planner.runs._records`."""
     column = BY_NAME[name]
     terms = [f"{name} IS NULL"] if column.required else []
     if column.type == pa.float64():
@@ -156,7 +154,7 @@ BROKEN_RULES: Final = f"""
     FROM (SELECT file, run_id, CASE {_RULES} END AS rule FROM incoming
         WHERE file IN (SELECT unnest(?)))
     WHERE rule IS NOT NULL GROUP BY file"""
-"""As `BROKEN_RULE` of many files at once: a query so long takes a quarter of a second to plan."""
+"""As `BROKEN_RULE`, for many files at once: planning the query takes a quarter of a second."""
 TEXTS: Final = tuple(n for n in SUMMARY if BY_NAME[n].type == pa.string())
 LONGEST: Final = {
     version: f"""
@@ -165,8 +163,8 @@ LONGEST: Final = {
 }
 """The longest text of each of `TEXTS` in files, by the schema version in their seal.
 
-A few kilobytes may hold one text of megabytes that a million runs point to: DuckDB measures it
-once, where loading the runs would copy it for each.
+A small file may have one text of megabytes that a million runs share: DuckDB measures it once,
+while loading would copy it for each run.
 """
 HELD: Final = "SELECT count(*) FROM incoming WHERE file = ?"
 HELD_BY: Final = """
@@ -182,32 +180,32 @@ DROP_PROMOTED: Final = """
     DELETE FROM spare
     WHERE (run_id, file, numbers) IN (SELECT (run_id, file, numbers) FROM runs)"""
 MERGE: Final = (DEMOTE, DROP_DEMOTED, KEEP_SPARE, KEEP_RUNS)
-"""What takes `incoming` in, in this order and in one transaction."""
+"""Statements to merge `incoming`, in this order and one transaction."""
 ALL_NEW: Final = """
     SELECT count(*) = count(DISTINCT run_id)
         AND NOT EXISTS (SELECT 1 FROM incoming JOIN runs USING (run_id))
     FROM incoming"""
-"""Whether no run of `incoming` is there already, in it or in `runs`."""
+"""Whether all runs of `incoming` are new and unique."""
 KEEP_NEW: Final = f"INSERT INTO runs SELECT * FROM incoming {_ORDER}"
-"""`MERGE` where they are `ALL_NEW`, in a third of its time."""
+"""`MERGE` for `ALL_NEW` runs, in a third of its time."""
 CONTRADICTIONS: Final = """
     SELECT s.file, count(*), min(s.run_id), min(r.file)
     FROM spare s JOIN runs r USING (run_id)
     WHERE s.numbers <> r.numbers GROUP BY s.file ORDER BY s.file LIMIT 1000"""
-"""Files with runs that are shown from elsewhere with other numbers: how many, one, and where."""
+"""Files whose runs are shown from elsewhere with other numbers: count, one run, and file."""
 MEMORY: Final = "SELECT sum(memory_usage_bytes) FROM duckdb_memory()"
 
 FACETS: Final = (
     "task", "workload", "family", "accelerator_model_name", "system", "global_batch_size",
     "pattern", "mode", "software", "status", "basis", "repository", "result_set", "folder",
 )  # fmt: skip
-"""Columns one can filter by, in the order they are offered."""
+"""Filter columns, in the order of their display."""
 
 
 _NAMED_RUNS: Final = """
     ($only IS NULL OR run_id IN (SELECT unnest($only::VARCHAR[])))
     AND ($but IS NULL OR run_id NOT IN (SELECT unnest($but::VARCHAR[])))"""
-"""Beside facets: nothing but the runs named, or all but them."""
+"""Filters by run id: only these, or all but these."""
 
 
 def _where(without: str = "") -> str:
@@ -227,7 +225,7 @@ ALL_FACETS: Final = f"""
     FROM runs WHERE {_where()}
     GROUP BY GROUPING SETS ({", ".join(f"({c})" for c in FACETS)})
     HAVING facet IS NOT NULL ORDER BY {", ".join(FACETS)}"""
-"""As `FACET` of every facet under all filters: right for those that have no filter of their own."""
+"""As `FACET` for every facet under all filters: valid for facets without their own filter."""
 
 COUNT: Final = f"SELECT count(*) FROM runs WHERE {_where()}"
 WHICH: Final = f"SELECT run_id FROM runs WHERE {_where()}"
@@ -255,9 +253,9 @@ RUNS_OF: Final = f"""
 TRAIN_SAMPLES: Final = """
     SELECT DISTINCT train_samples FROM runs
     WHERE workload = ? AND status = 'ok' AND train_samples IS NOT NULL LIMIT 2"""
-"""Two sizes are enough to show that the runs of a workload do not state one."""
+"""Two sizes are enough to show that the runs state no single one."""
 SCATTER: Final = """
-    WITH told AS (
+    WITH stated AS (
         SELECT file, system, mode, epochs_measured, later_epoch_sd_s / later_epoch_mean_s
             * sqrt((epochs_measured - 1) / (epochs_measured - 2)) AS variation
         FROM runs WHERE status = 'ok' AND epochs_measured > 2
@@ -265,9 +263,9 @@ SCATTER: Final = """
             AND NOT list_contains(CAST($without AS VARCHAR[]), run_id))
     SELECT parse_dirpath(file), system, mode, epochs_measured - 1, count(*),
         avg(ln(greatest($least, least($most, variation))))
-    FROM told
+    FROM stated
     GROUP BY parse_dirpath(file), system, mode, epochs_measured"""
-"""How much epochs scatter, by result set, system, training or inference, and number of epochs."""
+"""Scatter of epochs, by result set, system, mode and number of epochs."""
 _SHOWN: Final = "SELECT * EXCLUDE (precedence, numbers) FROM runs"
 ROW: Final = f"{_SHOWN} WHERE run_id = ?"
 WORKLOADS: Final = """
@@ -277,13 +275,15 @@ WORKLOADS: Final = """
     GROUP BY workload
     ORDER BY bool_or(mode = 'training') DESC, bool_and(repository IS NOT NULL),
         count(DISTINCT system) DESC, count(*) DESC, workload"""
-"""Those that were trained first, measured ones before the published library, then those of most
-systems; trials that only counted steps to a target took no times."""
+"""Trained workloads first, measured before published ones, then by the count of systems.
+
+Trials that only counted steps to a target have no times.
+"""
 ABOUT_WORKLOADS: Final = """
     SELECT workload, count(*), count(DISTINCT coalesce(accelerator_model_name, system_name)),
         bool_or(list_contains($own::VARCHAR[], folder)), min(family)
     FROM runs WHERE status = 'ok' GROUP BY workload"""
-"""How much is known of a workload, whether some of it is one's own, and its family."""
+"""Counts of a workload's runs and systems, whether some are the user's own, and its family."""
 TRAINED: Final = """
     SELECT DISTINCT workload FROM runs
     WHERE status = 'ok' AND mode = 'training' ORDER BY workload"""
@@ -296,7 +296,7 @@ FORMS: Final = """
             (SELECT (model, coalesce(dataset, '')) FROM runs WHERE workload = ?)
     ORDER BY system, software, engine, variant NULLS FIRST, precision, global_batch_size, run_id
     LIMIT ?"""
-"""Inference runs of the network and data set of a workload, in whatever form."""
+"""Inference runs of a workload's network and data set, in every form."""
 PATTERNS: Final = """
     SELECT pattern, count(*) FROM runs WHERE workload = ? AND status = 'ok' GROUP BY pattern
     ORDER BY bool_or(mode = 'training') DESC,
@@ -312,7 +312,10 @@ TRIAL_SETS: Final = f"""
     FROM runs WHERE {_TRIAL} GROUP BY 1, 2, 3, 4, 5, 6
     ORDER BY bool_and(repository IS NOT NULL), count(DISTINCT global_batch_size) DESC,
         count(*) DESC, 1, 2, 3, 4, 5, 6"""
-"""A trial that diverged counts: it reached nothing. One that was stopped from outside does not."""
+"""A diverged trial counts as one that missed the target.
+
+One stopped from outside does not count.
+"""
 TRIALS: Final = f"""
     SELECT r.optimizer, r.global_batch_size::DOUBLE AS batch, r.learning_rate,
         r.gradient_noise_scale, r.status, [e.step::DOUBLE FOR e IN f.evaluations] AS step,
@@ -342,26 +345,26 @@ TIMED_SYSTEMS: Final = f"""
     WHERE workload = ? AND {_TIMED}
     GROUP BY 1, 2, 3, 4, 5, 6
     ORDER BY workload, system_name, 3, system, 7 DESC, pattern, software"""
-"""What has a curve of step times while training; the best measured pattern of a system first."""
+"""Systems with a curve of step times in training; the best measured pattern first."""
 PLACEMENTS: Final = """
     SELECT run_id, coalesce(accelerators_per_node, 1), coalesce(number_of_nodes, 1), launch,
         peer_to_peer
     FROM runs WHERE workload = ? AND pattern = ? AND status = 'ok' LIMIT ?"""
-"""On how many devices and nodes each run was, and how they were launched and linked."""
+"""Device and node counts of each run, with launch mode and link."""
 _CHECKED: Final = """status = 'ok' AND coalesce(later_epoch_mean_s, first_epoch_s,
         until_first_epoch_end_s, pre_train_s, total_s, step_time_s, samples_per_s) IS NOT NULL"""
 CHECKED: Final = f"""
     SELECT {", ".join(READ)}, system, accelerators_per_node, number_of_nodes FROM runs
     WHERE {_CHECKED} AND ($workload IS NULL OR workload = $workload)
     ORDER BY recorded_at DESC, workload, pattern, system, global_batch_size, run_id LIMIT $most"""
-"""Good runs that took a time: of the others there is nothing to suspect. The newest first."""
+"""Good runs with a time, the newest first; others cannot be suspect."""
 CHECKED_WORKLOADS: Final = f"""
     SELECT workload, count(*) FROM runs WHERE {_CHECKED} GROUP BY workload ORDER BY workload"""
 TOUCHED: Final = """
     SELECT DISTINCT workload, model FROM incoming
     UNION SELECT DISTINCT workload, model FROM spare
     UNION SELECT DISTINCT workload, model FROM runs WHERE file IN (SELECT unnest(?::VARCHAR[]))"""
-"""Workloads and models whose runs a refresh may change; the files are those that are gone."""
+"""Workloads and models whose runs a refresh may change; the files are the deleted ones."""
 FACTOR_ROWS: Final = f"""
     {_SHOWN}
     WHERE status = 'ok' AND later_epoch_mean_s IS NOT NULL AND
@@ -369,7 +372,7 @@ FACTOR_ROWS: Final = f"""
         (SELECT (model, coalesce(variant, ''), coalesce(dataset, ''), coalesce(optimizer, ''))
          FROM runs WHERE workload = ?)
     ORDER BY recorded_at DESC, run_id LIMIT ?"""
-"""Runs with epochs of a workload in whatever precision."""
+"""Runs with epochs of a workload in any precision."""
 JOB_ROWS: Final = """
     SELECT run_id, precision, optimizer, params, train_flops_per_sample, train_samples,
         samples_per_epoch, pre_train_s, global_batch_size, samples_per_s, device_kind,
@@ -377,7 +380,7 @@ JOB_ROWS: Final = """
         system_name, system, accelerator_model_name, accelerators_per_node, number_of_nodes
     FROM runs WHERE workload = ? AND status = 'ok' AND mode = 'training'
     ORDER BY recorded_at DESC, run_id LIMIT ?"""
-"""What is known of a workload beside its times: how heavy it is, what it needs, where it ran."""
+"""A workload's work per sample, memory, hardware and times."""
 LIBRARY_ROWS: Final = """
     SELECT workload, precision, system_name, accelerator_model_name, accelerators_per_node,
         number_of_nodes, max(samples_per_s) AS samples_per_s
@@ -387,11 +390,11 @@ LIBRARY_ROWS: Final = """
     GROUP BY ALL ORDER BY ALL LIMIT ?"""
 """The best speed of every workload on every system with accelerators.
 
-Of the published library only those of the workload in question: its sources scatter by more than
-what one source says of two accelerators.
+Published runs of other workloads are excluded: sources differ by more than two accelerators do in
+one source.
 """
 FILE_OF: Final = "SELECT file FROM runs WHERE run_id = ?"
-# A folder called `model=x` would put x into the column `model`: no hive partitions, ever.
+# A folder called `model=x` would put x into the column `model`: never use hive partitions.
 NESTED_OF: Final = {
     name: f"SELECT {name} FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
     for name in NESTED
@@ -402,7 +405,7 @@ EPOCHS_OF: Final = """
     JOIN (SELECT run_id, file FROM runs WHERE run_id IN (SELECT unnest($ids::VARCHAR[]))) r
         ON r.run_id = f.run_id AND r.file = f.place
     WHERE f.epochs IS NOT NULL"""
-"""Single epochs of many runs at once: one by one 500 of them take seconds."""
+"""Single epochs of many runs at once: one query per run takes seconds for 500."""
 FILES_OF: Final = """
     SELECT DISTINCT file FROM runs WHERE run_id IN (SELECT unnest(?::VARCHAR[])) ORDER BY file"""
 WHOLE_ROW: Final = "SELECT * FROM read_parquet(?, hive_partitioning = false) WHERE run_id = ?"
@@ -420,7 +423,7 @@ RETARGET_HIGHER: Final = """
         AS steps_to_target
     FROM read_parquet(?, hive_partitioning = false)"""
 SETTINGS: Final = (
-    "SET TimeZone = 'UTC'",  # times are kept without a zone in memory; they are all UTC
+    "SET TimeZone = 'UTC'",  # times in memory have no zone; all are UTC
     "SET enable_external_access = false",
     "SET lock_configuration = true",
 )

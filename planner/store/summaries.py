@@ -1,7 +1,7 @@
-"""Summary columns of the runs of a folder, without DuckDB: for those who measure.
+"""Summary columns of a folder's runs, read without DuckDB on measuring machines.
 
-A machine rented for an hour may have pyarrow and no DuckDB. Files of one run carry their summary
-in the seal; of files of many runs the summary columns are read.
+A machine rented for an hour may have pyarrow and no DuckDB. Single-run files have their summary in
+the seal; multi-run files are read by column.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from planner.store.sealed.seal import check_seal
 
 
 def summaries(result_set: Path) -> Iterator[dict[str, Any]]:
-    """The summary of every whole run in the folder of a result set, in order of file names.
+    """Yield the summary of every sound run of a result set, in order of file names.
 
-    A damaged file holds nothing: what it was is measured again. `planner.store verify` names it.
+    A damaged file is skipped, so its runs are measured again. `planner.store verify` names it.
     """
     for path in sorted(result_set.glob("*.parquet")):
         if path.name[0] != ".":
@@ -34,8 +34,8 @@ def _of_file(path: Path) -> list[dict[str, Any]]:
             return [seal.summary]
         if body_problem(str(path), seal.rows):
             return []
-        known = [n for n in pq.read_schema(path).names if n in SUMMARY]
-        rows = pq.read_table(path, columns=known).to_pylist()
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, the file holds nothing
+        columns = [n for n in pq.read_schema(path).names if n in SUMMARY]
+        rows = pq.read_table(path, columns=columns).to_pylist()
+    except Exception:  # noqa: BLE001 - a damaged file counts as empty
         return []
     return [{k: v for k, v in row.items() if v is not None} for row in rows]

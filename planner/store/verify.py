@@ -1,4 +1,4 @@
-"""Look at every byte and every cell: the seal, the columns, the rules, the seal's own copy."""
+"""Check every byte and cell: seal, columns, rules and the seal's summary."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from planner.store.sealed.seal import Seal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What `verify_folder` looked at and found."""
+    """Counts and problems of `verify_folder`."""
 
     files: int
     runs: int
@@ -34,7 +34,7 @@ class Report:
 
 
 def verify_folder(folder: Folder) -> Report:
-    """Check all files of a folder in depth; the reader alone checks seals and columns."""
+    """Return a full check of a folder's files; the reader checks seals and columns only."""
     problems: dict[str, Refused] = {}
     files = runs = 0
     for path, stamp in sorted(scan.listing((folder,)).items()):
@@ -57,11 +57,11 @@ def verify_folder(folder: Folder) -> Report:
 def contradictions_between(
     folders: Sequence[Folder], beside: Sequence[Folder] = ()
 ) -> tuple[Refused, ...]:
-    """Return the files of `folders` with runs that another folder shows with other numbers.
+    """Return the files of `folders` whose runs another folder shows with other numbers.
 
     Args:
-        folders: what is verified, in the order of precedence.
-        beside: folders that come before them and are not verified themselves.
+        folders: those to verify, in the order of precedence.
+        beside: folders with higher precedence, not verified themselves.
     """
     places = {f.path: f for f in (*beside, *folders)}
     store = Store(tuple(places.values()))
@@ -71,7 +71,7 @@ def contradictions_between(
 
 
 def _deep(path: Path) -> tuple[int, str | None]:
-    """How many runs the file holds and what is wrong with it; nothing in it raises."""
+    """Return the file's run count and its problem, if any; never raise."""
     try:
         seal = accepted(str(path))
         if isinstance(seal, str):
@@ -105,10 +105,10 @@ def _rows_problem(seal: Seal, table: pa.Table) -> str | None:
             return f"breaks the rules: {problems[0]}"
         if renamed := [r["run_id"] for r in rows if run_id(r) != r["run_id"]]:
             return f"holds run {renamed[0]}, whose id is not the hash of its identity."
-    if seal.summary is not None and seal.summary != _known(table.to_pylist()[0]):
-        return "has a seal that tells other numbers than its columns."
+    if seal.summary is not None and seal.summary != _present(table.to_pylist()[0]):
+        return "has a seal with other numbers than its columns."
     return None
 
 
-def _known(row: dict[str, Any]) -> dict[str, Any]:
+def _present(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in SUMMARY if row[name] is not None}

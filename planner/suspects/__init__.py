@@ -1,6 +1,7 @@
 """Measured runs that need a second look: wrong units, copies, and runs off their curve.
 
-`_checks` runs all checks over the runs of a workload. Each flag says what is odd and what follows.
+`_checks` runs all checks over the runs of a workload. Each flag states the anomaly with its
+numbers.
 """
 
 from planner.suspects._checks import (

@@ -1,4 +1,4 @@
-"""Where two numbers contradict each other one of them is wrong: which one explains the most?"""
+"""The runs that explain the most contradictions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def fewest_to_blame(conflicts: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """A few that take part in every conflict, so that none is left among the others.
+    """Return a small set that takes part in every conflict.
 
-    Whoever is in most of the conflicts goes first, of equals the last one. That is the fewest
-    where one or a few odd ones contradict many; it is not searched for in every case.
+    The one with most conflicts is removed first, of equals the last one. This is minimal if one or
+    a few odd ones contradict many, but not in every case.
 
     Args:
         conflicts: symmetric, shape (n, n); true where two contradict each other.

@@ -1,7 +1,7 @@
-"""Which measured runs need a second look before they are believed?
+"""Checks for measured runs that need a second look.
 
-Every check is a pure function of flat records and answers with named flags. A flag accuses nobody:
-it says what is odd, with its numbers, and the run stays where it is until a person decides.
+Every check is a pure function of flat records and returns named flags. A flag states the anomaly
+with its numbers; the run is kept until the user decides.
 
     flag                       value of the flag                 flagged where
     unlike its neighbours      robust z [1]                      |z| > 10
@@ -10,18 +10,16 @@ it says what is odd, with its numbers, and the run stays where it is until a per
     impossible scaling         speed-up / ideal speed-up [1]     > 1.15
     duplicate                  numbers that are identical [1]    all of them, 8 or 12 digits
     zero for missing           0                                 a number that cannot be 0 is 0
-    unit slip                  factor against what is expected   half to twice 60, 1000 or 3600
+    unit slip                  factor against the expected one   half to twice 60, 1000 or 3600
     above the peak             1                                 a published speed is impossible
 
-Where runs contradict each other, the few that take part in every contradiction are blamed
-(`planner.suspects._curves`). The neighbours are those of `planner.suspects.neighbours`. A run's
-own scatter
-does not show such a fault: in the one known sick run it is 5 %, as in healthy ones, but its
-neighbours say a third less time.
+Where runs contradict each other, the few that take part in every contradiction are flagged
+(`planner.suspects._curves`). The neighbours are those of `planner.suspects.neighbours`. A run's own
+scatter does not show such a fault: in the one known faulty run it is 5 %, as in good ones, but its
+neighbours take a third less time.
 
 All but unsteady epochs make a run a candidate to leave out of a fit (`LEFT_OUT`): its mean may be
-wrong. Epochs that vary alone make a mean less sure, not wrong, and where machines share their
-cores they are many.
+wrong. Varying epochs make a mean less precise, not wrong, and are frequent on shared machines.
 """
 
 from __future__ import annotations
@@ -82,9 +80,9 @@ NEVER_ZERO: Final = (
 
 
 def suspects(runs: Sequence[CheckedRun]) -> tuple[Flag, ...]:
-    """All flags of all checks; one run may have several.
+    """Return all flags of all checks; one run may have several.
 
-    Runs with a slip of a unit are no measure of others, so the checks that compare leave them out.
+    Runs with a wrong unit are excluded from the checks that compare runs.
     """
     whole = [run for run in runs if _comparable(run)]
     slips = unit_flags(whole)
@@ -103,55 +101,59 @@ def suspects(runs: Sequence[CheckedRun]) -> tuple[Flag, ...]:
 
 
 def _comparable(run: CheckedRun) -> bool:
-    """Whether ratios of all its numbers can be squared; the store accepts no others."""
+    """Return whether ratios of all its numbers can be squared; the store accepts no others."""
     numbers = (getattr(run, name) for name in _NUMBERS)
     return all(SMALLEST <= abs(number) <= LARGEST for number in numbers if number)
 
 
 def neighbour_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
-    """Runs whose epoch time is not what configuration and pattern of the others say."""
-    found = neighbours(runs)
+    """Return runs whose epoch time differs from that of their neighbours."""
+    compared = neighbours(runs)
     flags = []
-    for run, ratio, z in zip(runs, found.ratio, found.z, strict=True):
+    for run, ratio, z in zip(runs, compared.ratio, compared.z, strict=True):
         if abs(z) > UNLIKE:
-            told = (
-                f"{in_words(run.later_epoch_mean_s or math.nan)} an epoch, {ratio:.2f} times what "
-            )
-            told += f"its neighbours in batch and pattern say; robust z is {z:.1f}, at most "
-            told += f"{UNLIKE:g} is scatter."
-            flags.append(flag("unlike its neighbours", run, told, z))
+            epoch = in_words(run.later_epoch_mean_s or math.nan)
+            evidence = f"{epoch} an epoch, {ratio:.2f} times that of "
+            evidence += f"its neighbours in batch and pattern; robust z is {z:.1f}, at most "
+            evidence += f"{UNLIKE:g} is scatter."
+            flags.append(flag("unlike its neighbours", run, evidence, z))
     return flags
 
 
 def epoch_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
-    """Runs whose later epochs vary by more than 20 % (ddof = 1)."""
-    found = []
+    """Return runs whose later epochs vary by more than 20 % (ddof = 1)."""
+    flags = []
     for run in runs:
         later, sd = (run.epochs_measured or 1) - 1, run.later_epoch_sd_s
         if later < 2 or sd is None or not is_known(run.later_epoch_mean_s):
             continue
         variation = math.sqrt(later / (later - 1)) * sd / (run.later_epoch_mean_s or math.nan)
         if variation > MAX_CV:
-            told = f"its {later} later epochs vary by {variation:.1%} (standard deviation over "
-            told += "mean); above 20 % they are not of one kind."
-            found.append(flag("unsteady epochs", run, told, variation))
-    return found
+            evidence = f"its {later} later epochs vary by {variation:.1%} (standard deviation over "
+            evidence += "mean); above 20 % they are not of one kind."
+            flags.append(flag("unsteady epochs", run, evidence, variation))
+    return flags
 
 
 def peak_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
-    """Published runs whose speed no accelerator of their kind reaches, by its data sheet."""
-    told = ((run, run.suspect_reason) for run in runs)
-    return [flag("above the peak", run, reason, 1.0) for run, reason in told if reason]
+    """Return published runs whose speed exceeds the peak on the data sheet."""
+    reasons = ((run, run.suspect_reason) for run in runs)
+    return [flag("above the peak", run, reason, 1.0) for run, reason in reasons if reason]
 
 
 def zero_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
-    """Runs with a 0 where only a missing value can be: times, counts, the scatter of 3 epochs."""
-    found = []
+    """Return runs with a 0 where only a missing value can be.
+
+    Times, counts, the scatter of 3 epochs.
+    """
+    flags = []
     for run in runs:
         zeros = [name for name in NEVER_ZERO if getattr(run, name) == 0]
         if run.later_epoch_sd_s == 0 and (run.epochs_measured or 0) > 2:
             zeros.append("later_epoch_sd_s")
         if zeros:
-            told = f"{', '.join(zeros)} is 0, which nobody measures. Leave out what is not known."
-            found.append(flag("zero for missing", run, told, 0.0))
-    return found
+            evidence = (
+                f"{', '.join(zeros)} is 0, which cannot be a measurement. Leave out unknown values."
+            )
+            flags.append(flag("zero for missing", run, evidence, 0.0))
+    return flags

@@ -1,8 +1,8 @@
-"""What one curve says about its runs: more samples/s at a larger batch, but not more than so.
+"""Checks of runs against their curve: more samples/s at a larger batch, within limits.
 
 A step of a larger batch takes at least as long, and at most in proportion to the batch. Where two
 batches contradict that, one of them is wrong, and the few that take part in every contradiction are
-blamed (`planner.suspects._blame`): one run that is too fast before many that were called slow.
+flagged (`planner.suspects._blame`): one run that is too fast rather than many slow ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from planner.throughput import FALL, count
 TOO_FAST: Final = 1.15
 """Speed-up beyond this multiple of the ideal one is a fault of one of the two runs."""
 NEAR: Final = 2.0
-"""So many times more or less than a number is near it."""
+"""A factor from a number within which another is near it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +39,11 @@ class _Curve:
 
 
 def falling_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
-    """Runs more than 10 % slower in samples/s than a smaller batch of the same case.
+    """Return runs more than 10 % slower in samples/s than a smaller batch of the same case.
 
     Where one run is above several larger batches that agree with all others, it is the one.
     """
-    return [found for curve in _curves(runs) for found in _falls(curve)]
+    return [fall for curve in _curves(runs) for fall in _falls(curve)]
 
 
 def _falls(curve: _Curve) -> list[Flag]:
@@ -52,50 +52,50 @@ def _falls(curve: _Curve) -> list[Flag]:
         return []
     batch, speed = curve.batch[sound], curve.speed[sound]
     usual = dict(zip(batch, speed, strict=True))
-    told = (_fall(run, batch, speed) or _peak(run, batch, speed, usual) for run in curve.runs)
-    return [found for found in told if found is not None]
+    falls = (_fall(run, batch, speed) or _peak(run, batch, speed, usual) for run in curve.runs)
+    return [fall for fall in falls if fall is not None]
 
 
 def _falling(batch: Floats, speed: Floats) -> NDArray[np.bool_]:
-    """Which batches contradict each other, shape (batches, batches)."""
+    """Return which batches contradict each other, shape (batches, batches)."""
     slower = (speed < (1.0 - FALL) * speed[:, None]) & (batch > batch[:, None])
     return slower | slower.T
 
 
 def _fall(run: CheckedRun, batch: Floats, speed: Floats) -> Flag | None:
-    """How a run is slower than smaller batches that are sound."""
+    """Return how a run is slower than smaller batches that are sound."""
     here = run.samples_per_s or math.nan
     most = float(speed[batch < (run.global_batch_size or 0)].max(initial=0.0))
     if not here < (1.0 - FALL) * most:
         return None
-    told = f"{count(here)} samples/s, {1.0 - here / most:.0%} less than a smaller batch "
-    told += f"reaches ({count(most)}). Something changed there."
-    return flag("throughput falls", run, told, 1.0 - here / most)
+    evidence = f"{count(here)} samples/s, {1.0 - here / most:.0%} less than a smaller batch "
+    evidence += f"reaches ({count(most)}). Something changed there."
+    return flag("throughput falls", run, evidence, 1.0 - here / most)
 
 
 def _peak(
     run: CheckedRun, batch: Floats, speed: Floats, usual: Mapping[float, float]
 ) -> Flag | None:
-    """How a run is faster than larger batches that are sound, and than its own sound repeats."""
+    """Return the evidence that a run is faster than sound larger batches and repeats."""
     here, size = run.samples_per_s or math.nan, run.global_batch_size or 0
     least = float(speed[batch > size].min(initial=math.inf))
     if not max(least, usual.get(size, 0.0)) < (1.0 - FALL) * here:
         return None
     lost = 1.0 - least / here
-    told = f"{count(here)} samples/s, of which a larger batch loses {lost:.0%} "
-    told += f"({count(least)}), and the other batches agree. Something was different here."
-    return flag("throughput falls", run, told, lost)
+    evidence = f"{count(here)} samples/s, of which a larger batch loses {lost:.0%} "
+    evidence += f"({count(least)}), and the other batches agree. Something was different here."
+    return flag("throughput falls", run, evidence, lost)
 
 
 def scaling_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
-    """Runs whose gain from devices is more than 1.15 times the ideal, against those with fewer.
+    """Return runs whose speed-up over fewer devices is more than 1.15 times the ideal.
 
-    Compared at the same batch per device (weak scaling) or the same global batch (strong). One
-    slow run with few devices is told as such, not the many that all seem too fast beside it.
+    Compared at the same batch per device (weak scaling) or the same global batch (strong). One slow
+    run with few devices is flagged itself, not the many that seem too fast against it.
     """
     groups = grouped(filter(_on_a_curve, runs), case_of)
     several = (members for members in groups if len({run.devices for run in members}) > 1)
-    return [found for members in several for found in _scalings(members)]
+    return [scaling for members in several for scaling in _scalings(members)]
 
 
 def _scalings(members: Sequence[CheckedRun]) -> list[Flag]:
@@ -109,59 +109,60 @@ def _scalings(members: Sequence[CheckedRun]) -> list[Flag]:
     blamed = fewest_to_blame((gain > TOO_FAST) | (gain.T > TOO_FAST))
     over_fewer, over_it = gain[:, ~blamed], gain[~blamed]
     odd = [int(i) for i in np.flatnonzero(blamed)]
-    told = (_scaling(members[i], over_fewer[i], over_it[:, i]) for i in odd)
-    return [found for found in told if found is not None]
+    scalings = (_scaling(members[i], over_fewer[i], over_it[:, i]) for i in odd)
+    return [scaling for scaling in scalings if scaling is not None]
 
 
 def _scaling(run: CheckedRun, over_fewer: Floats, over_it: Floats) -> Flag | None:
-    """How a run contradicts the sound ones: its gain over fewer devices, or theirs over it."""
+    """Return how a run contradicts the sound ones.
+
+    Its gain over fewer devices, or theirs over it.
+    """
     ratio = _least(over_fewer)
     if ratio > TOO_FAST:
-        told = f"{run.devices} devices do {ratio:.2f} times what perfect scaling from fewer would "
-        told += f"give; above {TOO_FAST} one of the two runs is wrong."
-        return flag("impossible scaling", run, told, ratio)
+        evidence = f"{run.devices} devices reach {ratio:.2f} times perfect scaling from fewer; "
+        evidence += f"above {TOO_FAST} one of the two runs is wrong."
+        return flag("impossible scaling", run, evidence, ratio)
     ratio = float(over_it.max(initial=0.0))
-    told = (
-        f"more devices do up to {ratio:.2f} times what perfect scaling from this run would give, "
-    )
-    told += f"and agree among themselves; above {TOO_FAST} a run is wrong."
-    return flag("impossible scaling", run, told, ratio) if ratio > TOO_FAST else None
+    evidence = f"more devices reach up to {ratio:.2f} times perfect scaling from this run, "
+    evidence += f"and agree among themselves; above {TOO_FAST} a run is wrong."
+    return flag("impossible scaling", run, evidence, ratio) if ratio > TOO_FAST else None
 
 
 def _least(gains: Floats) -> float:
-    """The gain over the fastest with fewer devices; 0 where there is none."""
+    """Return the gain over the fastest with fewer devices; 0 where there is none."""
     return float(gains[gains > 0.0].min(initial=math.inf)) if (gains > 0.0).any() else 0.0
 
 
 def against_other_batches(runs: Sequence[CheckedRun]) -> dict[str, float]:
-    """Step time over what the other batches say, by run_id, of runs that contradict them.
+    """Return step time over that of the other batches, by run_id, of contradicting runs.
 
-    The others are those that do not contradict each other, and must be more than half. A power law
-    with their median slope between 0 and 1, because a step of a larger batch takes longer, but
-    never more than in proportion; the median of what each of them says.
+    The others do not contradict each other, and must be more than half. Their prediction is a power
+    law with their median slope between 0 and 1, since a step grows at most in proportion to the
+    batch; the median over them is used.
     """
-    found: dict[str, float] = {}
+    ratios: dict[str, float] = {}
     for curve in _curves(runs):
-        found |= _said_by_others(curve) if curve.batch.size >= FEWEST else {}
-    return found
+        ratios |= _predicted_by_others(curve) if curve.batch.size >= FEWEST else {}
+    return ratios
 
 
-def _said_by_others(curve: _Curve) -> dict[str, float]:
+def _predicted_by_others(curve: _Curve) -> dict[str, float]:
     batch, step = np.log(curve.batch), np.log(curve.batch / curve.speed)
     torn = _outside(batch[:, None], step[:, None], batch, step) > math.log(NEAR)
     sound = ~fewest_to_blame(torn | torn.T)
     if 2 * sound.sum() <= sound.size or (sound.all() and len(curve.runs) == sound.size):
         return {}
     batch, step = batch[sound], step[sound]
-    slope, found = _slope(batch, step), {}
+    slope, ratios = _slope(batch, step), {}
     for run in curve.runs:
         size, speed = run.global_batch_size or 1, run.samples_per_s or math.nan
         here, own = math.log(size), math.log(size / speed)
         if (_outside(here, own, batch, step) > math.log(NEAR)).any():
             others = batch != here
-            said = step[others] + slope * (here - batch[others])
-            found[run.run_id] = math.exp(own - float(np.median(said)))
-    return found
+            predicted = step[others] + slope * (here - batch[others])
+            ratios[run.run_id] = math.exp(own - float(np.median(predicted)))
+    return ratios
 
 
 def _slope(batch: Floats, step: Floats) -> float:
@@ -171,7 +172,7 @@ def _slope(batch: Floats, step: Floats) -> float:
 
 
 def _outside(batch: Floats | float, step: Floats | float, others: Floats, steps: Floats) -> Floats:
-    """How far a step is outside what another batch allows, all in logarithms; 0 is inside."""
+    """Return how far a step is outside the limits of another batch, in logarithms; 0 inside."""
     proportional = steps + (batch - others)
     above = step - np.maximum(steps, proportional)
     below = np.minimum(steps, proportional) - step

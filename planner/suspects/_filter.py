@@ -9,14 +9,14 @@ from planner.suspects._checks import Flag
 
 ANY: Final = "any"
 NONE: Final = "none"
-"""What a filter on suspect runs offers beside the names of the flags."""
+"""Options of the filter on suspect runs, besides the names of the flags."""
 
 
 def narrowed(flags: Mapping[str, Sequence[Flag]], chosen: Sequence[str]) -> dict[str, list[str]]:
-    """Which runs the choice of flags leaves, as the store is asked for them."""
+    """Return the runs selected by flags, as a filter for the store."""
     if not chosen:
         return {}
-    wanted = [r for r, own in flags.items() if ANY in chosen or {f.name for f in own} & {*chosen}]
+    selected = [r for r, own in flags.items() if ANY in chosen or {f.name for f in own} & {*chosen}]
     if NONE not in chosen:
-        return {"only": sorted(wanted)}
-    return {"but": sorted(set(flags).difference(wanted))}
+        return {"only": sorted(selected)}
+    return {"but": sorted(set(flags).difference(selected))}

@@ -1,4 +1,4 @@
-"""Flags of suspect runs: their names, what a flag holds, and what follows from flags."""
+"""Flags of suspect runs: names, record and consequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FlagName = Literal[
 NAMES: Final[tuple[FlagName, ...]] = get_args(FlagName)
 """Every flag, in the order of the table of `planner.suspects._checks`."""
 LEFT_OUT: Final[tuple[FlagName, ...]] = tuple(n for n in NAMES if n != "unsteady epochs")
-"""Flags that say a run's mean may be wrong, so that a fit can do without it."""
+"""Flags of a possibly wrong mean, so that a fit may exclude the run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,23 +28,23 @@ class Flag:
     value: float
 
 
-def flag(name: FlagName, run: CheckedRun, told: str, value: float) -> Flag:
-    """The flag of a run, its evidence headed by what the run is called."""
-    evidence = f"{run.label}: {told}".replace("%", " %").replace("  %", " %")
+def flag(name: FlagName, run: CheckedRun, evidence_text: str, value: float) -> Flag:
+    """Return the flag of a run, its evidence headed by the run's label."""
+    evidence = f"{run.label}: {evidence_text}".replace("%", " %").replace("  %", " %")
     return Flag(name=name, run=run.run_id, evidence=evidence, value=float(value))
 
 
 def by_run(flags: Iterable[Flag]) -> dict[str, tuple[Flag, ...]]:
-    """The flags of each run that has any, by run_id, in the order of `NAMES`."""
+    """Return the flags of each run that has any, by run_id, in the order of `NAMES`."""
     ranked = sorted(flags, key=lambda flag: NAMES.index(flag.name))
     return {group[0].run: tuple(group) for group in grouped(ranked, lambda flag: flag.run)}
 
 
 def left_out(flags: Mapping[str, Sequence[Flag]]) -> frozenset[str]:
-    """Runs that a fit can do without: those with a flag of `LEFT_OUT`."""
+    """Return runs that a fit can do without: those with a flag of `LEFT_OUT`."""
     return frozenset(run for run, own in flags.items() if any(f.name in LEFT_OUT for f in own))
 
 
 def named(flags: Iterable[Flag]) -> str:
-    """The names of flags, each once: `throughput falls, unit slip`."""
+    """Return the names of flags, each once: `throughput falls, unit slip`."""
     return ", ".join(dict.fromkeys(flag.name for flag in flags))

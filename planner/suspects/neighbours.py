@@ -1,8 +1,8 @@
-"""How far is a run from what the runs beside it say?
+"""Deviation of a run from its neighbours.
 
 Neighbours are the runs of one workload in a table of configurations (system, devices, software,
-batch) by input patterns. Median polish (Tukey 1977) of the logarithms of the epoch times takes the
-two effects away; z is what is left over 1.4826 times its median absolute value, or over QUIET in a
+batch) by input patterns. Median polish (Tukey 1977) of the logarithms of the epoch times removes
+both effects; z is the residual over 1.4826 times its median absolute value, or over QUIET in a
 table so small or smooth that this vanishes.
 """
 
@@ -20,17 +20,17 @@ from planner.epochs import NORMAL, SAME, SESSION_SD
 from planner.runs import CheckedRun, configuration_of, grouped, is_known, numbered
 
 FEWEST: Final = 3
-"""Cells that each row and column of a table of neighbours has: of two nobody knows which is odd."""
+"""Least cells of each row and column: of two it is unknown which is odd."""
 QUIET: Final = SESSION_SD
 """Scatter of a table of neighbours is at least that of two sessions of one case [share]."""
 SWEEPS: Final = 20
 SETTLED: Final = 1e-6
-"""The median polish ends after so many passes, or once one changes no logarithm by more."""
+"""Most passes of the median polish, and the change of a logarithm at which it ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
-    """How far runs are from what their neighbours say; shape (runs,), NaN without neighbours.
+    """Deviations of runs from their neighbours; shape (runs,), NaN without neighbours.
 
     `ratio` is measured over expected epoch time, `z` its logarithm in robust deviations.
     """
@@ -40,7 +40,7 @@ class Neighbours:
 
 
 def neighbours(runs: Sequence[CheckedRun]) -> Neighbours:
-    """Compare each run's later epochs with its row and column, by median polish in logarithms.
+    """Return each run's later epochs against its row and column, by median polish in logarithms.
 
     Repeats share a cell, which is their median. Rows and columns with fewer than 3 cells are left
     out: their runs have NaN.
@@ -58,7 +58,10 @@ def neighbours(runs: Sequence[CheckedRun]) -> Neighbours:
 
 
 def _times(runs: Sequence[CheckedRun]) -> Floats:
-    """Epoch times [s], per sample where all sizes are stated and differ: only those compare."""
+    """Return the epoch times [s], per sample where all sizes are stated and differ.
+
+    Only those compare.
+    """
     times = np.array([run.later_epoch_mean_s or np.nan for run in runs])
     sizes = np.array([run.samples_per_epoch or np.nan for run in runs], dtype=np.float64)
     differ = np.isfinite(sizes).all() and sizes.min() < (1.0 - SAME) * sizes.max()
@@ -66,7 +69,7 @@ def _times(runs: Sequence[CheckedRun]) -> Floats:
 
 
 def _expected(log: Floats, row: list[int], column: list[int]) -> tuple[Floats, float]:
-    """What row and column say, shape (rows, columns), NaN for what they cannot; and the scatter."""
+    """Return the prediction by row and column, shape (rows, columns), or NaN, and the scatter."""
     table = np.full((max(row) + 1, max(column) + 1), np.nan)
     for repeats in grouped(range(log.size), lambda i: (row[i], column[i])):
         table[row[repeats[0]], column[repeats[0]]] = np.median(log[repeats])
@@ -81,7 +84,7 @@ def _expected(log: Floats, row: list[int], column: list[int]) -> tuple[Floats, f
 
 
 def _well_filled(cells: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns that keep `FEWEST` cells each, once those that do not are gone."""
+    """Return rows and columns that keep `FEWEST` cells each, once those that do not are gone."""
     rows, columns = np.arange(cells.shape[0]), np.arange(cells.shape[1])
     while True:
         inside = cells[np.ix_(rows, columns)]
@@ -92,7 +95,7 @@ def _well_filled(cells: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 def _polished(table: Floats) -> Floats:
-    """What median polish leaves of a table with gaps: no row or column has a median."""
+    """Return the residuals of median polish of a table with gaps."""
     rest = table.copy()
     for _ in range(SWEEPS):
         before = rest.copy()

@@ -1,7 +1,7 @@
 """Samples per second at a batch size: the law v(b) = v0 b / (b + v0 t).
 
-`fit` fits it, `_curve` answers from it, `crossover` says where two systems are equally fast, and
-`curves` makes the curves of all systems of a question.
+`fit` fits it, `_curve` predicts from it, `crossover` computes where two systems are equally fast,
+and `curves` makes the curves of all systems.
 """
 
 from planner.throughput._space import fit_in_throughput_space

@@ -1,7 +1,7 @@
 """A fitted or published throughput law, and its predictions.
 
-`planner.throughput.fit.fit_throughput` makes the record of measured step times; the law, its
-limits and the evidence for them are told there.
+`planner.throughput.fit.fit_throughput` makes the record of measured step times, and describes the
+law, its limits and evidence.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ FAR_ERROR: Final = "such answers were 15 % off in the median at four times."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThroughputCurve:
-    """A fitted (or published) throughput law and what it may be asked.
+    """A fitted (or published) throughput law and its range.
 
     `asymptotic_throughput` v0 [samples/s], `overhead_s` t [s] and `half_saturation_batch` v0*t
-    [samples] carry confidence intervals; `step_time` and `throughput` carry predictive intervals
+    [samples] have confidence intervals; `step_time` and `throughput` have predictive intervals
     of one new measurement. `batch` [samples], `step_s` [s] and `residuals` (law/measured - 1)
     have shape (n,), in rising batch, and are empty for a published curve. `scatter` is the
     relative standard deviation of the residuals, NaN below 3 points. Limits as those of every
@@ -62,7 +62,7 @@ class ThroughputCurve:
 
     @property
     def lines(self) -> Lines:
-        """The straight line behind v0, t and everything made of them."""
+        """The straight line of v0, t and derived numbers."""
         return self.corrected.lines
 
     @property
@@ -72,7 +72,7 @@ class ThroughputCurve:
 
     @property
     def n(self) -> int:
-        """Measurements behind the curve; 0 for a published one."""
+        """Number of fitted measurements; 0 for a published curve."""
         return int(self.batch.size)
 
     @property
@@ -81,7 +81,7 @@ class ThroughputCurve:
         return float(self.batch[-1]) if self.n else np.inf
 
     def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Seconds one step takes at `batch` [samples], corrected t + b/v0, with its interval.
+        """Return the step time [s] at `batch` [samples], corrected t + b/v0, with its interval.
 
         Batches, replies and errors as `planner.fits._curve.answer`.
         """
@@ -89,7 +89,7 @@ class ThroughputCurve:
         return answer(self, sizes, self._predict(sizes), FAR_ERROR)
 
     def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
-        """Samples per second at `batch` [samples]: b/T(b); otherwise as `step_time`."""
+        """Return samples per second at `batch` [samples]: b/T(b); otherwise as `step_time`."""
         sizes = np.asarray(batch, dtype=np.float64)
         mid, low, high = self._predict(sizes)
         with np.errstate(divide="ignore"):  # a step that may take no time has no fastest speed
@@ -97,7 +97,9 @@ class ThroughputCurve:
         return answer(self, sizes, parts, FAR_ERROR)
 
     def batch_for(self, share: ArrayLike) -> Estimate:
-        """Batch [samples] that reaches `share` of v0: share/(1-share)*v0*t; at 0.9 it is 9*v0*t.
+        """Return the batch [samples] that reaches `share` of v0: share/(1-share)*v0*t.
+
+        At 0.9 it is 9*v0*t.
 
         Args:
             share: of the asymptotic throughput, above 0 and below 1, scalar or any shape.
@@ -112,8 +114,8 @@ class ThroughputCurve:
         good = (shares > 0.0) & (shares < 1.0)
         if not good.all():
             raise ValueError(
-                f"share: {listed(shares, good)}. A share of the asymptotic throughput lies above "
-                "0 and below 1. Ask for 0.9, not 90."
+                f"share: {listed(shares, good)}. A share of the asymptotic throughput is above "
+                "0 and below 1. Use 0.9, not 90."
             )
         factor, (low, high) = shares / (1.0 - shares), ratio_interval(self.lines, self.level)
         batch = factor * float(self.half_saturation_batch.value)
@@ -121,22 +123,22 @@ class ThroughputCurve:
         return estimate_of(parts, self.level, *batch_basis(self.lines, batch))
 
     def basis(self, batch: ArrayLike) -> Basis:
-        """How the curve knows about `batch` [samples]; for an array the weakest of its answers."""
+        """Return the basis of answers at `batch` [samples], the weakest of them."""
         return basis_of(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
 
     def _predict(self, sizes: Floats) -> Parts:
-        one = np.zeros(sizes.size, dtype=np.int64)
+        group = np.zeros(sizes.size, dtype=np.int64)
         flat = sizes.reshape(-1)
-        parts = predict_corrected(self.corrected, one, flat, self.level, name="batch")
+        parts = predict_corrected(self.corrected, group, flat, self.level, name="batch")
         mid, low, high = (part.reshape(sizes.shape) for part in parts)
         return mid, low, high
 
 
 def published_curve(asymptotic_throughput: float, overhead_s: float) -> ThroughputCurve:
-    """Curve of which only v0 [samples/s] and t [s] were published: values without intervals.
+    """Return a curve of published v0 [samples/s] and t [s], without intervals.
 
-    Every `low` and `high` is NaN and the reason says so; no batch is refused, for the range that
-    was measured is not known either.
+    Every `low` and `high` is NaN and the reason says so. No batch is refused, since the measured
+    range is unknown.
 
     Raises:
         ValueError: v0 is not finite and above 0, or t is not finite and at least 0.

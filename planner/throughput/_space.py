@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[float, float]:
-    """v0 [samples/s] and t [s] that minimise sum((v(b) - measured)^2): absolute throughput errors.
+    """Return v0 [samples/s] and t [s] that minimise sum((v(b) - measured)^2).
 
-    This is not the error of `fit_throughput`: large throughputs count more here. It is what a
-    plain curve fit of a published throughput table minimises, and NIST's certified problem
-    Misra1d (v0 = b1, t = 1/(b1*b2)), which it meets to 8 digits and more. It starts from the
-    closed form and is solved by Levenberg-Marquardt in log v0 and log t: both stay positive.
+    Unlike in `fit_throughput`, large throughputs count more. It is the error of a plain curve fit
+    of a published throughput table. It solves NIST's certified problem Misra1d (v0 = b1, t =
+    1/(b1*b2)) to at least 8 digits. It starts from the closed form and is solved by
+    Levenberg-Marquardt in log v0 and log t: both stay positive.
 
     Args:
         batch: above 0, shape (n,), at least two different.

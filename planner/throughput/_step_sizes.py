@@ -1,8 +1,8 @@
-"""Step times of runs that state only their epochs, and why a run has no point of a curve.
+"""Step times of runs that state only epochs, and why a run has no point on a curve.
 
 An epoch of s samples at batch b has s/b steps, so a step takes epoch time * b/s. Where no run of a
 workload states s, it is the size of the workload's epoch (`planner.epochs.epoch_size`). Beside
-runs that state theirs a run without s has no step time: nothing says how much of an epoch it timed.
+runs that state theirs a run without s has no step time: its part of an epoch is unknown.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ NO_GOOD_RUN: Final = Refusal(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedSteps:
-    """Runs with step times where they can be had, and what to say of them.
+    """Runs with step times where possible, and remarks.
 
-    `note` says what an epoch is where step times follow from it, else it is empty. `missing` says
-    why systems have no point, one sentence a reason. `refused` is the reason where no run has one.
+    `note` states the size of an epoch if step times follow from it, else it is empty. `missing`
+    says why systems have no point, one sentence per reason. `refused` is the reason if no run has
+    one.
     """
 
     runs: tuple[Run, ...]
@@ -56,24 +57,24 @@ class TimedSteps:
 
 
 def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
-    """Fill in the step times that follow from epoch times and the samples of an epoch.
+    """Return runs with step times from epoch times and the samples of an epoch.
 
     Args:
         runs: of one workload; those that state a step time keep it.
-        size: what an epoch of the workload is.
+        size: of an epoch of the workload.
     """
-    found = [_filled(r, size) for r in runs]
+    filled_runs = [_filled(r, size) for r in runs]
     filled = any(
-        new.samples_per_s != old.samples_per_s for new, old in zip(found, runs, strict=True)
+        new.samples_per_s != old.samples_per_s for new, old in zip(filled_runs, runs, strict=True)
     )
-    why = [(r.system, _why_not(r, size)) for r in found]
+    why = [(r.system, _why_not(r, size)) for r in filled_runs]
     has = {system for system, refusal in why if refusal is None}
     lacking: dict[Refusal, list[str]] = {}
     for system, refusal in dict.fromkeys(why):
         if refusal is not None and system not in has:
             lacking.setdefault(refusal, []).append(system)
     return TimedSteps(
-        runs=tuple(found),
+        runs=tuple(filled_runs),
         note=f"Step times follow from epoch times. {size.sentence}" if filled else "",
         missing=tuple(
             f"No curve for {', '.join(systems)}. {refusal.reason} {refusal.measure_next}"
@@ -84,14 +85,17 @@ def with_step_times(runs: Sequence[Run], size: EpochSize) -> TimedSteps:
 
 
 def systems_of(runs: Sequence[Run]) -> list[str]:
-    """Systems to choose from: those with a curve first, then those that lack only a number."""
+    """Return systems to choose from.
+
+    Those with a curve first, then those that lack only a number.
+    """
     good = [r for r in runs if r.status == "ok"]
     first = dict.fromkeys(c.runs[0].system for c in curves_of(good))
     return list(dict.fromkeys([*first, *(r.system for r in good)]))
 
 
 def usual_systems(runs: Sequence[Run]) -> list[str]:
-    """Systems whose curves are shown before anyone chooses, in the order of `systems_of`.
+    """Return the initial systems, in the order of `systems_of`.
 
     All of them up to `MOST_LINES`. Of more, those with the most batch sizes; where each has one,
     which gives no curve, the first `PREFERRED`.
@@ -122,7 +126,7 @@ def _filled(run: Run, size: EpochSize) -> Run:
 
 
 def _why_not(run: Run, size: EpochSize) -> Refusal | None:
-    """Why a run is no point of a curve; None where it is one."""
+    """Return why a run has no point on a curve; None where it has."""
     if run.status != "ok":
         return NO_GOOD_RUN
     if run.asymptotic_throughput is not None:

@@ -1,6 +1,6 @@
-"""What a line T(b) = t + b/v0 says in the words of throughput.
+"""v0 and t of a line T(b) = t + b/v0.
 
-v0 and t as estimates, and the sentences for points that lie on one side only: no batch effect seen
+Includes the sentences for points on one side only: no batch effect seen
 (v0 may have no limit), no overhead seen.
 """
 
@@ -20,31 +20,31 @@ from planner.fits import (
 
 
 def asymptotic_throughput(lines: Lines, level: float) -> Estimate:
-    """Asymptotic throughput v0 [samples/s], known as well as the largest batch comes near it."""
+    """Return v0 [samples/s], interpolated if the largest batch is near it."""
     t, c = parameters(lines)
     low, high = slope_interval(lines, level)
     largest = float(lines.x_max[0])
     reached = largest * c / (t + largest * c)
-    told = []
+    reasons = []
     if c == 0.0:
-        told.append(
+        reasons.append(
             f"No batch effect seen up to batch {plain(largest)}: a step takes as long as at the "
             "smallest batch, so throughput grows in proportion and its limit is unknown."
         )
     elif low[0] == 0.0:
-        told.append("No upper limit: steps that do not grow with the batch are not excluded.")
+        reasons.append("No upper limit: the interval allows steps that do not grow with the batch.")
     if 0.0 < reached < 0.9:
-        told.append(
+        reasons.append(
             f"The largest measured batch ({largest:g}) reaches {100 * reached:.0f} % of it."
         )
     with np.errstate(divide="ignore"):  # a slope of 0 is a throughput without limit
         value, interval = float(np.divide(1.0, c)), (1.0 / high, 1.0 / low)
     basis: Basis = "interpolated" if reached >= 0.5 else "extrapolated"
-    return scalar_estimate(value, interval, level, basis, tuple(told))
+    return scalar_estimate(value, interval, level, basis, tuple(reasons))
 
 
 def overhead(lines: Lines, level: float) -> Estimate:
-    """The overhead t [s], known as well as the smallest batch comes near it."""
+    """Return the overhead t [s], interpolated if the smallest batch is near it."""
     t, c = parameters(lines)
     smallest = float(lines.x_min[0])
     share = t / (t + c * smallest)
@@ -60,5 +60,5 @@ def overhead(lines: Lines, level: float) -> Estimate:
 
 
 def published(value: float) -> Estimate:
-    """A number of which only the value was published."""
+    """Return a published value without an interval."""
     return scalar_estimate(value, (np.nan, np.nan), LEVEL, "published", (NO_INTERVAL,))

@@ -1,4 +1,4 @@
-"""At which batch do two systems take the same time?
+"""Batch at which two systems take the same time.
 
     b_x = (t2 - t1)/(1/v1 - 1/v2)          [samples]
 
@@ -36,20 +36,19 @@ def crossover_batch(
     curve_b: ThroughputCurve | Refusal,
     names: tuple[str, str] = ("the first system", "the second system"),
 ) -> Estimate | Refusal:
-    """Batch [samples] at which two systems take the same time: (t2 - t1)/(1/v1 - 1/v2).
+    """Return the batch [samples] at which two systems take the same time: (t2 - t1)/(1/v1 - 1/v2).
 
-    The interval is taken in the logarithm (delta method, independent errors, the smaller of the
-    two degrees of freedom): very wide where the curves are not told apart, and then a reason says
-    so.
+    The interval is computed in the logarithm (delta method, independent errors, the smaller of the
+    two degrees of freedom). It is very wide for similar curves, and then a reason says so.
 
     Args:
         curve_a: curve of one system, or why it has none.
         curve_b: curve of the other.
-        names: what a refusal calls the two systems.
+        names: of the two systems, for refusals.
 
     Returns:
-        The batch, or a `Refusal` where no positive one exists (parameters that differ by rounding
-        only are the same), where one of the curves refuses to be asked about it, or the one given.
+        The batch, or a `Refusal`: no positive one exists (parameters that differ by rounding only
+        are equal), one of the curves refuses it, or the one passed in.
     """
     if isinstance(curve_a, Refusal):
         return curve_a
@@ -66,7 +65,7 @@ def crossover_batch(
     variance = sum(_variance(c.lines, later, slower) for c in (curve_a, curve_b))
     dof = min(float(degrees_of_freedom(c.lines)[0]) for c in (curve_a, curve_b))
     q = float(t_quantile(curve_a.level, dof)) * float(np.sqrt(variance))
-    with np.errstate(over="ignore"):  # curves that are not told apart cross anywhere
+    with np.errstate(over="ignore"):  # nearly equal curves cross anywhere
         interval = batch * np.exp(-q), batch * np.exp(q)
     basis = max(curve_a.basis(batch), curve_b.basis(batch), key=BASES.index)
     reasons = _reasons(curve_a, curve_b, batch, q, names)
@@ -74,26 +73,29 @@ def crossover_batch(
 
 
 def _difference(minuend: float, subtrahend: float) -> float:
-    """0 where the two differ by no more than rounding: parallel lines cross nowhere."""
+    """Return the difference, 0 for rounding: parallel lines do not cross."""
     by = minuend - subtrahend
     return 0.0 if abs(by) <= ROUNDING * max(minuend, subtrahend) else by
 
 
 def _refuse(later: float, slower: float, names: tuple[str, str]) -> Refusal:
-    """`later` = t2 - t1 and `slower` = 1/v1 - 1/v2 have opposite signs, or one of them is 0."""
+    """Return the refusal for `later` = t2 - t1 and `slower` = 1/v1 - 1/v2 without a crossing."""
     if later == slower == 0.0:
-        told = "the two are the same"
+        comparison = "the two are the same"
     else:
         faster = names[0] if later >= 0.0 and slower <= 0.0 else names[1]
-        told = f"{faster} is at least as fast at every batch"
+        comparison = f"{faster} is at least as fast at every batch"
     return Refusal(
-        reason=f"The curves do not cross at a batch above 0: {told}.",
+        reason=f"The curves do not cross at a batch above 0: {comparison}.",
         measure_next="Measure both at the batch you mean to use; that ratio is the answer.",
     )
 
 
 def _variance(lines: Lines, later: float, slower: float) -> float:
-    """Share of one curve in the variance of log((t2 - t1)/(1/v1 - 1/v2)); the same for both."""
+    """Return share of one curve in the variance of log((t2 - t1)/(1/v1 - 1/v2)).
+
+    The same for both.
+    """
     unit = (
         lines.var_intercept / later**2
         + lines.var_slope / slower**2
@@ -109,20 +111,20 @@ def _reasons(
     q: float,
     names: tuple[str, str],
 ) -> tuple[str, ...]:
-    told: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
     if not (curve_a.n and curve_b.n):
-        told += (NO_INTERVAL,)
+        reasons += (NO_INTERVAL,)
     if "extrapolated" in (curve_a.basis(batch), curve_b.basis(batch)):
-        told += ("That batch lies outside the measured range of at least one system.",)
+        reasons += ("That batch is outside the measured range of at least one system.",)
     if q > np.log(FAR):
-        told += ("The curves are close together: the crossover is known to a factor only.",)
-    return told + _drawn_apart(curve_a.step_time(batch), curve_b.step_time(batch), names)
+        reasons += ("The curves are close together: the crossover has a wide interval.",)
+    return reasons + _drawn_apart(curve_a.step_time(batch), curve_b.step_time(batch), names)
 
 
 def _drawn_apart(
     a: Estimate | Refusal, b: Estimate | Refusal, names: tuple[str, str]
 ) -> tuple[str, ...]:
-    """What the answered times say at the crossover of the laws, where that is to be seen."""
+    """Return the difference of the predicted times at the crossover, if it is visible."""
     if isinstance(a, Refusal) or isinstance(b, Refusal):
         return ()
     slower = float(a.value) / float(b.value)

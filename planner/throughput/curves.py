@@ -1,4 +1,4 @@
-"""Which systems' step times make which curves, and what the curves say in words."""
+"""Curves of systems' step times, and their sentences."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NOTHING_LEFT: Final = Refusal(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemCurve:
-    """The points of one system under one pattern, and the curve through them or a refusal.
+    """The points of one system under one pattern, and their curve or a refusal.
 
-    `key` names the curve whatever else is shown; `label` says only what sets it apart from the
-    others that are. `points` are the runs behind `batch` [samples] and `step_s` [s], in rising
-    batch; `left_out` are those that the fit does without, in the same order.
+    `key` identifies the curve; `label` has only its differences from the other shown ones. `points`
+    are the runs of `batch` [samples] and `step_s` [s], in rising batch; `left_out` are those
+    excluded from the fit, in the same order.
     """
 
     key: str
@@ -44,11 +44,10 @@ class SystemCurve:
 
 
 def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[SystemCurve]:
-    """One curve per workload, system, pattern and software of the runs, in their order.
+    """Return one curve per workload, system, pattern and software of the runs, in their order.
 
-    A run counts with a batch and a step time, or with published parameters of a curve. Patterns
-    are named by what tells them apart. Runs whose ids are in `left_out` are kept as points of
-    their own and not fitted.
+    A run needs a batch and a step time, or published parameters of a curve. Patterns are named by
+    their differences. Runs in `left_out` are kept as separate points and not fitted.
     """
     usable = [r for r in runs if r.status == "ok" and (_point(r) or r.asymptotic_throughput)]
     groups: dict[tuple[str, str, str, str], list[Run]] = {}
@@ -56,62 +55,70 @@ def curves_of(runs: Sequence[Run], left_out: Collection[str] = ()) -> list[Syste
         key = (run.workload, run.system, run.pattern, run.software)
         groups.setdefault(key, []).append(run)
     workloads = list(dict.fromkeys(w for w, _, _, _ in groups))
-    patterns = {w: _told_apart([p for x, _, p, _ in groups if x == w]) for w in workloads}
+    patterns = {w: _distinct_labels([p for x, _, p, _ in groups if x == w]) for w in workloads}
     several = len({s for _, _, _, s in groups}) > 1
-    found = []
+    curves = []
     for (workload, system, pattern, software), members in groups.items():
         parts = (workload if len(workloads) > 1 else "", system, patterns[workload][pattern],
                  software if several else "")  # fmt: skip
         label = " · ".join(p for p in parts if p)
         name = f"{system} / {pattern} / {software}"
         name = f"{workload} / {name}" if len(workloads) > 1 else name
-        found.append(_curve(name, label, members, left_out))
-    return found
+        curves.append(_curve(name, label, members, left_out))
+    return curves
 
 
-def curve_sentence(one: SystemCurve) -> str:
-    """What a curve says, or why there is none, as one sentence."""
-    said = or_refusal(one.label, lambda: _sentence(one))
-    return f"{one.label}: {said.reason} {said.measure_next}" if isinstance(said, Refusal) else said
+def curve_sentence(curve: SystemCurve) -> str:
+    """Return a curve, or its refusal, as one sentence."""
+    sentence = or_refusal(curve.label, lambda: _sentence(curve))
+    return (
+        f"{curve.label}: {sentence.reason} {sentence.measure_next}"
+        if isinstance(sentence, Refusal)
+        else sentence
+    )
 
 
-def _sentence(one: SystemCurve) -> str:
-    if isinstance(one.curve, Refusal):
-        return f"{one.label}: {one.curve.reason} {one.curve.measure_next}{without(one)}"
-    v0, half = one.curve.asymptotic_throughput, one.curve.half_saturation_batch
+def _sentence(system: SystemCurve) -> str:
+    if isinstance(system.curve, Refusal):
+        return f"{system.label}: {system.curve.reason} {system.curve.measure_next}{without(system)}"
+    v0, half = system.curve.asymptotic_throughput, system.curve.half_saturation_batch
     if not np.isfinite(float(v0.value)):
-        return f"{one.label}: {v0.reasons[0]}{without(one)}"
-    text = f"{one.label} saturates at {count(v0.value)} samples/s{interval_text(v0)}; "
+        return f"{system.label}: {v0.reasons[0]}{without(system)}"
+    text = f"{system.label} saturates at {count(v0.value)} samples/s{interval_text(v0)}; "
     if float(half.value) == 0.0:
         text += (
             "no overhead a step was seen: full speed at every measured batch."
-            if one.curve.n
+            if system.curve.n
             else "no overhead a step was published: full speed at every batch."
         )
-        return f"{text}{without(one)}"
-    ninety = one.curve.batch_for(0.9)
+        return f"{text}{without(system)}"
+    ninety = system.curve.batch_for(0.9)
     text += (
         f"half of that is reached at batch {size(half.value)}, 90 % at batch {size(ninety.value)}"
     )
-    if one.batch.size and float(ninety.value) > float(one.batch.max()):
-        most = float(one.batch.max())
+    if system.batch.size and float(ninety.value) > float(system.batch.max()):
+        most = float(system.batch.max())
         share = most / (most + float(half.value))
         text += f", beyond the largest measured batch ({size(most)}), which reaches {share:.0%}"
-    return f"{text}.{without(one)}".replace("%", " %").replace("  %", " %")
+    return f"{text}.{without(system)}".replace("%", " %").replace("  %", " %")
 
 
-def without(one: SystemCurve) -> str:
-    """How many runs the fit does without, behind a blank; nothing where it has all."""
-    if not one.left_out:
+def without(curve: SystemCurve) -> str:
+    """Return the count of excluded runs after a blank; "" without any."""
+    if not curve.left_out:
         return ""
-    many = "1 suspect run is" if len(one.left_out) == 1 else f"{len(one.left_out)} suspect runs are"
+    many = (
+        "1 suspect run is"
+        if len(curve.left_out) == 1
+        else f"{len(curve.left_out)} suspect runs are"
+    )
     return f" {many} left out of this fit."
 
 
 def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
-    """Above which batch one system is faster than the other, or why that cannot be said."""
+    """Return above which batch one system is faster than the other, or the refusal."""
     if isinstance(a.curve, Refusal) or isinstance(b.curve, Refusal):
-        return "Without both curves no crossover can be told."
+        return "No crossover without both curves."
     crossing = crossover_batch(a.curve, b.curve, names=(a.label, b.label))
     if isinstance(crossing, Refusal):
         return f"{crossing.reason} {crossing.measure_next}"
@@ -122,63 +129,70 @@ def crossover_sentence(a: SystemCurve, b: SystemCurve) -> str:
 
 
 def curve_rows(curves: Sequence[SystemCurve]) -> list[Record]:
-    """v0, t, b50 and b90 of every curve with intervals, or the refusal."""
+    """Return v0, t, b50 and b90 of every curve with intervals, or the refusal."""
     return [_row(c) for c in curves]
 
 
 def point_rows(curves: Sequence[SystemCurve]) -> list[Record]:
-    """Every measured point with its fit."""
-    return [row for one in curves for row in _points(one)]
+    """Return every measured point with its fit."""
+    return [row for curve in curves for row in _points(curve)]
 
 
-def fitted_step_s(one: SystemCurve, runs: Sequence[Run]) -> Floats:
-    """What the curve says at the batches of `runs` [s], NaN where it says nothing."""
+def fitted_step_s(curve: SystemCurve, runs: Sequence[Run]) -> Floats:
+    """Return the curve's step times at the batches of `runs` [s], NaN where refused."""
     batch = np.array([r.global_batch_size for r in runs], float)
-    told = None if isinstance(one.curve, Refusal) else one.curve.step_time(batch)
-    return np.asarray(told.value) if isinstance(told, Estimate) else np.full(batch.shape, np.nan)
+    estimate = None if isinstance(curve.curve, Refusal) else curve.curve.step_time(batch)
+    return (
+        np.asarray(estimate.value)
+        if isinstance(estimate, Estimate)
+        else np.full(batch.shape, np.nan)
+    )
 
 
-def left_over(one: SystemCurve, runs: Sequence[Run]) -> Floats:
-    """Return measured over fitted step times less 1, one a run; NaN where nothing is fitted.
+def left_over(curve: SystemCurve, runs: Sequence[Run]) -> Floats:
+    """Return measured over fitted step times less 1, one per run; NaN without a fit.
 
-    What is below `ROUNDING_OF_A_FIT` is the rounding of the computation and comes as 0.
+    Values below `ROUNDING_OF_A_FIT` are rounding errors and returned as 0.
     """
     step_s = np.array([r.step_time_s for r in runs], float)
-    off = step_s / fitted_step_s(one, runs) - 1.0
+    off = step_s / fitted_step_s(curve, runs) - 1.0
     return np.where(np.abs(off) < ROUNDING_OF_A_FIT, 0.0, off)
 
 
-def passes_through(one: SystemCurve) -> bool:
+def passes_through(curve: SystemCurve) -> bool:
     """Return whether the curve has two points and nothing is left over at either."""
-    return len(one.points) == 2 and not np.any(left_over(one, one.points) != 0.0)
+    return len(curve.points) == 2 and not np.any(left_over(curve, curve.points) != 0.0)
 
 
-def grid_of(one: SystemCurve) -> Floats:
-    """Batches [samples] to draw a curve at: from half the smallest to all it may be asked."""
-    if not one.batch.size:
-        known = [float(r.global_batch_size or 1) for r in one.left_out]
-        return np.unique(known) if known else np.geomspace(1, 8192, GRID)
-    if isinstance(one.curve, Refusal):
-        return one.batch
-    low, high = one.batch.min() / 2, min(one.curve.answers_up_to_batch, 4 * one.batch.max())
-    edges = [one.batch.min(), one.batch.max()]
+def grid_of(curve: SystemCurve) -> Floats:
+    """Return batches [samples] to draw a curve at, from half the smallest to its limit."""
+    if not curve.batch.size:
+        excluded = [float(r.global_batch_size or 1) for r in curve.left_out]
+        return np.unique(excluded) if excluded else np.geomspace(1, 8192, GRID)
+    if isinstance(curve.curve, Refusal):
+        return curve.batch
+    low, high = curve.batch.min() / 2, min(curve.curve.answers_up_to_batch, 4 * curve.batch.max())
+    edges = [curve.batch.min(), curve.batch.max()]
     return np.unique(np.r_[np.geomspace(low, high, GRID), edges])
 
 
 def count(value: float | Floats) -> str:
-    """A size with at most four digits that mean something: 1,471 or 258.1 or 0.054."""
+    """Return a size with at most four digits that mean something: 1,471 or 258.1 or 0.054."""
     number = float(value)
     return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
 
 
 def size(batch: float | Floats) -> str:
-    """A batch size: whole samples, thousands apart."""
+    """Return a batch size: whole samples, thousands apart."""
     number = float(batch)
     return f"{number:,.0f}" if number >= 1 else f"{number:.2g}"
 
 
 def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -> str:
-    """The interval of a number in brackets, in front of a blank; nothing where it has none."""
+    """Return the interval of a number in brackets, in front of a blank.
+
+    Nothing where it has none.
+    """
     low, high = float(e.low), float(e.high)
     if not np.isfinite(low):
         return ""
@@ -188,7 +202,7 @@ def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -
 
 
 def interval_cell(row: Record, name: str, write: Callable[[float | Floats], str] = count) -> str:
-    """`name` of a row with `name_low` and `name_high`, for a table: 258.1 (250.2 – 266.3)."""
+    """Return a cell with its interval for a table: 258.1 (250.2 – 266.3)."""
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
     text = "no limit" if value is None else write(float(value))
     if low is None:
@@ -198,13 +212,13 @@ def interval_cell(row: Record, name: str, write: Callable[[float | Floats], str]
 
 
 def cell(value: float | Floats) -> float | None:
-    """A number as tables keep it, to six digits; None where it is not finite."""
+    """Return a number as tables keep it, to six digits; None where it is not finite."""
     number = float(value)
     return float(f"{number:.6g}") if np.isfinite(number) else None
 
 
 def _point(run: Run) -> bool:
-    """Whether it is a point of a curve; a step time can be so small that it is kept as 0."""
+    """Return whether it is a point of a curve; a step time can be so small that it is kept as 0."""
     return run.global_batch_size is not None and 0.0 < (run.step_time_s or 0.0) < np.inf
 
 
@@ -234,16 +248,18 @@ def _fitted(batch: Floats, step: Floats, runs: Sequence[Run]) -> ThroughputCurve
     if batch.size:
         try:
             return fit_throughput(batch, step)
-        except ValueError as problem:  # a file may hold any number: the page stays
+        except ValueError as problem:  # a file may have any number: the page stays
             return Refusal(reason=str(problem), measure_next="Measure these batches again.")
-    told = next((r for r in runs if r.asymptotic_throughput is not None), None)
-    if told is None:
+    published = next((r for r in runs if r.asymptotic_throughput is not None), None)
+    if published is None:
         return NOTHING_LEFT
-    return published_curve(float(told.asymptotic_throughput or 0), float(told.overhead_s or 0))
+    return published_curve(
+        float(published.asymptotic_throughput or 0), float(published.overhead_s or 0)
+    )
 
 
-def _told_apart(patterns: Sequence[str]) -> dict[str, str]:
-    """Each pattern without the parts that all of them share."""
+def _distinct_labels(patterns: Sequence[str]) -> dict[str, str]:
+    """Return each pattern without the parts that all of them share."""
     parts = {p: p.split(", ") for p in patterns}
     shared = set.intersection(*(set(v) for v in parts.values())) if parts else set()
     alone = len(parts) < 2
@@ -252,20 +268,20 @@ def _told_apart(patterns: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _row(one: SystemCurve) -> Record:
-    if isinstance(one.curve, Refusal):
+def _row(curve: SystemCurve) -> Record:
+    if isinstance(curve.curve, Refusal):
         return {
-            "curve": one.label,
-            "points": int(one.batch.size),
-            "left_out": len(one.left_out),
-            "refused": one.curve.reason,
-            "measure_next": one.curve.measure_next,
+            "curve": curve.label,
+            "points": int(curve.batch.size),
+            "left_out": len(curve.left_out),
+            "refused": curve.curve.reason,
+            "measure_next": curve.curve.measure_next,
         }
-    c = one.curve
+    c = curve.curve
     row: dict[str, str | float | int | bool | None] = {
-        "curve": one.label,
+        "curve": curve.label,
         "points": c.n,
-        "left_out": len(one.left_out),
+        "left_out": len(curve.left_out),
     }
     for name, e in (
         ("asymptotic_throughput", c.asymptotic_throughput),
@@ -278,25 +294,27 @@ def _row(one: SystemCurve) -> Record:
     scatter = None if np.isnan(c.scatter) else round(100 * c.scatter, 3)
     return row | {
         "scatter_percent": scatter,
-        "basis": c.asymptotic_throughput.basis if c.n == 0 else one.runs[0].basis,
+        "basis": c.asymptotic_throughput.basis if c.n == 0 else curve.runs[0].basis,
         "notes": " ".join(dict.fromkeys(notes)) or None,
     }
 
 
-def _points(one: SystemCurve) -> list[Record]:
-    runs = (*one.points, *one.left_out)
+def _points(curve: SystemCurve) -> list[Record]:
+    runs = (*curve.points, *curve.left_out)
     rows: list[Record] = []
-    for run, fit, off in zip(runs, fitted_step_s(one, runs), left_over(one, runs), strict=True):
-        batch, step, known = run.global_batch_size or 0, _step_s(run), bool(np.isfinite(fit))
+    for run, fit, off in zip(runs, fitted_step_s(curve, runs), left_over(curve, runs), strict=True):
+        batch, step, fitted = run.global_batch_size or 0, _step_s(run), bool(np.isfinite(fit))
         rows.append(
             {
-                "curve": one.label,
+                "curve": curve.label,
                 "global_batch_size": batch,
                 "step_s": round(step, 6),
                 "samples_per_s": round(batch / step, 4),
-                "fitted_step_s": round(float(fit), 6) if known else None,
-                "measured_against_fit_percent": round(100 * float(off), 3) + 0.0 if known else None,
-                "in_fit": run not in one.left_out,
+                "fitted_step_s": round(float(fit), 6) if fitted else None,
+                "measured_against_fit_percent": round(100 * float(off), 3) + 0.0
+                if fitted
+                else None,
+                "in_fit": run not in curve.left_out,
                 "run_id": run.run_id,
             }
         )

@@ -1,4 +1,4 @@
-"""How many samples per second at batch b?
+"""Samples per second at batch b.
 
     T(b) = t + b/v0               step time [s]
     v(b) = b/(b/v0 + t)           throughput [samples/s]
@@ -11,22 +11,20 @@ devices v0 grows with their number and t with the price of their link.
 
 `fit_throughput` minimises relative errors of the *time*, because measured times scatter in
 proportion to themselves. `fit_in_throughput_space` (`planner.throughput._space`) minimises absolute
-errors of the *throughput*; the two answers differ (2.1 % in v0 on NIST's Misra1d), so a published
-fit is only to be compared with one that minimised the same error.
+errors of the *throughput*; the two answers differ (2.1 % in v0 on NIST's Misra1d). Compare a
+published fit only with one that minimises the same error.
 
-Two questions, two lines. What the law is and what follows from it in closed form (v0, t, batches of
-a share of v0, crossover, best batch, time to target, goodput, frontier, scatter and residuals) is
-told by the straight line alone: `ThroughputCurve.law`. What a step takes at a batch (`step_time`,
-`throughput` and the curves drawn of them) follows, from four batch sizes on, the line times what
-its own points say about their neighbourhood (`planner.fits.corrected`), and fades into the line
-between
-twice and four times the largest batch; above the range steps bend up as the last point does. So a
-drawn curve passes half of v0 near v0*t, not at it; and the time to a target, which the samples to
-it leave 8 to 10 % open, stays a formula one can check.
+There are two lines. The law and its closed forms (v0, t, batches of a share of v0, crossover, best
+batch, time to target, goodput, frontier, scatter and residuals) use the straight line alone:
+`ThroughputCurve.law`. The step time at a batch (`step_time`, `throughput` and their drawn curves)
+uses, from four batch sizes on, the line corrected by its residuals (`planner.fits.corrected`). It
+fades into the line between twice and four times the largest batch; above the range steps bend up
+like the last point. So a drawn curve passes half of v0 near v0*t, not at it. The time to a target,
+uncertain by 8 to 10 % from the samples, remains a formula to check.
 
-What a curve refuses, and how wrong the answer would have been (medians over public sweeps):
+Refusals of a curve, and the error that the answer would have had (medians over public sweeps):
 
-    asked                                    answer                 otherwise
+    case                                     answer                 otherwise
     one batch size                           refused                32 to 137 %
     two, less than a factor 4 apart          up to twice away       22 to 80 %, mean up to 1785 %
     more than 2x the largest measured        wide, extrapolated     15 % at 4x
@@ -94,8 +92,8 @@ def fit_throughput(
     sizes = numbers("batch", batch, "the samples per step over all devices, one number per run")
     times = numbers("step_s", step_s, "the seconds of one step, one number per run")
     check_pairs(sizes, times, ("batch", "step_s"))
-    one = np.zeros(sizes.shape, dtype=np.int64)
-    lines = fit_lines(one, sizes, times)
+    group = np.zeros(sizes.shape, dtype=np.int64)
+    lines = fit_lines(group, sizes, times)
     if not lines.determined[0]:
         return _refuse_one_batch(float(sizes[0]))
     order = np.lexsort((times, sizes))
@@ -115,19 +113,19 @@ def fit_throughput(
         step_s=times,
         residuals=residuals,
         scatter=scatter,
-        warnings=tuple(f"{told} Trust the curve up to {trusted:g}." for told in change)
+        warnings=tuple(f"{sentence} Trust the curve up to {trusted:g}." for sentence in change)
         + ((UNCHECKED,) if distinct.size == 2 else ()),
         trusted_up_to_batch=trusted,
         answers_from_batch=start,
         answers_up_to_batch=end,
         limit=limit,
         level=level,
-        corrected=corrected(lines, one, sizes, times),
+        corrected=corrected(lines, group, sizes, times),
     )
 
 
 def _change(sizes: Floats, times: Floats) -> tuple[tuple[str, ...], float]:
-    """The warning about a falling throughput, if any, and the last batch before the fall."""
+    """Return the warning about a falling throughput, if any, and the last batch before the fall."""
     distinct, where, count = np.unique(sizes, return_inverse=True, return_counts=True)
     throughput = distinct * count / np.bincount(where, times)
     share = throughput / np.maximum.accumulate(throughput)
@@ -136,11 +134,11 @@ def _change(sizes: Floats, times: Floats) -> tuple[tuple[str, ...], float]:
         return (), float(distinct[-1])
     first = int(fallen[0])
     lost = 100.0 * (1.0 - float(share[first]))
-    told = (
+    lead = (
         f"Something changed at b={distinct[first]:g}: throughput is {lost:.0f} % below that of a "
         "smaller batch."
     )
-    return (told,), float(distinct[first - 1])
+    return (lead,), float(distinct[first - 1])
 
 
 def _refuse_one_batch(batch: float) -> Refusal:
@@ -153,12 +151,12 @@ def _refuse_one_batch(batch: float) -> Refusal:
 
 
 def _refuse_scatter(scatter: float, worst: float, change: tuple[str, ...]) -> Refusal:
-    told = (
+    lead = (
         f"The points scatter {100 * scatter:.0f} % around the law; healthy sweeps scatter 2 to "
         "9 %, so the asymptotic throughput and the overhead would mean nothing."
     )
     return Refusal(
-        reason=" ".join((told, *change)),
+        reason=" ".join((lead, *change)),
         measure_next=f"Measure batch {plain(worst)} again in a fresh process; it fits worst. "
         "If it repeats, split the sweep where the behaviour changes.",
     )

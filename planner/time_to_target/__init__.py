@@ -1,8 +1,8 @@
-"""Both laws together: which batch and how many devices reach the target soonest.
+"""Throughput and steps-to-target laws combined: the fastest batch and device count.
 
-`goodput` finds the best batch, `frontier` and `_ways` the choices of devices that nothing beats in
-time and device-hours, `_optimizer_curves` compares optimisers. `_reference_points` are MLPerf's
-published steps to target. `sentences` and `tables` word the answers.
+`goodput` finds the best batch, `frontier` and `_ways` the Pareto-optimal device counts in time and
+device-hours, `_optimizer_curves` compares optimisers. `_reference_points` are MLPerf's published
+steps to target. `sentences` and `tables` word the answers.
 """
 
 from planner.time_to_target._optimizer_curves import (

@@ -1,10 +1,9 @@
-"""Optimisers side by side: steps to one target over the batch, and the time that takes somewhere.
+"""Optimisers side by side: steps to one target by batch, and the time on a system.
 
-For each optimiser the learning rate is tuned anew at every batch (`planner.convergence._targets`),
-the law is
-fitted through the medians (`planner.convergence.fit`), no finer than evaluations were frequent
-(`planner.convergence._resolution`), and with the step times of a system the batch that gets there
-soonest is found (`planner.time_to_target.goodput`).
+For each optimiser the best learning rate is chosen at every batch (`planner.convergence._targets`).
+The law is fitted through the medians (`planner.convergence.fit`), no finer than the evaluations
+(`planner.convergence._resolution`). With the step times of a system it gives the fastest batch
+(`planner.time_to_target.goodput`).
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 GRID: Final = 81
 """Points of a drawn curve."""
 _NOT_STATED: Final = float(np.finfo(np.float64).tiny)
-"""Stands for a learning rate that nobody recorded: such trials are one rate."""
+"""Placeholder for an unrecorded learning rate: such trials count as one rate."""
 _NOTHING: Final[Floats] = np.empty(0)
 
 
@@ -43,11 +42,11 @@ _NOTHING: Final[Floats] = np.empty(0)
 class OptimizerCurve:
     """Steps to the target of one optimiser at the best learning rate of every batch.
 
-    `batch` [samples], `learning_rate`, `median_steps` [steps] (infinite where half of the seeds or
-    more did not get there), `reached`, `seeds` and `noise_scale` (median gradient noise scale
-    [samples]; rate and scale are NaN where not known) have shape (batches,). `seed_batch` and
-    `seed_steps` are single seeds at those rates. `curve` is the law through the medians, or why
-    there is none; `warnings` name rates at the end of those tried.
+    `batch` [samples], `learning_rate`, `median_steps` [steps], `reached`, `seeds` and `noise_scale`
+    (median gradient noise scale [samples]) have shape (batches,). Steps are infinite where half of
+    the seeds or more missed the target; an unknown rate or scale is NaN. `seed_batch` and
+    `seed_steps` are single seeds at those rates. `curve` is the law through the medians, or a
+    refusal; `warnings` name best rates at the end of those tried.
     """
 
     optimizer: str
@@ -64,9 +63,9 @@ class OptimizerCurve:
 
     @property
     def usual_noise_scale(self) -> float | None:
-        """Median over the batches whose gradient noise scale is known [samples]; None for none."""
-        known = self.noise_scale[np.isfinite(self.noise_scale)]
-        return float(np.median(known)) if known.size else None
+        """Median of the batches' gradient noise scales [samples]; None without any."""
+        finite = self.noise_scale[np.isfinite(self.noise_scale)]
+        return float(np.median(finite)) if finite.size else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,42 +86,47 @@ class Timing:
 
 
 def compare(trials: Trials, target: float, optimizers: Sequence[str]) -> Comparison:
-    """The curve of each of `optimizers` to `target`; what cannot be read is a refusal."""
+    """Return the curve of each of `optimizers` to `target`; refused if unreadable."""
     try:
-        found = steps_of(trials, target)
+        steps_to_target = steps_of(trials, target)
     except ValueError as problem:  # a file may hold any number: the page stays
         return Comparison(target=target, curves=tuple(_unreadable(n, problem) for n in optimizers))
     chosen = np.isin(trials.optimizer, list(optimizers)) & trials.counts
-    mine = (v[chosen] for v in (found.trial, found.steps, found.resolution_steps))
+    mine = (
+        v[chosen]
+        for v in (steps_to_target.trial, steps_to_target.steps, steps_to_target.resolution_steps)
+    )
     trial, steps, resolution = mine
     return Comparison(
         target=target,
-        curves=tuple(_curve(trials, found, name) for name in optimizers),
-        reached=StepsToTarget(trial=trial, steps=steps, resolution_steps=resolution).told,
+        curves=tuple(_curve(trials, steps_to_target, name) for name in optimizers),
+        reached=StepsToTarget(trial=trial, steps=steps, resolution_steps=resolution).reached_text,
     )
 
 
-def time_on(one: OptimizerCurve, times: StepTimeCurve | Refusal) -> Timing:
-    """The best batch of an optimiser with these step times."""
-    return Timing(best=best_batch(times, one.curve), least_s=minimum_time(times, one.curve))
+def time_on(optimizer: OptimizerCurve, times: StepTimeCurve | Refusal) -> Timing:
+    """Return the best batch of an optimiser with these step times."""
+    return Timing(
+        best=best_batch(times, optimizer.curve), least_s=minimum_time(times, optimizer.curve)
+    )
 
 
-def steps_grid(one: OptimizerCurve) -> Floats:
-    """Batches [samples] to draw the law at: from half the smallest to twice the largest."""
-    if isinstance(one.curve, Refusal):
+def steps_grid(optimizer: OptimizerCurve) -> Floats:
+    """Return batches [samples] to draw the law at: half the smallest to twice the largest."""
+    if isinstance(optimizer.curve, Refusal):
         return _NOTHING
-    return _grid(one.curve.batch[0] / 2, min(one.curve.answers_up_to_batch, 2 * one.batch[-1]),
-                 one.curve.batch)  # fmt: skip
+    law = optimizer.curve
+    return _grid(law.batch[0] / 2, min(law.answers_up_to_batch, 2 * optimizer.batch[-1]), law.batch)
 
 
 def time_line(
-    one: OptimizerCurve, curve: StepTimeCurve | Refusal
+    optimizer: OptimizerCurve, curve: StepTimeCurve | Refusal
 ) -> tuple[Floats, Floats, Floats, Floats, tuple[float, float]] | None:
-    """Time to target to draw: batch [samples], time [s], its ends, and what both measured.
+    """Return batch [samples], time [s] with its ends, and the range both curves measured.
 
-    None where one of the two curves is missing or no batch is answered by both.
+    None where a curve is missing or the two have no common batch.
     """
-    law = one.curve
+    law = optimizer.curve
     if isinstance(law, Refusal) or isinstance(curve, Refusal):
         return None
     measured = (
@@ -134,20 +138,20 @@ def time_line(
     high = min(law.answers_up_to_batch, curve.answers_up_to_batch, 2 * measured[1])
     low = max(law.answers_from_batch, curve.answers_from_batch, measured[0] / 2)
     batch = _grid(low, high, np.array(measured))
-    told = time_to_target(curve, law, batch)
-    if isinstance(told, Refusal):
+    estimate = time_to_target(curve, law, batch)
+    if isinstance(estimate, Refusal):
         return None
-    value, low_s, high_s = (np.asarray(v) for v in (told.value, told.low, told.high))
+    value, low_s, high_s = (np.asarray(v) for v in (estimate.value, estimate.low, estimate.high))
     return batch, value, low_s, high_s, measured
 
 
-def _curve(trials: Trials, found: StepsToTarget, optimizer: str) -> OptimizerCurve:
+def _curve(trials: Trials, steps_to_target: StepsToTarget, optimizer: str) -> OptimizerCurve:
     mine = trials.counts & (trials.optimizer == optimizer)
-    sizes, needed = trials.batch[mine], found.steps[mine]
-    resolution = sizes * found.resolution_steps[mine]
+    sizes, needed = trials.batch[mine], steps_to_target.steps[mine]
+    resolution = sizes * steps_to_target.resolution_steps[mine]
     rates = np.where(np.isnan(trials.learning_rate), _NOT_STATED, trials.learning_rate)[mine]
     try:
-        # Repetitions of a seed (another attempt, say) are repetitions all the same.
+        # Repeats of a seed (another attempt, say) count as repeats.
         best = best_learning_rates(sizes, rates, np.arange(sizes.size), needed)
         curve = fit_convergence(
             best.batch, best.samples_to_target, resolution_samples=resolution[best.used]
@@ -172,19 +176,19 @@ def _curve(trials: Trials, found: StepsToTarget, optimizer: str) -> OptimizerCur
 
 
 def _counted(best: BestRates, which: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Seeds of each tuned batch that are `which`."""
+    """Return the count of seeds of each tuned batch that are `which`."""
     place = np.searchsorted(best.tuned_batch, best.batch[which])
     return np.bincount(place, minlength=best.tuned_batch.size)
 
 
 def _medians(group: NDArray[np.int64], values: Floats, groups: int) -> Floats:
-    """Median of the known values of each group, NaN where there is none."""
-    known = np.isfinite(values)
-    there, member = np.unique(group[known], return_inverse=True)
-    found = np.full(groups, np.nan)
+    """Return the median of each group's finite values, NaN where there is none."""
+    finite = np.isfinite(values)
+    there, member = np.unique(group[finite], return_inverse=True)
+    medians = np.full(groups, np.nan)
     if there.size:
-        found[there] = group_medians(member, values[known])
-    return found
+        medians[there] = group_medians(member, values[finite])
+    return medians
 
 
 def _grid(low: float, high: float, edges: Floats) -> Floats:

@@ -1,7 +1,7 @@
-"""Step times in a place: whose they are, where they were measured, and the best batch there.
+"""Step times on a system, their source, and the best batch there.
 
-Every optimiser has step times of its own: Adam moves more memory than plain SGD. Where only those
-of another optimiser or of another workload are at hand, sentences say so.
+Every optimiser has its own step times: Adam moves more memory than plain SGD. Sentences say where
+those of another optimiser or workload are used.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ StandIn = Literal["", "another optimiser", "another workload"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where time to target is told: a system, and the workload its step times are of.
+    """The system of a time to target, and the workload of its step times.
 
-    `stand_in` says whose these are where they are not the trials' own. `guess` is True where the
-    number of devices is more than twice the measured one.
+    `stand_in` names the source of step times that are not the trials' own. `guess` is True where
+    the device count is more than twice the measured one.
     """
 
     system: str
@@ -31,8 +31,8 @@ class Place:
     guess: bool = False
 
     @property
-    def told(self) -> str:
-        """On which system, and with whose step times where they are another's."""
+    def phrase(self) -> str:
+        """The system in words, with the source of the step times if it is another workload."""
         whose = (
             f"with the step times of {self.stand_in} ({self.workload}) " if self.stand_in else ""
         )
@@ -40,26 +40,26 @@ class Place:
 
     @property
     def again(self) -> str:
-        """The same in a sentence that follows one with `told`."""
-        return "with the same step times" if self.stand_in else self.told
+        """The same in a sentence that follows one with `phrase`."""
+        return "with the same step times" if self.stand_in else self.phrase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedTimes:
-    """The step times of one optimiser in a place, or why there is no curve."""
+    """The step times of one optimiser on a system, or a refusal."""
 
     place: Place
     curve: StepTimeCurve | Refusal
 
 
 Placed = Mapping[str, PlacedTimes]
-"""Step times by the optimiser's name; those without any are missing."""
+"""Step times by the optimiser's name; optimisers without any are missing."""
 Timings = Mapping[str, Timing]
-"""The best batch of every optimiser in its place, by the optimiser's name."""
+"""The best batch of every optimiser on its system, by the optimiser's name."""
 
 
 def timings_of(comparison: Comparison, times: Placed) -> dict[str, Timing]:
-    """The best batch of every optimiser whose step times have a curve."""
+    """Return the best batch of every optimiser whose step times have a curve."""
     curves = {name: t.curve for name, t in times.items() if not isinstance(t.curve, Refusal)}
     return {
         c.optimizer: time_on(c, curves[c.optimizer])

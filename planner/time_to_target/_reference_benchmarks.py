@@ -1,8 +1,8 @@
-"""What the names in MLPerf's reference convergence points stand for.
+"""The benchmarks of MLPerf's reference convergence points.
 
-A reference point is a batch size, a recipe and a list: one number a seed, in a unit that depends
-on the benchmark although nearly every list is called "Epochs to converge". This table says which
-unit, what was trained on what, and how far. Facts, with where each is from:
+A reference point is a batch size, a recipe and a list with one number per seed. The unit depends on
+the benchmark, although nearly every list is called "Epochs to converge". This table states the
+unit, model, data set and target. Sources:
 
     unit                 the size of the numbers, and the package's own reader of training logs
     optimiser            the recipe of the point, else the package's rules for closed submissions
@@ -14,8 +14,8 @@ unit, what was trained on what, and how far. Facts, with where each is from:
     samples (KiTS19, CAM5)  the package's rules for closed submissions (`train_samples`)
     samples (Criteo)     rows of days 0 to 22, as the reference implementation counts them
 
-Where an epoch's samples are not known to these sources, samples to target cannot be told, and
-`left_out` says so; so it does where the unit itself is in doubt.
+Where these sources do not state an epoch's samples, or the unit is uncertain, `left_out` says why
+the points are not used.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from typing import Final, Literal
 Unit = Literal["epochs", "samples", "tokens", "steps"]
 Round = tuple[int, int]
 """A round of submissions: (4, 1) is 4.1."""
-UNKNOWN_EPOCH: Final = "told in epochs, and how many samples an epoch has is not known here"
+UNKNOWN_EPOCH: Final = "stated in epochs, and the samples of an epoch are unknown"
 _COCO: Final = 117_266
 _CRITEO: Final = 4_195_197_692
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """One benchmark of a suite ("training" or "hpc"), by the names its files give it.
+    """One benchmark of a suite ("training" or "hpc"), with its names in the files.
 
-    `names` are those of the files, from round `first` to round `last`. `per_unit` has the samples
-    in one unit, None for steps (the batch) and where it is not known. `left_out` says why its
-    points are not used, and is empty where they are.
+    `names` hold from round `first` to round `last`. `per_unit` is the samples in one unit, None for
+    steps (the batch) and where unknown. `left_out` is the reason why its points are not used, empty
+    where they are.
     """
 
     key: str
@@ -55,14 +55,14 @@ class Benchmark:
 
     @property
     def trained(self) -> str:
-        """What was trained on what."""
+        """Model and data set in words."""
         return " on ".join(p for p in (self.model, self.dataset) if p)
 
 
 def benchmark_of(suite: str, name: str, when: Round) -> Benchmark | None:
-    """The benchmark a file of a round means by `name`; None where it is not known here."""
-    known = (b for b in BENCHMARKS if b.suite == suite and name in b.names)
-    return next((b for b in known if b.first <= when <= b.last), None)
+    """Return the benchmark called `name` in the files of a round; None if unknown."""
+    matches = (b for b in BENCHMARKS if b.suite == suite and name in b.names)
+    return next((b for b in matches if b.first <= when <= b.last), None)
 
 
 BENCHMARKS: Final = (
@@ -103,8 +103,8 @@ BENCHMARKS: Final = (
     Benchmark(
         key="dlrm", names=("dlrm",), model="DLRM", dataset="Criteo", optimizer=None,
         target="80.25 % area under the curve", unit="epochs",
-        left_out="told as 1.7 to 2 epochs where the recipes' learning rates end after about one: "
-        "whether the count begins at 1 is not told",
+        left_out="stated as 1.7 to 2 epochs, while the recipes' learning rates end after about "
+        "one: the count may begin at 1",
     ),
     Benchmark(
         key="dlrmv4", names=("dlrmv4",), model="DLRMv4", dataset=None, optimizer="Adam",

@@ -1,7 +1,7 @@
-"""MLPerf's reference convergence points, read from the data files of an installed package.
+"""MLPerf's reference convergence points, read from an installed package's data files.
 
-`mlperf-logging` carries them as JSON beside its code. Only the files are read: importing the code
-takes 0.8 s and pulls in SciPy's statistics, reading all files 10 ms (docs/decisions/0016).
+`mlperf-logging` has them as JSON beside its code. Only the files are read, which takes 10 ms:
+importing the code takes 0.8 s (docs/decisions/0016).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from planner.time_to_target._reference_points import Point, ReferencePoints
 
 PACKAGE: Final = "mlperf-logging"
 MISSING: Final = (
-    f"MLPerf's reference convergence points are not offered: the package {PACKAGE} is not "
-    f"installed. pip install {PACKAGE} brings them."
+    f"MLPerf's reference convergence points are unavailable: the package {PACKAGE} is not "
+    f"installed. Run pip install {PACKAGE}."
 )
 _FOLDER: Final = re.compile(r"(training|hpc)_(\d+)\.(\d+)\.\d+")
 _LISTS: Final = ("Epochs to converge", "samples to converge")
 _MOST_BYTES: Final = 1_000_000
-"""A file of points has 2 to 10 kB; what is larger is something else."""
+"""A file of points has 2 to 10 kB; a larger one is not such a file."""
 
 
 @cache
 def read_points(package: str = PACKAGE) -> ReferencePoints:
-    """All points of the installed package; none, and why, where there is no such package."""
+    """Return all points of the installed package; none, with the reason, without it."""
     try:
         installed = metadata.distribution(package)
     except metadata.PackageNotFoundError:
@@ -39,16 +39,16 @@ def read_points(package: str = PACKAGE) -> ReferencePoints:
 
 
 def _read(place: Path, version: str, licence: str, source: str) -> ReferencePoints:
-    found: list[Point] = []
+    points: list[Point] = []
     unreadable: list[str] = []
     for path in sorted(place.glob("*/rcps_*.json")):
         try:
-            found += _points(path)
+            points += _points(path)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
             unreadable.append(f"{path.parent.name}/{path.name}: {fault}")
-    problem = "" if found else f"{PACKAGE} {version} holds no reference convergence points."
+    problem = "" if points else f"{PACKAGE} {version} has no reference convergence points."
     return ReferencePoints(
-        points=tuple(found),
+        points=tuple(points),
         version=version,
         licence=licence,
         source=source,
@@ -58,15 +58,15 @@ def _read(place: Path, version: str, licence: str, source: str) -> ReferencePoin
 
 
 def _points(path: Path) -> list[Point]:
-    """The points of one file; the folder says suite and round."""
+    """Return the points of one file; its folder names suite and round."""
     folder = _FOLDER.fullmatch(path.parent.name)
     if folder is None:
-        raise ValueError("its folder names no suite and round")
+        raise ValueError("its folder does not name a suite and round")
     if path.stat().st_size > _MOST_BYTES:
         raise ValueError("it is too large for a list of points")
-    told: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    records: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     suite, when = folder[1], (int(folder[2]), int(folder[3]))
-    return [_point(suite, when, record) for record in told.values()]
+    return [_point(suite, when, record) for record in records.values()]
 
 
 def _point(suite: str, when: tuple[int, int], record: dict[str, Any]) -> Point:

@@ -1,4 +1,4 @@
-"""MLPerf's reference points in sentences and rows: every list, and what became of it."""
+"""MLPerf's reference points in sentences and rows: every list and its use."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from planner.core import Record
 from planner.time_to_target._reference_points import (
     Edition,
     Point,
+    benchmark_for,
     editions_of,
-    meant,
-    mended,
     samples_of,
+    split_errors,
 )
 from planner.time_to_target.sentences import Goal
 
-UNKNOWN: Final = "a benchmark that this program does not know: unit and target are not told"
+UNKNOWN: Final = "unknown benchmark: unit and target are missing"
 
 
 def goal_of_reference(edition: Edition) -> Goal:
-    """What was trained and how far, as sentences name it."""
-    when = f"MLPerf reference points, round {edition.told}"
+    """Return model, data set and target of an edition, for sentences."""
+    when = f"MLPerf reference points, round {edition.rounds_text}"
     return Goal(trained=edition.benchmark.trained, target=f"{edition.benchmark.target} ({when})")
 
 
 def point_rows(points: Iterable[Point]) -> list[Record]:
-    """Every different list once: its rounds, its unit, its median, and what became of it."""
+    """Return every different list once: its rounds, unit, median and use."""
     points = tuple(points)
     latest = {
         (e[0].benchmark.key, float(b), s)
@@ -39,27 +39,27 @@ def point_rows(points: Iterable[Point]) -> list[Record]:
 
 
 def summary_of(points: Sequence[Point]) -> str:
-    """How many lists there are, how many repeat another, are mended and are left out."""
+    """Return how many lists there are, are repeats, corrected or left out, in words."""
     rows = point_rows(points)
     parts = [
         f"{len(points):,} lists are in the package's files; {len(points) - len(rows):,} repeat "
         f"another list of the same benchmark, so {len(rows):,} differ"
     ]
-    for what, told in (
+    for use, words in (
         ("in the latest round", "{} are in force in the latest round of their benchmark"),
         ("in earlier rounds", "{} were replaced or dropped later"),
         ("left out", "{} cannot be used"),
     ):
-        parts.append(told.format(f"{sum(str(r['use']).startswith(what) for r in rows):,}"))
-    slips = sum(len(mended(p[0].values)[1]) for p in _different(points))
-    return f"{'; '.join(parts)}; {slips} value{' is' if slips == 1 else 's are'} mended."
+        parts.append(words.format(f"{sum(str(r['use']).startswith(use) for r in rows):,}"))
+    slips = sum(len(split_errors(p[0].values)[1]) for p in _different(points))
+    return f"{'; '.join(parts)}; {slips} value{' is' if slips == 1 else 's are'} corrected."
 
 
 def _different(points: Iterable[Point]) -> list[list[Point]]:
-    """Points with the same list of the same benchmark at the same batch, together."""
+    """Return points grouped by benchmark, batch and list."""
     groups: dict[tuple[object, ...], list[Point]] = {}
     for point in points:
-        benchmark = meant(point)
+        benchmark = benchmark_for(point)
         key = benchmark.key if benchmark else f"{point.suite} {point.benchmark}"
         unit = benchmark.unit if benchmark else ""
         groups.setdefault((key, point.batch, unit, point.values), []).append(point)
@@ -67,7 +67,7 @@ def _different(points: Iterable[Point]) -> list[list[Point]]:
 
 
 def _row(members: Sequence[Point], latest: set[tuple[str, float, tuple[float, ...]]]) -> Record:
-    first, benchmark = members[0], meant(members[0])
+    first, benchmark = members[0], benchmark_for(members[0])
     suite = "HPC " if first.suite == "hpc" else ""
     row: dict[str, str | float | int | bool | None] = {
         "benchmark": benchmark.trained if benchmark else first.benchmark,
@@ -85,13 +85,13 @@ def _row(members: Sequence[Point], latest: set[tuple[str, float, tuple[float, ..
     row["samples_to_target"] = float(np.median(samples))
     now = (benchmark.key, float(first.batch), samples) in latest
     use = "in the latest round" if now else "in earlier rounds: replaced or dropped later"
-    return row | {"use": f"{use}{_mended(first)}"}
+    return row | {"use": f"{use}{_corrections(first)}"}
 
 
-def _mended(point: Point) -> str:
-    slips = mended(point.values)[1]
+def _corrections(point: Point) -> str:
+    slips = split_errors(point.values)[1]
     if not slips:
         return ""
-    told = ", ".join(f"{v:,.0f}" for v in slips)
+    values = ", ".join(f"{v:,.0f}" for v in slips)
     times = slips[0] / float(np.median(point.values))
-    return f"; mended: {told} is {times:.2g} times the median of its list: a slip, left out"
+    return f"; corrected: {values} is {times:.2g} times the median of its list and left out"

@@ -1,4 +1,4 @@
-"""The best numbers of devices and batches in rows and one sentence."""
+"""The best device counts and batches in rows and one sentence."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from planner.time_to_target.tables import estimate_cells
 def way_rows(
     comparison: Comparison, scaled: Mapping[str, Scaled | Refusal], more: int | None = None
 ) -> list[Record]:
-    """For every optimiser the fastest way to the target and the one with the fewest device-hours.
+    """Return each optimiser's fastest way to the target and that of fewest device-hours.
 
-    `scaled` are step times over several numbers of devices by the optimiser's name; an optimiser
-    without any has no row. `more` devices are looked at too.
+    `scaled` are step times by device count, by the optimiser's name; an optimiser without any has
+    no row. `more` is a further device count to try.
     """
     rows: list[Record] = []
-    for one in comparison.curves:
-        known = scaled.get(one.optimizer)
-        if isinstance(known, Scaled) and isinstance(one.curve, ConvergenceCurve):
-            found = ways(known, one.curve, more)
-            rows += [] if isinstance(found, Refusal) else _rows(one.optimizer, found)
+    for optimizer in comparison.curves:
+        times = scaled.get(optimizer.optimizer)
+        if isinstance(times, Scaled) and isinstance(optimizer.curve, ConvergenceCurve):
+            best = ways(times, optimizer.curve, more)
+            rows += [] if isinstance(best, Refusal) else _rows(optimizer.optimizer, best)
     return rows
 
 
@@ -36,27 +36,27 @@ def efficiency_sentence(
     devices: int,
     nodes: int | None = None,
 ) -> str:
-    """Strong and weak scaling efficiency at the best batch; empty for one device or no answer."""
+    """Return strong and weak scaling efficiency at the best batch; empty for one device."""
     if not isinstance(scaled, Scaled) or timing is None or devices < 2:
         return ""
     if isinstance(timing.best, Refusal):
         return ""
     batch = float(timing.best.value)
     strong, weak = efficiencies(scaled, batch, devices, nodes)
-    told = [
-        f"{kind} scaling efficiency ({what}) {_share(one)}"
-        for kind, what, one in (
+    parts = [
+        f"{kind} scaling efficiency ({what}) {_share(speed_up)}"
+        for kind, what, speed_up in (
             ("strong", "the same global batch on one device", strong),
             ("weak", "the same batch per device", weak),
         )
     ]
     guess = ", a guess" if scaled.is_guess(devices, nodes) else ""
-    return f"On {devices:,} devices at batch {batch:,.0f}{guess}: {'; '.join(told)}."
+    return f"On {devices:,} devices at batch {batch:,.0f}{guess}: {'; '.join(parts)}."
 
 
-def _rows(optimizer: str, found: Sequence[Way]) -> list[Record]:
-    ends = found if len(found) < 2 else (found[0], found[-1])
-    told = ("time and device-hours",) if len(ends) == 1 else ("time", "device-hours")
+def _rows(optimizer: str, best: Sequence[Way]) -> list[Record]:
+    ends = best if len(best) < 2 else (best[0], best[-1])
+    labels = ("time and device-hours",) if len(ends) == 1 else ("time", "device-hours")
     return [
         {
             "optimizer": optimizer,
@@ -69,18 +69,18 @@ def _rows(optimizer: str, found: Sequence[Way]) -> list[Record]:
             "strong_efficiency": _efficiency(way.strong),
             "weak_efficiency": _efficiency(way.weak),
         }
-        for best_by, way in zip(told, ends, strict=True)
+        for best_by, way in zip(labels, ends, strict=True)
     ]
 
 
-def _efficiency(told: SpeedUp | Refusal) -> float | None:
-    return None if isinstance(told, Refusal) else cell(told.efficiency.value)
+def _efficiency(speed_up: SpeedUp | Refusal) -> float | None:
+    return None if isinstance(speed_up, Refusal) else cell(speed_up.efficiency.value)
 
 
-def _share(told: SpeedUp | Refusal) -> str:
-    if isinstance(told, Refusal):
-        return f"not told: {told.reason.rstrip('.')}"
-    share: Estimate = told.efficiency
+def _share(speed_up: SpeedUp | Refusal) -> str:
+    if isinstance(speed_up, Refusal):
+        return f"not available: {speed_up.reason.rstrip('.')}"
+    share: Estimate = speed_up.efficiency
     return f"{_per_cent(share.value)}{interval_text(share, _per_cent)}"
 
 

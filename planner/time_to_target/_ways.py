@@ -1,8 +1,7 @@
-"""The best (devices, batch): soonest to the target, and with the fewest device-hours.
+"""The best (devices, batch): fastest to the target, and with the fewest device-hours.
 
-A scaling curve (`planner.scaling._runs`) and the law of steps to a target say together on how many
-devices, and at which batch, no other choice is both sooner and cheaper
-(`planner.time_to_target.frontier`).
+A scaling curve (`planner.scaling._runs`) and the steps-to-target law give the Pareto-optimal device
+counts and batches (`planner.time_to_target.frontier`).
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from planner.time_to_target.frontier import SECONDS_PER_HOUR, Choice, frontier
 from planner.time_to_target.goodput import time_to_target
 
 BATCHES: Final = 121
-"""Batch sizes looked at for the best one: 6 % apart over three decades."""
+"""Batch sizes of the search: 6 % apart over three decades."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """A way to the target that no other beats in time and in device-hours.
+    """A Pareto-optimal way to the target in time and device-hours.
 
-    `batch` is global [samples], `time_s` [s] with its interval where it is answered, and `strong`
-    and `weak` are the scaling efficiencies there, or why they are not told.
+    `batch` is global [samples]. `time_s` [s] has an interval or is refused. `strong` and `weak` are
+    the scaling efficiencies, or refusals.
     """
 
     devices: int
@@ -41,26 +40,26 @@ class Way:
 
 
 def ways(scaled: Scaled, law: ConvergenceCurve, more: int | None = None) -> list[Way] | Refusal:
-    """From the fastest to the one with the fewest device-hours; `more` devices are looked at too.
+    """Return the ways from the fastest to the one with the fewest device-hours.
 
-    Numbers of devices are the measured ones and powers of two up to twice the most measured;
-    batches lie where the law of steps was measured.
+    Device counts are the measured ones, `more`, and powers of two up to twice the largest. Batches
+    are within the measured range of the steps-to-target law.
     """
     spread = np.geomspace(float(law.batch[0]), float(law.batch[-1]), BATCHES)
     batches = np.unique(np.r_[spread, law.batch])
     times = Launched(
         curve=scaled.curve, launch=scaled.launch, devices_per_node=scaled.devices_per_node
     )
-    found = frontier(times, law, _counts(scaled, more), batches)
-    if isinstance(found, Refusal):
-        return found
-    return [_way(scaled, law, choice) for choice in found.choices]
+    grid = frontier(times, law, _counts(scaled, more), batches)
+    if isinstance(grid, Refusal):
+        return grid
+    return [_way(scaled, law, choice) for choice in grid.choices]
 
 
 def efficiencies(
     scaled: Scaled, batch: float, devices: int, nodes: int | None = None
 ) -> tuple[SpeedUp | Refusal, SpeedUp | Refusal]:
-    """Strong (fixed global `batch`) and weak (fixed batch per device) scaling at a place."""
+    """Return strong (fixed global `batch`) and weak (fixed batch per device) scaling."""
     over = scaled.nodes_for(devices) if nodes is None else nodes
     return (
         scaled.curve.strong_scaling(batch, devices, over, scaled.launch),
@@ -70,8 +69,8 @@ def efficiencies(
 
 def _counts(scaled: Scaled, more: int | None) -> Floats:
     powers = 2 ** np.arange(np.floor(np.log2(TWICE * scaled.most)) + 1)
-    asked = [] if more is None else [more]
-    return np.unique(np.r_[scaled.counts, powers, asked].astype(np.float64))
+    extra = [] if more is None else [more]
+    return np.unique(np.r_[scaled.counts, powers, extra].astype(np.float64))
 
 
 def _way(scaled: Scaled, law: ConvergenceCurve, choice: Choice) -> Way:

@@ -1,4 +1,4 @@
-"""Which batch size reaches the target soonest?
+"""The batch size that reaches the target soonest.
 
     time(B) = S(B)*T(B) = Smin*(1 + Bcrit/B)*(t + B/v0)               [s]
     B*      = sqrt(Bcrit*v0*t)                                        [samples]
@@ -7,15 +7,14 @@
 
 Small batches waste the hardware, large ones waste samples. The best batch is the geometric mean
 of the batch where the hardware is half efficient (v0*t) and the one where the optimiser is
-(Bcrit): that is where d time/dB = 0. ("Goodput" is the word of Qiao et al. 2021, Pollux.) The
-least is flat: time(x*B*)/time(B*) <= 1 + (sqrt(x) - 1/sqrt(x))^2/4, so twice or half the best
-batch costs at most an eighth more time. A search never leaves the batches that were measured for
-both curves.
+(Bcrit): there d time/dB = 0. ("Goodput" is the term of Qiao et al. 2021, Pollux.) The minimum is
+flat: time(x*B*)/time(B*) <= 1 + (sqrt(x) - 1/sqrt(x))^2/4, so twice or half the best batch costs
+at most an eighth more time. The search stays within the measured batches of both curves.
 
-Step times fitted over several numbers of devices are asked at one of them: the law there is the
-same, with n*v0 and t + link (`planner.scaling._one_count`).
+Step times fitted over several device counts are used at one of them: the law is the same, with
+n*v0 and t + link (`planner.scaling._one_count`).
 
-The two curves are measured apart, so half-widths of their logarithms add in quadrature
+The two curves are independent, so half-widths of their logarithms add in quadrature
 (`planner.fits._arithmetic`).
 """
 
@@ -56,33 +55,30 @@ def best_batch(
     nodes: int | None = None,
     launch: str | None = None,
 ) -> Estimate | Refusal:
-    """Batch [samples] that reaches the target soonest: sqrt(Bcrit*v0*t), clipped.
+    """Return the batch [samples] that reaches the target soonest: sqrt(Bcrit*v0*t), clipped.
 
-    It is kept within what was measured for both curves (up to where each may be trusted) and
-    below `max_batch`, and so are the ends of its interval; where that moved it, a reason says
-    where the optimum of the two laws lies and what the clipped batch costs.
+    The batch and the ends of its interval are clipped to the trusted range of both curves and to
+    `max_batch`. A reason then names the optimum of the two laws and the extra time.
 
     Args:
-        throughput: step times on the system in question, or why there is no curve; or a curve
-            over several numbers of devices, and then the next three say where it is asked.
-        convergence: samples to the target in question, or why there is no curve.
+        throughput: step times on the system, or a refusal; or a curve over several device
+            counts, with `devices`, `nodes` and `launch`.
+        convergence: samples to the target, or a refusal.
         max_batch: the largest batch that fits into memory [samples], at least 1.
-        devices: how many, whole and at least 1, for a `ScalingCurve` only; left out, the most
-            that were measured, and a reason says so.
-        nodes: over how many nodes; left out, as many as the devices fill up.
-        launch: how the processes are started; may be left out where one mode was measured.
+        devices: device count, whole and at least 1, for a `ScalingCurve` only; default: the
+            largest measured one, and a reason says so.
+        nodes: number of nodes; default: as many as the devices fill.
+        launch: how the processes are started; optional where one mode was measured.
 
     Returns:
-        The batch, or a `Refusal`: the one given, where no batch lies within both curves, where
-        the best one did not reach the target, where `max_batch` is one that a curve does not
-        answer for, where neither curve turns (then all
-        batches take the same time), or where a scaling curve does not answer: a link class or
-        launch mode that was not measured, or no mode named where several were. The batch is the
-        optimum of the two laws, not rounded to whole samples.
+        The batch, not rounded to whole samples, or a `Refusal`: the one passed in; no batch lies
+        within both curves; the best one did not reach the target; a curve refuses `max_batch`;
+        neither curve turns (then all batches take the same time); or a scaling curve lacks the
+        link class or launch mode, or several were measured and none is named.
 
     Raises:
-        ValueError: `max_batch` is no number or below 1, the curves have different levels, or the
-            devices are impossible or given with a curve that knows one place only.
+        ValueError: `max_batch` is not a number or below 1, the curves have different levels, or
+            the devices are impossible or passed with a curve of one device count.
     """
     allowed = _allowed(max_batch)
     throughput = at_place(throughput, devices, nodes, launch)
@@ -101,14 +97,14 @@ def best_batch(
     batch, low, high = (float(np.clip(end, *bounds)) for end in (optimum, low, high))
     if refusal := _unanswered(throughput, convergence, batch):
         return refusal
-    told = () if batch == optimum else (_clipped(throughput, convergence, optimum, batch),)
+    reasons = () if batch == optimum else (_clipped(throughput, convergence, optimum, batch),)
     return Estimate(
         value=batch,
         low=low,
         high=high,
         level=level,
         basis=weakest("interpolated", throughput.basis(batch), convergence.basis(batch)),
-        reasons=told
+        reasons=reasons
         + named(hardware, optimiser, NAMES)
         + missed_around(convergence, np.array(batch))
         + convergence.warnings,
@@ -124,10 +120,10 @@ def minimum_time(
     nodes: int | None = None,
     launch: str | None = None,
 ) -> Estimate | Refusal:
-    """Least time to target [s], at `best_batch`; its arguments, refusals and errors.
+    """Return the least time to target [s], at `best_batch`, with its refusals and errors.
 
-    Where nothing clips the batch it is Smin*(sqrt(t) + sqrt(Bcrit/v0))^2. A doubt about the best
-    batch adds nothing to it in first order, because the least is flat.
+    For an unclipped batch it is Smin*(sqrt(t) + sqrt(Bcrit/v0))^2. The uncertainty of the best
+    batch adds nothing to it in first order, because the minimum is flat.
     """
     throughput = at_place(throughput, devices, nodes, launch)
     batch = best_batch(throughput, convergence, max_batch)
@@ -145,13 +141,12 @@ def time_to_target(
     nodes: int | None = None,
     launch: str | None = None,
 ) -> Estimate | Refusal:
-    """Time to target [s] at `batch` [samples]: steps times step time, with both intervals.
+    """Return the time to target [s] at `batch` [samples]: steps times step time.
 
     Args:
-        throughput: step times on the system in question, or why there is no curve; or a curve
-            over several numbers of devices.
-        convergence: samples to the target in question, or why there is no curve.
-        devices: with `nodes` and `launch` where a `ScalingCurve` is asked, as in `best_batch`.
+        throughput: step times on the system, or a refusal; or a curve over several device counts.
+        convergence: samples to the target, or a refusal.
+        devices: with `nodes` and `launch` for a `ScalingCurve`, as in `best_batch`.
         nodes: see there.
         launch: see there.
         batch: above 0, scalar or any shape.
@@ -180,10 +175,10 @@ def goodput(
     nodes: int | None = None,
     launch: str | None = None,
 ) -> Estimate | Refusal:
-    """Useful samples per second at `batch` [samples]: throughput times efficiency.
+    """Return useful samples per second at `batch` [samples]: throughput times efficiency.
 
-    It is Emin over the time to target: the rate at which a run with perfect efficiency would have
-    to go through samples to be as fast. Otherwise as `time_to_target`.
+    It is Emin over the time to target: the throughput of an equally fast run with perfect
+    efficiency. Otherwise as `time_to_target`.
     """
     throughput = at_place(throughput, devices, nodes, launch)
     if isinstance(throughput, Refusal):
@@ -195,7 +190,7 @@ def goodput(
 
 
 def _allowed(max_batch: float | None) -> float:
-    """The largest batch that may be taken [samples]; infinite where nothing was said."""
+    """Return the largest allowed batch [samples]; infinite without a limit."""
     if max_batch is None:
         return np.inf
     allowed = numbers("max_batch", max_batch, "the largest batch that fits, at least 1, or None")
@@ -210,7 +205,7 @@ def _allowed(max_batch: float | None) -> float:
 def _measured_by_both(
     throughput: StepTimeCurve, convergence: ConvergenceCurve
 ) -> tuple[float, float]:
-    """Smallest and largest batch [samples] that both curves were measured for and trust."""
+    """Return the smallest and largest trusted batch [samples] of both curves."""
     smallest = float(
         max(throughput.batch[0] if throughput.batch.size else 0.0, convergence.batch[0])
     )
@@ -220,7 +215,7 @@ def _measured_by_both(
 def _bounds(
     throughput: StepTimeCurve, convergence: ConvergenceCurve, allowed: float
 ) -> tuple[float, float] | Refusal:
-    """Where to search [samples]; a memory too small for what was measured is both ends."""
+    """Return the ends of the search [samples]; both are `allowed` where it is smaller."""
     smallest, largest = _measured_by_both(throughput, convergence)
     if smallest > largest:
         return _refuse_apart(throughput, convergence)
@@ -231,22 +226,22 @@ def _unanswered(
     throughput: StepTimeCurve, convergence: ConvergenceCurve, batch: float
 ) -> Refusal | None:
     curves: tuple[Limited, Limited] = throughput, convergence
-    told = (
+    refusals = (
         refusal_outside(curve, batch, f"the curve of {name.lower()}")
         for curve, name in zip(curves, NAMES, strict=True)
     )
-    return next((refusal for refusal in told if refusal), refusal_missed(convergence, batch))
+    return next((refusal for refusal in refusals if refusal), refusal_missed(convergence, batch))
 
 
 def _clipped(
     throughput: StepTimeCurve, convergence: ConvergenceCurve, optimum: float, batch: float
 ) -> str:
-    """Where the optimum of the two laws lies, why it was not taken, and what that costs."""
+    """Return the optimum of the two laws, why it was clipped, and the extra time."""
     smallest, largest = _measured_by_both(throughput, convergence)
     why = f"the largest batch allowed is {batch:g}"
     if batch in {smallest, largest}:
         end = f"from {batch:g} on" if batch == smallest else f"up to {batch:g}"
-        why = f"both curves are known {end} only"
+        why = f"both curves were measured {end} only"
     if not 0.0 < optimum < np.inf:
         return f"Time to target falls as the batch {'grows' if optimum else 'shrinks'}; {why}."
     turns = float(throughput.half_saturation_batch.value) + float(
@@ -260,19 +255,19 @@ def _clipped(
 
 
 def _rounded(batch: float) -> str:
-    """Three digits that mean something, without powers of ten: 8,400."""
+    """Return three significant digits without powers of ten: 8,400."""
     return f"{float(f'{batch:.3g}'):,g}" if batch < 1e6 else f"{batch:,.0f}"
 
 
 def _per_cent(share: float) -> str:
-    """Two digits that mean something, without powers of ten: 6,600."""
+    """Return two significant digits without powers of ten: 6,600."""
     return f"{float(f'{100.0 * share:.2g}'):,.10g}"
 
 
 def _refuse_flat(smallest: float, largest: float) -> Refusal:
     return Refusal(
-        reason="Neither curve turns where it was measured: what a larger batch gains on one, it "
-        "loses on the other, so every batch takes the same time to the target.",
+        reason="Neither curve turns where it was measured, so every batch takes the same time to "
+        "the target.",
         measure_next=f"Measure both at a batch below {smallest:g} and at one above {largest:g}.",
     )
 
@@ -286,8 +281,8 @@ def _refuse_apart(throughput: StepTimeCurve, convergence: ConvergenceCurve) -> R
         )
     )
     return Refusal(
-        reason=f"No batch lies within both curves: step times are known from {ours}, steps to "
-        f"target from {theirs}.",
+        reason=f"No batch lies within both curves: step times cover {ours}, steps to "
+        f"target {theirs}.",
         measure_next=f"Measure step times at a batch from {theirs}, or steps to target at one "
         f"from {ours}.",
     )

@@ -1,7 +1,7 @@
-"""Steps to a target in sentences: what the page, the share button and the report say.
+"""Steps to a target in sentences, for the page, the share button and the report.
 
-"Beyond batch B larger batches give diminishing returns" is said of the critical batch size: a batch
-of that size takes twice the least number of steps, and twice the least number of samples.
+"Beyond batch B larger batches give diminishing returns" refers to the critical batch size: it takes
+twice the least number of steps, and twice the least number of samples.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from planner.time_to_target._placed_times import Placed, PlacedTimes, Timings
 LAW: Final = (
     "Law: steps S(B) = Smin (1 + Bcrit/B). Up to Bcrit/9 twice the batch takes half of the steps; "
     "at the critical batch size Bcrit training needs twice the samples; beyond 9 Bcrit a "
-    "larger batch saves hardly a step."
+    "larger batch saves almost no steps."
 )
-NOT_CHOSEN: Final = "No best batch is told: no step times are chosen below."
+NOT_CHOSEN: Final = "No best batch: choose step times below."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What was trained and what it had to reach, as sentences name it."""
+    """Model, data set and target in words."""
 
     trained: str
     target: str
     stricter_than: str = ""
 
     def of(self, optimizer: str) -> str:
-        """MLP on digits with SGD to 2.5 % validation error."""
+        """Return the goal in words: MLP on digits with SGD to 2.5 % validation error."""
         how = "" if optimizer == NO_OPTIMIZER else f" with {optimizer}"
         return f"{self.trained}{how} to {self.target}"
 
 
 def goal_of(of: TrialSet, trials: Trials, target: float) -> Goal:
-    """The goal of a set of trials; `stricter_than` the recorded target where it asks for more."""
+    """Return the goal of a set of trials; `stricter_than` the recorded target if it is."""
     recorded = target_text(trials.target, in_per_cent=trials.in_per_cent)
     return Goal(
         trained=" on ".join(p for p in (of.network, of.dataset) if p),
@@ -59,24 +59,30 @@ def answer_sentences(
     *,
     own_times: bool = False,
 ) -> list[str]:
-    """The answer to paste: an optimiser a sentence, what decides between them, what is missing.
+    """Return the answer to paste: each optimiser, which is fastest, what is missing.
 
-    `timings` are those with `times`; `own_times` whether the workload itself has any. Optimisers
-    refused for one and the same reason share a sentence.
+    `timings` are those with `times`; `own_times` is whether the workload itself has any. Optimisers
+    refused for the same reason share a sentence.
     """
-    told, before = [], None
-    for one in comparison.curves:
-        if isinstance(one.curve, Refusal):
+    sentences, before = [], None
+    for optimizer in comparison.curves:
+        if isinstance(optimizer.curve, Refusal):
             continue
-        place = times[one.optimizer].place if times and one.optimizer in timings else None
-        where = place.again if place and place == before else place.told if place else ""
-        told.append(convergence_sentence(one, one.curve, goal, where, timings.get(one.optimizer)))
+        place = (
+            times[optimizer.optimizer].place if times and optimizer.optimizer in timings else None
+        )
+        where = place.again if place and place == before else place.phrase if place else ""
+        sentences.append(
+            convergence_sentence(
+                optimizer, optimizer.curve, goal, where, timings.get(optimizer.optimizer)
+            )
+        )
         before = place or before
-    missing = _untimed(comparison, goal, timings, times or {}) if told else []
-    if told and not times:
+    missing = _untimed(comparison, goal, timings, times or {}) if sentences else []
+    if sentences and not times:
         missing = [NOT_CHOSEN if own_times else _unmeasured(goal.trained)]
     return [
-        *told,
+        *sentences,
         *_refusals(comparison, goal),
         *filter(None, [fastest_sentence(timings)]),
         *missing,
@@ -84,73 +90,77 @@ def answer_sentences(
 
 
 def convergence_sentence(
-    one: OptimizerCurve, curve: ConvergenceCurve, goal: Goal, where: str, timing: Timing | None
+    optimizer: OptimizerCurve,
+    curve: ConvergenceCurve,
+    goal: Goal,
+    where: str,
+    timing: Timing | None,
 ) -> str:
-    """Where a larger batch stops paying, and the best batch `where` if there is one."""
-    told = _limit(curve, goal.of(one.optimizer))
+    """Return where larger batches give diminishing returns, and the best batch `where`."""
+    limit = _limit(curve, goal.of(optimizer.optimizer))
     if timing is None or isinstance(timing.best, Refusal) or isinstance(timing.least_s, Refusal):
-        return f"{told}."
+        return f"{limit}."
     best, least = timing.best, interval_text(timing.least_s, _seconds)
     ends = "" if best.low == best.high else interval_text(best, size)  # clipped: a note says so
     return (
-        f"{told}; {where} the best batch is {size(best.value)}{ends}, which takes "
+        f"{limit}; {where} the best batch is {size(best.value)}{ends}, which takes "
         f"{_seconds(timing.least_s.value)}{least}."
     )
 
 
 def fastest_sentence(timings: Timings) -> str:
-    """Which optimiser reaches the target soonest, or that it is not decided; empty below two."""
-    known = {n: t.least_s for n, t in timings.items() if isinstance(t.least_s, Estimate)}
-    if len(known) < 2:
+    """Return which optimiser is fastest to the target, or that it is a tie; "" below two."""
+    least = {n: t.least_s for n, t in timings.items() if isinstance(t.least_s, Estimate)}
+    if len(least) < 2:
         return ""
-    (first, a), (second, b) = sorted(known.items(), key=lambda x: float(x[1].value))[:2]
+    (first, a), (second, b) = sorted(least.items(), key=lambda x: float(x[1].value))[:2]
     times = f"{_seconds(a.value)} against {_seconds(b.value)}"
     if float(a.high) < float(b.low):
-        return f"{first} is there first, each at its best batch: {times} with {second}."
+        return f"{first} is fastest, each at its best batch: {times} with {second}."
     if np.isfinite(float(a.high)) and np.isfinite(float(b.low)):
-        why = "closer than their intervals. More seeds at these batches would narrow both"
+        why = "within their intervals. More seeds at these batches would narrow both"
     else:
         why = "and published step times have no interval. Measure the step times"
-    return f"Not decided between {first} and {second}, each at its best batch: {times}, {why}."
+    return f"{first} and {second} are tied, each at its best batch: {times}, {why}."
 
 
 def noise_sentence(comparison: Comparison) -> str:
-    """Gradient noise scales beside critical batch sizes, and where none was measured."""
-    told = [c for c in comparison.curves if not isinstance(c.curve, Refusal)]
-    known = [c for c in told if c.usual_noise_scale is not None]
-    if not known:
-        return "Gradient noise scale beside Bcrit: not measured." if told else ""
+    """Return gradient noise scales beside critical batch sizes, as a sentence."""
+    curves = [c for c in comparison.curves if not isinstance(c.curve, Refusal)]
+    measured = [c for c in curves if c.usual_noise_scale is not None]
+    if not measured:
+        return "Gradient noise scale beside Bcrit: not measured." if curves else ""
     pairs = [
         f"{c.optimizer} {size(c.usual_noise_scale)} ({_bcrit(c)})"
         if c.usual_noise_scale is not None
         else f"{c.optimizer} not measured ({_bcrit(c)})"
-        for c in told
+        for c in curves
     ]
     lead = "Gradient noise scale in samples, median over the batches at their best rates (Bcrit): "
     return f"{lead}{'; '.join(pairs)}."
 
 
 def caution_of(comparison: Comparison, goal: Goal) -> str:
-    """What a target stricter than the recorded one means for what was not reached."""
+    """Return the caution for a target stricter than the recorded one; "" if none applies."""
     missed = sum(int((c.reached < c.seeds).any()) for c in comparison.curves)
     if not goal.stricter_than or not missed:
         return ""
     return (
-        f"Stricter than the {goal.stricter_than} these trials were trained for: they were stopped "
-        "soon after it, so a trial that did not get there may only have been stopped too early."
+        f"Stricter than the {goal.stricter_than} these trials were trained for: they stopped soon "
+        "after it, so a trial that missed this target may only have stopped too early."
     )
 
 
 def notes_of(comparison: Comparison, timings: Timings | None = None) -> dict[str, tuple[str, ...]]:
-    """What to read beside the numbers of every optimiser, by its name."""
+    """Return the notes on every optimiser, by its name."""
     return {c.optimizer: _notes(c, (timings or {}).get(c.optimizer)) for c in comparison.curves}
 
 
 def note_lines(notes: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each note once: with the names of its optimisers, unless all of them have it."""
+    """Return each note once, with the names of its optimisers unless all have it."""
     whose: dict[str, list[str]] = {}
-    for name, told in notes.items():
-        for note in told:
+    for name, texts in notes.items():
+        for note in texts:
             whose.setdefault(note, []).append(name)
     return [
         note if len(names) == len(notes) else f"{_listed(names)}: {note}"
@@ -159,80 +169,77 @@ def note_lines(notes: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def refused_text(why: Refusal) -> str:
-    """A refusal as one text: the reason, and what to measure next."""
+    """Return a refusal as one text: the reason, and what to measure next."""
     return f"{why.reason} {why.measure_next}"
 
 
 def _refusals(comparison: Comparison, goal: Goal) -> list[str]:
-    """Why optimisers have no curve, those of one reason together."""
+    """Return why optimisers have no curve, those of one reason together."""
     names: dict[str, list[str]] = {}
-    for one in comparison.curves:
-        if isinstance(one.curve, Refusal):
-            names.setdefault(refused_text(one.curve), []).append(one.optimizer)
+    for optimizer in comparison.curves:
+        if isinstance(optimizer.curve, Refusal):
+            names.setdefault(refused_text(optimizer.curve), []).append(optimizer.optimizer)
     return [f"{goal.of(_listed(those))}: {why}" for why, those in names.items()]
 
 
 def _untimed(comparison: Comparison, goal: Goal, timings: Timings, times: Placed) -> list[str]:
-    """Why no best batch is told and what to measure for one; optimisers of one reason together."""
+    """Return why there is no best batch and what to measure, grouped by reason."""
     names = [c.optimizer for c in comparison.curves if not isinstance(c.curve, Refusal)]
     why: dict[tuple[str, str], list[str]] = {}
     for name in (n for n in names if n in times):
         if refusal := _no_best(times[name], timings.get(name)):
-            why.setdefault((times[name].place.told, refused_text(refusal)), []).append(name)
+            why.setdefault((times[name].place.phrase, refused_text(refusal)), []).append(name)
     sentences = [
-        f"No best batch is told{_for(those, names)} {where}: {text}"
-        for (where, text), those in why.items()
+        f"No best batch{_for(those, names)} {where}: {text}" for (where, text), those in why.items()
     ]
     if times and (missing := [n for n in names if n not in times]):
         sentences.append(
-            f"No best batch is told{_for(missing, names)} there: nobody measured a step of "
-            f"{goal.trained} with {_listed(missing)} on that system under that input pattern yet."
+            f"No best batch{_for(missing, names)} there: {goal.trained} with {_listed(missing)} "
+            "was not timed on that system under that input pattern."
         )
     return sentences
 
 
 def _no_best(times: PlacedTimes, timing: Timing | None) -> Refusal | None:
-    """The first refusal on the way to a best batch."""
-    told = (times.curve, timing.best, timing.least_s) if timing else (times.curve,)
-    return next((t for t in told if isinstance(t, Refusal)), None)
+    """Return the first refusal on the way to a best batch."""
+    estimates = (times.curve, timing.best, timing.least_s) if timing else (times.curve,)
+    return next((t for t in estimates if isinstance(t, Refusal)), None)
 
 
 def _unmeasured(trained: str) -> str:
     return (
-        f"No best batch is told: nobody measured a step of {trained} yet. Measure it on "
-        "the system in question at two batch sizes or more, or choose the step times of "
-        "another workload below."
+        f"No best batch: steps of {trained} were not timed. Measure it on this system at two or "
+        "more batch sizes, or choose the step times of another workload below."
     )
 
 
 def _for(those: Sequence[str], names: Sequence[str]) -> str:
-    """For whom, unless for all."""
+    """Return ' for' with the names, unless they are all of them."""
     return "" if len(those) == len(names) else f" for {_listed(those)}"
 
 
 def _limit(curve: ConvergenceCurve, goal: str) -> str:
-    """Where larger batches give diminishing returns, without a full stop."""
+    """Return where larger batches give diminishing returns, without a full stop."""
     critical, largest = curve.critical_batch_size, curve.largest_measured
     if not curve.perfect_scaling_seen:
-        why = "a larger batch takes as many steps"
+        why = "a larger batch takes the same number of steps"
         if float(critical.value) > 0.0:
-            why = "steps that do not fall with the batch are not excluded"
+            why = "the intervals allow a constant number of steps"
         first = size(curve.batch[0])
-        return f"No larger batch was seen to pay for {goal} from batch {first} on: {why}"
+        return f"Batches above {first} showed no gain for {goal}: {why}"
     if not np.isfinite(float(critical.high)):
         level = f"{critical.level:.0%}".replace("%", " %")
         return (
-            f"More data parallelism still pays at the largest measured batch ({size(largest)}) for "
-            f"{goal}: no limit was seen, only that it lies above batch {size(critical.low)} "
-            f"({level})"
+            f"Larger batches still save steps at the largest measured batch ({size(largest)}) for "
+            f"{goal}: the limit is above batch {size(critical.low)} ({level})"
         )
     batch = f"{size(critical.value)}{interval_text(critical, size)}"
-    told = f"Beyond batch {batch} larger batches give diminishing returns for {goal}"
-    return f"{told}{_outside(curve)}"
+    beyond = f"Beyond batch {batch} larger batches give diminishing returns for {goal}"
+    return f"{beyond}{_outside(curve)}"
 
 
 def _outside(curve: ConvergenceCurve) -> str:
-    """What to say of a critical batch size that was not itself measured."""
+    """Return a remark on a critical batch size outside the measured batches."""
     value, smallest, largest = curve.critical_batch_size.value, curve.batch[0], curve.batch[-1]
     if value > largest:
         return f" (the largest measured batch is {size(largest)})"
@@ -241,18 +248,22 @@ def _outside(curve: ConvergenceCurve) -> str:
     return ""
 
 
-def _bcrit(one: OptimizerCurve) -> str:
-    critical = np.nan if isinstance(one.curve, Refusal) else one.curve.critical_batch_size.value
+def _bcrit(optimizer: OptimizerCurve) -> str:
+    critical = (
+        np.nan
+        if isinstance(optimizer.curve, Refusal)
+        else optimizer.curve.critical_batch_size.value
+    )
     return size(critical) if np.isfinite(float(critical)) else "no limit"
 
 
-def _notes(one: OptimizerCurve, timing: Timing | None) -> tuple[str, ...]:
-    told: tuple[str, ...] = one.warnings
-    if not isinstance(one.curve, Refusal):
-        told = one.curve.warnings + one.curve.critical_batch_size.reasons + told
+def _notes(optimizer: OptimizerCurve, timing: Timing | None) -> tuple[str, ...]:
+    notes: tuple[str, ...] = optimizer.warnings
+    if not isinstance(optimizer.curve, Refusal):
+        notes = optimizer.curve.warnings + optimizer.curve.critical_batch_size.reasons + notes
     if timing is not None and isinstance(timing.best, Estimate):
-        told = timing.best.reasons + told
-    return tuple(dict.fromkeys(told))
+        notes = timing.best.reasons + notes
+    return tuple(dict.fromkeys(notes))
 
 
 def _listed(names: Iterable[str]) -> str:

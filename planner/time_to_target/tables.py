@@ -21,7 +21,7 @@ NO_NOISE_SCALE: Final = "Gradient noise scale: not measured."
 def fit_rows(
     comparison: Comparison, goal: Goal, timings: Timings | None = None, times: Placed | None = None
 ) -> list[Record]:
-    """Smin, Emin, Bcrit, the borders and the best batch of every optimiser, or the refusal."""
+    """Return Smin, Emin, Bcrit, borders and best batch of every optimiser, or the refusal."""
     notes = notes_of(comparison, timings)
     return [
         {
@@ -36,9 +36,9 @@ def fit_rows(
 def device_rows(
     comparison: Comparison, systems: Iterable[tuple[str, int, Mapping[str, SystemCurve]]]
 ) -> list[Record]:
-    """Best batch, time and device-hours of every optimiser on every (system, devices, curves).
+    """Return best batch, time and device-hours of every optimiser on every system.
 
-    `curves` are step times by the optimiser's name; an optimiser without any has no row.
+    `systems` are (name, devices, step times by optimiser); an optimiser without any has no row.
     """
     return [
         _device_row(c, name, devices, curves[c.optimizer])
@@ -49,12 +49,12 @@ def device_rows(
 
 
 def batch_rows(comparison: Comparison) -> list[Record]:
-    """Every batch of every optimiser: best rate, median steps, seeds, noise scale, fit."""
+    """Return every batch of every optimiser: best rate, median steps, seeds, noise scale, fit."""
     return [r for c in comparison.curves for r in _batches(c)]
 
 
 def seed_rows(comparison: Comparison) -> list[Record]:
-    """Single seeds at the best rates; the steps are empty where the target was not reached."""
+    """Return single seeds at the best rates; steps are empty if the target was missed."""
     return [
         {"optimizer": c.optimizer, "global_batch_size": int(b), "steps_to_target": cell(s)}
         for c in comparison.curves
@@ -62,26 +62,31 @@ def seed_rows(comparison: Comparison) -> list[Record]:
     ]
 
 
-def estimate_cells(name: str, told: Estimate | Refusal) -> dict[str, float | None]:
-    """`name`, `name_low` and `name_high` of a row; empty where it is refused."""
-    if isinstance(told, Refusal):
+def estimate_cells(name: str, estimate: Estimate | Refusal) -> dict[str, float | None]:
+    """Return cells `name`, `name_low` and `name_high`; empty where refused."""
+    if isinstance(estimate, Refusal):
         return dict.fromkeys((name, f"{name}_low", f"{name}_high"))
     return {
-        name: cell(told.value), f"{name}_low": cell(told.low), f"{name}_high": cell(told.high)
-    }  # fmt: skip
+        name: cell(estimate.value),
+        f"{name}_low": cell(estimate.low),
+        f"{name}_high": cell(estimate.high),
+    }
 
 
 def _fit_row(
-    one: OptimizerCurve, notes: Iterable[str]
+    optimizer: OptimizerCurve, notes: Iterable[str]
 ) -> dict[str, str | float | int | bool | None]:
     row: dict[str, str | float | int | bool | None] = {
-        "optimizer": one.optimizer,
-        "batches": int(np.isfinite(one.median_steps).sum()),
+        "optimizer": optimizer.optimizer,
+        "batches": int(np.isfinite(optimizer.median_steps).sum()),
     }
-    if isinstance(one.curve, Refusal):
-        return row | {"refused": one.curve.reason, "measure_next": one.curve.measure_next}
-    c, noise = one.curve, one.usual_noise_scale
-    told = (*notes, *(() if noise is not None else (NO_NOISE_SCALE,)))
+    if isinstance(optimizer.curve, Refusal):
+        return row | {
+            "refused": optimizer.curve.reason,
+            "measure_next": optimizer.curve.measure_next,
+        }
+    c, noise = optimizer.curve, optimizer.usual_noise_scale
+    texts = (*notes, *(() if noise is not None else (NO_NOISE_SCALE,)))
     return (
         row
         | estimate_cells("critical_batch_size", c.critical_batch_size)
@@ -93,16 +98,16 @@ def _fit_row(
         | {
             "scatter_percent": None if np.isnan(c.scatter) else round(100 * c.scatter, 3),
             "basis": c.critical_batch_size.basis,
-            "notes": " ".join(told) or None,
+            "notes": " ".join(texts) or None,
         }
     )
 
 
-def _best_cells(one: OptimizerCurve, timings: Timings, times: Placed) -> Record:
-    """The best batch and its time in the optimiser's place; nothing without step times."""
-    if isinstance(one.curve, Refusal) or one.optimizer not in timings:
+def _best_cells(optimizer: OptimizerCurve, timings: Timings, times: Placed) -> Record:
+    """Return the best batch and its time on the optimiser's system; {} without step times."""
+    if isinstance(optimizer.curve, Refusal) or optimizer.optimizer not in timings:
         return {}
-    place, timing = times[one.optimizer].place, timings[one.optimizer]
+    place, timing = times[optimizer.optimizer].place, timings[optimizer.optimizer]
     return (
         {"system": place.system, "step_times_of": place.workload}
         | estimate_cells("best_batch", timing.best)
@@ -110,37 +115,39 @@ def _best_cells(one: OptimizerCurve, timings: Timings, times: Placed) -> Record:
     )
 
 
-def _device_row(one: OptimizerCurve, system: str, devices: int, curve: SystemCurve) -> Record:
-    told = time_on(one, curve.curve)
-    refused = next((t.reason for t in (told.best, told.least_s) if isinstance(t, Refusal)), None)
+def _device_row(optimizer: OptimizerCurve, system: str, devices: int, curve: SystemCurve) -> Record:
+    timing = time_on(optimizer, curve.curve)
+    refused = next(
+        (t.reason for t in (timing.best, timing.least_s) if isinstance(t, Refusal)), None
+    )
     hours = None
-    if isinstance(told.least_s, Estimate):
-        hours = cell(devices * float(told.least_s.value) / SECONDS_PER_HOUR)
+    if isinstance(timing.least_s, Estimate):
+        hours = cell(devices * float(timing.least_s.value) / SECONDS_PER_HOUR)
     row: dict[str, str | float | int | bool | None] = {
         "system": system,
         "devices": devices,
-        "optimizer": one.optimizer,
+        "optimizer": optimizer.optimizer,
     }
-    row |= estimate_cells("best_batch", told.best) | estimate_cells("least_s", told.least_s)
+    row |= estimate_cells("best_batch", timing.best) | estimate_cells("least_s", timing.least_s)
     return row | {"device_hours": hours, "refused": refused}
 
 
-def _batches(one: OptimizerCurve) -> list[Record]:
-    fitted = np.full(one.batch.shape, np.nan)
-    if isinstance(one.curve, ConvergenceCurve):
-        told = one.curve.steps(one.batch)
-        fitted = fitted if isinstance(told, Refusal) else np.asarray(told.value)
+def _batches(optimizer: OptimizerCurve) -> list[Record]:
+    fitted = np.full(optimizer.batch.shape, np.nan)
+    if isinstance(optimizer.curve, ConvergenceCurve):
+        estimate = optimizer.curve.steps(optimizer.batch)
+        fitted = fitted if isinstance(estimate, Refusal) else np.asarray(estimate.value)
     return [
         {
-            "optimizer": one.optimizer,
-            "global_batch_size": int(one.batch[i]),
-            "learning_rate": cell(one.learning_rate[i]),
-            "median_steps": cell(one.median_steps[i]),
-            "samples_to_target": cell(one.median_steps[i] * one.batch[i]),
+            "optimizer": optimizer.optimizer,
+            "global_batch_size": int(optimizer.batch[i]),
+            "learning_rate": cell(optimizer.learning_rate[i]),
+            "median_steps": cell(optimizer.median_steps[i]),
+            "samples_to_target": cell(optimizer.median_steps[i] * optimizer.batch[i]),
             "fitted_steps": cell(fitted[i]),
-            "seeds_reached": int(one.reached[i]),
-            "seeds": int(one.seeds[i]),
-            "noise_scale": cell(one.noise_scale[i]),
+            "seeds_reached": int(optimizer.reached[i]),
+            "seeds": int(optimizer.seeds[i]),
+            "noise_scale": cell(optimizer.noise_scale[i]),
         }
-        for i in range(one.batch.size)
+        for i in range(optimizer.batch.size)
     ]

@@ -1,23 +1,23 @@
-"""How fast would this workload train on a card nobody measured it on?
+"""Speed of a workload on a card it was not measured on.
 
-`fit_library` lays measured throughputs (own ones among them) and data sheets of cards out as a
-table; `transfer` answers one cell of it by the best rung available and says which; `decide` ranks
-two answers, or names the run that would. One device of a kind, samples/s, at whatever batch the
-library used on a card: where that was the largest that fits, memory is part of every ratio.
+`fit_library` makes a table of measured throughputs (own ones included) and data sheets of cards.
+`transfer` estimates one cell of it by the best available rung, and names it. `decide` ranks two
+answers, or names the next measurement. Speeds are samples/s of one device at the batch of the
+library: where that was the largest that fits, memory is part of every ratio.
 
-    rung                        what must be known                           basis
+    rung                        requires                                     basis
     measured                    the cell itself                              measured
     workload on other cards     the workload on 1+ cards, and 1+ library     similar workload
-                                workloads on these and on the wanted one
-    benchmarks of the card      a library workload on the wanted card and    similar workload
+                                workloads on these and on the target one
+    benchmarks of the card      a library workload on the target card and    similar workload
                                 on 1+ cards where the workload ran; first
                                 where it ran on more cards than the card
                                 has benchmarks
     data sheet of the card      the sheets of the card and of 1+ cards       transferred from
                                 where the workload ran                       another GPU
 
-Every interval is conformal: it is made of the errors the same rung makes on the library, cards and
-workloads left out whole, with as much known about them (`planner.transfer._conformal`).
+Every interval is conformal: it is based on the rung's errors on the library, with whole cards or
+workloads left out and the same data available (`planner.transfer._conformal`).
 
 Measured on a public table (six networks in two precisions on twelve cards, one device, the largest
 batch that fits; 90 % intervals). Whole cards and whole networks were left out, the error is
@@ -39,26 +39,26 @@ batch that fits; 90 % intervals). Whole cards and whole networks were left out, 
     own on 3 other cards   similar workloads (ours)   1404     9.5  13.3  29.1    93     55
     all but one cell       the ladder                  144     6.4  10.1  23.4    92     46
 
-On a table with four more networks, most of them close relatives of others, one own card was said to
-give 15.9 %; its method, the mean ratio in the same precision, gives 18.7 % here. Nothing that was
-tried gives less: weighted median 19.1, median in one precision 19.6, all precisions alike 20.1,
+On a table with four more networks, most of them similar to others, one own card gave 15.9 %. The
+same method, the mean ratio in the same precision, gives 18.7 % here. Other methods give no less:
+weighted median 19.1, median in one precision 19.6, all precisions alike 20.1,
 trimmed 19.1, ratios drawn by 5 % towards 1 or away 19.0 and 19.4, blends of a tenth to a half with
 the data sheets' bandwidth or sqrt(FLOP/s x bandwidth) 18.7 to 19.8 %. The best of these without
-each network is another one each time and gives 20.6 %: what is missing is a network like the wanted
-one (NCF 26, WaveGlow 22, ResNet-50 12 %), not a formula. Data sheets lack three cards in fp16
+each network differs each time and gives 20.6 %: a network like the target is missing (NCF 26,
+WaveGlow 22, ResNet-50 12 %), not a formula. Data sheets lack three cards in fp16
 (Quadro RTX 8000, RTX 6000 Ada, RTX A6000) and four in fp32 (A10, RTX 3090, RTX 6000 Ada, RTX
 A6000).
 
-Where no library workload ran on one's own card, neither of the first two rungs answers: the data
-sheet does, or the answer is a refusal that names the run. Own card alone, every seventh of the
-questions above, and every ninth of the later table below: 19.5 (mean 23.0) and 12.2 (14.7) % off,
-held 95 and 96 %; what a table fills in for such a card was 97 and 327 % off and held 30 and 7 %.
-With one library workload on the own card its benchmarks are 15.0 and 18.0 % off, held 95 and 100 %.
+Without a library workload on one's own card, the first two rungs have no answer: the data sheet
+has, or the answer is a refusal that names the next run. Own card alone is every seventh question
+above, and every ninth of the later table below. It is 19.5 (mean 23.0) and 12.2 (14.7) % off, with
+95 and 96 % coverage. Values filled in by a table for such a card were 97 and 327 % off with 30 and
+7 % coverage. One library workload on the own card gives 15.0 and 18.0 % and 95 and 100 % coverage.
 
 On six later cards and four networks of the same source (H100 to B200) the means are 16.2 (data
 sheet), 24.0 and 14.9 (one and two benchmarks), 20.9, 13.9 and 11.9 % (own on 1, 2, 3 cards), and
-the intervals held 84 to 92 %: five cards to learn from are few, and there rank one and the plain
-ratios are as good as ours for one benchmark and one own card.
+coverage was 84 to 92 %. Five cards to learn from are few: there rank one and the plain ratios are
+as good as ours for one benchmark and one own card.
 
 Constants are round numbers from where the error is flat, not its minimum:
 
@@ -69,16 +69,16 @@ Constants are round numbers from where the error is flat, not its minimum:
     CELL_SCATTER, ANOTHER        0.1, 0.2   15.4 to 16.8 % (0.05 to 0.4, 0..1)  16.3 %
                                             (a fifth of the own on 2 cards rows)
 
-Of 384 pairs of two new cards known by data sheet only, 66 % are decided, all of them rightly (by
-the values alone 97 % of all are); from one own card 68 % of 660, 99.6 % of them rightly (96 %).
-The interval of the ratio held 89 and 93 %.
+Of 384 pairs of two new cards with data sheets only, 66 % are ranked, all of them correctly (by the
+values alone 97 % of all are). From one own card it is 68 % of 660, 99.6 % of them correctly (96 %).
+The coverage of the ratio's interval was 89 and 93 %.
 
 A measurement has the interval of another session (-6 to +6 %): of 39 machines with the same card,
-one told another within it in 90 % of pairs (61 to 100 % by workload).
+90 % of pairs agreed within it (61 to 100 % by workload).
 
-Limits: the errors of one card hang together, so an interval made of 100 errors of 10 cards is not
-as sure as one of 100 cards; coverage above is what that leaves. A card unlike every card of the
-library (another maker, another kind of arithmetic) is not covered by any interval here.
+Limits: the errors of one card are correlated, so 100 errors of 10 cards are worth less than those
+of 100 cards; the coverage above includes this. No interval here covers a card unlike every card of
+the library (another maker, another kind of arithmetic).
 """
 
 from planner.transfer._ladder import transfer

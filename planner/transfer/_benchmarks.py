@@ -1,23 +1,23 @@
 """The rung "benchmarks of the card".
 
-A few benchmarks b were measured on the card k, and the workload v on other cards h where at least
-one of them was measured too. Over these, how v goes with the benchmarks is a straight line,
+A few benchmarks b were measured on the card k. The workload v was measured on other cards h, with
+at least one of the benchmarks. Over these cards v is a linear function of the benchmarks,
 
     y[v,h] = a + sum_b(slope_b * y[b,h])               y = log(samples/s)
 
-by ridge regression towards the additive model (v is on k as much faster as the benchmarks are:
-slopes that sum to 1, equal but for `ANOTHER` where the precision differs). Benchmarks are strong
-regressors of each other and cards are few, hence the ridge: SLOPE_RIDGE is the variance of a
+by ridge regression towards the additive model (v has the speed-up of the benchmarks: slopes sum to
+1, equal except for `ANOTHER` where the precision differs). Benchmarks are correlated and cards are
+few, hence the ridge: SLOPE_RIDGE is the variance of a
 cell (0.1^2) over the prior variance of a slope about the additive one (0.3^2). In the limit of
 many benchmarks this is a low-rank completion of the table, in that of a hard ridge the additive
 one.
 
-A card h without any of these benchmarks says nothing: what the table would fill in for it is made
-of v's own speed there alone (from an H100 NVL that ran only v the answers were 3 times off, and no
-interval held). A benchmark that is missing on a card h where another was measured is filled in.
+A card h without any of these benchmarks is not used: the table would fill it in from v's own speed
+there. (With an H100 NVL that ran only v, answers were 3 times off and outside every interval.) A
+benchmark missing on a card h with another one is filled in.
 
-Leaving a card out is exact in closed form: a ridge with a free intercept is a linear smoother, so
-the error is residual/(1 - leverage). The leverage also says how difficult a card is.
+Leaving a card out has a closed form: a ridge with a free intercept is a linear smoother, so the
+error is residual/(1 - leverage). The leverage also measures how difficult a card is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 from planner.core import Floats
 from planner.transfer._prediction import (
     CELL_SCATTER,
-    Known,
+    Evidence,
     Prediction,
     divided,
     voices,
@@ -47,11 +47,11 @@ class _Design(NamedTuple):
     there: Mask
 
 
-def predict(library: Library, known: Known) -> Prediction:
-    """Every cell from the benchmarks of its card; arrays (workloads, cards)."""
-    design = _design(library, known)
+def predict(library: Library, evidence: Evidence) -> Prediction:
+    """Return every cell from the benchmarks of its card; arrays (workloads, cards)."""
+    design = _design(library, evidence)
     learnt = np.where(design.there[:, None, :], design.x, 0.0)
-    normal = learnt @ learnt.transpose(0, 2, 1) + SLOPE_RIDGE * np.eye(known.benchmarks.size)
+    normal = learnt @ learnt.transpose(0, 2, 1) + SLOPE_RIDGE * np.eye(evidence.benchmarks.size)
     inverse = np.linalg.inv(normal)
     n = design.there.sum(axis=1, keepdims=True).astype(np.float64)
     leverage = divided(np.ones(1), n) + ((inverse @ design.x) * design.x).sum(axis=1)
@@ -61,36 +61,36 @@ def predict(library: Library, known: Known) -> Prediction:
     slope = (inverse @ (learnt @ rest[:, :, None]))[:, :, 0]
     fitted = additive + _along(slope, design.x)
     left_out = y - divided(y - fitted, 1.0 - leverage)
-    answered = _answered(library, known) & (n - design.there > 0.0)
+    answered = _answered(library, evidence) & (n - design.there > 0.0)
     answer = np.where(answered, np.where(design.there, left_out, fitted), np.nan)
     leverage = np.where(design.there, divided(leverage, 1.0 - leverage), leverage)
     difficulty = np.sqrt(1.0 + np.where(answered, leverage, np.nan))
     return Prediction(log_samples_per_s=answer, difficulty=difficulty)
 
 
-def _design(library: Library, known: Known) -> _Design:
-    there = library.measured & known.cards & tied(library, known)
-    x = np.nan_to_num(library.filled[known.benchmarks])
+def _design(library: Library, evidence: Evidence) -> _Design:
+    there = library.measured & evidence.cards & tied(library, evidence)
+    x = np.nan_to_num(library.filled[evidence.benchmarks])
     mean = divided(there @ x.T, there.sum(axis=1, keepdims=True))
-    prior = np.where(np.isfinite(mean), voices(library, known), 0.0)
+    prior = np.where(np.isfinite(mean), voices(library, evidence), 0.0)
     x = np.where(prior[:, :, None] > 0.0, x - mean[:, :, None], 0.0)
     prior = np.nan_to_num(divided(prior, prior.sum(axis=1, keepdims=True)))
     return _Design(x=x, prior=prior, there=there)
 
 
-def tied(library: Library, known: Known) -> Mask:
-    """Cards where a benchmark was measured that may be used for the workload, (v, k)."""
-    usable = known.may_speak[:, known.benchmarks].astype(np.float64)
-    return np.asarray(usable @ library.measured[known.benchmarks] > 0.0)
+def tied(library: Library, evidence: Evidence) -> Mask:
+    """Return the cards with a measured benchmark usable for the workload, (v, k)."""
+    usable = evidence.may_speak[:, evidence.benchmarks].astype(np.float64)
+    return np.asarray(usable @ library.measured[evidence.benchmarks] > 0.0)
 
 
 def _along(slope: Floats, x: Floats) -> Floats:
-    """Sum over the benchmarks, (v, k)."""
+    """Return the sum over the benchmarks, (v, k)."""
     return (slope[:, None, :] @ x)[:, 0, :]
 
 
-def _answered(library: Library, known: Known) -> Mask:
-    """Cells of which at least one benchmark may be used, and none was filled in."""
-    usable = known.may_speak[:, known.benchmarks, None]
-    complete = (library.measured[known.benchmarks] | ~usable).all(axis=1)
+def _answered(library: Library, evidence: Evidence) -> Mask:
+    """Return the cells with at least one usable benchmark and none filled in."""
+    usable = evidence.may_speak[:, evidence.benchmarks, None]
+    complete = (library.measured[evidence.benchmarks] | ~usable).all(axis=1)
     return np.asarray(complete & usable.any(axis=1))

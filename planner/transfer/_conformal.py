@@ -1,22 +1,22 @@
-"""How far a transferred throughput may be off, learnt from leave-out errors.
+"""Interval of a transferred throughput, from leave-out errors.
 
-The rung that answers is asked about every measured cell of the library too, as if that cell (its
-whole card for the data sheet, everything of its workload's name for the others) had never been
-measured. Each error is the logarithm of predicted over measured, divided by the cell's difficulty.
-If the wanted cell is like those of the library, its own error is equally likely to fall into any of
-the n + 1 gaps between the n errors. So the ceil((n + 1)*level)-th smallest absolute error holds it
+The rung also predicts every measured cell of the library without its own data (its whole card for
+the data sheet, all of its workload's name for the others). Each error is the logarithm of predicted
+over measured, divided by the cell's difficulty.
+If the target cell is like those of the library, its error is equally likely to fall into any of
+the n + 1 gaps between the n errors. So the ceil((n + 1)*level)-th smallest absolute error covers it
 with probability `level` (split conformal prediction; Vovk, Gammerman, Shafer 2005; errors divided
 by difficulty: Papadopoulos et al. 2002). With n = 9 errors that is the largest at 90 %; with fewer
-there is no such error. Errors of one card, or one workload, hang together, so at least `GROUPS` of
-both are asked for, and coverage is measured rather than believed (see `planner.transfer`).
+there is no such error. Errors of one card or workload are correlated, so at least `GROUPS` of both
+are required, and the coverage is measured (see `planner.transfer`).
 
-A library too small for that gets a stated fallback, t*FALLBACK_SD with FALLBACK_DOF degrees of
+A smaller library gets a stated fallback, t*FALLBACK_SD with FALLBACK_DOF degrees of
 freedom (0.3: errors from one card or one sheet on public tables were 0.2 to 0.3), or the largest
 error if wider.
 
     constant      value  unit                meaning
     GROUPS        3      cards, workloads    behind the errors, at least
-    FALLBACK_SD   0.3    relative sd         of an answer nothing could be checked against
+    FALLBACK_SD   0.3    relative sd         of an answer that could not be checked
     FALLBACK_DOF  4      degrees of freedom  of its Student t: at 90 % a factor 1.9 up or down
 """
 
@@ -39,10 +39,10 @@ FALLBACK_DOF: Final = 4.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Leave-out errors of a rung: `quantile` of |error|/difficulty and what it rests on.
+    """Leave-out errors of a rung: `quantile` of |error|/difficulty and its sample.
 
-    `typical_difficulty` is the median over the cells behind it. Where `checked` is false the
-    library is too small and `quantile` belongs to the stated fallback, for a difficulty of 1.
+    `typical_difficulty` is the median over its cells. Where `checked` is false the library is too
+    small and `quantile` is the stated fallback, for a difficulty of 1.
     """
 
     quantile: float
@@ -53,16 +53,16 @@ class Calibration:
     checked: bool
 
     def half_width(self, difficulty: float) -> float:
-        """Half-width of the interval in the logarithm for a cell of that difficulty."""
+        """Return half-width of the interval in the logarithm for a cell of that difficulty."""
         return self.quantile * (difficulty if self.checked else 1.0)
 
 
 def calibrate(library: Library, prediction: Prediction, level: float) -> Calibration:
-    """Learn the interval of a rung from its errors on everything the library has measured.
+    """Return the calibration of a rung from its errors on all measured cells.
 
     Args:
         library: the table.
-        prediction: of every cell, each as if it had not been measured.
+        prediction: of every cell, each without its own measurement.
         level: coverage of the interval [share].
 
     Raises:
@@ -88,7 +88,7 @@ def calibrate(library: Library, prediction: Prediction, level: float) -> Calibra
 
 
 def rank_of(level: float, n: int) -> int:
-    """Which of n errors in rising order bounds the next one with probability `level`."""
+    """Return the rank of the error (rising) that bounds the next with probability `level`."""
     return math.ceil(round((n + 1) * level, 9))
 
 

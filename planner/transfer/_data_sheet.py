@@ -3,15 +3,15 @@
     y[v,k] = a_v + sum_i((slope_i + slope_vi) * x_i[k])        y = log(samples/s)
 
 with x the logarithms of peak FLOP/s in the workload's precision, memory bandwidth and memory. The
-common slopes are a ridge regression towards the best rule that needs no fit, the geometric mean of
-FLOP/s and bandwidth (1/2, 1/2, 0); what the workload itself shows on its own cards bends them, by
-a ridge towards 0. The intercept a_v makes the mean over its own cards right.
+common slopes are a ridge regression towards the best rule without a fit, the geometric mean of
+FLOP/s and bandwidth (1/2, 1/2, 0). The workload's own cards adjust them, by a ridge towards 0. The
+intercept a_v fits the mean over its own cards.
 
-A card counts once however many workloads ran on it, because the errors of a card hang together.
+A card counts once for any number of workloads, because the errors of a card are correlated.
 SHEET_RIDGE and WORKLOAD_RIDGE are 1, scatter over prior deviation squared: a common slope may
 deviate by as much as a card scatters, a workload's by as much as a cell. Every card is left out
-whole: it gives neither slopes nor intercepts for its own cells. How far a card lies from the
-others says how difficult it is: sqrt(1 + 1/own cards + x' N^-1 x), N the normal matrix.
+whole: its own cells use none of its data. The difficulty of a card is its distance from the
+others, sqrt(1 + 1/own cards + x' N^-1 x), with N the normal matrix.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from planner.core import Floats
-from planner.transfer._prediction import Known, Prediction, divided
+from planner.transfer._prediction import Evidence, Prediction, divided
 from planner.transfer._records import SPECS, Library, Mask
 
 SHEET_RIDGE: Final = 1.0
@@ -43,18 +43,18 @@ class _Centred(NamedTuple):
     y: Floats
 
 
-def predict(library: Library, known: Known) -> Prediction:
-    """Every cell from the data sheet of its card; arrays (workloads, cards)."""
-    said = np.asarray(np.isfinite(library.sheets).all(axis=-1))
-    there = library.measured & said
+def predict(library: Library, evidence: Evidence) -> Prediction:
+    """Return every cell from the data sheet of its card; arrays (workloads, cards)."""
+    complete = np.asarray(np.isfinite(library.sheets).all(axis=-1))
+    there = library.measured & complete
     x = np.where(there[..., None], library.sheets, 0.0)
     y = np.where(there, library.log_samples_per_s, 0.0)
     without = there & ~np.eye(len(library.cards), dtype=bool)[:, None, :]  # (left out, v, card)
     inverse, slope = _common_slopes(_centred(x, y, without), without)
-    centred = _centred(x, y, without & known.cards)
+    centred = _centred(x, y, without & evidence.cards)
     bent = slope[:, None, :] + _workload_slopes(centred, slope)
-    asked = np.where(said.T[..., None], library.sheets.transpose(1, 0, 2), np.nan)
-    ahead = asked - centred.x_mean
+    sheets = np.where(complete.T[..., None], library.sheets.transpose(1, 0, 2), np.nan)
+    ahead = sheets - centred.x_mean
     answer = centred.y_mean + (ahead * bent).sum(axis=-1)
     far = ((ahead @ inverse) * ahead).sum(axis=-1)
     difficulty = np.sqrt(1.0 + divided(np.ones(1), centred.n) + far)
@@ -76,7 +76,7 @@ def _centred(x: Floats, y: Floats, used: Mask) -> _Centred:
 
 
 def _common_slopes(centred: _Centred, used: Mask) -> tuple[Floats, Floats]:
-    """Inverse of the normal matrix (k, 3, 3) and slopes (k, 3) for every card left out."""
+    """Return the inverse normal matrix (k, 3, 3) and slopes (k, 3) for every card left out."""
     once = np.nan_to_num(divided(used.astype(np.float64), used.sum(axis=1, keepdims=True)))
     x = centred.x.reshape(len(used), -1, len(SPECS))
     weighted = (x * once.reshape(len(used), -1, 1)).transpose(0, 2, 1)
@@ -87,7 +87,7 @@ def _common_slopes(centred: _Centred, used: Mask) -> tuple[Floats, Floats]:
 
 
 def _workload_slopes(centred: _Centred, slope: Floats) -> Floats:
-    """What a workload's own cards add to the common slopes, (k, v, 3)."""
+    """Return the adjustment of the common slopes by a workload's own cards, (k, v, 3)."""
     rest = centred.y[..., None] - centred.x @ slope[:, None, :, None]
     turned = centred.x.transpose(0, 1, 3, 2)
     normal = turned @ centred.x + WORKLOAD_RIDGE * np.eye(len(SPECS))

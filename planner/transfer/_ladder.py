@@ -1,4 +1,4 @@
-"""The best rung available answers, and says which one it is."""
+"""Transfer by the best available rung."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from planner.core import LEVEL, Estimate, Refusal
 from planner.transfer import _sentences
 from planner.transfer._next_runs import runs_that_narrow
-from planner.transfer._prediction import known_about
+from planner.transfer._prediction import evidence_for
 from planner.transfer._records import (
     BASIS_OF,
     Cell,
@@ -22,75 +22,76 @@ from planner.transfer._records import (
 from planner.transfer._rungs import Answer, best_answer, measured_half_width
 
 NEAREST: Final = 3
-"""So many library workloads are shown beside an answer that rests on them."""
+"""Library workloads shown beside an answer that is based on them."""
 
 
 def transfer(
-    library: Library, wanted: Cell, *, level: float = LEVEL, rung: Rung | None = None
+    library: Library, cell: Cell, *, level: float = LEVEL, rung: Rung | None = None
 ) -> Transferred | Refusal:
-    """How fast would this workload train on a card nobody measured it on, in samples/s?
+    """Return the samples/s of a workload on a card it was not measured on.
 
-    A measurement of it answers by itself. Otherwise the first rung that has what it needs and
-    whose interval the library can check; else the first with what it needs, and a wide interval.
+    A measured cell is its own answer. Otherwise the first rung with the data it needs and an
+    interval that the library can check is used; else the first one, with a wide interval.
 
     Args:
         library: measured throughputs and data sheets, own ones included.
-        wanted: names as they are written in the library.
+        cell: the target cell, with names as in the library.
         level: coverage of the interval [share].
-        rung: the only one to be asked, for those who want to compare; None for the best.
+        rung: the only one to use, for comparisons; None for the best.
 
     Returns:
-        The answer, or a `Refusal` where the workload was measured nowhere or nothing is known
-        about the card.
+        The answer, or a `Refusal` where the workload was never measured or the card is unknown.
 
     Raises:
         ValueError: level is not strictly between 0 and 1, or there is no such rung.
     """
     if rung is not None and rung not in BASIS_OF:
         raise ValueError(
-            f"{rung!r} is no rung. Ask for one of {', '.join(BASIS_OF)}, or for None: the best."
+            f"{rung!r} is not a rung. Use one of {', '.join(BASIS_OF)}, or None for the best."
         )
-    place = _place(library, wanted)
+    place = _place(library, cell)
     if isinstance(place, Refusal):
         return place
     if library.measured[place] and rung in (None, "measured"):
-        return _measured(library, wanted, place, level)
+        return _measured(library, cell, place, level)
     answer = best_answer(library, place, level, rung)
     if answer is None:
-        return _sentences.refusal(wanted, known_about(library, *place), rung)
-    return _transferred(library, wanted, answer, level)
+        return _sentences.refusal(cell, evidence_for(library, *place), rung)
+    return _transferred(library, cell, answer, level)
 
 
-def _place(library: Library, wanted: Cell) -> tuple[int, int] | Refusal:
-    """Row and column of the table, or why there is none."""
-    workload = (wanted.workload, wanted.precision)
+def _place(library: Library, cell: Cell) -> tuple[int, int] | Refusal:
+    """Return row and column of the table, or why there is none."""
+    workload = (cell.workload, cell.precision)
     name = named(*workload)
     if workload not in library.workloads:
         best = library.cards[int(library.measured.sum(axis=0).argmax())]
         return Refusal(
-            reason=f"{name} was measured on no card, so nothing says how heavy it is.",
-            measure_next=f"Measure {name} on any card others were measured on, best on {best}.",
+            reason=f"{name} was measured on no card, so its speed cannot be estimated.",
+            measure_next=f"Measure {name} on any measured card, best on {best}.",
         )
-    if wanted.card not in library.cards:
+    if cell.card not in library.cards:
         return Refusal(
-            reason=f"Nothing is known about {wanted.card}: no measurement and no data sheet.",
-            measure_next=f"Measure {wanted}, or add the data sheet of {wanted.card}.",
+            reason=f"{cell.card} has no measurements and no data sheet.",
+            measure_next=f"Measure {cell}, or add the data sheet of {cell.card}.",
         )
-    return library.workloads.index(workload), library.cards.index(wanted.card)
+    return library.workloads.index(workload), library.cards.index(cell.card)
 
 
-def _measured(library: Library, wanted: Cell, place: tuple[int, int], level: float) -> Transferred:
+def _measured(library: Library, cell: Cell, place: tuple[int, int], level: float) -> Transferred:
     runs = int(library.runs[place])
     half = measured_half_width(runs, float(library.squares[place]), level)
-    told = _sentences.of_measurement(wanted, runs, half)
-    estimate = _estimate(float(library.log_samples_per_s[place]), half, level, "measured", told)
-    return Transferred(wanted=wanted, estimate=estimate, rung="measured")
+    sentences = _sentences.of_measurement(cell, runs, half)
+    estimate = _estimate(
+        float(library.log_samples_per_s[place]), half, level, "measured", sentences
+    )
+    return Transferred(cell=cell, estimate=estimate, rung="measured")
 
 
-def _transferred(library: Library, wanted: Cell, answer: Answer, level: float) -> Transferred:
+def _transferred(library: Library, cell: Cell, answer: Answer, level: float) -> Transferred:
     runs = runs_that_narrow(library, answer, level)
     nearest = _nearest(library, answer)
-    told = (
+    sentences = (
         _sentences.of_rung(library, answer),
         *_sentences.of_neighbours(nearest),
         *_sentences.of_sheet_outside(library, answer),
@@ -98,8 +99,10 @@ def _transferred(library: Library, wanted: Cell, answer: Answer, level: float) -
         *_sentences.of_next_runs(runs),
     )
     return Transferred(
-        wanted=wanted,
-        estimate=_estimate(answer.log_samples_per_s, answer.half_width, level, answer.rung, told),
+        cell=cell,
+        estimate=_estimate(
+            answer.log_samples_per_s, answer.half_width, level, answer.rung, sentences
+        ),
         rung=answer.rung,
         residuals=answer.calibration.residuals if answer.calibration.checked else 0,
         neighbours=nearest,
@@ -108,14 +111,14 @@ def _transferred(library: Library, wanted: Cell, answer: Answer, level: float) -
 
 
 def _nearest(library: Library, answer: Answer) -> tuple[Neighbour, ...]:
-    """The library workloads with the largest shares in the answer, where workloads voted."""
+    """Return the library workloads with the largest weights; empty for other rungs."""
     if answer.prediction.shares is None:
         return ()
     row, column = answer.cell
     shares = answer.prediction.shares[row, :, column]
     order = np.argsort(-shares, kind="stable")[:NEAREST]
     return tuple(
-        _neighbour(library, answer, int(answer.known.benchmarks[i]), float(shares[i]))
+        _neighbour(library, answer, int(answer.evidence.benchmarks[i]), float(shares[i]))
         for i in order
         if shares[i] > 0.0
     )
@@ -123,7 +126,7 @@ def _nearest(library: Library, answer: Answer) -> tuple[Neighbour, ...]:
 
 def _neighbour(library: Library, answer: Answer, voter: int, share: float) -> Neighbour:
     log = library.log_samples_per_s[voter]
-    others = answer.known.cards & library.measured[voter]
+    others = answer.evidence.cards & library.measured[voter]
     name, precision = library.workloads[voter]
     ratio = float(np.exp(log[answer.cell[1]] - log[others].mean()))
     return Neighbour(workload=name, precision=precision, ratio=ratio, share=share)

@@ -1,4 +1,4 @@
-"""Measured throughputs become one table, checked and laid out once."""
+"""The table of measured throughputs, checked once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 NAMED: Final = 3
-"""So many bad names of a column are told one by one."""
+"""Bad names of a column that are listed one by one."""
 
 
 def fit_library(
@@ -32,23 +32,22 @@ def fit_library(
     samples_per_s: ArrayLike,
     sheets: Sequence[DataSheet] = (),
 ) -> Library:
-    """Lay measured throughputs of one device out as a table of workloads and cards.
+    """Return measured throughputs of one device as a table of workloads and cards.
 
-    Runs of one workload in one precision on one card are repetitions: their logarithms are
-    averaged. Own measurements belong in here too, they are rows like all others. Names are
-    compared as they are written.
+    Runs of one workload in one precision on one card are repeats: their logarithms are averaged.
+    Own measurements are rows like all others. Names are compared literally.
 
     Args:
         workload: names, shape (n,).
         precision: names, shape (n,), those of `DataSheet.peak_flops_per_s`.
         card: names, shape (n,).
-        samples_per_s: in whatever unit a workload counts in, 1e-100 to 1e100, shape (n,).
+        samples_per_s: in the workload's unit of samples, 1e-100 to 1e100, shape (n,).
         sheets: data sheets of cards, measured or not.
 
     Raises:
-        ValueError: shapes differ, nothing was given, a name is None or empty, a throughput is
+        ValueError: shapes differ, there are no rows, a name is None or empty, a throughput is
             outside the limits, a number of a data sheet is None or not above 0, or a card has two
-            data sheets. Everything bad is named.
+            data sheets. The message names all problems.
     """
     names, precisions, cards = _names({"workload": workload, "precision": precision, "card": card})
     values = np.asarray(samples_per_s, dtype=np.float64)
@@ -75,12 +74,12 @@ def fit_library(
 def with_speeds(
     library: Library, workload: tuple[str, str], samples_per_s: Mapping[str, float]
 ) -> Library:
-    """Put other measurements of one workload in place of those in a library.
+    """Return the library with other measurements of one workload.
 
     Args:
-        library: all others stay.
-        workload: name and precision; one that is not in the library changes nothing.
-        samples_per_s: by card, one run each; cards that are not in the library are left out.
+        library: the table.
+        workload: name and precision; an unknown one changes nothing.
+        samples_per_s: by card, one run each; unknown cards are left out.
     """
     if workload not in library.workloads:
         return library
@@ -102,17 +101,17 @@ def with_speeds(
 
 
 def _names(columns: Mapping[str, ArrayLike]) -> list[NDArray[np.str_]]:
-    """Columns of names as texts: what is none, None above all, is not made into one."""
-    told = []
+    """Return columns of names as texts; raise for values that are not texts, such as None."""
+    problems = []
     for column, values in columns.items():
-        given = np.asarray(values, dtype=object).reshape(-1)
-        wrong = [i for i, name in enumerate(given) if not isinstance(name, str) or not name]
-        told += [f"{column}[{i}] is {given[i]!r}" for i in wrong[:NAMED]]
-        told += [f"{len(wrong) - NAMED} more of {column}"] if len(wrong) > NAMED else []
-    if told:
+        texts = np.asarray(values, dtype=object).reshape(-1)
+        wrong = [i for i, name in enumerate(texts) if not isinstance(name, str) or not name]
+        problems += [f"{column}[{i}] is {texts[i]!r}" for i in wrong[:NAMED]]
+        problems += [f"{len(wrong) - NAMED} more of {column}"] if len(wrong) > NAMED else []
+    if problems:
         raise ValueError(
-            f"{'; '.join(told)}. Each must be a name, a text that is not empty. Leave out runs "
-            "whose workload, precision or card is not known."
+            f"{'; '.join(problems)}. Each must be a name, a text that is not empty. Leave out runs "
+            "with an unknown workload, precision or card."
         )
     return [np.asarray(values, dtype=np.str_) for values in columns.values()]
 
@@ -120,7 +119,7 @@ def _names(columns: Mapping[str, ArrayLike]) -> list[NDArray[np.str_]]:
 def _repetitions(
     cell: tuple[NDArray[np.intp], NDArray[np.intp]], logs: Floats, shape: tuple[int, int]
 ) -> tuple[Floats, NDArray[np.int64], Floats]:
-    """Mean, number and squared deviations of the runs of every cell."""
+    """Return mean, count and squared deviations of the runs of every cell."""
     runs = np.zeros(shape, dtype=np.int64)
     total, squares = np.zeros(shape), np.zeros(shape)
     np.add.at(runs, cell, 1)
@@ -130,38 +129,40 @@ def _repetitions(
     return mean, runs, squares
 
 
-def _filled(log: Floats, known: Mask) -> Floats:
-    """The table with row effect + column effect (least squares) in its gaps."""
-    of_row, of_column = _effects(log, known)
+def _filled(log: Floats, measured: Mask) -> Floats:
+    """Return the table with row effect + column effect (least squares) in its gaps."""
+    of_row, of_column = _effects(log, measured)
     additive = of_row[:, None] + of_column
-    return np.where(known, log, np.where(known.any(axis=0), additive, np.nan))
+    return np.where(measured, log, np.where(measured.any(axis=0), additive, np.nan))
 
 
-def _effects(log: Floats, known: Mask) -> tuple[Floats, Floats]:
-    """Row and column effects of the known cells, those of the least norm [ln(samples/s)].
+def _effects(log: Floats, measured: Mask) -> tuple[Floats, Floats]:
+    """Return row and column effects of the measured cells, of least norm [ln(samples/s)].
 
-    Cards are few, so the rows are eliminated and a system of the size of the cards is left: with
-    1,000 workloads a matrix of all cells takes seconds. Shapes (rows,) and (columns,).
+    Shapes (rows,) and (columns,). The rows are eliminated, which leaves a system of the size of the
+    few cards: with 1,000 workloads a matrix of all cells takes seconds.
     """
-    there, values = known.astype(np.float64), np.where(known, log, 0.0)
+    there, values = measured.astype(np.float64), np.where(measured, log, 0.0)
     share = there / np.maximum(there.sum(axis=1), 1.0)[:, None]
     left = np.diag(there.sum(axis=0)) - there.T @ share
     of_column = np.linalg.lstsq(left, values.sum(axis=0) - share.T @ values.sum(axis=1))[0]
     of_row = (share * (values - of_column)).sum(axis=1)
-    part = _parts(known)
-    of_part = np.where(known.any(axis=1), part[known.argmax(axis=1)], -1)
-    for one in np.unique(part[known.any(axis=0)]):  # more in rows and less in columns is the same
-        rows, columns = of_part == one, (part == one) & known.any(axis=0)
+    part = _parts(measured)
+    of_part = np.where(measured.any(axis=1), part[measured.argmax(axis=1)], -1)
+    for component in np.unique(
+        part[measured.any(axis=0)]
+    ):  # more in rows and less in columns is the same
+        rows, columns = of_part == component, (part == component) & measured.any(axis=0)
         shift = (of_row[rows].sum() - of_column[columns].sum()) / (rows.sum() + columns.sum())
         of_row[rows] -= shift
         of_column[columns] += shift
     return of_row, of_column
 
 
-def _parts(known: Mask) -> NDArray[np.int64]:
-    """Which columns share rows, or are joined by others that do: a number each, (columns,)."""
-    together = (known.T.astype(np.float64) @ known) > 0.0
-    part = np.arange(known.shape[1])
+def _parts(measured: Mask) -> NDArray[np.int64]:
+    """Return the connected component of each column, joined by common rows, (columns,)."""
+    together = (measured.T.astype(np.float64) @ measured) > 0.0
+    part = np.arange(measured.shape[1])
     while True:
         least = np.where(together, part, part.size).min(axis=1, initial=part.size)
         joined = np.minimum(part, least)
@@ -183,15 +184,15 @@ def _table_of_sheets(
 
 
 def _check(samples_per_s: Floats, sheets: Sequence[DataSheet]) -> None:
-    """All that is wrong with throughputs and data sheets, in one error."""
+    """Raise all problems of throughputs and data sheets in one error."""
     good = (samples_per_s >= SMALLEST) & (samples_per_s <= LARGEST)
-    told = [] if good.all() else [f"samples_per_s: {listed(samples_per_s, good)}"]
+    problems = [] if good.all() else [f"samples_per_s: {listed(samples_per_s, good)}"]
     for sheet in sheets:
-        told += [f"the data sheet of {sheet.card}: {name} is {x}" for name, x in _bad(sheet)]
-    if told:
+        problems += [f"the data sheet of {sheet.card}: {name} is {x}" for name, x in _bad(sheet)]
+    if problems:
         raise ValueError(
-            f"{'; '.join(told)}. Each must be finite and above 0, from {SMALLEST:g} to "
-            f"{LARGEST:g}. Leave out what is not known."
+            f"{'; '.join(problems)}. Each must be finite and above 0, from {SMALLEST:g} to "
+            f"{LARGEST:g}. Leave out unknown values."
         )
     twice = [card for card, count in Counter(s.card for s in sheets).items() if count > 1]
     if twice:
@@ -202,13 +203,13 @@ def _check(samples_per_s: Floats, sheets: Sequence[DataSheet]) -> None:
 
 
 def _bad(sheet: DataSheet) -> list[tuple[str, str]]:
-    """Numbers of a sheet that are none or outside the limits, and a card without a name."""
+    """Return the numbers of a sheet outside the limits, and a missing card name."""
     numbers: dict[str, object] = {
         f"peak FLOP/s ({p})": flops for p, flops in sheet.peak_flops_per_s.items()
     }
     numbers["memory bandwidth [bytes/s]"] = sheet.memory_bandwidth_bytes_per_s
     numbers["memory [bytes]"] = sheet.memory_bytes
-    bad = [(name, _told(x)) for name, x in numbers.items() if not _is_good(x)]
+    bad = [(name, _text(x)) for name, x in numbers.items() if not _is_good(x)]
     return (
         bad if isinstance(sheet.card, str) else [("the name of the card", repr(sheet.card)), *bad]
     )
@@ -218,5 +219,5 @@ def _is_good(number: object) -> bool:
     return isinstance(number, int | float | np.number) and bool(SMALLEST <= number <= LARGEST)
 
 
-def _told(number: object) -> str:
+def _text(number: object) -> str:
     return f"{number:g}" if isinstance(number, int | float | np.number) else repr(number)

@@ -5,11 +5,12 @@ on k and on one of the cards h votes with its ratio between the cards,
 
     vote = y[u,k] + mean_h(y[v,h] - y[u,h])            y = log(samples/s)
 
-and the answer is the mean of the votes, weighted by similarity: exp(-d^2/(2 CELL_SCATTER^2)), where
-d is the rms difference of the two profiles over the cards h once their means are taken off; times
+and the answer is the weighted mean of the votes. A weight is the similarity exp(-d^2/(2
+CELL_SCATTER^2)), with d the rms difference of the centred profiles over the cards h; times
 `ANOTHER` where the precision differs; times the share of the cards h that both were measured on.
-One card h shows no profile, so there only the precision weighs. The more the votes disagree, the
-more difficult the cell: sqrt(CELL_SCATTER^2 + weighted variance of the votes).
+With one card h there is no profile, so only the precision counts. Disagreement of the votes makes a
+cell more
+difficult: sqrt(CELL_SCATTER^2 + weighted variance of the votes).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from planner.core import Floats
 from planner.transfer._prediction import (
     CELL_SCATTER,
-    Known,
+    Evidence,
     Prediction,
     divided,
     voices,
@@ -28,18 +29,18 @@ from planner.transfer._prediction import (
 from planner.transfer._records import Library, Mask
 
 
-def predict(library: Library, known: Known) -> Prediction:
-    """Every cell from the other cards of its workload; arrays (workloads, cards)."""
-    log, there = library.log_samples_per_s, library.measured & known.cards
-    offset, similarity = _profiles(log, there, known.benchmarks)
-    votes = log[known.benchmarks] + offset
-    weights = voices(library, known)[:, :, None] * similarity
+def predict(library: Library, evidence: Evidence) -> Prediction:
+    """Return every cell from the other cards of its workload; arrays (workloads, cards)."""
+    log, there = library.log_samples_per_s, library.measured & evidence.cards
+    offset, similarity = _profiles(log, there, evidence.benchmarks)
+    votes = log[evidence.benchmarks] + offset
+    weights = voices(library, evidence)[:, :, None] * similarity
     heard = np.isfinite(votes) & (weights > 0.0)
     return _counted(np.where(heard, votes, 0.0), np.where(heard, weights, 0.0))
 
 
 def _profiles(log: Floats, there: Mask, voters: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Mean difference and similarity of workload and voter over the cards but k, (v, u, k)."""
+    """Return mean difference and similarity of workload and voter without card k, (v, u, k)."""
     both = there[:, None, :] & there[voters]
     y = np.where(there, log, 0.0)
     gap = np.where(both, y[:, None, :] - y[voters], 0.0)
@@ -51,7 +52,7 @@ def _profiles(log: Floats, there: Mask, voters: NDArray[np.intp]) -> tuple[Float
 
 
 def _over_other_cards(values: Floats) -> Floats:
-    """Sum over all cards but the one that is predicted."""
+    """Return the sum over all cards except the predicted one."""
     others: Floats = values.sum(axis=-1, keepdims=True) - values
     return others
 

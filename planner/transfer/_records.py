@@ -21,18 +21,18 @@ BASIS_OF: Final[Mapping[Rung, Basis]] = {
     "benchmarks of the card": "similar workload",
     "data sheet of the card": "transferred from another GPU",
 }
-"""Every rung of the ladder, the firmest first, with the basis of its answers."""
+"""Every rung of the ladder, the most certain first, with the basis of its answers."""
 SPECS: Final = ("peak FLOP/s", "memory bandwidth", "memory")
-"""What is taken from a data sheet, in this order."""
+"""Numbers of a data sheet that are used, in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSheet:
-    """What the maker of a card prints about it; every number above 0.
+    """The maker's specifications of a card; every number above 0.
 
     `peak_flops_per_s` is the dense peak (without sparsity) by precision, named as in the
-    measurements; a precision that is missing is not known. A card whose sheet lacks one of the
-    other two numbers gets no `DataSheet`: leave it out.
+    measurements; a missing precision is unknown. Leave out a card whose sheet lacks one of the
+    other two numbers.
     """
 
     card: str
@@ -47,14 +47,13 @@ FORMATS: Final = frozenset(
         "bfloat16", "bf16", "mixed_bfloat16", "float8", "fp8", "int8",
     }
 )  # fmt: skip
-"""Number formats as the name of a workload may end with one."""
+"""Number formats that may end the name of a workload."""
 
 
 def named(workload: str, precision: str) -> str:
-    """A workload with its precision, told once where its name ends with a number format.
+    """Return a workload with its precision, unless its name ends with a number format.
 
-    The name's own word for it counts: what runs in bfloat16 is looked up beside what runs in
-    float16, which nobody needs to read.
+    The name's own word has priority: bfloat16 counts as float16 in the library.
     """
     last = workload.rsplit(" ", 1)[-1]
     return workload if last in FORMATS or last == precision else f"{workload} {precision}"
@@ -62,7 +61,7 @@ def named(workload: str, precision: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One workload in one precision on one card: what is asked, or what a run would measure."""
+    """One workload in one precision on one card."""
 
     workload: str
     precision: str
@@ -74,14 +73,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """Measured throughputs as a table, fitted once by `fit_library` and asked many times.
+    """Measured throughputs as a table, made by `fit_library`.
 
-    Rows are `workloads` (name, precision), columns `cards`, each in alphabetical order; cards of
-    which only a data sheet is known are columns too. `log_samples_per_s` (workloads, cards) is
+    Rows are `workloads` (name, precision), columns `cards`, each in alphabetical order; cards with
+    only a data sheet are columns too. `log_samples_per_s` (workloads, cards) is
     the mean logarithm of repeated runs, NaN where there is none, and `filled` the same with the
     additive model (row effect + column effect) in the gaps. `runs` counts the runs of a cell and
     `squares` sums their squared deviations from that mean. `sheets` (workloads, cards, 3) holds
-    the logarithms of `SPECS`, the first for the row's precision, NaN where the sheet is silent.
+    the logarithms of `SPECS`, the first for the row's precision, NaN where missing.
     `same_name` and `same_precision` compare workloads with each other (workloads, workloads).
     """
 
@@ -97,21 +96,21 @@ class Library:
 
     @property
     def measured(self) -> Mask:
-        """Where something was measured, shape (workloads, cards)."""
+        """Which cells were measured, shape (workloads, cards)."""
         return self.runs > 0
 
     def cell(self, row: int, column: int) -> Cell:
-        """The workload of a row on the card of a column."""
+        """Return the workload of a row on the card of a column."""
         name, precision = self.workloads[row]
         return Cell(workload=name, precision=precision, card=self.cards[column])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """A library workload that had a say about how the wanted card compares.
+    """A library workload that was used to compare the target card.
 
-    `ratio` is its samples/s on the wanted card over the geometric mean of those on the cards
-    where both it and the wanted workload were measured; `share` is its part in the answer [0..1].
+    `ratio` is its samples/s on the target card over the geometric mean on the cards where both
+    workloads were measured; `share` is its weight in the answer [0..1].
     """
 
     workload: str
@@ -122,9 +121,9 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextRun:
-    """A run that would narrow the interval, the rung it would allow, and what is expected of it.
+    """A run that would narrow the interval, the rung it would allow, and the expected interval.
 
-    `factor` is high/value of the interval expected then: 1.06 for one that ends 6 % above.
+    `factor` is high/value of that interval: 1.06 for one that ends 6 % above.
     """
 
     run: Cell
@@ -139,14 +138,14 @@ class NextRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transferred:
-    """How fast a workload trains on a card [samples/s], and how that is known.
+    """The speed of a workload on a card [samples/s], and its basis.
 
     `residuals` counts the leave-out errors behind the interval: 0 for a measurement and for the
     stated fallback of a small library. `neighbours` are at most three, the nearest first;
     `next_runs` are the runs that would narrow the interval, the most useful first.
     """
 
-    wanted: Cell
+    cell: Cell
     estimate: Estimate
     rung: Rung
     residuals: int = 0
@@ -156,11 +155,11 @@ class Transferred:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Which of two options is faster, if that can be said.
+    """Which of two options is faster, or a tie.
 
-    `faster` names it, None where it is not decided. `ratio` is the first's samples/s over the
-    second's, None where one of them was refused or both are the same. `measure_next` is empty
-    where it is decided, and where there is nothing to decide.
+    `faster` names it, None for a tie. `ratio` is the first's samples/s over the second's, None
+    where one was refused or both are the same. `measure_next` is empty where one is faster or both
+    are the same.
     """
 
     faster: str | None

@@ -1,4 +1,4 @@
-"""What a person should read beside a transferred throughput, in one voice."""
+"""Sentences about a transferred throughput."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from planner.core import Refusal
 from planner.transfer._benchmarks import tied
 from planner.transfer._conformal import GROUPS, Calibration, rank_of
-from planner.transfer._prediction import Known
+from planner.transfer._prediction import Evidence
 from planner.transfer._records import (
     SPECS,
     Cell,
@@ -24,51 +24,50 @@ from planner.transfer._records import (
 from planner.transfer._rungs import Answer
 
 NAMED: Final = 3
-"""So many names are listed one by one."""
+"""Names that are listed one by one."""
 OUTSIDE: Final = 1.1
-"""A number of a data sheet beyond the library's by more than this factor is pointed out."""
+"""A data-sheet number beyond the library's range by more than this factor is reported."""
 
 
-def of_measurement(wanted: Cell, runs: int, half_width: float) -> tuple[str, ...]:
-    """Beside a measurement: how often it was made, and how far another session may differ."""
+def of_measurement(cell: Cell, runs: int, half_width: float) -> tuple[str, ...]:
+    """Return the number of runs, and by how much another session may differ."""
     off = np.expm1(half_width)
     return (
-        f"{counted(runs, 'run')} on {wanted.card}; another session or another card of this kind "
+        f"{counted(runs, 'run')} on {cell.card}; another session or another card of this kind "
         f"may differ by {percent(off)}.",
     )
 
 
 def of_rung(library: Library, answer: Answer) -> str:
-    """How the answer was reached and what it rests on."""
+    """Return the method of the answer and its sources."""
     row, column = answer.cell
     card, sheet = library.cards[column], answer.rung == "data sheet of the card"
-    used = answer.known.cards & (np.isfinite(library.sheets[row]).all(axis=-1) | (not sheet))
+    used = answer.evidence.cards & (np.isfinite(library.sheets[row]).all(axis=-1) | (not sheet))
     if answer.rung == "benchmarks of the card":
-        used = used & tied(library, answer.known)[row]
+        used = used & tied(library, answer.evidence)[row]
     own = listing([library.cards[i] for i in np.flatnonzero(used)])
-    there = listing([_name(library.workloads[i]) for i in answer.known.benchmarks])
+    there = listing([_name(library.workloads[i]) for i in answer.evidence.benchmarks])
     if sheet:
         return (
-            f"Nobody measured it on {card}: scaled from {own} by what the data sheets say of "
-            f"{listing(SPECS, last=' and ')}, as throughput goes with them in the measurements at "
-            "hand."
+            f"Not measured on {card}: scaled from {own} by the data sheets' "
+            f"{listing(SPECS, last=' and ')}, as throughput depends on them in the measurements."
         )
     if answer.rung == "benchmarks of the card":
-        return f"Scaled by what was measured on {card} ({there}), as it goes with that on {own}."
+        return f"Scaled by the workloads measured on {card} ({there}), by their relation on {own}."
     return f"Scaled from {own} by the ratio to {card} of similar workloads ({there})."
 
 
 def of_neighbours(neighbours: Sequence[Neighbour]) -> tuple[str, ...]:
-    """The nearest library workloads with their ratios."""
-    told = ", ".join(
+    """Return the nearest library workloads with their ratios."""
+    names = ", ".join(
         f"{named(n.workload, n.precision)} {n.ratio:.2f} times (weight {percent(n.share)})"
         for n in neighbours
     )
-    return (f"Most similar, with how much faster this card trains them: {told}.",) if told else ()
+    return (f"Most similar, with their speed-up on this card: {names}.",) if names else ()
 
 
 def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
-    """Numbers of the data sheet beyond those of every other card of the library."""
+    """Return the data-sheet numbers outside the range of the library's other cards."""
     if answer.rung != "data sheet of the card":
         return ()
     row, column = answer.cell
@@ -81,32 +80,28 @@ def of_sheet_outside(library: Library, answer: Answer) -> tuple[str, ...]:
     far += [
         f"{name} is {percent(x)} of the smallest" for name, x in with_smallest if x < 1 / OUTSIDE
     ]
-    return (
-        (f"Outside the range of the cards that were measured: its {', its '.join(far)}.",)
-        if far
-        else ()
-    )
+    return (f"Outside the range of the measured cards: its {', its '.join(far)}.",) if far else ()
 
 
 def of_interval(answer: Answer, level: float) -> str:
-    """Where the interval comes from, with the number of tries behind it."""
+    """Return the source of the interval, with its number of cases."""
     learnt = answer.calibration
     n, groups = learnt.residuals, _groups(learnt)
     if not learnt.checked:
-        known = f"only {counted(n, 'known case')} ({groups}) can" if n else "no known case can"
+        cases = f"only {counted(n, 'measured case')} ({groups})" if n else "no measured cases"
         return (
-            f"How far off this way of reckoning is cannot be told: {known} be tried, and an "
-            f"interval at {percent(level)} takes {_least(level)} of them, of {GROUPS} workloads "
-            f"and {GROUPS} cards at least. A wide interval is assumed instead."
+            f"The error of this method cannot be measured: there are {cases}, and an interval at "
+            f"{percent(level)} needs {_least(level)}, of at least {GROUPS} workloads and {GROUPS} "
+            "cards. A wide interval is assumed instead."
         )
-    tried = f"Tried on {counted(n, 'known case')} ({groups}), each left out in turn,"
+    tried = f"Tested on {counted(n, 'measured case')} ({groups}), each left out in turn,"
     held = rank_of(level, n)
     if answer.surer_than_measured:
         return (
-            f"{tried} this way was off by less than two sessions differ in {held}: the interval "
-            "is what sessions differ by."
+            f"{tried} this method was off by less than two sessions differ in {held}: the interval "
+            "is the variation between sessions."
         )
-    return f"{tried} this way was off by no more than the interval in {held}."
+    return f"{tried} this method was off by no more than the interval in {held}."
 
 
 def _groups(learnt: Calibration) -> str:
@@ -114,50 +109,50 @@ def _groups(learnt: Calibration) -> str:
 
 
 def of_next_runs(runs: Sequence[NextRun]) -> tuple[str, ...]:
-    """The run that would narrow it most, and the best of those that need not be it."""
+    """Return the run that would narrow the interval most, and the best one of another kind."""
     if not runs:
         return ()
-    told = [f"What would narrow it most: measuring {_expected(runs[0])}."]
+    sentences = [f"Next measurement: {_expected(runs[0])}."]
     other = next((run for run in runs if run.rung != runs[0].rung), None)
     if other is not None:
-        told.append(f"Where that cannot be run: {_expected(other)}.")
-    return tuple(told)
+        sentences.append(f"If that cannot be run: {_expected(other)}.")
+    return tuple(sentences)
 
 
-def refusal(wanted: Cell, known: Known, rung: Rung | None) -> Refusal:
-    """Why no rung, or not this one, can answer."""
-    name, card = _name((wanted.workload, wanted.precision)), wanted.card
+def refusal(cell: Cell, evidence: Evidence, rung: Rung | None) -> Refusal:
+    """Return why no rung, or not this one, has an answer."""
+    name, card = _name((cell.workload, cell.precision)), cell.card
     lacks = []
     if rung == "measured":
         lacks.append(f"{name} was not measured on {card}.")
-    elif not known.cards.any():
+    elif not evidence.cards.any():
         lacks.append(f"{name} was measured on no other card.")
     if rung not in ("measured", "data sheet of the card"):
-        lacks.append(f"No workload ties {card} to a card where {name} was measured.")
+        lacks.append(f"No workload was measured both on {card} and on a card with {name}.")
     if rung in (None, "data sheet of the card"):
         lacks.append(
             f"{card}, or every card where {name} was measured, lacks a data sheet with "
-            f"{wanted.precision} FLOP/s, bandwidth and memory."
+            f"{cell.precision} FLOP/s, bandwidth and memory."
         )
     return Refusal(
         reason=" ".join(lacks),
-        measure_next=f"Measure {wanted}; or on {card} any workload that was measured elsewhere; or "
+        measure_next=f"Measure {cell}; or on {card} any workload that was measured elsewhere; or "
         "add the data sheets.",
     )
 
 
 def percent(share: float) -> str:
-    """A share in whole percent."""
+    """Return a share in whole percent."""
     return f"{100.0 * share:.0f} %"
 
 
 def counted(n: int, noun: str) -> str:
-    """A number with its noun in the right form."""
+    """Return a number with its noun in singular or plural."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def listing(names: Sequence[str], last: str = ", ") -> str:
-    """The names, or the first of them and how many more; `last` stands before the last one."""
+    """Return the names joined, `last` before the last one, or the first and how many more."""
     if len(names) <= NAMED:
         return last.join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
     return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
@@ -173,5 +168,5 @@ def _name(workload: tuple[str, str]) -> str:
 
 
 def _least(level: float) -> int:
-    """How many errors an interval at that level needs: the smallest n with rank_of(n) <= n."""
+    """Return how many errors an interval needs: the smallest n with rank_of(n) <= n."""
     return math.ceil(round(level / (1.0 - level), 9))

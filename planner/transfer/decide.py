@@ -1,8 +1,8 @@
-"""Two options are only ranked where their ratio says so.
+"""The faster of two options, where the interval of their ratio excludes 1.
 
 The errors of two answers are taken as independent, so their half-widths add in quadrature (in the
-logarithm). Answers about one workload share some of their errors and not others; measured, the
-90 % interval of the ratio held 89 to 93 % (`planner.transfer`).
+logarithm). Answers about one workload share some errors; the measured coverage of the ratio's 90 %
+interval is 89 to 93 % (`planner.transfer`).
 """
 
 from __future__ import annotations
@@ -15,37 +15,38 @@ from planner.transfer._records import Decision, NextRun, Transferred
 
 
 def decide(first: Transferred | Refusal, second: Transferred | Refusal) -> Decision:
-    """Which of two options trains the workload faster, or which run would tell.
+    """Return which of two options trains the workload faster, or the next measurement.
 
     Args:
         first: an answer of `transfer`.
         second: another, for the same workload on another card or in another precision.
 
     Returns:
-        The faster one only where the interval of the ratio excludes 1; nothing is compared with
-        itself.
+        The faster one only where the interval of the ratio excludes 1; equal options have no ratio.
 
     Raises:
         ValueError: the workloads or the levels differ, so there is no ratio.
     """
     if isinstance(first, Refusal) or isinstance(second, Refusal):
-        refused = [one for one in (first, second) if isinstance(one, Refusal)]
+        refused = [refusal for refusal in (first, second) if isinstance(refusal, Refusal)]
         return _not_decided(
-            None, " ".join(one.reason for one in refused), " ".join(o.measure_next for o in refused)
+            None,
+            " ".join(refusal.reason for refusal in refused),
+            " ".join(o.measure_next for o in refused),
         )
     _check(first, second)
-    if first.wanted == second.wanted:
+    if first.cell == second.cell:
         return _one_option(first)
     speeds, names = ratio(first.estimate, second.estimate), _names(first, second)
-    told = f"{names[0]} trains {_words(speeds)} as fast as {names[1]}"
+    words = f"{names[0]} trains {_words(speeds)} as fast as {names[1]}"
     if excludes_one(speeds):
         faster = names[0] if float(speeds.value) > 1.0 else names[1]
-        return Decision(faster=faster, ratio=speeds, sentence=f"{told}.")
-    return _not_decided(speeds, f"{told}, and that may be either way.", _next(first, second))
+        return Decision(faster=faster, ratio=speeds, sentence=f"{words}.")
+    return _not_decided(speeds, f"{words}; the interval includes 1.", _next(first, second))
 
 
 def _not_decided(ratio: Estimate | None, why: str, measure: str) -> Decision:
-    sentence = f"Not decided: {why} {measure}"
+    sentence = f"Tied: {why} {measure}"
     return Decision(faster=None, ratio=ratio, sentence=sentence, measure_next=measure)
 
 
@@ -53,20 +54,20 @@ def _one_option(of: Transferred) -> Decision:
     return Decision(
         faster=None,
         ratio=None,
-        sentence=f"Both options are the same: {of.wanted}. There is nothing to decide.",
+        sentence=f"Both options are the same: {of.cell}.",
     )
 
 
 def _next(first: Transferred, second: Transferred) -> str:
-    """The run after which the ratio is expected to be known best, if that could settle it."""
+    """Return the run that narrows the ratio most, if it could exclude 1."""
     gap = abs(math.log(float(first.estimate.value) / float(second.estimate.value)))
     sides = [
         (math.hypot(math.log(run.factor), log_half_widths(other.estimate)[1]), run)
-        for one, other in ((first, second), (second, first))
-        for run in one.next_runs
+        for option, other in ((first, second), (second, first))
+        for run in option.next_runs
     ]
     if not sides:
-        return "Measure both side by side, three times each; if that does not tell, they are equal."
+        return "Measure both side by side, three times each; if still tied, they are equally fast."
     half_width, best = min(sides, key=lambda side: side[0])
     if half_width < gap or not (first.next_runs and second.next_runs):
         return f"Measure {best.run}."
@@ -78,8 +79,8 @@ def _first(runs: tuple[NextRun, ...]) -> str:
 
 
 def _names(first: Transferred, second: Transferred) -> tuple[str, str]:
-    """Cards where these tell the options apart, else precisions with them."""
-    a, b = first.wanted, second.wanted
+    """Return the cards, with their precisions where the card is the same."""
+    a, b = first.cell, second.cell
     if a.card != b.card:
         return a.card, b.card
     return f"{a.card} in {a.precision}", f"{b.card} in {b.precision}"
@@ -91,13 +92,13 @@ def _words(ratio: Estimate) -> str:
 
 
 def _check(first: Transferred, second: Transferred) -> None:
-    if first.wanted.workload != second.wanted.workload:
+    if first.cell.workload != second.cell.workload:
         raise ValueError(
-            f"{first.wanted} and {second.wanted} are different workloads; their samples/s have no "
+            f"{first.cell} and {second.cell} are different workloads; their samples/s have no "
             "ratio. Compare one workload on two cards."
         )
     if first.estimate.level != second.estimate.level:
         raise ValueError(
             f"The levels are {first.estimate.level:g} and {second.estimate.level:g}. Intervals of "
-            "two levels do not add. Ask for both at one level."
+            "two levels do not add. Compute both at one level."
         )

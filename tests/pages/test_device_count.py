@@ -49,7 +49,7 @@ def test_beyond_twice_the_measured_count_the_answer_is_a_guess(spread: Path) -> 
 def test_a_link_class_nobody_measured_is_refused(spread: Path) -> None:
     shown = show(PAGE, workload=MADE, count="8", nodes="2")
     said = texts(shown)
-    assert "No best batch is told on 8 × T4 on 2 nodes: Nothing was measured on several" in said
+    assert "No best batch on 8 × T4 on 2 nodes: Nothing was measured on several" in said
     assert "Measure two nodes" in said
 
 
@@ -63,13 +63,13 @@ def test_the_best_numbers_of_devices_are_told_by_time_and_by_device_hours(spread
 
 def test_where_one_count_was_measured_the_page_says_what_to_measure() -> None:
     said = texts(show(PAGE))
-    assert "Other numbers of devices: Every run had 1 device, and one count shows no" in said
+    assert "Other numbers of devices: Every run had 1 device, which shows no" in said
     assert "Measure the same batch per device on 2 devices." in said
 
 
 def test_a_count_asked_of_one_measured_count_is_refused_with_what_to_measure() -> None:
     said = texts(show(PAGE, count="4"))
-    assert "No best batch is told on 4 × 2-core AMD EPYC: Every run had 1 device" in said
+    assert "No best batch on 4 × 2-core AMD EPYC: Every run had 1 device" in said
 
 
 def test_suspect_step_times_are_left_out_by_the_switch_alone(own: Path) -> None:

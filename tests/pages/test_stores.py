@@ -266,7 +266,7 @@ def test_two_runs_of_one_case_are_told_apart_and_said_to_be_undecided(alone: Pat
     one, other = sorted(d.run_id[:6] for d in done)
     said = texts(show(systems=[f"t4-batch-64-run-{one}", f"t4-batch-64-run-{other}"]))
     names = [f"T4 · batch 64 · run {digits}" for digits in (one, other)]
-    assert any(f"Not decided between {a} and {b}" in said for a, b in (names, names[::-1]))
+    assert any(f"{a} is tied with {b}" in said for a, b in (names, names[::-1]))
 
 
 # -- places --------------------------------------------------------------------------------------
@@ -298,13 +298,13 @@ def test_the_trials_of_a_pattern_take_few_questions(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    ask = Store._asked
+    ask = Store._answer
 
     def counted(self: Store, question: Any) -> Any:  # noqa: ANN401 - as it is
         asked.append("once")
         return ask(self, question)
 
-    monkeypatch.setattr(Store, "_asked", counted)
+    monkeypatch.setattr(Store, "_answer", counted)
     kept = shipped.every(queries.workloads(store))
     most = max(len(queries.runs_of(store, w, p)) for w in kept
                for p in queries.patterns(store, w))  # fmt: skip

@@ -188,7 +188,7 @@ def test_epochs_of_several_kinds_are_projected_on_ones_word_alone(
     shown.checkbox(key="how-long.rest_like_last").set_value(True).run()
     said = texts(sound(shown))
     assert "100 epochs of ResNet-50 at batch 64 on T4: 13 min" in said
-    assert "The total holds only if the rest goes on like the last of them." in said
+    assert "The total applies only if the rest continues like the last of them." in said
     assert shown.query_params["rest_like_last"] == "on"
     assert said == texts(show(epochs="100", rest_like_last="on"))
 

@@ -110,7 +110,7 @@ def test_the_same_offer_twice_is_told_and_the_first_is_kept() -> None:
 def test_columns_that_mean_nothing_are_told_once_and_cost_no_row() -> None:
     parsed = parse_csv("prices", file(f"{GOOD},1,2", header=f"{HEADER},colour,size"))
     assert len(parsed.records) == len(parsed.problems) == 1
-    assert "mean nothing here: 'colour', 'size'" in str(parsed.problems[0])
+    assert "unknown columns: 'colour', 'size'" in str(parsed.problems[0])
 
 
 @pytest.mark.parametrize(
@@ -125,9 +125,9 @@ def test_columns_that_mean_nothing_are_told_once_and_cost_no_row() -> None:
         (b"provider,region\nA,b", "lacks columns that every row needs: instance, accelerator"),
         (file(GOOD, header=f"{HEADER},note"), "names a column twice: 'note'"),
         (b"," * 100 + b"\n", "101 columns; at most 64"),
-        (b'"provider', "is no CSV file"),
+        (b'"provider', "is not a CSV file"),
         (b"x" * 2_000_001, "larger than 2,000,000 bytes"),
-        (b'"' + b"x" * 200_000 + b'"', "is no CSV file"),
+        (b'"' + b"x" * 200_000 + b'"', "is not a CSV file"),
     ],
 )
 def test_a_file_nothing_can_be_read_of_is_refused_with_the_reason(content: bytes, why: str) -> None:
@@ -147,7 +147,7 @@ def test_a_quote_that_is_never_closed_costs_no_row_before_it() -> None:
 def test_a_line_break_inside_a_cell_is_told_and_costs_only_its_row() -> None:
     parsed = parse_csv("prices", file(GOOD.replace("p5", '"p\n5"'), GOOD))
     assert len(parsed.records) == 1
-    assert str(parsed.problems[0]).startswith("Row 2 of prices.csv: instance holds a line break")
+    assert str(parsed.problems[0]).startswith("Row 2 of prices.csv: instance contains a line break")
 
 
 def test_too_many_rows_and_cells_are_cut_off_and_told() -> None:
@@ -263,6 +263,6 @@ def test_a_date_after_tomorrow_is_refused_with_today() -> None:
     parsed = parse_csv("prices", file(GOOD.replace("2026-11-09", "2099-01-01")), today=day)
     assert not parsed.records
     assert [str(p) for p in parsed.problems] == [
-        "Row 2 of prices.csv: as_of is 2099-01-01, after today, 2026-11-21. Say the day on which "
+        "Row 2 of prices.csv: as_of is 2099-01-01, after today, 2026-11-21. Enter the day on which "
         "it was read."
     ]

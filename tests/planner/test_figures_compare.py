@@ -19,7 +19,7 @@ from tests.planner import charts
 
 H100 = figures.Spot(
     label="Rent 1 x H100 <b>", short="Rent 1 x H100", slot=0, basis="measured",
-    time=(50_000.0, 42_000.0, 59_000.0), cost=(35.0, 29.0, 41.0), front=True, told="2.49 USD/h",
+    time=(50_000.0, 42_000.0, 59_000.0), cost=(35.0, 29.0, 41.0), front=True, note="2.49 USD/h",
 )  # fmt: skip
 OWN = replace(H100, label="Own V100", short="Own V100", slot=1,
               basis="transferred from another GPU",
@@ -34,8 +34,8 @@ RENTED = figures.UseLine(label="Rent", short="Rent", slot=0, way="rent", x=RUNS,
                          low=29 * RUNS, high=41 * RUNS)  # fmt: skip
 BOUGHT = replace(RENTED, label="Buy", short="Buy", slot=1, way="buy", value=300 + 5 * RUNS,
                  low=250 + 4 * RUNS, high=400 + 6 * RUNS)  # fmt: skip
-AXES = figures.UseAxes(x_title="runs a month", y_title="cost of a month (USD)", asked=4.0,
-                       asked_words="4 asked", pays_off=(9.0, 7.0, 12.0))  # fmt: skip
+AXES = figures.UseAxes(x_title="runs a month", y_title="cost of a month (USD)", request=4.0,
+                       request_words="4 asked", pays_off=(9.0, 7.0, 12.0))  # fmt: skip
 BARS = [figures.Bar(label="Time on <H100>", low=-10.0, high=8.0),
         figures.Bar(label="Price", low=1.0, high=3.0)]  # fmt: skip
 

@@ -20,7 +20,7 @@ from planner.figures.palette import (
 from tests.planner import charts
 
 OURS = figures.Dot(label="ours: <b>", slot=0, value=3.7, low=3.7, high=14.8, strong=True,
-                   told="5 points\nheld 90 %")  # fmt: skip
+                   note="5 points\nheld 90 %")  # fmt: skip
 RIVAL = replace(OURS, label="power law", slot=4, value=8.2, low=8.2, high=24.0, strong=False)
 NONE = replace(RIVAL, label="exact", slot=2, value=0.0, low=np.nan, high=np.nan, faint=True)
 SCALE = figures.Scale(title="error (%)", unit="%", least=0.1)

@@ -36,7 +36,7 @@ from planner.transfer._conformal import (
     rank_of,
 )
 from planner.transfer._library import _filled
-from planner.transfer._prediction import Known, Prediction, known_about
+from planner.transfer._prediction import Evidence, Prediction, evidence_for
 from planner.transfer._records import named
 from planner.transfer._rungs import ladder, measured_half_width
 
@@ -121,7 +121,7 @@ def an_answer(
     low, high = value * np.exp(-width), value * np.exp(width)
     cell = Cell(workload=more.get("workload", "w0"), precision=more.get("in_", "fp16"), card=card)
     estimate = Estimate(value=value, low=float(low), high=float(high), level=level)
-    return Transferred(wanted=cell, estimate=estimate, rung="measured")
+    return Transferred(cell=cell, estimate=estimate, rung="measured")
 
 
 # -- what ties two cards ------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_a_card_with_no_library_workload_ties_nothing() -> None:
     alone[0, 1] = log[0, 1]
     for rung in (OTHERS, BENCHMARKS):
         answer = refused(transfer(table(alone), wanted(), rung=rung))
-        assert "No workload ties c0 to a card where w0 fp16 was measured." in answer.reason
+        assert "No workload was measured both on c0 and on a card with w0 fp16." in answer.reason
     refused(transfer(table(alone), wanted()))
 
 
@@ -264,12 +264,12 @@ def test_a_hard_ridge_is_the_additive_model(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("predict", PREDICT)
 def test_every_cell_is_predicted_as_if_it_had_never_been_measured(
-    predict: Callable[[Library, Known], Prediction],
+    predict: Callable[[Library, Evidence], Prediction],
 ) -> None:
     log, speed = additive(scatter=0.2)
     sheets = sheets_of(speed)
     whole, lacking = table(log, sheets=sheets), table(hidden(log, (2, 3)), sheets=sheets)
-    known = known_about(whole, 0, 0)
+    known = evidence_for(whole, 0, 0)
     at_once = predict(whole, known).log_samples_per_s[2, 3]
     one_by_one = predict(lacking, known).log_samples_per_s[2, 3]
     assert_allclose(at_once, one_by_one)
@@ -280,7 +280,7 @@ def test_a_card_is_left_out_whole_by_the_data_sheet() -> None:
     log, speed = additive(scatter=0.2)
     whole = table(log, sheets=sheets_of(speed))
     lacking = table(hidden(log, (slice(None), 3)), sheets=sheets_of(speed))
-    known = known_about(whole, 0, 0)
+    known = evidence_for(whole, 0, 0)
     assert_allclose(
         _data_sheet.predict(whole, known).log_samples_per_s[:, 3],
         _data_sheet.predict(lacking, known).log_samples_per_s[:, 3],
@@ -289,11 +289,11 @@ def test_a_card_is_left_out_whole_by_the_data_sheet() -> None:
 
 @pytest.mark.parametrize("predict", PREDICT[:2])
 def test_a_workload_is_left_out_in_all_precisions(
-    predict: Callable[[Library, Known], Prediction],
+    predict: Callable[[Library, Evidence], Prediction],
 ) -> None:
     log, _ = additive(scatter=0.2)
     library = table(log)
-    known = known_about(library, 0, 0)
+    known = evidence_for(library, 0, 0)
     moved = log.copy()
     moved[3, 4] += 1.0  # w1 fp32 on c4
     before, after = (
@@ -303,7 +303,7 @@ def test_a_workload_is_left_out_in_all_precisions(
 
 
 def test_only_the_wanted_workload_hears_its_sibling() -> None:
-    may_speak = known_about(table(additive()[0]), 0, 0).may_speak
+    may_speak = evidence_for(table(additive()[0]), 0, 0).may_speak
     assert may_speak[0, 1]
     assert not may_speak[1, 0]
     assert not may_speak[2, 3]
@@ -317,8 +317,8 @@ def test_the_longer_side_of_the_table_goes_first() -> None:
     log, _ = additive()
     many_cards = table(hidden(log, (0, 0), (slice(3, None), 0)))
     many_benchmarks = table(hidden(log, (0, slice(0, 5))))
-    assert ladder(known_about(many_cards, 0, 0)) == (BENCHMARKS, OTHERS, SHEET)
-    assert ladder(known_about(many_benchmarks, 0, 0)) == (OTHERS, BENCHMARKS, SHEET)
+    assert ladder(evidence_for(many_cards, 0, 0)) == (BENCHMARKS, OTHERS, SHEET)
+    assert ladder(evidence_for(many_benchmarks, 0, 0)) == (OTHERS, BENCHMARKS, SHEET)
 
 
 def test_a_rung_that_cannot_be_checked_gives_way_to_one_that_can() -> None:
@@ -345,15 +345,13 @@ def test_the_wanted_cell_cannot_leak_into_its_own_answer(rung: Rung) -> None:
 
 def test_a_workload_measured_nowhere_is_refused() -> None:
     answer = refused(transfer(table(additive()[0]), wanted(workload=99)))
-    assert answer.reason == "w99 fp16 was measured on no card, so nothing says how heavy it is."
-    assert answer.measure_next == (
-        "Measure w99 fp16 on any card others were measured on, best on c0."
-    )
+    assert answer.reason == "w99 fp16 was measured on no card, so its speed cannot be estimated."
+    assert answer.measure_next == ("Measure w99 fp16 on any measured card, best on c0.")
 
 
 def test_a_card_nothing_is_known_about_is_refused() -> None:
     answer = refused(transfer(table(additive()[0]), wanted(card=99)))
-    assert answer.reason.startswith("Nothing is known about c99")
+    assert answer.reason.startswith("c99 has no measurements")
     assert "add the data sheet of c99" in answer.measure_next
 
 
@@ -362,7 +360,7 @@ def test_a_card_without_measurement_in_a_precision_its_sheet_omits_is_refused() 
     sheets = [replace(s, peak_flops_per_s={"fp16": 1e14}) for s in sheets_of(speed)]
     library = table(hidden(log, (slice(None), 0)), sheets=sheets)
     answer = refused(transfer(library, wanted(precision="fp32")))
-    assert "No workload ties c0 to a card where w0 fp32 was measured." in answer.reason
+    assert "No workload was measured both on c0 and on a card with w0 fp32." in answer.reason
     assert "lacks a data sheet with fp32 FLOP/s" in answer.reason
     assert isinstance(transfer(library, wanted()), Transferred)
 
@@ -378,9 +376,7 @@ def test_a_rung_without_what_it_needs_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("library", [table(additive()[0]), table(hidden(additive()[0], (0, 0)))])
 def test_a_rung_that_does_not_exist_is_an_error_that_lists_the_rungs(library: Library) -> None:
-    with pytest.raises(
-        ValueError, match=r"'foo' is no rung\. Ask for one of measured, workload on"
-    ):
+    with pytest.raises(ValueError, match=r"'foo' is not a rung\. Use one of measured, workload on"):
         transfer(library, wanted(), rung="foo")  # type: ignore[arg-type]
 
 
@@ -409,13 +405,13 @@ def test_the_interval_is_the_ranked_error_times_difficulty() -> None:
     log, _ = additive(scatter=0.2)
     library = table(hidden(log, (0, 0)))
     answer = told(transfer(library, wanted(), rung=OTHERS))
-    prediction = _other_cards.predict(library, known_about(library, 0, 0))
+    prediction = _other_cards.predict(library, evidence_for(library, 0, 0))
     error = np.abs(prediction.log_samples_per_s - library.log_samples_per_s)
     errors = np.sort((error / prediction.difficulty)[np.isfinite(error)])
     assert answer.residuals == errors.size == 55
     told_of = (
-        "Tried on 55 known cases (4 workloads, 7 cards), each left out in turn, this way was off "
-        "by no more than the interval in 51."
+        "Tested on 55 measured cases (4 workloads, 7 cards), each left out in turn, this method "
+        "was off by no more than the interval in 51."
     )
     assert told_of in reasons(answer)
     expected = errors[rank_of(0.9, 55) - 1] * prediction.difficulty[0, 0]
@@ -436,7 +432,7 @@ def test_no_transferred_answer_is_surer_than_a_measurement(rung: Rung) -> None:
     answer = told(transfer(table(log, sheets=sheets_of(speed)), wanted(), rung=rung))
     assert_allclose(half_width(answer), session_half_width(0.9))
     assert answer.next_runs == ()
-    assert reasons(answer)[-1].endswith("the interval is what sessions differ by.")
+    assert reasons(answer)[-1].endswith("the interval is the variation between sessions.")
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -462,8 +458,10 @@ def test_a_library_too_small_to_check_an_interval_gives_a_wide_one_and_says_so()
     assert_allclose(half_width(answer), t_quantile(0.9, FALLBACK_DOF) * FALLBACK_SD)
     assert answer.residuals == 0
     said = reasons(answer)[-2]
-    assert said.startswith("How far off this way of reckoning is cannot be told: only 2 known case")
-    assert "an interval at 90 % takes 9 of them, of 3 workloads and 3 cards at least" in said
+    assert said.startswith(
+        "The error of this method cannot be measured: there are only 2 measured case"
+    )
+    assert "an interval at 90 % needs 9, of at least 3 workloads and 3 cards" in said
 
 
 def reasons(answer: Transferred) -> tuple[str, ...]:
@@ -473,7 +471,7 @@ def reasons(answer: Transferred) -> tuple[str, ...]:
 def test_the_wide_interval_holds_every_error_that_was_seen() -> None:
     log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 800.0]])
     library = table(log, precisions=1)
-    prediction = _other_cards.predict(library, known_about(library, 0, 1))
+    prediction = _other_cards.predict(library, evidence_for(library, 0, 1))
     assert calibrate(library, prediction, 0.9).quantile >= np.log(400.0)
 
 
@@ -485,8 +483,8 @@ def test_where_nothing_can_be_tried_no_jargon_and_no_zeros_are_told() -> None:
     ]  # fmt: skip
     answer = told(transfer(table(log, precisions=1, sheets=sheets), wanted(card=1)))
     said = " ".join(reasons(answer))
-    assert "cannot be told: no known case can be tried, and an interval at 90 %" in said
-    assert "memory bandwidth and memory, as throughput goes with them" in said
+    assert "cannot be measured: there are no measured cases, and an interval at 90 %" in said
+    assert "memory bandwidth and memory, as throughput depends on them" in said
     assert not re.search(r"leave-out|rung|library|\b0 (cases|errors|workloads)", said)
 
 
@@ -507,7 +505,7 @@ def test_errors_of_two_cards_are_not_enough_however_many() -> None:
     log, _ = additive(workloads=40, cards=2, scatter=0.1)
     answer = told(transfer(table(hidden(log, (0, 1))), wanted(card=1)))
     assert answer.residuals == 0
-    assert any("and 3 cards at least. A wide interval is" in reason for reason in reasons(answer))
+    assert any("workloads and 3 cards. A wide interval is" in reason for reason in reasons(answer))
 
 
 def test_one_measurement_and_two_data_sheets_are_scaled_by_the_root_rule() -> None:
@@ -524,7 +522,9 @@ def test_numbers_outside_what_the_library_has_seen_are_pointed_out() -> None:
     sheets[0] = replace(sheets[0], memory_bytes=160e9, memory_bandwidth_bytes_per_s=1e11)
     answer = told(transfer(table(hidden(log, (slice(None), 0)), sheets=sheets), wanted()))
     outside = next(
-        reason for reason in reasons(answer) if reason.startswith("Outside the range of the cards")
+        reason
+        for reason in reasons(answer)
+        if reason.startswith("Outside the range of the measured cards")
     )
     assert "its memory is 2.5 times the largest" in outside
     assert "its memory bandwidth is " in outside
@@ -541,9 +541,7 @@ def test_measuring_the_cell_itself_narrows_most() -> None:
     assert (first.run, first.rung) == (wanted(), "measured")
     assert_allclose(first.factor, np.exp(session_half_width(0.9)))
     assert_allclose(first.width, 2.0 * np.sinh(session_half_width(0.9)))
-    assert reasons(answer)[-2].startswith(
-        "What would narrow it most: measuring w0 fp16 on c0 (then"
-    )
+    assert reasons(answer)[-2].startswith("Next measurement: w0 fp16 on c0 (then")
 
 
 def test_next_runs_are_told_narrowest_first_and_only_if_they_narrow() -> None:
@@ -594,7 +592,7 @@ def test_an_overlap_is_not_decided_and_names_the_run_that_would_tell() -> None:
     first, second = (told(transfer(library, wanted(card=card))) for card in (0, 1))
     answer = decide(first, second)
     assert answer.faster is None
-    assert answer.sentence.startswith("Not decided: c0 trains ")
+    assert answer.sentence.startswith("Tied: c0 trains ")
     assert answer.sentence.endswith(answer.measure_next)
     assert answer.measure_next.startswith("Measure w0 fp16 on c")
 
@@ -631,7 +629,7 @@ def test_a_refused_option_is_not_decided_and_says_what_it_lacks() -> None:
     assert told == Decision(
         faster=None,
         ratio=None,
-        sentence="Not decided: Nothing is known. Measure it.",
+        sentence="Tied: Nothing is known. Measure it.",
         measure_next="Measure it.",
     )
 

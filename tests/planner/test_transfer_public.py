@@ -33,7 +33,7 @@ from planner.transfer import (
 from planner.transfer import (
     _benchmarks as benchmarks,
 )
-from planner.transfer._prediction import known_about
+from planner.transfer._prediction import evidence_for
 from planner.transfer._rungs import measured_half_width
 
 DATASETS: Final = Path(__file__).parents[3] / "shared" / "datasets"
@@ -367,7 +367,7 @@ def nested(
         for _, of_one in itertools.groupby(asked, key=lambda case: id(case.library)):
             cases_of_one = list(of_one)
             library = cases_of_one[0].library
-            known = known_about(library, *cases_of_one[0].place)
+            known = evidence_for(library, *cases_of_one[0].place)
             tables = []
             for setting in settings:
                 for name, value in zip(grid, setting, strict=True):
@@ -577,7 +577,7 @@ def test_what_is_decided_is_right_and_what_is_close_is_not_decided(
         told = decide(first, second)
         assert told.ratio is not None
         low, high = float(told.ratio.low), float(told.ratio.high)
-        right = told.faster == (first if truth > 0 else second).wanted.card
+        right = told.faster == (first if truth > 0 else second).cell.card
         naive = (first.estimate.value > second.estimate.value) == (truth > 0)
         rows.append((told.faster is not None, right, low <= np.exp(truth) <= high, naive))
     decided, right, held, naive = np.array(rows, dtype=bool).T

@@ -65,7 +65,7 @@ def test_a_row_of_yours_that_is_dated_ahead_is_told_and_the_others_stay(tmp_path
     read = read_catalog(SHIPPED, [tmp_path], today=date(2026, 11, 22))
     assert read.catalog.offers[-1] == MINE
     assert [str(p) for p in read.problems] == [
-        "Row 3 of prices.csv: as_of is 2026-11-24, after today, 2026-11-22. Say the day on which "
+        "Row 3 of prices.csv: as_of is 2026-11-24, after today, 2026-11-22. Enter the day on which "
         "it was read."
     ]
     assert read_catalog(SHIPPED, [tmp_path], today=date(2026, 11, 23)).problems == ()

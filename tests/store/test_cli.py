@@ -73,7 +73,7 @@ def test_compact_never_touches_the_shipped_folder(
     before = sorted(SHIPPED.rglob("*"))
     assert said(capsys, "compact") == (0, [])
     code, lines = said(capsys, "compact", "--folder", SHIPPED)
-    assert (code, lines) == (1, [f"{SHIPPED} is shipped with the product and is left as it is."])
+    assert (code, lines) == (1, [f"{SHIPPED} is shipped with the product and is not changed."])
     assert sorted(SHIPPED.rglob("*")) == before
 
 
@@ -175,7 +175,7 @@ def test_a_folder_that_is_not_there_is_told(
 ) -> None:
     missing = folder(tmp_path / "missing").path
     code, lines = said(capsys, command, "--folder", missing)
-    assert (code, lines) == (1, [f"{missing} is not a folder. Name a folder of result sets."])
+    assert (code, lines) == (1, [f"{missing} is not a folder. Name a folder with result sets."])
 
 
 @pytest.mark.parametrize("words", [(), ("tidy",), ("export",), ("verify", "--deep")])

@@ -75,7 +75,7 @@ def test_without_a_browser_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("script", "told"),
-    [("exit 3", "exit 3|said nothing"), ("echo secret/path >&2; exit 1", "made no PDF")],
+    [("exit 3", "exit 3|without a message"), ("echo secret/path >&2; exit 1", "made no PDF")],
 )
 def test_a_browser_that_fails_is_told_and_leaves_nothing_behind(
     script: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -549,7 +549,7 @@ def test_the_options_of_all_facets_are_those_asked_facet_by_facet(
     batches += [row(repeat=1, status="oom", status_reason="no room")]
     a_set(tmp_path, [*batches, row(system_name="V100", mode="inference", global_batch_size=None)])
     store = opened(tmp_path)
-    given = queries._given(filters)
+    given = queries._parameters(filters)
     each = {
         facet: store.rows(query, {k: v for k, v in given.items() if k != facet})
         for facet, query in sql.FACET.items()

@@ -147,7 +147,7 @@ def test_a_diverged_loss_is_a_fact_and_is_kept() -> None:
         ("recorded_at", "2026-03-01", "is '2026-03-01'; it must be a time with a time zone."),
         ("extra", "{", "is not JSON (Expecting property name"),
         ("extra", "[1]", "is JSON but not an object. Write {...}."),
-        ("extra", '{"a": NaN}', "is not JSON (NaN is no JSON value). Write a JSON object."),
+        ("extra", '{"a": NaN}', "is not JSON (NaN is not a JSON value). Write a JSON object."),
         ("extra", "[" * 9_000, "is not JSON ("),
     ],
 )

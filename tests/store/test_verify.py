@@ -25,7 +25,7 @@ from tests.store.build import (
     together,
 )
 
-LIE = "has a seal that tells other numbers than its columns."
+LIE = "has a seal with other numbers than its columns."
 
 
 def found(root: Path) -> dict[str, str]:
@@ -48,18 +48,14 @@ def test_a_seal_that_tells_other_numbers_than_its_columns_is_found(tmp_path: Pat
     table = table_from_rows([row(step_s=1.0)])
     lie = blank_seal([complete(row(step_s=2.0))])
     (place / "lie.parquet").write_bytes(sealed_table(table, lie))
-    assert found(tmp_path) == {
-        "lie.parquet": "has a seal that tells other numbers than its columns."
-    }
+    assert found(tmp_path) == {"lie.parquet": "has a seal with other numbers than its columns."}
 
 
 def test_a_seal_that_leaves_a_number_out_is_found(tmp_path: Path) -> None:
     place = a_set(tmp_path)
     table = table_from_rows([row(step_s=1.0)])
     (place / "lie.parquet").write_bytes(sealed_table(table, blank_seal([complete(row())])))
-    assert found(tmp_path) == {
-        "lie.parquet": "has a seal that tells other numbers than its columns."
-    }
+    assert found(tmp_path) == {"lie.parquet": "has a seal with other numbers than its columns."}
 
 
 def test_a_seal_that_counts_wrong_is_found(tmp_path: Path) -> None:

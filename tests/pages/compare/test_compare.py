@@ -368,7 +368,7 @@ def test_every_assumption_has_a_field_and_travels_in_the_link() -> None:
 def test_how_sure_each_time_is_and_where_it_is_from_are_told_in_full() -> None:
     shown = unfold(unfold(show("compare", **LINK), "compare.sure"), "compare.origin")
     said = texts(shown)
-    assert "Nobody measured it on" in said
+    assert "Not measured on" in said
     assert "CC BY 4.0" in said
 
 

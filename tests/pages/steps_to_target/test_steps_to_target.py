@@ -95,7 +95,7 @@ def test_a_target_stricter_than_any_trial_got_is_refused_and_says_why(store: Sto
     said = texts(shown)
     assert "The target was reached at none of the batch sizes tried" in answer(shown)
     assert f"None of {queries.trial_sets(store)[0].trials:,} trials reached the target." in said
-    assert "only have been stopped too early" in said
+    assert "only have stopped too early" in said
     assert "Nothing to draw: at no batch did half of the seeds reach this target." in said
     assert not shown.get("plotly_chart")
     assert list(shown.dataframe[0].value["Bcrit (samples)"]) == ["refused"] * 3
@@ -195,7 +195,7 @@ def test_without_step_times_of_its_own_no_best_batch_is_told_but_what_to_measure
 ) -> None:
     made(own)
     shown = show(PAGE, workload=MADE)
-    assert "nobody measured a step of Net on Data yet" in texts(shown)
+    assert "steps of Net on Data were not timed" in texts(shown)
     assert len(shown.get("plotly_chart")) == 1
     offered = shown.selectbox(key=f"{PAGE}.times").options
     assert offered[0] == "Not chosen"
@@ -264,14 +264,14 @@ def test_step_times_of_the_same_network_and_data_are_the_usual_ones(own: Path) -
 def test_step_times_without_a_curve_are_refused_with_what_to_measure(own: Path) -> None:
     made(own, step(64, 0.5, model="Net", dataset="Data", optimizer="SGD"))
     said = texts(show(PAGE, workload=MADE))
-    assert "No best batch is told on T4: Only batch 64 was measured" in said
+    assert "No best batch on T4: Only batch 64 was measured" in said
     assert "Nothing to draw: the answer above says why." in said
 
 
 def test_step_times_can_be_put_aside(own: Path) -> None:
     made(own, *(step(b, 0.05 + b / 1000, model="Net", dataset="Data") for b in BATCHES))
     said = texts(show(PAGE, workload=MADE, times="not-chosen"))
-    assert "No best batch is told: no step times are chosen below." in said
+    assert "No best batch: choose step times below." in said
 
 
 # -- links ---------------------------------------------------------------------------------------

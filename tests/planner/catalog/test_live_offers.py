@@ -89,7 +89,7 @@ def test_without_a_network_the_answer_says_so(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(importlib, "import_module", lambda _: SimpleNamespace(query=query))
     answer = live_offers(CATALOG, TODAY)
     assert isinstance(answer, Refusal)
-    assert answer.reason == "nobody could be asked for prices (OSError: no route to host)"
+    assert answer.reason == "no provider could be reached (OSError: no route to host)"
 
 
 def test_the_library_is_asked_for_the_providers_that_are_wanted(

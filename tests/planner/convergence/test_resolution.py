@@ -53,7 +53,7 @@ def test_where_only_the_grid_of_evaluations_is_seen_there_is_no_curve() -> None:
     assert isinstance(refused, Refusal)
     assert "they lie 100 % of the steps to it apart" in refused.reason
     assert "none came before it at batch 8, 32, 128, 512, 2,048." in refused.reason
-    assert refused.measure_next.startswith("Ask for a stricter target")
+    assert refused.measure_next.startswith("Choose a stricter target")
     for share in (0.51, (BATCH > 8) * 1.0):
         few = fit_convergence(BATCH, SAMPLES, resolution_samples=SAMPLES * share)
         assert isinstance(few, Refusal)

@@ -115,12 +115,12 @@ def test_a_crossing_lies_within_its_resolution_and_turning_the_metric_round_move
 
 def test_the_sentence_tells_how_many_and_how_finely() -> None:
     told = steps_to_target([0, 0, 1, 1], [5, 10, 5, 10], [0, 1, 0, 0], 0.5, higher_is_better=True)
-    assert told.told == (
+    assert told.reached_text == (
         "1 of 2 trials reached the target; evaluations around it lay 67 % of the steps apart "
         "(median)."
     )
     none = steps_to_target([0, 0], [5, 10], [0, 1], 2.0, higher_is_better=True)
-    assert none.told == "None of 1 trials reached the target."
+    assert none.reached_text == "None of 1 trials reached the target."
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_batch_that_no_rate_brought_to_the_target_stays_in_as_not_reached() ->
 def test_a_best_rate_at_the_end_of_those_tried_is_warned_about() -> None:
     best = best_learning_rates(*runs())
     assert best.warnings == (
-        "Batch 64: the best learning rate (0.2) is the largest that was tried; a better one may "
+        "Batch 64: the best learning rate (0.2) is the largest one tried; a better one may "
         "lie beyond.",
     )
 

@@ -54,7 +54,7 @@ def test_renting_for_less_than_the_electricity_is_never_worth_buying() -> None:
     told = break_even(OFF, 0.15)
     assert isinstance(told, Refusal)
     assert told.reason == (
-        "What it does in an hour costs 0.15 USD rented, no more than its own electricity (0.20 "
+        "An hour of its work costs 0.15 USD rented, no more than its own electricity (0.20 "
         "USD). Buying does not pay off."
     )
 
@@ -63,7 +63,7 @@ def test_a_year_with_too_few_hours_is_refused_with_both_prices() -> None:
     told = break_even(OFF, 1.60)
     assert isinstance(told, Refusal)
     assert told.reason == (
-        "What it does in an hour costs 1.60 USD rented and 1.70 USD owned, even where it works all "
+        "An hour of its work costs 1.60 USD rented and 1.70 USD owned, even where it works all "
         "hours of a year. Buying does not pay off."
     )
     assert "lower price" in told.measure_next

@@ -102,7 +102,7 @@ def test_quantiles_are_those_of_numpy(table: Floats, shares: list[float]) -> Non
 
 
 def test_a_level_of_90_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"Ask for 0\.9"):
+    with pytest.raises(ValueError, match=r"Use 0\.9"):
         quantiles([1.0], level=90)
 
 

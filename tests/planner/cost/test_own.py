@@ -105,7 +105,7 @@ def test_life_0_and_utilisation_0_have_no_hour_to_pay_for_them() -> None:
     told = refuse_owned(worn, 0.5), refuse_owned(WORKSTATION, 0), refuse_owned(WORKSTATION, 1.2)
     assert [r.reason for r in told if isinstance(r, Refusal)] == [
         "A machine with a life of 0 years has no hour that could carry its price.",
-        "At a utilisation of 0 no hour of work carries what the machine costs.",
+        "At a utilisation of 0 there is no hour of work to pay for the machine.",
         "A utilisation of 1.2 is more than a machine has hours: 2 of them would be needed.",
     ]
     assert all(r is not None and r.measure_next for r in told)

@@ -65,7 +65,7 @@ def test_a_machine_draws_no_more_idle_than_busy() -> None:
 
 @pytest.mark.parametrize("ends", [(2.0, 1.0, 3.0), (1.0, 3.0, 2.0), (0.0, 1.0, np.inf)])
 def test_a_range_rises_and_is_finite(ends: tuple[float, float, float]) -> None:
-    with pytest.raises(ValueError, match="three finite numbers that do not fall"):
+    with pytest.raises(ValueError, match="three finite numbers in rising order"):
         Range(*ends)
 
 

@@ -98,7 +98,7 @@ def test_price_0_and_no_work_cost_nothing_but_what_is_around_a_run() -> None:
 
 
 def test_no_runs_have_no_cost_of_one() -> None:
-    with pytest.raises(ValueError, match="Without a run there is no cost of one"):
+    with pytest.raises(ValueError, match="Without a run there is no cost per run"):
         rent_per_run(CLOUD, HOUR, 0)
 
 

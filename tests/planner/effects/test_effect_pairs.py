@@ -40,7 +40,9 @@ def test_runs_without_a_batch_are_pairs_too() -> None:
 
 
 def test_an_unknown_factor_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'colour' is no factor\. Ask for one of validation, aug"):
+    with pytest.raises(
+        ValueError, match=r"'colour' is not a factor\. Choose one of validation, aug"
+    ):
         factor_runs([], "colour")
 
 

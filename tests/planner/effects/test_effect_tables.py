@@ -50,7 +50,7 @@ def test_where_images_are_not_known_only_the_epoch_is_told_and_why() -> None:
     blind = [r | {"samples_per_epoch": None} for r in pairs()[:2]]
     told = effect_rows(effects_of(blind, "Net · float32")["validation"])[0]
     assert (told["per_epoch"], told["per_image"], told["per_image_low"]) == (1.1, None, None)
-    assert "is not known" in str(told["notes"])
+    assert "is unknown" in str(told["notes"])
 
 
 def test_precisions_are_compared_across_workloads_and_nothing_else_is() -> None:

@@ -128,7 +128,7 @@ def test_alone_an_option_is_compared_with_nothing() -> None:
 def test_two_totals_within_their_joint_interval_are_not_decided() -> None:
     near = replace(RUN, run_id="d" * 32, system="GPU B", later_epoch_mean_s=10.01)
     told = how_long(_options(RUN, near), 2000, "GPU · batch 64").undecided
-    assert told.startswith("Not decided between")
+    assert " is tied with " in told
     assert "Measure both again" in told
     assert not how_long(_options(RUN, FAST), 2000, "GPU · batch 64").undecided
 
@@ -140,7 +140,7 @@ def test_two_totals_within_their_joint_interval_are_not_decided() -> None:
         ({"later_epoch_mean_s": None}, "Only the first epoch was measured"),
         (
             {"later_epoch_mean_s": None, "first_epoch_s": None, "samples_per_s": None},
-            "Epoch times are not known",
+            "Epoch times are unknown",
         ),
         ({"first_epoch_s": None}, "epoch 1 is missing"),
         ({"first_epoch_s": None, "pre_train_s": None}, "epoch 1 and the time before it"),
@@ -242,7 +242,7 @@ def test_epochs_of_several_kinds_are_refused_until_the_rest_is_said_to_be_like_t
     told = total_time(_growing(), 100, rest_like_last=True)
     assert isinstance(told, Estimate)
     assert told.value == pytest.approx(1 + sum(GROWS[:5]) + 95 * 8.05, rel=1e-3)
-    assert "only if the rest goes on like the last of them" in " ".join(told.reasons)
+    assert "only if the rest continues like the last of them" in " ".join(told.reasons)
 
 
 def test_what_is_of_several_kinds_is_told_by_its_single_epochs_alone() -> None:

@@ -76,8 +76,8 @@ def test_several_hiccups_are_counted_and_are_no_change() -> None:
     found = steadiness([9, *[50, 90, 50, 51, 50, 88, 50, 50]])
     assert found.steady
     assert found.hiccups == (3, 7)
-    assert found.sentence.endswith("2 single epochs were more than 20 % off; alone they are "
-                                   "no change.")  # fmt: skip
+    assert found.sentence.endswith("2 single epochs were more than 20 % off; single ones are not a "
+                                   "change.")  # fmt: skip
 
 
 def test_two_slow_epochs_in_a_row_are_a_change_and_back() -> None:
@@ -195,7 +195,7 @@ def test_a_projection_across_a_change_is_refused_with_the_kinds_it_saw() -> None
     refused = project(1.0, with_change(8, 1.25), 100)  # varies by 14 %: no reason by itself
     assert isinstance(refused, Refusal)
     assert "epochs 2 to 7 took 50.1 s each, epochs 8 to 10 took 1 min 2 s each" in refused.reason
-    assert "37 % wrong" in refused.reason
+    assert "37 % off" in refused.reason
     assert "each phase" in refused.measure_next
 
 

@@ -60,7 +60,7 @@ def test_the_farthest_batch_speaks_for_an_array() -> None:
     assert isinstance(told, Estimate)
     assert told.reasons == (
         "Batch 400 is more than twice the largest measured one (128): so wrong.",
-        "Below what was measured: the smallest batch was 8.",
+        "Below the measured range: the smallest batch was 8.",
     )
 
 
@@ -91,7 +91,7 @@ def test_batches_named_by_the_fit_say_where_they_lie() -> None:
     basis, told = batch_basis(throughput().lines, np.array([1.0, 1000.0]))
     assert basis == "extrapolated"
     assert [reason.split(":")[0] for reason in told] == [
-        "Beyond what was measured", "Below what was measured",
+        "Above the measured range", "Below the measured range",
     ]  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def test_a_line_without_points_is_published_and_has_no_interval() -> None:
     told = ratio_estimate(lines, 0.9)
     assert_allclose(float(told.value), 40.0)
     assert np.isnan(float(told.low))
-    assert "nothing is known about their scatter" in told.reasons[0]
+    assert "their scatter is unknown" in told.reasons[0]
 
 
 def test_an_answer_without_axes_is_made_of_floats() -> None:

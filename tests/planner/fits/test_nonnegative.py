@@ -85,7 +85,7 @@ def test_many_directions_of_a_full_fit_are_all_determined() -> None:
         ([1.0], [1.0], "Give .rows, columns."),
         (np.empty((0, 2)), [], "at least one of each"),
         ([[1.0, np.nan]], [1.0], "not finite everywhere"),
-        ([[1.0, 0.0], [2.0, 0.0]], [1.0, 2.0], "column 2 of 2 holds only zeros"),
+        ([[1.0, 0.0], [2.0, 0.0]], [1.0, 2.0], "column 2 of 2 has only zeros"),
     ],
 )
 def test_bad_input_is_named(design: object, target: object, told: str) -> None:

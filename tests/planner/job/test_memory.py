@@ -195,17 +195,17 @@ def test_a_processor_uses_the_memory_of_its_machine_and_says_how_much_it_needs()
     assert (told.fits, told.have_bytes, told.headroom) == (None, None, None)
     assert told.need_bytes == 112e9
     assert told.sentence == "It uses the machine's memory, which is not in the catalogue."
-    assert told.way_out == "Check that 112 GB and room for activations are there."
+    assert told.way_out == "Check that 112 GB and room for activations are available."
     apart = replace(TWO_CHIPS, nodes=2)
-    assert fit_of(JOB, apart, 8.0).way_out.endswith("are there in each of 2 machines.")
+    assert fit_of(JOB, apart, 8.0).way_out.endswith("are available in each of 2 machines.")
 
 
 def test_of_a_measured_job_a_processor_needs_what_its_batch_took() -> None:
     told = fit_of(MEASURED, TWO_CHIPS, 10.0)
-    assert told.way_out == "Check that 12.0 GB are there."
+    assert told.way_out == "Check that 12.0 GB are available."
     assert not told.at_least
     unknown = fit_of(replace(JOB, params=None), TWO_CHIPS, 10.0)
-    assert unknown.way_out == "Check that there is enough of it."
+    assert unknown.way_out == "Check that it is enough."
 
 
 def test_what_nobody_knows_is_not_answered() -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from planner.job import unknown_optimizer
-from planner.job._optimizers import MOMENTS, moments_of, moments_told
+from planner.job._optimizers import MOMENTS, moments_of, moments_sentence
 
 
 @pytest.mark.parametrize("name", list(MOMENTS))
 def test_every_name_of_the_table_is_known_however_it_is_written(name: str) -> None:
     assert moments_of(name) == moments_of(name.upper()) == MOMENTS[name]
-    assert moments_told(name) == unknown_optimizer(name) == ""
+    assert moments_sentence(name) == unknown_optimizer(name) == ""
 
 
 @pytest.mark.parametrize(
@@ -28,16 +28,20 @@ def test_a_name_is_read_by_its_words_and_the_most_they_keep_counts(name: str, mo
 @pytest.mark.parametrize("name", ["Adamm", "Foo", "SGDX", "lambada"])
 def test_a_word_that_only_holds_a_name_is_none(name: str) -> None:
     assert moments_of(name) is None
-    assert moments_told(name) == f"What {name} keeps is not known: Adam's two moments are assumed."
+    assert (
+        moments_sentence(name) == f"The state of {name} is unknown: Adam's two moments are assumed."
+    )
 
 
 def test_nothing_told_is_no_mistake_but_assumed() -> None:
     assert moments_of(" ") is None
     assert unknown_optimizer(" ") == ""
-    assert moments_told("") == "Optimiser not told: Adam's two moments are assumed."
+    assert moments_sentence("") == "Optimiser not stated: Adam's two moments are assumed."
 
 
 def test_a_slip_of_the_pen_is_told_what_is_near() -> None:
     assert "'Adamm'" in unknown_optimizer("Adamm")
     assert "Write Adam or " in unknown_optimizer("Adamm")
-    assert "Write SGD or SGD momentum or Adam or Lion, or nothing" in unknown_optimizer("xyzzy")
+    assert "Write SGD or SGD momentum or Adam or Lion, or leave it empty" in unknown_optimizer(
+        "xyzzy"
+    )

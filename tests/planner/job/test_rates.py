@@ -24,7 +24,7 @@ from planner.job._nearest import nearest_measured
 from planner.job._sheets import (
     effective_precision,
     format_of,
-    peak_told,
+    peak_sentence,
     sheet_of,
 )
 from planner.job.efficiency import (
@@ -157,7 +157,7 @@ def test_float32_works_against_the_peak_of_its_makers_default(
 
 def test_who_asks_for_tf32_by_name_gets_its_peak_from_any_maker() -> None:
     assert peak_of(replace(ALL_PEAKS, maker="AMD"), "tensorfloat32") == 8e12
-    assert "its float32 peak is used" in peak_told(PLAIN, "tensorfloat32")
+    assert "its float32 peak is used" in peak_sentence(PLAIN, "tensorfloat32")
 
 
 def test_of_two_half_size_peaks_that_of_the_format_that_was_asked_for_counts() -> None:
@@ -171,18 +171,20 @@ def test_what_stands_for_float32_is_told_with_how_much_longer_strict_float32_tak
     told = from_operations(BIG, nvidia)
     assert isinstance(told, Estimate)
     assert told.reasons[1] == (
-        "Reckoned at the TF32 peak of the Plain, as TensorFlow and JAX multiply float32 (PyTorch "
+        "Based on the TF32 peak of the Plain, as TensorFlow and JAX multiply float32 (PyTorch "
         "in its convolutions, not in its matmuls); in strict float32 it takes up to 8 times as "
         "long."
     )
-    assert peak_told(amd, "float32") == (
-        "Reckoned at the float32 peak of the Plain: TF32, 8 times as fast by its data sheet, has "
-        "to be switched on there."
+    assert peak_sentence(amd, "float32") == (
+        "Based on the float32 peak of the Plain: TF32 is 8 times as fast by its data sheet but "
+        "is off by default."
     )
     tpu = replace(PLAIN, kind="tpu", peak_flops_per_s={"bfloat16": 1e12})
-    assert peak_told(tpu, "float32").endswith("in strict float32 it takes several times as long.")
+    assert peak_sentence(tpu, "float32").endswith(
+        "in strict float32 it takes several times as long."
+    )
     same = replace(nvidia, peak_flops_per_s={"float32": 1e12, "tensorfloat32": 1e12})
-    assert peak_told(same, "float32") == peak_told(PLAIN, "float32") == ""
+    assert peak_sentence(same, "float32") == peak_sentence(PLAIN, "float32") == ""
 
 
 def test_without_a_float32_peak_that_of_bfloat16_is_not_taken() -> None:
@@ -191,8 +193,8 @@ def test_without_a_float32_peak_that_of_bfloat16_is_not_taken() -> None:
     refused = from_operations(BIG, gaudi)
     assert isinstance(refused, Refusal)
     assert refused.reason == (
-        "The data sheet of the Gaudi lists no peak for float32. That of bfloat16 says nothing "
-        "about it: ask in bfloat16 where that will do."
+        "The data sheet of the Gaudi lists no peak for float32. The bfloat16 peak is no "
+        "substitute: choose bfloat16 if your job allows it."
     )
     sheet = sheet_of(gaudi)
     assert sheet is not None
@@ -204,14 +206,14 @@ def test_an_answer_by_the_data_sheets_of_both_says_which_peak_was_taken() -> Non
     twice = replace(TWICE, maker="AMD", peak_flops_per_s={"float32": 2e14, "tensorfloat32": 8e14})
     told = rate_on(job(), Hardware(label="1 x Twice", accelerator=twice), library).samples_per_s
     assert isinstance(told, Estimate)
-    assert any("TF32, 4 times as fast" in reason for reason in told.reasons)
+    assert any("TF32 is 4 times as fast" in reason for reason in told.reasons)
 
 
 def test_what_was_timed_elsewhere_is_named_where_it_tells_nothing() -> None:
     of = replace(job(), train_flops_per_sample=None)
     told = from_operations(of, replace(PLAIN, name="Chip", kind="cpu"))
     assert isinstance(told, Refusal)
-    assert "was timed on Plain, which says nothing about the Chip" in told.reason
+    assert "was timed on Plain, which gives no estimate for the Chip" in told.reason
     none = from_operations(replace(DESCRIBED, train_flops_per_sample=None), PLAIN)
     assert isinstance(none, Refusal)
     assert "was timed on no accelerator of the catalogue" in none.reason
@@ -231,7 +233,7 @@ def test_half_size_formats_are_never_reckoned_at_the_float32_peak() -> None:
     assert peak_of(old, "mixed_float16") is None
     refused = from_operations(replace(DESCRIBED, precision="bfloat16"), old)
     assert isinstance(refused, Refusal)
-    assert refused.reason.endswith("That of float32 says nothing about it.")
+    assert refused.reason.endswith("The float32 peak is no substitute.")
     sheet = sheet_of(old)
     assert sheet is not None
     assert set(sheet.peak_flops_per_s) == {"float32"}
@@ -314,7 +316,7 @@ def test_where_four_were_measured_one_says_so_and_asks_for_its_run() -> None:
     assert isinstance(told.samples_per_s, Estimate)
     assert told.samples_per_s.basis == "similar workload"
     assert told.samples_per_s.reasons[-1].startswith(
-        "One accelerator was not measured, 4 were: in public runs each does 122 %"
+        "One accelerator was not measured, 4 were: in public runs each reaches 122 %"
     )
     assert told.measure_next == "Measure Net · Data on 1 x Plain."
 

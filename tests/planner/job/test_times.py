@@ -104,7 +104,7 @@ def test_a_start_that_no_run_tells_is_not_counted_and_said_to_be() -> None:
 def test_a_long_start_is_told_in_the_units_a_person_would_say() -> None:
     of = replace(job(), pre_train_s=120.0)
     total = _total(_timed("rent-cloud-eu-1x-huge-on-demand", of, replace(EPOCHS, epochs=1)))
-    said = "Before the first step it took 2 min 0 s (median) where it was measured; half"
+    said = "Start-up took 2 min 0 s (median) where it was measured; half"
     assert any(r.startswith(said) for r in total.reasons)
 
 

@@ -139,9 +139,10 @@ def test_a_run_faster_than_the_product_beside_it_has_no_share_of_it() -> None:
     assert isinstance(used.share, Refusal)
     assert used.peak_flops_per_s == 90e12
     assert sentence(slow) == (
-        "The network's operations run at 90.7 TFLOP/s. Their share of a matrix product measured "
-        "beside it (90 TFLOP/s) cannot be told from this run: the matrix product met a slower "
-        "moment of the machine than the run did. See a quieter run of the same machine."
+        "The network's operations run at 90.7 TFLOP/s. The share of a matrix product measured "
+        "beside it (90 TFLOP/s) cannot be computed from this run: the machine was slower "
+        "during the matrix product than during the run. "
+        "Use a run of the same machine with less load."
     )
 
 
@@ -149,7 +150,7 @@ def test_one_peak_that_cannot_be_leaves_the_other_one_told() -> None:
     told = sentence(ROW | {"gemm_flops_per_s": 90e12}) or ""
     assert "90.7 TFLOP/s: 9.2% of its data sheet (H200 SXM5 141GB, bfloat16, 989 TFLOP/s)." in told
     above = sentence(ROW | {"throughput": 2e4, "gemm_flops_per_s": None}) or ""
-    assert "that is more than the card can do" in above
+    assert "it exceeds the card's peak" in above
     assert "%" not in above
 
 

@@ -220,7 +220,7 @@ def test_every_answer_says_how_it_is_known() -> None:
 def test_beyond_twice_the_measured_devices_it_is_a_guess() -> None:
     curve = curve_of()
     near, far = answer(curve.step_time(32, 16, 2)), answer(curve.step_time(32, 17, 3))
-    assert near.reasons == ("Beyond what was measured: at most 8 devices over several nodes.",)
+    assert near.reasons == ("Above the measured range: at most 8 devices over several nodes.",)
     assert far.reasons[0].startswith(
         "Low confidence: 17 devices over several nodes are more than twice"
     )
@@ -235,15 +235,15 @@ def test_beyond_twice_the_measured_devices_it_is_a_guess() -> None:
 def test_fewer_devices_and_other_batches_than_measured_are_told_too() -> None:
     told = answer(some(DEVICES != 2).step_time([4.0, 200.0], 2, 2)).reasons
     assert told == (
-        "Below what was measured: at least 4 devices over several nodes.",
-        "Beyond what was measured: the largest batch per device was 128.",
-        "Below what was measured: the smallest batch per device was 8.",
+        "Below the measured range: at least 4 devices over several nodes.",
+        "Above the measured range: the largest batch per device was 128.",
+        "Below the measured range: the smallest batch per device was 8.",
     )
 
 
 def test_runs_that_scatter_around_the_form_are_warned_of() -> None:
     told = answer(scattered(0.15).step_time(32, 4, 1))
-    assert "something else changes" in told.reasons[0]
+    assert "another factor changes" in told.reasons[0]
 
 
 def scattered(by: float) -> ScalingCurve:
@@ -348,7 +348,7 @@ def test_in_an_array_a_refused_place_is_nan_and_a_reason_says_why() -> None:
     told = answer(some(NODES == 1).step_time([32, 32, 5000], [2, 4, 2], [1, 2, 1]))
     assert np.isnan(np.asarray(told.value)).tolist() == [False, True, True]
     assert np.isnan(np.asarray(told.high)).tolist() == [False, True, True]
-    assert [r.split(":")[0] for r in told.reasons] == ["Not answered everywhere"] * 2
+    assert [r.split(":")[0] for r in told.reasons] == ["Not available everywhere"] * 2
     assert told.basis == "measured"
 
 
@@ -371,7 +371,7 @@ def test_one_batch_size_scales_weakly_and_not_otherwise() -> None:
     assert answer(curve.step_time(33, 4, 1)).basis == "similar workload"
     assert speed_up(curve.strong_scaling(32, 4, 1)).speed_up.basis == "similar workload"
     assert "one size shows no curve" in curve.limit
-    assert "cannot tell this term" in refusal(curve.overhead_s).reason
+    assert "cannot separate this term" in refusal(curve.overhead_s).reason
     assert "second batch size" in refusal(curve.asymptotic_throughput).measure_next
 
 
@@ -391,11 +391,11 @@ def test_one_device_count_on_a_link_is_taken_to_grow_by_half() -> None:
     assert curve.several_nodes is not None
     constant = answer(curve.several_nodes.constant_s)
     assert_allclose(value(constant), (1 - GROWING) * cost)
-    assert "taken to grow" in constant.reasons[-1]
+    assert "assumed to grow" in constant.reasons[-1]
     told = answer(curve.step_time(32, 8, 2))
     grown = cost * (1 - GROWING + GROWING * growth(8, FADING) / growth(4, FADING))
     assert_allclose(told.value, T + 32 / V0 + grown)
-    assert "how far that cost grows" in told.reasons[-1]
+    assert "the growth of that cost" in told.reasons[-1]
     assert_allclose(value(curve.step_time(32, 4, 2)), law(32.0, 4.0, 2.0))
 
 

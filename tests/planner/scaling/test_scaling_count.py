@@ -174,11 +174,12 @@ def test_without_a_number_of_devices_it_is_the_most_measured_and_says_so() -> No
     assert isinstance(told, Estimate)
     assert value(told) == value(there)
     assert told.reasons[0] == (
-        "Step time: On 8 devices over 2 nodes, the most that were measured: ask for another number."
+        "Step time: On 8 devices over 2 nodes, the largest measured count; choose another one "
+        "if needed."
     )
     for least in (minimum_time(curve_of(), steps), goodput(curve_of(), steps, 64.0)):
         assert isinstance(least, Estimate)
-        assert "On 8 devices over 2 nodes, the most" in least.reasons[0]
+        assert "On 8 devices over 2 nodes, the largest" in least.reasons[0]
 
 
 def test_one_of_several_launch_modes_must_be_named_and_the_refusal_lists_them() -> None:
@@ -205,9 +206,9 @@ def test_devices_that_cannot_be_are_named(devices: int) -> None:
 
 
 def test_nodes_need_devices_and_one_place_needs_none() -> None:
-    with pytest.raises(ValueError, match="devices is not given"):
+    with pytest.raises(ValueError, match="devices is missing"):
         best_batch(curve_of(), steps_law(), nodes=2)
-    with pytest.raises(ValueError, match="known at one place only"):
+    with pytest.raises(ValueError, match="do not apply to step times of one device count"):
         at_place(count(4, 1), 8)
     why = Refusal(reason="No.", measure_next="Measure.")
     assert at_place(why, 8, 2) is why

@@ -79,7 +79,7 @@ def test_the_runs_are_fitted_at_their_batch_per_device() -> None:
 def test_one_number_of_devices_is_refused_with_what_to_measure() -> None:
     refused = scaling_of(*swept((1,)), ALONE)
     assert isinstance(refused, Refusal)
-    assert refused.reason == "Every run had 1 device, and one count shows no scaling."
+    assert refused.reason == "Every run had 1 device, which shows no scaling."
     assert refused.measure_next == "Measure the same batch per device on 2 devices."
 
 

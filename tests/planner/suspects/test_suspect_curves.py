@@ -56,7 +56,7 @@ def test_scaling_beyond_115_percent_of_perfect_is_impossible() -> None:
     flag = only(scaling_flags([one, fine, wrong]))
     assert flag.run == "wrong"
     assert_allclose(flag.value, 6.0 / 4 / 1.1)  # against the best of fewer devices: the two
-    assert "4 devices do 1.36 times what perfect scaling" in flag.evidence
+    assert "4 devices reach 1.36 times perfect scaling" in flag.evidence
 
 
 def test_one_slow_run_with_few_devices_is_blamed_and_not_all_that_seem_too_fast() -> None:
@@ -66,7 +66,7 @@ def test_one_slow_run_with_few_devices_is_blamed_and_not_all_that_seem_too_fast(
     flag = only(scaling_flags(runs))
     assert flag.run == "1"
     assert_allclose(flag.value, 3.0)
-    assert "more devices do up to 3.00 times" in flag.evidence
+    assert "more devices reach up to 3.00 times" in flag.evidence
 
 
 def test_strong_scaling_is_checked_at_the_same_global_batch() -> None:

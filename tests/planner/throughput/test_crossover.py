@@ -87,7 +87,7 @@ def test_a_crossover_with_a_refused_curve_is_that_refusal() -> None:
 
 def test_close_curves_cross_somewhere_and_say_so() -> None:
     told = answer(crossover_batch(noisy(258.1, 0.054), noisy(270.0, 0.06)))
-    assert "known to a factor only" in told.reasons[-1]
+    assert "the crossover has a wide interval" in told.reasons[-1]
 
 
 def bent(v0: float, t: float, share: float) -> Floats:

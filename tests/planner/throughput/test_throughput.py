@@ -231,7 +231,7 @@ def test_b90_beyond_the_largest_batch_says_so() -> None:
     batch = np.array([8.0, 16, 32])
     b90 = curve_of(batch, law(batch)).batch_for(0.9)
     assert b90.basis == "extrapolated"
-    assert "Beyond what was measured" in b90.reasons[0]
+    assert "Above the measured range" in b90.reasons[0]
 
 
 def test_v0_says_how_much_of_it_was_seen() -> None:
@@ -267,7 +267,7 @@ def test_a_published_curve_has_values_but_no_intervals() -> None:
     told = answer(published_curve(258.1, 0.054).throughput([1.0, 1e6]))
     assert told.basis == "published"
     assert np.isnan(told.low).all()
-    assert "nothing is known about their scatter" in told.reasons[0]
+    assert "their scatter is unknown" in told.reasons[0]
 
 
 @pytest.mark.parametrize(("v0", "t"), [(0.0, 0.1), (np.inf, 0.1), (100.0, -0.1), (100.0, np.nan)])
@@ -306,7 +306,7 @@ def test_many_shares_are_answered_as_one_by_one() -> None:
             assert isinstance(getattr(one, part), float)
     assert many.basis == "extrapolated"
     assert [r.split(":")[0] for r in many.reasons] == [
-        "Beyond what was measured", "Below what was measured",
+        "Above the measured range", "Below the measured range",
     ]  # fmt: skip
     assert curve.batch_for([0.5]).reasons == curve.batch_for(0.5).reasons
     assert np.asarray(curve.batch_for([]).value).size == 0

@@ -172,7 +172,7 @@ def test_a_throughput_curve_is_a_frontier_of_its_own_number_of_devices() -> None
 
 
 def test_a_throughput_curve_knows_one_number_of_devices() -> None:
-    with pytest.raises(ValueError, match="knows one number of devices; 5 were asked for"):
+    with pytest.raises(ValueError, match="has one device count; 5 were requested"):
         frontier(system(), workload(), COUNTS, SIZES)
     seconds = OneDeviceCount(curve=system(), devices=2).step_time_s(SIZES[None, :], COUNTS[:, None])
     assert seconds.shape == (5, 10)
@@ -235,7 +235,7 @@ def test_a_launch_mode_can_be_named() -> None:
     assert (slow.time_s[known] > fast.time_s[known]).all()
     with pytest.raises(ValueError, match="Measured: driver, workers"):
         frontier(launched(), workload(), 4, SIZES)
-    with pytest.raises(ValueError, match="these step times know no launch modes"):
+    with pytest.raises(ValueError, match="these step times have no launch modes"):
         frontier(system(), workload(), 1, SIZES, launch="driver")
 
 

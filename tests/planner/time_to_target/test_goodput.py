@@ -133,12 +133,12 @@ def test_a_search_never_leaves_what_was_measured_for_both() -> None:
     small, large = SWEEP[:3], SWEEP[2:] * 4
     told = answer(best_batch(system(batch=small), workload()))
     assert told.value == 128.0
-    assert "but both curves are known up to 128 only" in told.reasons[0]
+    assert "but both curves were measured up to 128 only" in told.reasons[0]
     told = answer(best_batch(system(), workload(batch=large)))
     assert told.value == 512.0
-    assert "but both curves are known from 512 on only" in told.reasons[0]
+    assert "but both curves were measured from 512 on only" in told.reasons[0]
     refused = refusal(best_batch(system(batch=small), workload(batch=large)))
-    assert "step times are known from 8 to 128, steps to target from 512 to 8192" in refused.reason
+    assert "step times cover 8 to 128, steps to target 512 to 8192" in refused.reason
 
 
 def test_a_search_stops_where_the_throughput_falls() -> None:
@@ -191,7 +191,7 @@ def test_without_a_limit_the_largest_batch_is_best() -> None:
     told = answer(best_batch(system(), endless))
     assert told.value == 2048.0
     assert told.reasons[0] == (
-        "Time to target falls as the batch grows; both curves are known up to 2048 only."
+        "Time to target falls as the batch grows; both curves were measured up to 2048 only."
     )
     assert "Steps to target: No limit seen up to B=2,048" in told.reasons[1]
 

@@ -24,7 +24,7 @@ from planner.time_to_target import (
     summary_of,
 )
 from planner.time_to_target._reference_benchmarks import BENCHMARKS
-from planner.time_to_target._reference_points import Point, mended
+from planner.time_to_target._reference_points import Point, split_errors
 
 IMAGENET = 1_281_167
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_told_in_samples_is_left_out_with_the_reason(name: str) -
     points = [point(4096, 1.0, name=name)]
     assert editions_of(points) == {}
     [row] = point_rows(points)
-    assert str(row["use"]).startswith("left out: told ")
+    assert str(row["use"]).startswith("left out: stated ")
     assert row["samples_to_target"] is None
 
 
@@ -92,7 +92,7 @@ def test_a_benchmark_that_is_not_known_here_is_left_out_by_name() -> None:
     assert editions_of(points) == {}
     [row] = point_rows(points)
     assert row["benchmark"] == "brand_new"
-    assert "does not know" in str(row["use"])
+    assert "unknown benchmark" in str(row["use"])
 
 
 # -- editions ------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def test_a_benchmark_that_is_not_known_here_is_left_out_by_name() -> None:
 def test_rounds_with_the_same_points_are_one_edition_and_the_latest_stands_first() -> None:
     points = [*resnet((1, 0), smin=950.0), *resnet((1, 1)), *resnet((2, 0))]
     [editions] = editions_of(points).values()
-    assert [e.told for e in editions] == ["1.1 to 2.0", "1.0"]
+    assert [e.rounds_text for e in editions] == ["1.1 to 2.0", "1.0"]
 
 
 def test_a_benchmark_keeps_its_editions_under_a_new_name() -> None:
@@ -110,7 +110,7 @@ def test_a_benchmark_keeps_its_editions_under_a_new_name() -> None:
     )
     [[edition]] = editions_of([old, new]).values()
     assert edition.name == "RetinaNet on OpenImages (MLPerf reference)"
-    assert edition.told == "4.1 to 5.0"
+    assert edition.rounds_text == "4.1 to 5.0"
 
 
 def test_one_name_meant_another_network_in_early_rounds() -> None:
@@ -133,7 +133,10 @@ def test_every_benchmark_has_one_meaning_in_every_round() -> None:
 def test_the_order_of_the_files_does_not_matter(order: list[int]) -> None:
     points = [*resnet((1, 0)), *resnet((1, 1), smin=800.0)]
     found = editions_of([points[i] for i in order])
-    assert [e.told for e in found["ResNet-50 on ImageNet (MLPerf reference)"]] == ["1.1", "1.0"]
+    assert [e.rounds_text for e in found["ResNet-50 on ImageNet (MLPerf reference)"]] == [
+        "1.1",
+        "1.0",
+    ]
 
 
 # -- slips ---------------------------------------------------------------------------------------
@@ -141,16 +144,16 @@ def test_the_order_of_the_files_does_not_matter(order: list[int]) -> None:
 
 def test_a_value_many_times_its_list_is_left_out_and_listed() -> None:
     seven = (1_207_959_552.0,) * 6 + (13_790_871_552.0,)
-    assert mended(seven) == (seven[:6], seven[6:])
+    assert split_errors(seven) == (seven[:6], seven[6:])
     points = [point(3072, *seven, name="gpt3", when=(4, 1))]
     assert len(only(points).samples[0]) == 6
     [row] = point_rows(points)
-    assert "mended: 13,790,871,552 is 11 times the median of its list" in str(row["use"])
+    assert "corrected: 13,790,871,552 is 11 times the median of its list" in str(row["use"])
 
 
 def test_seeds_that_did_not_converge_are_infinite_and_no_slips() -> None:
     values = (35.0, float("inf"), 36.0, float("inf"))
-    assert mended(values) == (values, ())
+    assert split_errors(values) == (values, ())
     [curve] = comparison_of(only([point(4096, *values)])).curves
     assert (int(curve.reached[0]), int(curve.seeds[0])) == (2, 4)
     assert np.isinf(curve.median_steps[0])
@@ -173,7 +176,8 @@ def test_the_law_behind_the_points_is_found_again() -> None:
 def test_points_in_whole_epochs_say_how_coarse_that_is() -> None:
     told = comparison_of(only([point(256, 4.0, 4.0, 5.0), point(512, 8.0)])).reached
     assert told == (
-        "4 reference runs at 2 batch sizes, told in whole epochs: each is 12 to 25 % of the steps."
+        "4 reference runs at 2 batch sizes, stated in whole epochs: each is 12 to 25 % of the "
+        "steps."
     )
     fine = comparison_of(only([point(256, 2e6, name="bert"), point(512, 3e6, name="bert")])).reached
     assert fine == "2 reference runs at 2 batch sizes."
@@ -206,7 +210,7 @@ def test_every_list_is_counted_once_and_says_what_became_of_it() -> None:
     assert summary_of(points) == (
         "13 lists are in the package's files; 4 repeat another list of the same benchmark, so 9 "
         "differ; 4 are in force in the latest round of their benchmark; 4 were replaced or "
-        "dropped later; 1 cannot be used; 0 values are mended."
+        "dropped later; 1 cannot be used; 0 values are corrected."
     )
 
 
@@ -232,7 +236,7 @@ def test_every_file_of_the_package_is_read_and_every_benchmark_known(
 def test_the_package_repeats_most_lists_and_has_one_slip(package: ReferencePoints) -> None:
     told = summary_of(package.points)
     assert told.startswith("591 lists are in the package's files; 427 repeat another list")
-    assert told.endswith("1 value is mended.")
+    assert told.endswith("1 value is corrected.")
 
 
 def test_resnet_stops_to_pay_near_batch_47_000(package: ReferencePoints) -> None:
@@ -250,4 +254,4 @@ def test_every_edition_of_the_package_has_a_law_or_a_refusal_and_no_error(
     for name, known in editions.items():
         for edition in known:
             [curve] = comparison_of(edition).curves
-            assert isinstance(curve.curve, ConvergenceCurve), f"{name} {edition.told}"
+            assert isinstance(curve.curve, ConvergenceCurve), f"{name} {edition.rounds_text}"

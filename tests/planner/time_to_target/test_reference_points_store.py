@@ -68,7 +68,7 @@ def test_folders_that_name_no_round_and_files_too_large_are_not_read(tmp_path: P
     place = made(tmp_path, elsewhere__odd="{}", training_4v1v0__big=" " * 1_000_001)
     read = _reference_data._read(place, "1.0", "", "")
     assert len(read.unreadable) == 2
-    assert read.problem == f"{PACKAGE} 1.0 holds no reference convergence points."
+    assert read.problem == f"{PACKAGE} 1.0 has no reference convergence points."
 
 
 def test_the_package_is_read_without_importing_its_code() -> None:

@@ -139,7 +139,7 @@ def test_six_operations_a_parameter_and_the_attention_unless_flops_are_stated() 
     connected = Described(name="MLP", samples_per_epoch=10, params=7e9, tokens_per_sample=1.0)
     assert job_described(connected).train_flops_per_sample == 6 * 7e9
     assert job_described(image).train_flops_per_sample == 25e9
-    with pytest.raises(ValueError, match="without the tokens of a sample"):
+    with pytest.raises(ValueError, match="without tokens per sample"):
         job_described(Described(name="R", samples_per_epoch=10, params=25.6e6))
 
 
@@ -172,7 +172,7 @@ def test_an_optimiser_nobody_knows_is_asked_for_again_with_what_is_near() -> Non
     given = {"workload": ["described"], "samples": ["100"], "flops": ["1e9"]}
     asking, (problem,) = compare_parameters(given | {"network_optimizer": ["Lionn"]})
     assert str(problem) == (
-        "network_optimizer: How much memory 'Lionn' takes is not known. Write Lion, or nothing: "
+        "network_optimizer: The memory of 'Lionn' is unknown. Write Lion, or leave it empty: "
         "Adam's two moments are assumed then."
     )
     assert asking.described is not None
