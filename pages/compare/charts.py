@@ -25,7 +25,7 @@ from planner.cost import HOURS_PER_MONTH, BreakEven, shown
 POINTS: Final = 41
 MOST_LINES: Final = 4
 _USES: Final = {"runs": "Runs a month", "use": "Utilisation"}
-_NO_MARKS: Final = "Nothing to draw: no option has both a time and a cost; the table says why."
+_NO_MARKS: Final = "No chart: no option has both a time and a cost. The table shows why."
 
 
 def declare(link: Link) -> None:

@@ -124,7 +124,7 @@ def test_a_regret_is_called_a_regret(known: Accuracy) -> None:
     shown = show(PAGE, question=slug(question), task=slug(task))
     assert "Regret (%)" in shown.dataframe[0].value
     assert "Median error (%)" not in shown.dataframe[0].value
-    assert "Regret is what a choice" in texts(shown)
+    assert "Regret is the extra time of a choice" in texts(shown)
 
 
 def test_another_question_takes_its_own_task_and_data_sets(known: Accuracy) -> None:
