@@ -24,7 +24,7 @@ from planner.compare import (
     buying,
     electricity_lines,
     electricity_pages,
-    keeping_sentence,
+    limits_sentence,
     sentences,
     session_note,
 )
@@ -56,7 +56,7 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
     first, *others = sentences(comparison, reply.display)
     pair = charts.bought(reply, comparison)
     bought = buying(pair) if pair else ""
-    keeps = keeping_sentence(comparison, until(reply, comparison, begins), reply.display)
+    keeps = limits_sentence(comparison, until(reply, comparison, begins), reply.display)
     open_question, measure = undecided(comparison)
     with st.container(border=True):
         st.markdown(f"#### {widgets.answer_text(first)}", help=_LIKELY)

@@ -56,7 +56,7 @@ def declare(link: Link) -> None:
 
 
 def draw(link: Link) -> None:
-    """Draw the folded box."""
+    """Draw the folded box of assumptions and currency."""
     declare(link)
     box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
     if not box.open:
@@ -125,7 +125,7 @@ def _money(link: Link) -> None:
         shown_otherwise(link)
 
     def named() -> None:
-        link.put("rate", None)  # it was the rate of the currency before
+        link.put("rate", None)  # the rate is that of the previous currency
         link.put("rate_as_of", None)
         shown_otherwise(link)
 

@@ -32,7 +32,7 @@ _LINKS: Final[Mapping[str, Any]] = {
 
 
 def draw(reply: Reply | None) -> None:
-    """Draw the folded box."""
+    """Draw the folded box of prices and hardware."""
     box = widgets.folded("Prices and hardware", "sell", _BOX)
     if not box.open:
         return

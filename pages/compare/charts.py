@@ -16,7 +16,7 @@ from pages.compare import state
 from pages.compare.names import colours, short_names
 from pages.compare.state import Reply
 from planner import figures
-from planner.compare import RentOrBuy, Tornado, cost_bound, keeps_too_seldom, monthly_cost, tornado
+from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost, tornado
 from planner.compare.reckon import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Floats
@@ -25,7 +25,7 @@ from planner.cost import HOURS_PER_MONTH, BreakEven, shown
 POINTS: Final = 41
 MOST_LINES: Final = 4
 _USES: Final = {"runs": "Runs a month", "use": "Utilisation"}
-_NO_MARKS: Final = "Nothing to draw: no option has both a time and a cost; the table says why."
+_NO_MARKS: Final = "No chart: no option has both a time and a cost. The table shows why."
 
 
 def declare(link: Link) -> None:
@@ -223,7 +223,7 @@ def _use_caption(pair: RentOrBuy | None, rows: Sequence[Row], *, by_use: bool) -
         return "No purchase is chosen. Choose one to see from when it pays off."
     if pair is None:
         return "No rental is chosen. Choose one to see from when buying pays off."
-    if keeps_too_seldom(pair.buy):
+    if misses_limits(pair.buy):
         zone = "; buying misses the deadline or budget"
     elif _pays_off(pair, by_use=by_use):
         zone = "; grey: where buying begins to pay off"

@@ -219,7 +219,7 @@ def _money(link: Link, name: str, title: str, words: str) -> None:
 def shown_otherwise(link: Link) -> None:
     """Convert budget and cost limit after a change of currency or tax."""
     before, now = st.session_state.get(_SHOWN), shown_in(link)
-    st.session_state[_SHOWN] = now  # two fields may change at once
+    st.session_state[_SHOWN] = now  # before the return: two fields may change at once
     if not isinstance(before, Display) or before == now:
         return
     for name in ("budget", "cost_limit"):

@@ -36,7 +36,7 @@ def folder() -> Path:
 
 
 def begin(link: Link) -> None:
-    """Draw a link that only names a saved comparison opens it, before any widget is drawn.
+    """Open the saved comparison of a link that names one, before any widget is drawn.
 
     The link of an open comparison holds its whole question, since the default options may change.
     """

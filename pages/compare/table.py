@@ -14,7 +14,13 @@ from pages.common.link import Link, as_text
 from pages.compare.names import short_names
 from pages.compare.state import Reply
 from planner.answers.comparison import option_rows, source_rows
-from planner.compare import kept_to, odds_heads, odds_words, pays_up_front, times_better
+from planner.compare import (
+    limits_phrase,
+    pays_up_front,
+    probability_help,
+    probability_titles,
+    times_better,
+)
 from planner.compare.reckon import Comparison, Row
 from planner.core import (
     COST,
@@ -227,8 +233,8 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
     )
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     limits = comparison.question.limits
-    within = kept_to(limits)
-    (cheapest, fastest), words = odds_heads(comparison), odds_words(comparison)
+    within = limits_phrase(limits)
+    (cheapest, fastest), words = probability_titles(comparison), probability_help(comparison)
     by_time = limits.order == "time"
     optional = {
         "month": view == "run",

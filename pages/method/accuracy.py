@@ -58,7 +58,7 @@ class Chosen:
 
 
 def choose(link: Link, accuracy: Accuracy) -> Chosen:
-    """Read the filters from the link."""
+    """Return the filters of the link, with the matching rows."""
     of = slugs(figures_of.titles(accuracy.rows))
     question = of[link.choice("question", of, next(iter(of)))]
     tasks = slugs(figures_of.tasks_of(accuracy.rows, question))

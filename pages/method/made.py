@@ -29,7 +29,7 @@ LARGEST: Final = Slider(
 
 
 def batches(largest: float) -> Floats:
-    """Made-up batch sizes [samples]: powers of two up to the largest."""
+    """Return made-up batch sizes [samples]: powers of two up to the largest."""
     return np.asarray(2.0 ** np.arange(np.log2(SMALLEST), np.log2(largest) + 0.5))
 
 

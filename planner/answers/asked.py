@@ -18,9 +18,7 @@ MOST_LISTED: Final = 1000
 LISTED: Final = 100
 """Runs of one answer of the HTTP interface."""
 
-_WORKLOAD: Final = Parameter(
-    name="workload", words="what is trained, as its slug; default: that of most systems"
-)
+_WORKLOAD: Final = Parameter(name="workload", words="workload slug; default: that of most systems")
 _WITHOUT: Final = Parameter(
     name="without_suspects", words="leave suspect runs out", kind="flag", default=False
 )

@@ -23,7 +23,7 @@ from planner.answers import (
 from planner.answers.comparison import COMPARE
 from planner.commands import listed, words
 from planner.commands.tables import print_answer, print_table
-from planner.compare import basis_words, next_step, odds_heads, session_note
+from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.reckon import Comparison, Row
 from planner.core import Record, Refusal, ahead_of, between, with_ends
 from planner.cost import Display, money_with_interval
@@ -42,7 +42,7 @@ NOTHING_LEFT: Final = (
 
 
 def run_how_long(arguments: argparse.Namespace) -> int:
-    """Print how long N epochs take on each system."""
+    """Print the times of N epochs on each system; return the exit code."""
     store = words.open_store(arguments)
     if arguments.list:
         words.refuse(arguments.strange)
@@ -61,7 +61,7 @@ def run_how_long(arguments: argparse.Namespace) -> int:
 
 
 def run_curve(arguments: argparse.Namespace) -> int:
-    """Print throughput against batch size."""
+    """Print throughput against batch size; return the exit code."""
     store = words.open_store(arguments)
     if arguments.list:
         words.refuse(arguments.strange)
@@ -82,7 +82,7 @@ def run_curve(arguments: argparse.Namespace) -> int:
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
-    """Print which hardware does it best."""
+    """Print the comparison of hardware; return the exit code."""
     answer = compare_answer(arguments)
     if isinstance(answer, int):
         return answer
@@ -169,8 +169,8 @@ def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
     display = answer.display
     print_answer(answers(comparison, display, by=answer.by))
     head = ["Rank", "Option", "Batch", "Time", "90 %", f"Cost of a run ({display.currency})",
-            odds_heads(comparison)[0], "Basis"]  # fmt: skip
-    right = ["Batch", "Time", odds_heads(comparison)[0]]
+            probability_titles(comparison)[0], "Basis"]  # fmt: skip
+    right = ["Batch", "Time", probability_titles(comparison)[0]]
     print_table(head, [_line(r, display, comparison.question.goal) for r in comparison.rows], right)
     refused = [r for r in comparison.rows if isinstance(r.time, Refusal)]
     lines = [f"{r.candidate.label}: {_why(r)}" for r in refused]

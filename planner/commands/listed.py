@@ -20,7 +20,7 @@ ALL: Final = ("workloads", "options", "accelerators")
 def run(
     what: str, store: Store, catalog: Catalog | None, question: Mapping[str, Sequence[str]]
 ) -> int:
-    """Print one list; 1 where it is empty."""
+    """Print one list; return the exit code, 1 where it is empty."""
     if what == "accelerators" and catalog is not None:
         lines = [[a.id, a.name, a.maker, a.kind] for a in catalog.accelerators]
         print_table(["id", "name", "maker", "kind"], lines)

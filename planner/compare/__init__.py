@@ -12,10 +12,10 @@ from planner.compare._candidates import (
 )
 from planner.compare._electricity import (
     Electricity,
-    doubted,
     electricity_lines,
     electricity_pages,
     with_electricity,
+    with_tariff_uncertainty,
 )
 from planner.compare._entries import (
     MOST_COUNT,
@@ -29,7 +29,7 @@ from planner.compare._entries import (
     wrong_in_form,
 )
 from planner.compare._influences import Tornado, tornado
-from planner.compare._limits import budget_words, keeping_sentence
+from planner.compare._limits import budget_words, limits_sentence
 from planner.compare._sentences import (
     assumed_lines,
     buying,
@@ -42,16 +42,16 @@ from planner.compare._sentences import (
 from planner.compare._timed_step import next_step, with_step
 from planner.compare._words import (
     basis_words,
-    kept_to,
-    odds_heads,
-    odds_words,
+    limits_phrase,
+    probability_help,
+    probability_titles,
     runs_a_month,
     session_note,
     with_names,
 )
 from planner.compare.ranking import (
     better,
-    chance_to_keep,
+    chance_to_meet,
 )
 from planner.compare.reckon import (
     LIKELY_IN_TIME,
@@ -59,7 +59,7 @@ from planner.compare.reckon import (
 )
 from planner.compare.rent_or_buy import (
     RentOrBuy,
-    keeps_too_seldom,
+    misses_limits,
     monthly_cost,
 )
 
@@ -84,25 +84,24 @@ __all__ = [
     "budget_words",
     "buying",
     "candidates_of",
-    "chance_to_keep",
+    "chance_to_meet",
     "compare",
     "cost_bound",
-    "doubted",
     "electricity_lines",
     "electricity_pages",
     "entry_id",
     "entry_of",
     "entry_text",
     "entry_words",
-    "keeping_sentence",
-    "keeps_too_seldom",
-    "kept_to",
     "left_out",
+    "limits_phrase",
+    "limits_sentence",
+    "misses_limits",
     "monthly_cost",
     "next_step",
-    "odds_heads",
-    "odds_words",
     "pays_up_front",
+    "probability_help",
+    "probability_titles",
     "problems_of",
     "runs_a_month",
     "sentence",
@@ -114,5 +113,6 @@ __all__ = [
     "with_electricity",
     "with_names",
     "with_step",
+    "with_tariff_uncertainty",
     "wrong_in_form",
 ]

@@ -88,11 +88,11 @@ def candidates_of(
 
 
 def _with_ids(every: Sequence[Candidate]) -> list[Candidate]:
-    """Give each a slug of its own: two machines or offers may share one (planner.core.slugs)."""
+    """Return the options with unique ids: two offers may share a slug (planner.core.slugs)."""
     names = [(c.named, c.way == "rent") for c in every if c.named]
     ids = {
         name: short
-        for rented in (False, True)  # an offer's name is put together with slashes by us
+        for rented in (False, True)  # an offer's name has slashes of ours
         for short, name in slugs((n for n, r in names if r == rented), any_ascii=rented).items()
     }
     return [replace(c, id=ids[c.named]) if c.named else c for c in every]

@@ -62,7 +62,7 @@ def with_electricity(
     return used, Electricity(tariff=tariff, priced=priced, typed=typed, stale=old, carbon=greener)
 
 
-def doubted(
+def with_tariff_uncertainty(
     candidates: Sequence[Candidate], assumed: Assumptions, electricity: Electricity | None
 ) -> list[Candidate]:
     """Return the candidates; an old tariff gets the uncertainty of an old price."""

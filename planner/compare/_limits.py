@@ -15,7 +15,7 @@ from planner.compare._words import budget_words, counted
 from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
 from planner.cost import DOLLARS, Display
 
-__all__ = ["budget_words", "keeping", "keeping_sentence"]
+__all__ = ["budget_words", "keeping", "limits_sentence"]
 
 SURE: Final = 0.9
 MOST: Final = 3
@@ -34,7 +34,7 @@ def keeping(comparison: Comparison) -> tuple[Row, ...]:
     return ()
 
 
-def keeping_sentence(comparison: Comparison, until: str = "", display: Display = DOLLARS) -> str:
+def limits_sentence(comparison: Comparison, until: str = "", display: Display = DOLLARS) -> str:
     """Return which options meet the limits, in one sentence; "" without limits.
 
     'Finish within 72 h for at most 500 USD: two of six do ...'. Also "" where `sentence` says so.

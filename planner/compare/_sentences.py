@@ -13,14 +13,14 @@ from planner.compare._electricity import electricity_lines
 from planner.compare._words import (
     budget_words,
     comparative,
-    kept_to,
+    limits_phrase,
     lower,
     machines,
     number,
     runs_a_month,
 )
 from planner.compare.comparison import Comparison, Limits, Row
-from planner.compare.ranking import chance_to_keep
+from planner.compare.ranking import chance_to_meet
 from planner.compare.reckon import (
     DECIDED,
     LIKELY_IN_TIME,
@@ -226,7 +226,7 @@ def limits_of(limits: Limits, rows: Sequence[Row]) -> str:
     "" without limits, where the first is unlikely to meet them, and where all almost certainly do.
     """
     certain = all((r.in_time or 0.0) > ALMOST_SURE for r in rows)
-    return "" if certain or standing(rows[0], limits) != "keeps" else kept_to(limits)
+    return "" if certain or standing(rows[0], limits) != "keeps" else limits_phrase(limits)
 
 
 def _none(comparison: Comparison, display: Display) -> str:
@@ -326,7 +326,7 @@ def _surer(comparison: Comparison, leader: Row, display: Display) -> str:
     if safest is None:
         return ""
     size = _answer(safest, limits.order, display)
-    return f"{safest.candidate.label}: {size}, {_kept(safest.in_time, kept_to(limits))}."
+    return f"{safest.candidate.label}: {size}, {_kept(safest.in_time, limits_phrase(limits))}."
 
 
 def _in_time(limits: Limits, leader: Row, display: Display) -> str:
@@ -335,9 +335,9 @@ def _in_time(limits: Limits, leader: Row, display: Display) -> str:
     With unknown cost: '...; its cost is unknown, so 10 USD may not be enough'.
     """
     if leader.in_time is not None or not limits.limits_money:
-        return _kept_with(leader.in_time, kept_to(limits))
+        return _kept_with(leader.in_time, limits_phrase(limits))
     timely = replace(limits, budget_usd=None, cost_limit_usd=None)
-    kept = _kept_with(chance_to_keep(leader, timely), kept_to(timely))
+    kept = _kept_with(chance_to_meet(leader, timely), limits_phrase(timely))
     most = limits.cost_limit_usd if limits.budget_usd is None else limits.budget_usd
     return f"{kept}; its cost is unknown, so {budget_words(most or 0.0, display)} may not be enough"
 

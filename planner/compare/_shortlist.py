@@ -245,7 +245,7 @@ def _slack(most: float, taken: _Paid) -> float:
 def _to_pay(candidate: Candidate, seconds: float, assumed: Assumptions) -> _Paid | None:
     """Return the money to be paid for the job [USD], at likely values; None where unknown.
 
-    As `planner.compare.rows.to_pay_draws`.
+    As `planner.compare.reckon.to_pay_draws`.
     """
     if candidate.rental is not None:
         hour = float(likely(candidate.rental.price_per_hour))

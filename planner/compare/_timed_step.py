@@ -21,7 +21,7 @@ _NO_FAMILY: Final = (
 
 
 def with_step(job: Job, step: GivenStep | None, catalog: Catalog) -> tuple[Job, Problem | None]:
-    """Return the job with the timed step, or without it and why it cannot be used."""
+    """Return the job with the timed step; or the job without it, and the problem."""
     if step is None:
         return job, None
     accelerator = accelerator_named(catalog, step.accelerator)

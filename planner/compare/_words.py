@@ -61,17 +61,17 @@ def budget_words(budget_usd: float, display: Display = DOLLARS) -> str:
     return f"{price(budget_usd, display)}{' with tax' if display.tax_share else ''}"
 
 
-def odds_heads(comparison: Comparison) -> tuple[str, str]:
+def probability_titles(comparison: Comparison) -> tuple[str, str]:
     """Return the titles of the probability columns: 'Cheapest of 6', 'Fastest of 6'."""
     every = len(comparison.answered)
     return f"Cheapest of {every}", f"Fastest of {every}"
 
 
-def odds_words(comparison: Comparison) -> str:
+def probability_help(comparison: Comparison) -> str:
     """Return the help text of the probability columns."""
-    within = kept_to(comparison.question.limits)
+    within = limits_phrase(comparison.question.limits)
     among = f" that finish {within}" if within else ""
-    cheapest, fastest = odds_heads(comparison)
+    cheapest, fastest = probability_titles(comparison)
     return (
         f"{cheapest}, {fastest}: how likely it beats all others{among} at once. The answer "
         "compares two options, so its probability is higher."
@@ -91,7 +91,7 @@ def session_note(comparison: Comparison) -> str:
     return SESSION if measured and comparison.question.goal.epochs is not None else ""
 
 
-def kept_to(limits: Limits) -> str:
+def limits_phrase(limits: Limits) -> str:
     """Return the limits as an adverb: 'in time and within the budget'; "" without limits."""
     parts = []
     if limits.deadline_s is not None:

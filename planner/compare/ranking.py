@@ -72,7 +72,7 @@ def ranked(rows: Sequence[Row], limits: Limits) -> tuple[Row, ...]:
     return tuple(replace(r, tied=r.rank in shared) for r in ordered) + tuple(rest)
 
 
-def chance_to_keep(row: Row, limits: Limits) -> float | None:
+def chance_to_meet(row: Row, limits: Limits) -> float | None:
     """Return the share of the draws that meet all limits [0..1].
 
     None without limits, or where they cannot be checked: a budget and an unknown cost.
@@ -98,7 +98,7 @@ def _ranks(ordered: Sequence[_Judged], limits: Limits) -> list[int]:
 def _judged(row: Row, limits: Limits) -> _Judged:
     if not limits.limited:
         return _Judged(row=row, kept=None, in_time=None, standing="keeps")
-    kept, share = _kept(row, limits), chance_to_keep(row, limits)
+    kept, share = _kept(row, limits), chance_to_meet(row, limits)
     if kept is None or share is None:
         return _Judged(row=row, kept=None, in_time=None, standing="not known")
     place: Standing = "keeps" if share >= LIKELY_IN_TIME else "misses"
@@ -139,7 +139,7 @@ def _least(every: Sequence[_Judged], order: Order, limits: Limits) -> dict[str, 
     if not draws_by_id:
         return {}
     table = np.stack(list(draws_by_id.values()))
-    some = np.isfinite(table).any(axis=0)  # where none keeps the limits, none is the cheapest
+    some = np.isfinite(table).any(axis=0)  # where none meets the limits, none is the cheapest
     if not some.any():
         return dict.fromkeys(draws_by_id, 0.0)
     shares = probability_cheapest(table if some.all() else table[:, some]) * some.mean()
@@ -161,7 +161,7 @@ def _frontier(rows: Sequence[Row]) -> frozenset[str]:
 
 
 def _kept(row: Row, limits: Limits) -> NDArray[np.bool_] | None:
-    """Return which draws meet all limits, shape (DRAWS,); None as in `chance_to_keep`."""
+    """Return which draws meet all limits, shape (DRAWS,); None as in `chance_to_meet`."""
     if not limits.limited or row.drawn is None:
         return None
     kept: NDArray[np.bool_] = np.ones(DRAWS, dtype=bool)

@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.compare._words import kept_to, machines, runs_a_month
+from planner.compare._words import limits_phrase, machines, runs_a_month
 from planner.compare.reckon import Comparison, Drawn, Row
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
@@ -105,16 +105,16 @@ def rent_or_buy(comparison: Comparison, display: Display = DOLLARS) -> RentOrBuy
     )
 
 
-def keeps_too_seldom(buy: Row) -> bool:
+def misses_limits(buy: Row) -> bool:
     """Return whether a bought candidate is too unlikely to meet the limits to be advised."""
     return buy.in_time is not None and buy.in_time < LEAST_CHANCE
 
 
 def _too_late(buy: Row, comparison: Comparison) -> Refusal | None:
     """Return a refusal where the machine is unlikely to meet the limits."""
-    if buy.in_time is None or not keeps_too_seldom(buy):
+    if buy.in_time is None or not misses_limits(buy):
         return None
-    kept = kept_to(comparison.question.limits)
+    kept = limits_phrase(comparison.question.limits)
     chance = "" if buy.in_time < 0.01 else f" ({buy.in_time:.0%} chance)".replace("%", " %")
     return Refusal(
         reason=f"It is unlikely to finish {kept}{chance}, so savings are not shown.",

@@ -16,7 +16,7 @@ from planner.compare import (
     buying,
     electricity_lines,
     electricity_pages,
-    keeping_sentence,
+    limits_sentence,
     sentence,
 )
 from planner.compare.reckon import Comparison
@@ -144,7 +144,7 @@ def answers(
     """
     bought: RentOrBuy | None = rent_or_buy(comparison, display)
     until = _until(comparison, begins, by)
-    texts = [sentence(comparison, display), keeping_sentence(comparison, until, display),
+    texts = [sentence(comparison, display), limits_sentence(comparison, until, display),
              buying(bought) if bought else "", *undecided(comparison)]  # fmt: skip
     return [t for t in (*texts, f"{display.note[:1].upper()}{display.note[1:]}.") if t]
 

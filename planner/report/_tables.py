@@ -13,10 +13,10 @@ from planner.compare import (
     Assumptions,
     Electricity,
     basis_words,
-    kept_to,
-    odds_heads,
-    odds_words,
+    limits_phrase,
     pays_up_front,
+    probability_help,
+    probability_titles,
     runs_a_month,
     session_note,
 )
@@ -55,17 +55,18 @@ def ranked(comparison: Comparison, display: Display, begins: datetime | None = N
     """
     timely = any(r.in_time is not None for r in comparison.rows)
     head = ["No.", "Rank", "Option", "Time", f"Cost of a run ({display.currency})",
-            *odds_heads(comparison), *(["Meets limits"] if timely else []), "Basis"]  # fmt: skip
+            *probability_titles(comparison), *(["Meets limits"] if timely else []),
+            "Basis"]  # fmt: skip
     rows = [
         [*_ranked(n, r, display, begins, timely=timely), _basis(r, comparison)]
         for n, r in enumerate(comparison.rows, 1)
     ]
     ends = f" Ends: if work begins {begins:%-d %b %Y, %H:%M} {begins.tzname()}." if begins else ""
-    within = kept_to(comparison.question.limits)
+    within = limits_phrase(comparison.question.limits)
     meets = f" Meets limits: probability of finishing {within}." if within else ""
     caption = (
-        f"In brackets: 90 % intervals. {odds_words(comparison)}{meets} Equal ranks are tied: the "
-        f"intervals overlap too much to rank.{ends}"
+        f"In brackets: 90 % intervals. {probability_help(comparison)}{meets} Equal ranks are tied: "
+        f"the intervals overlap too much to rank.{ends}"
     )
     return section("The options, ranked", table(head, rows, caption))
 

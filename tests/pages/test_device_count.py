@@ -63,7 +63,7 @@ def test_the_best_numbers_of_devices_are_told_by_time_and_by_device_hours(spread
 
 def test_where_one_count_was_measured_the_page_says_what_to_measure() -> None:
     said = texts(show(PAGE))
-    assert "Other numbers of devices: Every run had 1 device, which shows no" in said
+    assert "Other device counts: Every run had 1 device, which shows no" in said
     assert "Measure the same batch per device on 2 devices." in said
 
 

@@ -331,7 +331,7 @@ def test_every_recorded_column_is_shown_with_its_unit_and_meaning(store: Store) 
 
 def test_a_run_that_is_nowhere_is_told_and_the_list_is_shown() -> None:
     said = texts(show("results", run="0" * 32))
-    assert "the run this link names is not in any result folder now." in said
+    assert "this link's run is not in any result folder." in said
     assert all_of() in said
 
 

@@ -158,7 +158,7 @@ def test_a_failed_run_opens_and_says_how_it_ended(alone: Path) -> None:
 def test_a_run_without_epochs_opens_and_says_what_is_not_known(alone: Path) -> None:
     [done] = commit_runs(alone / "mine", [step(64, 0.5)])
     said = texts(show("results", run=done.run_id))
-    assert "Neither single epochs nor the first one are known" in said
+    assert "Single epochs and epoch 1 are unknown" in said
 
 
 def test_a_run_with_single_epochs_draws_them(alone: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_run_that_goes_while_it_is_open_is_told(own: Path) -> None:
     [done] = commit_runs(place, [timed()])
     shown = show("results", run=done.run_id)
     done.path.unlink()
-    assert "the run this link names is not in any result folder now." in texts(sound(shown.run()))
+    assert "this link's run is not in any result folder." in texts(sound(shown.run()))
 
 
 def test_a_chosen_system_that_goes_is_let_go(own: Path) -> None:

@@ -89,7 +89,7 @@ def test_the_page_of_a_run_shows_each_flag_with_its_evidence(sweep: Path) -> Non
     assert "unless a page's switch leaves suspect runs out" in said
     said = texts(show("results", run=run_id(UNSTEADY)))
     assert "its 4 later epochs vary by 57.7 %" in said
-    assert "its mean is less sure, not wrong" in said
+    assert "its mean is less certain, not wrong" in said
     assert "Suspect" not in texts(show("results", run=run_id(step(32, 0.82))))
 
 

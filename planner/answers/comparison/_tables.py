@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from planner.compare import THERE, basis_words, chance_to_keep
+from planner.compare import THERE, basis_words, chance_to_meet
 from planner.compare.reckon import Comparison, Row
 from planner.core import Basis, Estimate, Record, Refusal, hms
 from planner.cost import DOLLARS, Display, likely, shown
@@ -86,7 +86,7 @@ def _probability(row: Row, comparison: Comparison, of: Literal["time", "money"])
         limits = replace(limits, budget_usd=None, cost_limit_usd=None)
     else:
         limits = replace(limits, deadline_s=None)
-    return chance_to_keep(row, limits)
+    return chance_to_meet(row, limits)
 
 
 def samples_per_s_of(row: Row) -> Estimate | None:

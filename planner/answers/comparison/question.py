@@ -22,7 +22,6 @@ from planner.compare import (
     best_runs,
     candidates_of,
     compare,
-    doubted,
     entry_id,
     entry_of,
     left_out,
@@ -30,6 +29,7 @@ from planner.compare import (
     usual,
     with_electricity,
     with_names,
+    with_tariff_uncertainty,
 )
 from planner.compare.reckon import Comparison, Limits, Question
 from planner.core import Estimate, Refusal, counted, large, looked_up
@@ -161,7 +161,9 @@ def offered(request: Request, facts: Facts, today: date) -> Offered:
     entries, wrong = _entries(request.entries, facts.catalog, rates)
     shop = Shop(catalog=facts.catalog, assumed=assumed, today=today, usd_per=all_rates(request))
     goal = goal_of(request, facts)
-    every = doubted(candidates_of(facts.job, shop, entries, goal), assumed, electricity)
+    every = with_tariff_uncertainty(
+        candidates_of(facts.job, shop, entries, goal), assumed, electricity
+    )
     begin = usual(every, facts.job, goal=goal, limits=request.limits, assumed=assumed)
     return Offered(
         candidates=tuple(every),

@@ -17,7 +17,7 @@ from pages.compare import state as compare_state
 from pages.compare.names import short_names
 from planner.answers.comparison import option_rows
 from planner.catalog._records import Terms
-from planner.compare import buying, keeping_sentence, sentences
+from planner.compare import buying, limits_sentence, sentences
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import Estimate, interval, rounded_ends
@@ -86,7 +86,7 @@ def test_a_link_asks_the_page_what_it_asks_a_program(store: Store) -> None:
 
 def test_deadline_and_budget_name_the_options_that_keep_to_them(store: Store) -> None:
     told = comparison(store, **LINK)
-    rest = keeping_sentence(told, "x").split("x for", 1)[1]
+    rest = limits_sentence(told, "x").split("x for", 1)[1]
     shown = show("compare", **LINK)
     assert f" for{rest}" in texts(shown)
     assert "Finish by" in texts(shown)

@@ -178,7 +178,7 @@ def test_where_everything_is_refused_the_reason_stands_in_the_sentence(store: St
     assert all(text in texts(shown) for text in sentences(comparison(store, **link)))
     assert texts(shown).count("Does not fit") == 1  # in the sentence; its way out stands below it
     assert "Buy 1 x GeForce RTX 5090: Take " in texts(shown)
-    assert "Nothing to draw" in texts(shown)
+    assert "No chart: no option has both" in texts(shown)
     assert "Take " in str(table(shown)[0]["why"])
 
 

@@ -430,7 +430,7 @@ def test_switched_off_nothing_is_asked_started_stopped_or_forgotten(
 
 def test_what_was_asked_for_is_resumed_from_the_file_kept_of_it(sweeping: Path) -> None:
     ended = told(sweeping, sweep="of-mine", phase="stopped", **dead())
-    with pytest.raises(NotDoneError, match="Resume it in a terminal"):
+    with pytest.raises(NotDoneError, match="Resume it in the terminal"):
         measuring.resume(ended.ticket)
     (sweeping / ended.ticket / "of-mine.toml").touch()
     assert measuring._spec_of(ended) == str(sweeping / ended.ticket / "of-mine.toml")

@@ -96,7 +96,7 @@ def test_a_target_stricter_than_any_trial_got_is_refused_and_says_why(store: Sto
     assert "The target was reached at none of the batch sizes tried" in answer(shown)
     assert f"None of {queries.trial_sets(store)[0].trials:,} trials reached the target." in said
     assert "only have stopped too early" in said
-    assert "Nothing to draw: at no batch did half of the seeds reach this target." in said
+    assert "No chart: at no batch did half of the seeds reach this target." in said
     assert not shown.get("plotly_chart")
     assert list(shown.dataframe[0].value["Bcrit (samples)"]) == ["refused"] * 3
 
@@ -265,7 +265,7 @@ def test_step_times_without_a_curve_are_refused_with_what_to_measure(own: Path) 
     made(own, step(64, 0.5, model="Net", dataset="Data", optimizer="SGD"))
     said = texts(show(PAGE, workload=MADE))
     assert "No best batch on T4: Only batch 64 was measured" in said
-    assert "Nothing to draw: the answer above says why." in said
+    assert "No chart: the answer above has the reason." in said
 
 
 def test_step_times_can_be_put_aside(own: Path) -> None:
@@ -306,7 +306,7 @@ def test_trials_that_kept_no_evaluation_are_told_with_one_button_back(own: Path)
     kept = [r | {"evaluations": None, "status": "ok", "status_reason": None} for r in sweep()]
     together(a_set(own), kept)
     shown = show(PAGE, workload=MADE)
-    assert "No evaluation was kept with these trials." in texts(shown)
+    assert "These trials have no evaluations." in texts(shown)
     assert "45 runs of this workload name a metric" in texts(shown)
     shown.button(key=f"{PAGE}.first").click().run()
     assert answer(sound(shown)).startswith("Beyond batch ")
@@ -317,7 +317,7 @@ def test_trials_of_which_some_kept_nothing_are_answered_without_those(own: Path)
                evaluation_metric="validation error", target_value=TARGET)  # fmt: skip
     made(own, lost)
     said = texts(show(PAGE, workload=MADE))
-    assert "1 trial kept no evaluation: left out." in said
+    assert "1 trial without evaluations left out." in said
     assert "30 of 45 trials reached the target" in said
 
 
@@ -343,7 +343,7 @@ def test_evaluations_no_one_can_read_are_refused_and_the_page_stands(alone: Path
     odd = table.set_column(at, table.field(at), pa.array(column, table.field(at).type))
     (a_set(alone) / "odd.parquet").write_bytes(sealed_table(odd))
     shown = show(PAGE)
-    assert "No evaluation was kept with these trials." in answer(shown)
+    assert "These trials have no evaluations." in answer(shown)
     assert "1 refused" in texts(show("results"))
 
 

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from planner.compare import budget_words, keeping_sentence, sentence
+from planner.compare import budget_words, limits_sentence, sentence
 from planner.compare._limits import keeping
 from planner.compare.reckon import Comparison, Limits, Row
 from planner.core import Estimate
@@ -34,7 +34,7 @@ def _row(row: Row, rank: int, share: float) -> Row:
 def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
     told = _with([0.97, 0.4, 0.95, 1.0, 0.99])
     assert [r.rank for r in keeping(told)] == [1, 3, 4]
-    assert keeping_sentence(told, "Fri 27 Nov 2026, 09:00") == (
+    assert limits_sentence(told, "Fri 27 Nov 2026, 09:00") == (
         "Finish by Fri 27 Nov 2026, 09:00: four of five do with at least 90 % probability, best "
         "first: Rent card 1 with 97 %, Rent card 3 with 95 %, Rent card 4 with > 99 %."
     )
@@ -42,7 +42,7 @@ def test_up_to_three_that_keep_to_it_are_named_best_ranked_first() -> None:
 
 def test_one_alone_is_told_as_the_only_one() -> None:
     told = _with([0.94, 0.2])
-    assert keeping_sentence(told) == (
+    assert limits_sentence(told) == (
         "Finish within 72 h: of two only one does with at least 90 % probability: Rent card 1 with "
         "94 %."
     )
@@ -50,7 +50,7 @@ def test_one_alone_is_told_as_the_only_one() -> None:
 
 def test_where_none_is_sure_the_likely_ones_are_named_as_such() -> None:
     told = _with([0.6, 0.55, 0.1])
-    assert keeping_sentence(told) == (
+    assert limits_sentence(told) == (
         "Finish within 72 h: none for sure; more likely than not: Rent card 1 with 60 %, "
         "Rent card 2 with 55 %."
     )
@@ -59,7 +59,7 @@ def test_where_none_is_sure_the_likely_ones_are_named_as_such() -> None:
 def test_where_none_keeps_to_it_the_closest_is_named() -> None:
     told = _with([0.1, 0.3, 0.0])
     assert keeping(told) == ()
-    assert keeping_sentence(told) == (
+    assert limits_sentence(told) == (
         "Finish within 72 h: none of these does. Rent card 2 comes closest, with 30 %."
     )
 
@@ -105,13 +105,13 @@ def test_where_none_has_a_chance_the_answer_begins_so_with_the_one_that_exceeds_
         one = replace(found, rows=order)
         first = f"None of these finishes 360 epochs of Net {within}"
         assert sentence(one) == f"{first}: Rent card {told}."
-        assert keeping_sentence(one) == ""
+        assert limits_sentence(one) == ""
 
 
 def test_one_option_alone_that_misses_is_told_as_one() -> None:
-    assert keeping_sentence(_with([0.0])) == "Finish within 72 h: Rent card 1 is very unlikely to."
+    assert limits_sentence(_with([0.0])) == "Finish within 72 h: Rent card 1 is very unlikely to."
     assert (
-        keeping_sentence(_with([0.3])) == "Finish within 72 h: Rent card 1 has only a 30 % chance."
+        limits_sentence(_with([0.3])) == "Finish within 72 h: Rent card 1 has only a 30 % chance."
     )
     assert sentence(_with([0.0])).endswith("; very unlikely to finish in time.")
 
@@ -122,7 +122,7 @@ def test_of_unknown_cost_none_is_said_to_miss() -> None:
     unknown = replace(found.rows[0], in_time=None)
     told = replace(found, rows=(unknown, *found.rows[1:]))
     assert not sentence(told).startswith("None of these")
-    assert keeping_sentence(told) == "Finish for at most 1 USD: none of these is known to."
+    assert limits_sentence(told) == "Finish for at most 1 USD: none of these is known to."
 
 
 def _exactly(value: float) -> Estimate:
@@ -141,12 +141,12 @@ def _exactly(value: float) -> Estimate:
     ],
 )
 def test_how_many_keep_to_it_is_told_as_one_would_say_it(shares: list[float], told: str) -> None:
-    assert told in keeping_sentence(_with(shares))
+    assert told in limits_sentence(_with(shares))
 
 
 def test_deadline_and_budget_are_both_told() -> None:
     told = _with([1.0], Limits(deadline_s=3600.0, budget_usd=500.0))
-    assert keeping_sentence(told) == (
+    assert limits_sentence(told) == (
         "Finish within 1 h for at most 500 USD: Rent card 1 does, with > 99 %."
     )
 
@@ -158,7 +158,7 @@ def test_a_budget_is_told_to_the_cent_and_with_its_tax() -> None:
 
 
 def test_nothing_is_said_where_nothing_is_asked() -> None:
-    assert keeping_sentence(compared(Limits())) == ""
+    assert limits_sentence(compared(Limits())) == ""
 
 
 def test_a_first_that_hardly_ever_keeps_to_it_is_not_the_answer_where_another_may() -> None:
@@ -166,5 +166,5 @@ def test_a_first_that_hardly_ever_keeps_to_it_is_not_the_answer_where_another_ma
     assert told.startswith("None of these ")
     assert "Rent card 2 comes closest, in " in told
     assert told.endswith(", with 9 % probability.")
-    assert keeping_sentence(_with([0.001, 0.09, 0.02])) == ""
+    assert limits_sentence(_with([0.001, 0.09, 0.02])) == ""
     assert not sentence(_with([0.02, 0.09, 0.001])).startswith("None")

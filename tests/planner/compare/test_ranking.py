@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.compare import LIKELY_IN_TIME, better, chance_to_keep, sentence
+from planner.compare import LIKELY_IN_TIME, better, chance_to_meet, sentence
 from planner.compare.ranking import ranked, standing
 from planner.compare.reckon import DECIDED, Comparison, Drawn, Limits, Row, by_id
 from planner.compare.undecided import undecided
@@ -107,12 +107,12 @@ def test_a_group_that_begins_anew_is_tied_in_itself() -> None:
 
 
 def test_of_unknown_cost_nobody_knows_the_chance_to_keep_a_budget() -> None:
-    assert chance_to_keep(LATE_HALF, SHORT) == pytest.approx(0.5)
-    assert chance_to_keep(LATE_HALF, Limits()) is None
+    assert chance_to_meet(LATE_HALF, SHORT) == pytest.approx(0.5)
+    assert chance_to_meet(LATE_HALF, Limits()) is None
     drawn = Drawn(work_s=np.ones(DRAWS), wall_s=np.ones(DRAWS), cost=None)
     unknown = replace(SURE, drawn=drawn)
-    assert chance_to_keep(unknown, replace(SHORT, budget_usd=1.0)) is None
-    assert chance_to_keep(unknown, SHORT) == 1.0
+    assert chance_to_meet(unknown, replace(SHORT, budget_usd=1.0)) is None
+    assert chance_to_meet(unknown, SHORT) == 1.0
 
 
 def test_of_two_the_probabilities_to_be_cheapest_stand_as_better_does() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.compare import Assumptions, RentOrBuy, buying, keeping_sentence, sentence
+from planner.compare import Assumptions, RentOrBuy, buying, limits_sentence, sentence
 from planner.compare._sentences import subject, time_with_interval
 from planner.compare.reckon import Limits
 from planner.compare.rent_or_buy import rent_or_buy
@@ -186,7 +186,7 @@ def test_one_that_is_not_quite_sure_is_told_with_its_chance_as_everywhere() -> N
     nearly = made("sure", _late_in(0.008), 15.0)
     told = asked_of([made("first", _late_in(0.2), 14.0), nearly], day)
     assert sentence(told).endswith(" Rent sure: 15 USD, in time with 99 % probability.")
-    assert "Rent sure with 99 %" in keeping_sentence(told)
+    assert "Rent sure with 99 %" in limits_sentence(told)
 
 
 def test_of_unknown_cost_the_sentence_says_that_nobody_knows_of_the_budget() -> None:
