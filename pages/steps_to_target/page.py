@@ -80,7 +80,8 @@ def _nothing(link: Link, view: View) -> None:
 
 def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(texts[0])}")
+        first = sentences.headline(view.goal, view.timings, view.times.placed) or texts[0]
+        st.markdown(f"#### {widgets.answer_text(first)}")
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -92,7 +93,7 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
                 width="content",
             )
         with widgets.details():
-            for text in texts[1:]:
+            for text in texts if first != texts[0] else texts[1:]:
                 st.markdown(widgets.answer_text(text))
             for text in _remarks(view):
                 st.caption(widgets.answer_text(text))

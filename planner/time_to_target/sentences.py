@@ -89,6 +89,29 @@ def answer_sentences(
     ]
 
 
+def headline(goal: Goal, timings: Timings, times: Placed | None) -> str:
+    """Return the shortest time to the target and its batch; "" without step times.
+
+    Of several optimisers the one with the shortest time is named.
+    """
+    timed = [
+        (name, best, least)
+        for name, timing in timings.items()
+        if isinstance(best := timing.best, Estimate)
+        and isinstance(least := timing.least_s, Estimate)
+        and times
+        and name in times
+    ]
+    if not timed or times is None:
+        return ""
+    name, best, least = min(timed, key=lambda t: float(t[2].value))
+    batch = f"{size(best.value)}{'' if best.low == best.high else interval_text(best, size)}"
+    return (
+        f"{goal.of(name)} is fastest at batch {batch}, {times[name].place.phrase}: "
+        f"{_seconds(least.value)}{interval_text(least, _seconds)}."
+    )
+
+
 def convergence_sentence(
     optimizer: OptimizerCurve,
     curve: ConvergenceCurve,

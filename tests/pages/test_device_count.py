@@ -30,17 +30,17 @@ def spread(own: Path) -> Path:
 def test_any_number_of_devices_can_be_asked_about_by_a_link(spread: Path) -> None:
     shown = show(PAGE, workload=MADE, count="3")
     assert shown.number_input(key=f"{PAGE}.count").value == 3
-    assert "; on 3 × T4 the best batch is " in answer(shown)
+    assert "; on 3 × T4 the best batch is " in texts(shown)
     assert "On 3 devices at batch " in texts(shown)
     assert "strong scaling efficiency" in texts(shown)
     shown.number_input(key=f"{PAGE}.count").set_value(6).run()
-    assert "; on 6 × T4 the best batch is " in answer(sound(shown))
+    assert "; on 6 × T4 the best batch is " in texts(sound(shown))
     assert shown.query_params["count"] == "6"
 
 
 def test_beyond_twice_the_measured_count_the_answer_is_a_guess(spread: Path) -> None:
     shown = show(PAGE, workload=MADE, count="16")
-    assert "; as a guess, on 16 × T4 the best batch is " in answer(shown)
+    assert "; as a guess, on 16 × T4 the best batch is " in texts(shown)
     assert "Low confidence: 16 devices in one node are more than twice the 4 measured." in texts(
         shown
     )
@@ -83,6 +83,6 @@ def test_suspect_step_times_are_left_out_by_the_switch_alone(own: Path) -> None:
     before = answer(shown)
     shown.toggle(key=f"{PAGE}.without_suspects").set_value(True).run()
     assert answer(sound(shown)) != before
-    assert "; on T4 the best batch is 57 " in answer(shown)
+    assert "; on T4 the best batch is 57 " in texts(shown)
     assert shown.query_params["without_suspects"] == "on"
     assert answer(show(PAGE, workload=MADE, without_suspects="on")) == answer(shown)

@@ -86,7 +86,8 @@ def test_moving_the_target_changes_the_sentence(store: Store) -> None:
     shown = show(PAGE)
     before = answer(shown)
     shown.select_slider(key=f"{PAGE}.target").set_value("0.05").run()
-    assert answer(sound(shown)) == _told(store, 0.05)[0] != before
+    assert answer(sound(shown)) != before
+    assert _told(store, 0.05)[0] in texts(shown)
 
 
 def test_a_target_stricter_than_any_trial_got_is_refused_and_says_why(store: Store) -> None:
@@ -131,7 +132,7 @@ def test_a_target_some_batches_missed_names_them(store: Store) -> None:
 def test_optimisers_are_compared_in_the_order_they_are_chosen(store: Store) -> None:
     shown = show(PAGE, optimizers=["sgd-momentum-0.9", "sgd"])
     told = _told(store, TARGET, ["SGD momentum 0.9", "SGD"])
-    assert answer(shown) == told[0]
+    assert texts(shown).index(told[0]) < texts(shown).index(told[1])
     assert "SGD Nesterov" not in texts(shown)
     assert "the regimes of SGD momentum 0.9: perfect scaling" in texts(shown)
 
@@ -226,7 +227,8 @@ def test_another_number_of_devices_is_another_curve_and_all_are_listed() -> None
     shown = show(PAGE, times="unnamed-model")
     alone = answer(shown)
     shown.selectbox(key=f"{PAGE}.devices").select("2-x-gpu-without-p2p").run()
-    assert "on 2 × GPU without P2P the best batch is" in answer(sound(shown)) != alone
+    assert answer(sound(shown)) != alone
+    assert "on 2 × GPU without P2P the best batch is" in texts(shown)
     table = shown.dataframe[0].value
     assert set(table["System"]) == {"GPU", "2 × GPU without P2P"}
     assert table["Device-hours"].notna().all()
