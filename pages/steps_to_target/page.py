@@ -80,8 +80,7 @@ def _nothing(link: Link, view: View) -> None:
 
 def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
     with st.container(border=True):
-        first = sentences.headline(view.goal, view.timings, view.times.placed) or texts[0]
-        st.markdown(f"#### {widgets.answer_text(first)}")
+        st.markdown(f"#### {widgets.answer_text(texts[0])}")
         with widgets.actions():
             widgets.share(link, "\n".join(texts), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -93,20 +92,23 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
                 width="content",
             )
         with widgets.details():
-            for text in texts if first != texts[0] else texts[1:]:
+            for text in texts[1:]:
                 st.markdown(widgets.answer_text(text))
             for text in _remarks(view):
                 st.caption(widgets.answer_text(text))
 
 
 def _sentences(view: View) -> list[str]:
-    return sentences.answer_sentences(
+    """Return the shortest time where step times are known, then a sentence per optimiser."""
+    first = sentences.headline(view.goal, view.timings, view.times.placed)
+    texts = sentences.answer_sentences(
         view.comparison,
         view.goal,
         view.timings,
         view.times.placed,
         own_times=bool(view.times.own),
     )
+    return [first, *texts] if first else texts
 
 
 def _remarks(view: View) -> list[str]:

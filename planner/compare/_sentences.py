@@ -389,21 +389,20 @@ def _up_front(row: Row, display: Display) -> str:
 
 
 def _pays_off(use: Estimate, runs: Estimate | Refusal) -> str:
-    """Return from which utilisation and from how many runs a month buying pays off."""
+    """Return above which utilisation, and how many runs a month, buying pays off."""
     share = _share(use.value)
     above = f"even {share}" if float(use.value) < _TINY else f"above {share}"
     never = float(use.high) > 1.0 or (isinstance(runs, Estimate) and float(runs.high) == math.inf)
-    least = "" if float(use.low) < _TINY else f"at least {_share(use.low)}"
-    if isinstance(runs, Estimate) and never:
-        count, low = number(float(runs.value)), number(float(runs.low))
-        least = f"{least} or {low} runs, " if least else f"at least {low} runs, "
-        least = "" if float(runs.low) == 0.0 else least
-        runs_from = f"from {count} such runs a month on"
-        return f"pays off {above} utilisation, or {runs_from} ({least}perhaps never)"
-    if never:
-        return f"pays off {above} utilisation ({least}{least and ', '}perhaps never)"
-    more = f", or from {_count(runs)} such runs a month on" if isinstance(runs, Estimate) else ""
-    return f"pays off {above} utilisation{_between(use)}{more}"
+    if not never:
+        more = f", {_count(runs)} runs a month" if isinstance(runs, Estimate) else ""
+        return f"pays off {above} utilisation{_between(use)}{more}"
+    lows = [] if float(use.low) < _TINY else [_share(use.low)]
+    count = ""
+    if isinstance(runs, Estimate):
+        count = f", {number(float(runs.value))} runs a month"
+        lows += [f"{number(float(runs.low))} runs"] if float(runs.low) > 0.0 else []
+    span = f"from {' or '.join(lows)} to never" if lows else "or never"
+    return f"pays off {above} utilisation{count} ({span})"
 
 
 def _between(use: Estimate) -> str:

@@ -59,6 +59,6 @@ def test_a_link_to_a_run_that_is_nowhere_says_so_and_lists_the_others(
     app_url: str, visit: Visit
 ) -> None:
     page = visit(f"{app_url}/results?run={'0' * 32}")
-    expect(page.get_by_test_id("stAlert")).to_contain_text("not in any result folder now")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("not in any result folder")
     expect(page.get_by_text(all_of())).to_be_visible()
     expect(page).to_have_url(f"{app_url}/results")

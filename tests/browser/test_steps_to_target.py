@@ -23,7 +23,7 @@ from planner.time_to_target import (
     timings_of,
 )
 from planner.time_to_target._placed_times import Placed
-from planner.time_to_target.sentences import answer_sentences
+from planner.time_to_target.sentences import answer_sentences, headline
 from planner.time_to_target.tables import batch_rows, fit_rows, seed_rows
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, choose, download, settled, widget
@@ -55,7 +55,8 @@ def told(target: float, names: list[str] | None = None, *, borrowed: bool = Fals
     """The sentences the page shows, with each optimiser's own step times or borrowed ones."""
     of, trials = shipped()
     known, times = compared(target, names), step_times(borrowed=borrowed)
-    return answer_sentences(known, goal_of(of, trials, target), timings_of(known, times), times)
+    goal, timings = goal_of(of, trials, target), timings_of(known, times)
+    return [headline(goal, timings, times), *answer_sentences(known, goal, timings, times)]
 
 
 def step_times(*, borrowed: bool = False) -> Placed:
@@ -82,7 +83,7 @@ def test_the_page_answers_without_a_click(app_url: str, visit: Visit) -> None:
     expect(answer(page)).to_have_text(told(0.025)[0])
     main = page.get_by_test_id("stMain")
     for sentence in told(0.025)[1:]:
-        expect(main.get_by_text(sentence, exact=True)).to_be_visible()
+        expect(main.get_by_text(sentence, exact=True)).to_be_attached()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
 
 

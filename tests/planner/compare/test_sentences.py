@@ -37,17 +37,15 @@ def _pair(use: Estimate, runs: Estimate) -> RentOrBuy:
     ("use", "runs", "told"),
     [
         ((0.001, 0.0008, 0.002), (2710.0, 2150.0, 3380.0),
-         "even below 1 % utilisation, or from 2,710 (2,150 to 3,380) such runs a month on."),
+         "even below 1 % utilisation, 2,710 (2,150 to 3,380) runs a month."),
         ((0.004, 0.001, 0.012), (27.0, 7.0, 81.0),
-         "even below 1 % utilisation (at most 1 %), or from 27 (7 to 81) such runs a month on."),
+         "even below 1 % utilisation (at most 1 %), 27 (7 to 81) runs a month."),
         ((0.004, 0.001, np.inf), (27.0, 7.0, np.inf),
-         "even below 1 % utilisation, or from 27 such runs a month on (at least 7 runs, perhaps "
-         "never)."),
+         "even below 1 % utilisation, 27 runs a month (from 7 runs to never)."),
         ((0.32, 0.1, np.inf), (6.8, 2.1, np.inf),
-         "above 32 % utilisation, or from 6.8 such runs a month on (at least 10 % or 2.1 runs, "
-         "perhaps never)."),
+         "above 32 % utilisation, 6.8 runs a month (from 10 % or 2.1 runs to never)."),
         ((0.5, 0.4, 0.6), (6.0, 5.0, 7.0),
-         "above 50 % utilisation (40 % to 60 %), or from 6 (5 to 7) such runs a month on."),
+         "above 50 % utilisation (40 % to 60 %), 6 (5 to 7) runs a month."),
     ],
 )  # fmt: skip
 def test_a_break_even_is_told_as_one_would_say_it(
