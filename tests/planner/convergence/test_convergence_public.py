@@ -255,7 +255,7 @@ def test_the_band_of_two_batches_is_too_narrow_and_the_curve_says_so(
     workload = sets["C4"]["C4 LM 85M"]
     two = workload.fit(workload.sizes[[0, -1]])
     assert isinstance(two, ConvergenceCurve)
-    assert "Two batch sizes draw the curve but cannot check it" in two.warnings[-1]
+    assert "Two batch sizes determine the curve but cannot check it" in two.warnings[-1]
 
 
 def test_tuned_workloads_scatter_less_than_what_is_refused(
