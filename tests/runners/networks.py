@@ -14,10 +14,14 @@ import pytest
 
 from tests.fork_server import JAX, ROOT, executable
 
+THREADS = ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS")
+"""Small networks take less processor time on one thread than on several."""
+
 
 def answer(program: str, backend: str) -> Any:  # noqa: ANN401 - any JSON
     """What `program` prints as its last line, as JSON; skips where the environment is missing."""
     environment = {**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    environment |= dict.fromkeys(THREADS, "1")
     done = subprocess.run(
         [python(backend), "-c", program],
         cwd=ROOT, env=environment, capture_output=True, text=True,

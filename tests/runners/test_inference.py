@@ -11,6 +11,7 @@ import pytest
 from runners.plan import spec, variants
 from runners.plan.cases import Case, to_json
 from runners.plan.expand import Host, expand
+from tests.faults.outcomes import FULL
 from tests.fork_server import JAX, ROOT, executable
 from tests.runners.networks import answer
 
@@ -101,6 +102,10 @@ FORMS: list[tuple[str | None, str]] = [
     (None, "float32"), (None, "bfloat16"), ("int8", "float32"), ("pruned 73 %", "float32"),
     ("structured 50 %", "float32"), ("distilled", "float32"),
 ]  # fmt: skip
+OTHERS: dict[str, dict[str, int]] = {
+    "lstm": {"units": 8}, "transformer": {"layers": 1, "width": 8, "heads": 2},
+    "resnet8": {"width": 4},
+} | ({"vgg11": {"width": 2}, "wide-resnet": {"k": 1, "n": 1}} if FULL else {})  # fmt: skip
 MADE = """
 import json
 import keras
@@ -143,9 +148,7 @@ for name, options in {"mlp": {"units": 12}, "simple-cnn": {"width": 4}}.items():
             layer.set_weights([w * (np.arange(w.shape[-1]) % 4 > 0) for w in weights])
     small = pruning.structured(model, 0.25)
     changed[name] = [np.asarray(model(x)).tolist(), np.asarray(small(x)).tolist()]
-small = {"lstm": {"units": 8}, "transformer": {"layers": 1, "width": 8, "heads": 2},
-         "vgg11": {"width": 2}, "resnet8": {"width": 4}, "wide-resnet": {"k": 1, "n": 1}}
-for name, options in small.items():
+for name, options in json.loads(OTHERS).items():
     data = "synthetic-tokens" if name in {"lstm", "transformer"} else "synthetic-cifar10"
     def make(variant, precision):
         return variants.make(Case(sweep="t", workload=name, options=tuple(options.items()),
@@ -175,7 +178,8 @@ Forms = dict[tuple[str, str | None, str], Form]
 def told() -> tuple[list[Form], dict[str, Any]]:
     """What one process with TensorFlow tells of all forms, and of changes of any network."""
     wanted = [to_json(a_case(name, *form)) for name in NETWORKS for form in FORMS]
-    forms, changed = answer(f"FORMS = {json.dumps(wanted)!r}\n{MADE}{CHANGED}", "tensorflow")
+    given = f"FORMS, OTHERS = {json.dumps(wanted)!r}, {json.dumps(OTHERS)!r}\n"
+    forms, changed = answer(f"{given}{MADE}{CHANGED}", "tensorflow")
     return forms, changed
 
 
@@ -278,7 +282,7 @@ def test_cutting_out_dead_units_leaves_the_logits_as_they_were(
         assert rows[1] == pytest.approx(rows[0], rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["lstm", "transformer", "vgg11", "resnet8", "wide-resnet"])
+@pytest.mark.parametrize("name", OTHERS)
 def test_a_synthetic_set_gets_its_variant_but_no_accuracy(
     name: str, changed: dict[str, Any]
 ) -> None:
