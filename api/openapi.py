@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from api.problems import MEDIA_TYPE
 from api.schemas import Schema, schemas
-from planner.answers import asked
+from planner.answers import parameters
 from planner.answers.comparison import COMPARE
 from planner.core import LONGEST_VALUE, Parameter
 
@@ -44,7 +44,7 @@ ADDRESSES: Final = (
         about="As on the page Results, a part at a time: repeat with `cursor` set to "
         "`next_cursor` until it is null.",
         schema="Results",
-        parameters=asked.RESULTS,
+        parameters=parameters.RESULTS,
     ),
     Address(
         path="/api/v1/projection",
@@ -52,7 +52,7 @@ ADDRESSES: Final = (
         summary="N epochs of a workload on each system it ran on",
         about="As on the page How long?: total time with its interval, or the reason of a refusal.",
         schema="Projection",
-        parameters=asked.HOW_LONG,
+        parameters=parameters.HOW_LONG,
     ),
     Address(
         path="/api/v1/curve",
@@ -60,7 +60,7 @@ ADDRESSES: Final = (
         summary="Samples per second against batch size",
         about="As on the page Throughput; `batch` adds answers at your batch sizes.",
         schema="Curves",
-        parameters=asked.CURVE,
+        parameters=parameters.CURVE,
     ),
     Address(
         path="/api/v1/compare",

@@ -26,11 +26,11 @@ QUESTIONS: Final = {
 
 
 def main(arguments: list[str]) -> int:
-    """Run one command; 0 where all is well, 1 where data are missing, 2 for wrong words."""
-    wanted = next(iter(arguments), "")
-    parser = _parser(wanted)
-    if wanted in QUESTIONS:
-        return _asked(*parser.parse_known_args(arguments))
+    """Run one command; return 0 for success, 1 for missing data, 2 for invalid arguments."""
+    command = next(iter(arguments), "")
+    parser = _parser(command)
+    if command in QUESTIONS:
+        return _answer(*parser.parse_known_args(arguments))
     options = parser.parse_args(arguments)
     if options.command == "docs":
         sys.stdout.write(PAGES[options.name]())
@@ -44,24 +44,24 @@ def main(arguments: list[str]) -> int:
     return run_backtest(options)
 
 
-def _parser(wanted: str) -> argparse.ArgumentParser:
-    """All commands; of those that ask, only `wanted` needs what it asks with."""
+def _parser(command: str) -> argparse.ArgumentParser:
+    """Return the parser of all commands; only `command` gets its options."""
     parser = argparse.ArgumentParser(prog="python -m planner", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, told in QUESTIONS.items():
-        about = f"{told[0].upper()}{told[1:]}."
-        asks = commands.add_parser(name, help=told, description=about, allow_abbrev=False)
-        if name == wanted:
-            _add_question(asks, name)
+    for name, text in QUESTIONS.items():
+        about = f"{text[0].upper()}{text[1:]}."
+        question = commands.add_parser(name, help=text, description=about, allow_abbrev=False)
+        if name == command:
+            _add_question(question, name)
     docs = commands.add_parser("docs", help="print docs/NAME.md")
     docs.add_argument("name", choices=sorted(PAGES))
     back = commands.add_parser("backtest", help="how wrong on what was hidden: docs/accuracy.md")
-    if wanted == "backtest":
+    if command == "backtest":
         from backtest.commands import backtest
 
         backtest.add_arguments(back)
     fit = commands.add_parser("mfu", help="fit the efficiency of described workloads")
-    if wanted == "mfu":
+    if command == "mfu":
         from backtest.commands import mfu
 
         mfu.add_arguments(fit)
@@ -69,8 +69,8 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
 
 
 def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
-    """The options of a command that asks."""
-    from planner.answers import asked
+    """Add the options of a command that answers a question."""
+    from planner.answers import parameters
     from planner.answers.comparison import COMPARE
     from planner.commands import report, words
 
@@ -87,12 +87,12 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
             action="store_true",
             help="answer what is left of a question that no longer fits the data",
         )
-    tables = {"how-long": asked.HOW_LONG, "curve": asked.CURVE}
+    tables = {"how-long": parameters.HOW_LONG, "curve": parameters.CURVE}
     words.add_parameters(parser, tables.get(name, COMPARE))
 
 
-def _asked(options: argparse.Namespace, left: list[str]) -> int:
-    """Answer; words of the command line that are `left` over are told with all that is wrong."""
+def _answer(options: argparse.Namespace, left: list[str]) -> int:
+    """Answer a question; unknown arguments (`left`) are reported with all other problems."""
     from planner.commands import ask, report, words
 
     run = {
@@ -116,7 +116,7 @@ def _asked(options: argparse.Namespace, left: list[str]) -> int:
 
 
 def _as_a_pipe_wants(arguments: list[str]) -> int:
-    """As `main`; whoever stops reading (`| head`) has seen enough and is told nothing more."""
+    """Run `main`; a reader that stops early (`| head`) is no error."""
     try:
         code = main(arguments)
         sys.stdout.flush()

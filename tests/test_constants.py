@@ -76,8 +76,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         answers.comparison.saved:MOST_VALUES answers.comparison.saved:_LONGEST
         catalog.live_offers:MAX_PRICE_USD_PER_HOUR core.parameters:LEAST_BEGUN
         published.configurations:MOST_ALIKE time_to_target._reference_data:_MOST_BYTES
-        answers.asked:MOST_BESIDE answers.asked:MOST_BATCHES answers.asked:MOST_LISTED
-        answers.asked:LISTED catalog._names:MAX_TEXT
+        answers.parameters:MOST_BESIDE answers.parameters:MOST_BATCHES
+        answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._names:MAX_TEXT
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER

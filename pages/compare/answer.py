@@ -28,7 +28,7 @@ from planner.compare import (
     sentences,
     session_note,
 )
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.store import Store

@@ -17,7 +17,7 @@ from pages.compare.names import colours, short_names
 from pages.compare.state import Reply
 from planner import figures
 from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost, tornado
-from planner.compare.reckon import Comparison, Row
+from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Floats
 from planner.cost import HOURS_PER_MONTH, BreakEven, shown

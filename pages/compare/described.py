@@ -28,7 +28,7 @@ from planner.answers.comparison import (
     network_values,
 )
 from planner.catalog import Accelerator, accelerator_named
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.core import Refusal, number_text
 from planner.core.parameters import limits
 from planner.job import efficiency_with_step, question_of

@@ -15,7 +15,7 @@ from pages.compare import described as compare_described
 from pages.compare import state
 from planner.answers.comparison import DESCRIBED
 from planner.compare import LIKELY_IN_TIME, next_step
-from planner.compare.reckon import Comparison, Row
+from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
 from planner.core import Estimate, Refusal
 from planner.epochs import INFERENCE

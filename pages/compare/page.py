@@ -24,7 +24,7 @@ from pages.compare import (
 )
 from pages.compare.state import Reply
 from planner.answers.comparison import DESCRIBED, OPENING, asks, described_given
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.store import Store
 
 

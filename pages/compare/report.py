@@ -14,7 +14,7 @@ from pages.common import widgets
 from pages.common.link import Link, as_text, plain
 from pages.compare.state import Reply
 from planner.answers.comparison import option_rows
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.core import csv_text
 from planner.report import MOST_LOGO_BYTES, MOST_NAME, compare_page, logo_uri
 from planner.store.pdf import PdfError, chromium, pdf_of

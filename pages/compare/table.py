@@ -21,7 +21,7 @@ from planner.compare import (
     probability_titles,
     times_better,
 )
-from planner.compare.reckon import Comparison, Row
+from planner.compare.evaluation import Comparison, Row
 from planner.core import (
     COST,
     SPEED,

@@ -14,7 +14,7 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any, Final
 
-from planner.answers import asked
+from planner.answers import parameters
 from planner.answers._no_steps import no_steps
 from planner.answers.comparison import (
     DESCRIBED,
@@ -118,12 +118,12 @@ class CompareAnswer:
 
 def how_long_answered(store: Store, question: Given) -> HowLongAnswer:
     """Return the times of N epochs on each system, as on the page How long?."""
-    parsed = read(asked.HOW_LONG, question, asked.FOR_THE_EYE)
+    parsed = read(parameters.HOW_LONG, question, parameters.FOR_THE_EYE)
     values, problems = parsed.values, list(parsed.problems)
     suspect, stated = suspects_of(store), dict[str, Any]()
     place = _place(store, values, problems, stated)
     if place is None:
-        query = query_of(asked.HOW_LONG, values)
+        query = query_of(parameters.HOW_LONG, values)
         return HowLongAnswer(result=None, suspect={}, query=query, problems=tuple(problems))
     without = suspect.left_out if values["without_suspects"] else frozenset[str]()
     runs = with_priors(store, queries.runs_of(store, *place), without)
@@ -148,14 +148,14 @@ def how_long_answered(store: Store, question: Given) -> HowLongAnswer:
     return HowLongAnswer(
         result=result,
         suspect=suspect.names,
-        query=query_of(asked.HOW_LONG, {**values, **stated}, asked.STATED),
+        query=query_of(parameters.HOW_LONG, {**values, **stated}, parameters.STATED),
         problems=tuple(problems),
     )
 
 
 def curve_answered(store: Store, question: Given) -> CurveAnswer:
     """Return throughput curves of a workload's systems, as on the page Throughput."""
-    parsed = read(asked.CURVE, question, asked.FOR_THE_EYE)
+    parsed = read(parameters.CURVE, question, parameters.FOR_THE_EYE)
     values, problems = parsed.values, list(parsed.problems)
     without = suspects_of(store).left_out if values["without_suspects"] else frozenset[str]()
     names = slugs(queries.workloads(store))
@@ -173,7 +173,9 @@ def curve_answered(store: Store, question: Given) -> CurveAnswer:
         chosen=tuple(chosen),
         notes=tuple(t for t in (steps.note, *steps.missing) if t),
         batches=values["batch"],
-        query=query_of(asked.CURVE, {**values, **stated, "beside": tuple(beside)}, asked.STATED),
+        query=query_of(
+            parameters.CURVE, {**values, **stated, "beside": tuple(beside)}, parameters.STATED
+        ),
         problems=tuple(problems),
     )
 

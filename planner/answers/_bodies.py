@@ -25,7 +25,7 @@ from planner.compare import (
     sentence,
     tornado,
 )
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import Estimate, Refusal

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from planner.answers import asked
+from planner.answers import parameters
 from planner.answers.runs import suspects_of
 from planner.core import Given, Problem, looked_up, not_found, query_of, read
 from planner.core.slugs import slugs
@@ -36,7 +36,7 @@ class ResultsAnswer:
 
 def results_answered(store: Store, question: Given) -> ResultsAnswer:
     """Return filtered runs, each with its suspect flags."""
-    parsed = read(asked.RESULTS, question)
+    parsed = read(parameters.RESULTS, question)
     values, problems = parsed.values, list(parsed.problems)
     suspect = suspects_of(store)
     filters = _filters(store, values, problems)
@@ -54,7 +54,7 @@ def results_answered(store: Store, question: Given) -> ResultsAnswer:
         rows=tuple(rows),
         total=total,
         next_cursor=f"{end}-{ids[-1]}" if rows and end < total else "",
-        query=query_of(asked.RESULTS, values),
+        query=query_of(parameters.RESULTS, values),
         problems=tuple(problems),
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.catalog import STALE_MONTHS
-from planner.compare.reckon import DECIDED
+from planner.compare.evaluation import DECIDED
 from planner.convergence import COARSE, TOO_COARSE
 from planner.convergence import fit as convergence
 from planner.epochs import CHANGE, EPOCHS_TO_MEASURE, MAX_CV, SHORTEST

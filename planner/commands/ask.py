@@ -9,7 +9,6 @@ from typing import Final
 from planner.answers import (
     CompareAnswer,
     answer_sentences,
-    asked,
     batch_rows,
     compare_answered,
     compare_body,
@@ -17,6 +16,7 @@ from planner.answers import (
     curve_body,
     half_width,
     how_long_answered,
+    parameters,
     projection_body,
     total_in_words,
 )
@@ -24,7 +24,7 @@ from planner.answers.comparison import COMPARE
 from planner.commands import listed, words
 from planner.commands.tables import print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
-from planner.compare.reckon import Comparison, Row
+from planner.compare.evaluation import Comparison, Row
 from planner.core import Record, Refusal, ahead_of, between, with_ends
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
@@ -47,7 +47,7 @@ def run_how_long(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return listed.run(arguments.list, store, None, {})
-    question = words.given_of(arguments, [p.name for p in asked.HOW_LONG])
+    question = words.given_of(arguments, [p.name for p in parameters.HOW_LONG])
     answer = how_long_answered(store, question)
     words.refuse((*arguments.strange, *answer.problems))
     if answer.result is None:
@@ -66,7 +66,7 @@ def run_curve(arguments: argparse.Namespace) -> int:
     if arguments.list:
         words.refuse(arguments.strange)
         return listed.run(arguments.list, store, None, {})
-    answer = curve_answered(store, words.given_of(arguments, [p.name for p in asked.CURVE]))
+    answer = curve_answered(store, words.given_of(arguments, [p.name for p in parameters.CURVE]))
     words.refuse((*arguments.strange, *answer.problems))
     if arguments.json:
         body = curve_body(answer.chosen, answer.batches, store.sets, answer.query, answer.notes)

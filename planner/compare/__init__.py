@@ -49,13 +49,13 @@ from planner.compare._words import (
     session_note,
     with_names,
 )
+from planner.compare.evaluation import (
+    LIKELY_IN_TIME,
+    compare,
+)
 from planner.compare.ranking import (
     better,
     chance_to_meet,
-)
-from planner.compare.reckon import (
-    LIKELY_IN_TIME,
-    compare,
 )
 from planner.compare.rent_or_buy import (
     RentOrBuy,

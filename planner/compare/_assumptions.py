@@ -211,7 +211,9 @@ _KEPT: Final = 4096
 
 
 @lru_cache(_KEPT)
-def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | None) -> Rental:
+def rental_of(
+    price: float, assumed: Assumptions, uncertainty: float, offer: Offer | None
+) -> Rental:
     """Return the rental record of a price per hour [USD].
 
     Spot offers are interrupted. Reserved offers are paid for all hours of every month.
@@ -219,7 +221,7 @@ def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | N
     spot = offer is not None and offer.terms == "spot"
     increment = offer.billing_increment_s if offer else None
     return Rental(
-        price_per_hour=around(price, doubt, f"rental price, {offer.id}" if offer else ""),
+        price_per_hour=around(price, uncertainty, f"rental price, {offer.id}" if offer else ""),
         billing_increment_s=1.0 if increment is None else increment,
         minimum_s=assumed.minimum_s,
         setup_usd=assumed.setup_usd,
@@ -232,17 +234,21 @@ def rental_of(price: float, assumed: Assumptions, doubt: float, offer: Offer | N
     )
 
 
-def machine_of(hardware: Hardware, price: float, assumed: Assumptions, doubt: float = 0.0) -> Owned:
+def machine_of(
+    hardware: Hardware, price: float, assumed: Assumptions, uncertainty: float = 0.0
+) -> Owned:
     """Return a bought or owned machine; unknown power counts as 0 W."""
-    return _machine(hardware.power_watts or 0.0, price, assumed, doubt)
+    return _machine(hardware.power_watts or 0.0, price, assumed, uncertainty)
 
 
 @lru_cache(_KEPT)
-def _machine(accelerators_watts: float, price: float, assumed: Assumptions, doubt: float) -> Owned:
+def _machine(
+    accelerators_watts: float, price: float, assumed: Assumptions, uncertainty: float
+) -> Owned:
     watts = accelerators_watts * (1.0 + assumed.host_watts_share)
     far = assumed.capital_doubt
     return Owned(
-        price_usd=around(price, doubt, ""),
+        price_usd=around(price, uncertainty, ""),
         life_years=around(assumed.life_years, far, "life of a machine"),
         power_watts=watts,
         idle_watts=watts * assumed.idle_watts_share,
@@ -268,8 +274,8 @@ def years_committed(offer: Offer | None) -> float:
     return float(words[0]) if words else 0.0
 
 
-def around(value: float, doubt: float, name: str) -> float | Range:
+def around(value: float, uncertainty: float, name: str) -> float | Range:
     """Return a value with its uncertainty; ranges of one name are one quantity."""
-    if doubt == 0.0 or value == 0.0:
+    if uncertainty == 0.0 or value == 0.0:
         return value
-    return Range(value * (1.0 - doubt), value, value * (1.0 + doubt), name)
+    return Range(value * (1.0 - uncertainty), value, value * (1.0 + uncertainty), name)

@@ -207,7 +207,7 @@ def _rented(
 ) -> Candidate:
     hardware = _hardware(accelerator, offer.accelerators * machines, machines)
     stale = is_stale(offer.as_of, shop.today)
-    doubt = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
+    uncertainty = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
     price = offer.price_per_hour * rate * machines
     several = f", {machines} machines" if machines > 1 else ""
     terms = "" if offer.terms == "on demand" else f", {offer.terms}"
@@ -225,7 +225,7 @@ def _rented(
         hardware=hardware,
         run=_measured_there(hardware, best),
         offer=offer,
-        rental=rental_of(price, shop.assumed, doubt, offer),
+        rental=rental_of(price, shop.assumed, uncertainty, offer),
         price=f"{price:,.2f} USD/h{each}{quoted_in}{paid}, {offer.as_of:%b %Y}",
         stale=stale,
         source=offer.source_url,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.compare.reckon import Comparison, Row, cost_draws
+from planner.compare.evaluation import Comparison, Row, cost_draws
 from planner.core import Floats, Refusal
 from planner.cost import Influence, Owned, Rental, draw_amount, ranges_of, sensitivity
 from planner.job import Candidate

@@ -12,7 +12,7 @@ from planner.compare._sentences import (
     none_in_reach,
 )
 from planner.compare._words import budget_words, counted
-from planner.compare.reckon import LIKELY_IN_TIME, Comparison, Row
+from planner.compare.evaluation import LIKELY_IN_TIME, Comparison, Row
 from planner.cost import DOLLARS, Display
 
 __all__ = ["budget_words", "keeping", "limits_sentence"]

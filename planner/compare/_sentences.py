@@ -20,13 +20,13 @@ from planner.compare._words import (
     runs_a_month,
 )
 from planner.compare.comparison import Comparison, Limits, Row
-from planner.compare.ranking import chance_to_meet
-from planner.compare.reckon import (
+from planner.compare.evaluation import (
     DECIDED,
     LIKELY_IN_TIME,
     better,
     standing,
 )
+from planner.compare.ranking import chance_to_meet
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
 from planner.core import Estimate, Refusal, about, between, plain, with_ends
 from planner.cost import (

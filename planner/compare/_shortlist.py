@@ -25,8 +25,8 @@ import numpy as np
 
 from planner.compare._assumptions import Assumptions, years_committed
 from planner.compare.comparison import CHEAPEST, USUAL, Limits
+from planner.compare.evaluation import busy_share
 from planner.compare.ranking import LIKELY_IN_TIME
-from planner.compare.reckon import busy_share
 from planner.cost import (
     HOURS_PER_YEAR,
     Owned,
@@ -245,7 +245,7 @@ def _slack(most: float, taken: _Paid) -> float:
 def _to_pay(candidate: Candidate, seconds: float, assumed: Assumptions) -> _Paid | None:
     """Return the money to be paid for the job [USD], at likely values; None where unknown.
 
-    As `planner.compare.reckon.to_pay_draws`.
+    As `planner.compare.evaluation.to_pay_draws`.
     """
     if candidate.rental is not None:
         hour = float(likely(candidate.rental.price_per_hour))

@@ -46,10 +46,10 @@ NOTHING: Final = Known()
 class Drawn:
     """Draws of one candidate: work on the hardware [s], wall time [s], cost of a run [USD].
 
-    Shape (DRAWS,) each. `to_pay` is the money to be paid for the job [USD], see
-    `planner.compare.reckon.to_pay_draws`; it and `cost` are None where unknown. `machines` is the
-    number used or bought, `other_hours_per_month` the other work of bought ones [h]. `parts` are
-    the uncertainties of the work by name, see `planner.job._drawn_times`.
+    Shape (DRAWS,) each. `to_pay` is the money to be paid for the job [USD], see `to_pay_draws` of
+    `planner.compare.evaluation`; it and `cost` are None where unknown. `machines` is the number
+    used or bought, `other_hours_per_month` the other work of bought ones [h]. `parts` are the
+    uncertainties of the work by name, see `planner.job._drawn_times`.
     """
 
     work_s: Floats

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 
 from planner.compare._words import limits_phrase, machines, runs_a_month
-from planner.compare.reckon import Comparison, Drawn, Row
+from planner.compare.evaluation import Comparison, Drawn, Row
 from planner.core import Estimate, Floats, Refusal
 from planner.cost import (
     DOLLARS,

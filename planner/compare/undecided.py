@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.compare._sentences import limits_of
 from planner.compare._words import counted
-from planner.compare.reckon import Comparison, Limits, Row, standing
+from planner.compare.evaluation import Comparison, Limits, Row, standing
 from planner.core import Estimate, Refusal
 from planner.fits import log_width
 from planner.job import has_efficiency

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from planner.compare import RentOrBuy, monthly_cost, tornado
-from planner.compare.reckon import Comparison, Row
+from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate
 from planner.cost import Display, money, shown

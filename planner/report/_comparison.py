@@ -19,7 +19,7 @@ from planner.compare import (
     limits_sentence,
     sentence,
 )
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
 from planner.core import plain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.core import large, plain
 from planner.report._page import escaped, section, table
 

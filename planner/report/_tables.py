@@ -20,7 +20,7 @@ from planner.compare import (
     runs_a_month,
     session_note,
 )
-from planner.compare.reckon import Comparison, Row
+from planner.compare.evaluation import Comparison, Row
 from planner.core import Basis, Estimate, Refusal, between, plain, with_ends
 from planner.cost import Display, money_about, money_with_interval
 from planner.report._page import (

@@ -10,7 +10,7 @@ from types import MappingProxyType, TracebackType
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from planner.answers import asked
+from planner.answers import parameters
 from planner.answers.comparison import COMPARE
 from planner.core import Parameter
 from planner.core.slugs import slugs
@@ -22,9 +22,9 @@ PATIENCE_S: Final = 60.0
 TABLES: Final[Mapping[str, tuple[Parameter, ...]]] = MappingProxyType(
     {
         "/api/v1": (),
-        "/api/v1/results": asked.RESULTS,
-        "/api/v1/projection": asked.HOW_LONG,
-        "/api/v1/curve": asked.CURVE,
+        "/api/v1/results": parameters.RESULTS,
+        "/api/v1/projection": parameters.HOW_LONG,
+        "/api/v1/curve": parameters.CURVE,
         "/api/v1/compare": COMPARE,
         "/api/v1/options": COMPARE,
     }

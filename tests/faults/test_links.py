@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from planner.answers import asked
+from planner.answers import parameters
 from planner.answers.comparison import COMPARE
 from planner.answers.comparison._parameters import VIEW_ONLY
 from planner.core import Parameter
@@ -42,12 +42,15 @@ def _texts_of(*names: str) -> tuple[Parameter, ...]:
 
 PAGES: Final[Mapping[str, tuple[Parameter, ...]]] = MappingProxyType(
     {
-        "": (*asked.HOW_LONG, *_texts_of("scale")),
-        "how-long": (*asked.HOW_LONG, *_texts_of("scale")),
+        "": (*parameters.HOW_LONG, *_texts_of("scale")),
+        "how-long": (*parameters.HOW_LONG, *_texts_of("scale")),
         "compare": (*COMPARE, *_texts_of(*sorted(VIEW_ONLY))),
-        "throughput": (*asked.CURVE, *_texts_of("scale", "factor", "times", "system", "devices")),
+        "throughput": (
+            *parameters.CURVE,
+            *_texts_of("scale", "factor", "times", "system", "devices"),
+        ),
         "steps-to-target": _texts_of("workload", "optimizers", "target", "round", "scale", "at"),
-        "results": asked.RESULTS,
+        "results": parameters.RESULTS,
         "measure": _texts_of("sweep", "ticket", "section"),
         "method": _texts_of("section", "question", "task", "data", "methods", "verdict", "formula"),
     }

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.common import hardware
 from pages.compare import state
 from planner.answers import CompareAnswer, compare_answered
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.store import Store
 
 OPTIONS: Final = ["buy-1x-rtx-5090", "mine-rent-h100-sxm-1-1.99", "own-tpu-v2-8"]

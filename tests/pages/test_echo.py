@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from pages.common import hardware
 from pages.compare import state
 from planner.answers import (
-    asked,
     compare_answered,
     curve_answered,
     how_long_answered,
+    parameters,
     results_answered,
 )
 from planner.answers.comparison import COMPARE, DESCRIBED
@@ -97,7 +97,7 @@ def _followed(page: str, query: str) -> None:
 
 
 @EXAMPLES
-@given(_place(), _some([p for p in asked.HOW_LONG if p.kind in ("whole", "flag")]), st.data())
+@given(_place(), _some([p for p in parameters.HOW_LONG if p.kind in ("whole", "flag")]), st.data())
 def test_how_long(place: Question, more: Question, data: st.DataObject) -> None:
     told = how_long_answered(store(), place | more)
     assert told.problems == ()
@@ -111,7 +111,7 @@ def test_how_long(place: Question, more: Question, data: st.DataObject) -> None:
 
 
 @EXAMPLES
-@given(_place(), _some([p for p in asked.CURVE if p.kind == "flag"]), st.data())
+@given(_place(), _some([p for p in parameters.CURVE if p.kind == "flag"]), st.data())
 def test_throughput(place: Question, more: Question, data: st.DataObject) -> None:
     beside = data.draw(st.lists(st.sampled_from(list(_workloads())), unique=True, max_size=4))
     batches = data.draw(st.lists(st.floats(1.0, 1e9).map(text_of), max_size=5))
@@ -122,7 +122,7 @@ def test_throughput(place: Question, more: Question, data: st.DataObject) -> Non
 
 
 @EXAMPLES
-@given(_some([p for p in asked.RESULTS if p.kind == "whole"]), st.data())
+@given(_some([p for p in parameters.RESULTS if p.kind == "whole"]), st.data())
 def test_results(more: Question, data: st.DataObject) -> None:
     facets = {f: list(slugs(counts)) for f, counts in queries.facets(store(), {}).items()}
     picked: Question = {}

@@ -25,7 +25,7 @@ from planner.answers.comparison.question import (
     Request,
 )
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
-from planner.compare.reckon import Limits
+from planner.compare.evaluation import Limits
 from planner.core import Given, Parameter, Problem, query_of, read
 from planner.cost import Display, in_usd
 from planner.epochs import SAMPLES_PER_EPOCH

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from planner.answers.comparison._tables import option_rows
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.core import Record, in_words
 from planner.cost import DOLLARS, Display, money
 from planner.job import Job

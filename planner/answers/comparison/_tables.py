@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from planner.compare import THERE, basis_words, chance_to_meet
-from planner.compare.reckon import Comparison, Row
+from planner.compare.evaluation import Comparison, Row
 from planner.core import Basis, Estimate, Record, Refusal, hms
 from planner.cost import DOLLARS, Display, likely, shown
 from planner.job import Job, gigabytes

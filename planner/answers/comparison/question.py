@@ -31,7 +31,7 @@ from planner.compare import (
     with_names,
     with_tariff_uncertainty,
 )
-from planner.compare.reckon import Comparison, Limits, Question
+from planner.compare.evaluation import Comparison, Limits, Question
 from planner.core import Estimate, Refusal, counted, large, looked_up
 from planner.cost import reference_rates
 from planner.job import Candidate, Goal, Job, Known, OwnTarget, library_at

@@ -15,20 +15,20 @@ from planner.store.disk.sweeps import (
 
 
 class Turn:
-    """The right to measure on this machine, once `take` has said yes; given back by `give_back`."""
+    """The right to measure on this machine: held from `take` to `give_back`."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
         self._handle: int | None = None
 
     def take(self, ticket: str) -> bool:
-        """Whether it is this ticket's turn: nobody alive asked before, and nobody measures."""
+        """Return whether it is this ticket's turn: no earlier sweep is alive and none measures."""
         if self._handle is None and _before(self._state, ticket) is None:
             self._handle = _lock(self._state / "queue.lock")
         return self._handle is not None
 
     def ahead(self, ticket: str) -> SweepStatus | None:
-        """The sweep that is waited for; None where the one that measures tells nothing."""
+        """Return the sweep ahead; None where the one that measures has no readable status."""
         return _before(self._state, ticket) or _running(self._state, ticket)
 
     def give_back(self) -> None:
@@ -39,7 +39,7 @@ class Turn:
 
 
 def _lock(path: Path) -> int | None:
-    """The lock's open file, or None while somebody holds it; where no locks are known, open."""
+    """Return the lock's open file, None while it is held; without file locks it is always free."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -55,12 +55,12 @@ def _lock(path: Path) -> int | None:
 
 
 def _before(state: Path, ticket: str) -> SweepStatus | None:
-    """A living sweep that asked before this one did."""
-    told = read_statuses(state)
-    own = next((s for s in told if s.ticket == ticket), None)
+    """Return a live sweep that was requested before this one."""
+    statuses = read_statuses(state)
+    own = next((s for s in statuses if s.ticket == ticket), None)
     before = [
         s
-        for s in told
+        for s in statuses
         if own
         and s.ticket != ticket
         and (s.asked_at, s.ticket) < (own.asked_at, own.ticket)

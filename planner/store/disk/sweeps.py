@@ -48,7 +48,7 @@ _YEAR_3000_S: Final = 32_503_680_000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepStatus:
-    """One sweep as its supervisor last told it; times in s, stamps in UTC seconds since 1970."""
+    """Status of a sweep, last written by its supervisor; times in s, stamps in UTC s since 1970."""
 
     ticket: str
     sweep: str
@@ -86,22 +86,22 @@ class SweepStatus:
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """Where sweeps of this user on this machine tell their state."""
-    if told := environment.get(STATE):
-        return Path(told).expanduser().absolute()
+    """Return the folder with the statuses of this user's sweeps on this machine."""
+    if folder := environment.get(STATE):
+        return Path(folder).expanduser().absolute()
     base = environment.get("XDG_STATE_HOME") or "~/.local/state"
     return Path(base).expanduser().absolute() / "epochwise"
 
 
 def new_ticket(sweep: str) -> str:
-    """A name no other sweep has: what, when (UTC), and four signs of chance."""
+    """Return a unique name: sweep, time (UTC) and four random characters."""
     what = re.sub(r"[^a-z0-9]+", "-", sweep.lower()).strip("-")[:40] or "sweep"
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     return f"{what}-{stamp}-{uuid.uuid4().hex[:4]}"
 
 
 def ticket_folder(state: Path, ticket: str) -> Path:
-    """The folder of one sweep; ValueError for what cannot be a ticket (`..`, say)."""
+    """Return the folder of a sweep; ValueError for an invalid ticket (such as `..`)."""
     if not re.fullmatch(TICKET, ticket):
         raise ValueError(f"{ticket!r} is no ticket of a sweep.")
     return state / ticket
@@ -121,18 +121,18 @@ def _write(state: Path, status: SweepStatus, name: str) -> None:
 
 
 def read_statuses(state: Path) -> list[SweepStatus]:
-    """All sweeps told of in `state`, the newest first; unreadable ones are left out."""
+    """Return all sweeps in `state`, newest first; unreadable ones are left out."""
     tickets = {path.parent.name for path in state.glob("*/*.json")}
     found = [read_status(state, t) for t in tickets if re.fullmatch(TICKET, t)]
     return sorted((s for s in found if s), key=lambda s: (s.asked_at, s.ticket), reverse=True)
 
 
 def read_status(state: Path, ticket: str) -> SweepStatus | None:
-    """One sweep; None where there is no such ticket or its status cannot be read."""
+    """Return a sweep; None for an unknown ticket or an unreadable status."""
     folder = ticket_folder(state, ticket)
-    told = [_read(folder / name) for name in ("status.json", "launch.json")]
-    known = [s for s in told if s and s.ticket == ticket]
-    return max(known, key=lambda s: s.heartbeat_at, default=None)
+    read = [_read(folder / name) for name in ("status.json", "launch.json")]
+    statuses = [s for s in read if s and s.ticket == ticket]
+    return max(statuses, key=lambda s: s.heartbeat_at, default=None)
 
 
 def _read(path: Path) -> SweepStatus | None:
@@ -146,7 +146,7 @@ def _read(path: Path) -> SweepStatus | None:
 
 
 def _is_sound(status: SweepStatus) -> bool:
-    """Whether every field has its type: a file may be of another version, or of nobody's making."""
+    """Return whether every field has its type: a file may be of another version or edited."""
     hints = get_type_hints(SweepStatus)
     hints |= {"phase": str, "options": dict}
     typed = all(

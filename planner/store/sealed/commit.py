@@ -185,13 +185,13 @@ def try_folder(folder: Path, planned: int) -> None:
 
 
 def _kept_together(folder: Path, run_ids: pa.ChunkedArray) -> dict[str, Path]:
-    """Where those runs lie that a compaction has merged: they were first, and they win."""
+    """Return the compacted file of each run that is in one; those runs came first."""
     kept: dict[str, Path] = {}
     for path in folder.glob(f"{COMPACT}*.parquet"):
         with contextlib.suppress(pa.ArrowException, OSError):  # a damaged file holds nothing
-            wanted = pc.field("run_id").isin(run_ids.combine_chunks())
-            found = ds.dataset(path, format="parquet").to_table(columns=["run_id"], filter=wanted)
-            kept |= dict.fromkeys(found["run_id"].to_pylist(), path)
+            rows = pc.field("run_id").isin(run_ids.combine_chunks())
+            merged = ds.dataset(path, format="parquet").to_table(columns=["run_id"], filter=rows)
+            kept |= dict.fromkeys(merged["run_id"].to_pylist(), path)
     return kept
 
 

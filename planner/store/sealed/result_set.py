@@ -89,9 +89,9 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_SET_TEXT else f"{text[: MAX_SET_TEXT - 4]} ..."
 
 
-def set_text(told: Mapping[str, str]) -> str:
-    """A set.toml that says so; the standard library reads TOML and writes none."""
-    return "".join(f"{name} = {_quoted(_cut(text))}\n" for name, text in told.items())
+def set_text(fields: Mapping[str, str]) -> str:
+    """Return a set.toml with these fields; the standard library cannot write TOML."""
+    return "".join(f"{name} = {_quoted(_cut(text))}\n" for name, text in fields.items())
 
 
 def _quoted(text: str) -> str:

@@ -17,7 +17,7 @@ from planner.compare import (
     electricity_pages,
     with_names,
 )
-from planner.compare.reckon import Comparison
+from planner.compare.evaluation import Comparison
 from planner.core import Estimate
 from planner.cost import DOLLARS, Range
 from planner.transfer import Cell

@@ -19,7 +19,7 @@ from planner.compare import (
     compare,
     monthly_cost,
 )
-from planner.compare.reckon import Comparison, Limits, Question
+from planner.compare.evaluation import Comparison, Limits, Question
 from planner.compare.rent_or_buy import pays_back, rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import BreakEven

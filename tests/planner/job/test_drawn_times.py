@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Entry, candidates_of, compare, tornado
-from planner.compare.reckon import Comparison, Limits, Question, Row, better, by_id
+from planner.compare.evaluation import Comparison, Limits, Question, Row, better, by_id
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.job import Goal, Job, Known, OwnTarget, library_of, parts_of, timed, work_draws

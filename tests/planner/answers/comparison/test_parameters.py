@@ -11,7 +11,7 @@ import pytest
 from planner.answers.comparison import COMPARE, TARIFF, compare_parameters, moment_of, moment_text
 from planner.answers.comparison._parameters import VIEW_ONLY
 from planner.compare import Assumptions
-from planner.compare.reckon import Limits
+from planner.compare.evaluation import Limits
 from planner.job import Described, job_described
 
 

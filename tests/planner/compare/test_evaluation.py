@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.compare import Assumptions, Entry, Shop, candidates_of, compare, monthly_cost
-from planner.compare.reckon import Comparison, Limits, Question, Row, better, by_id
+from planner.compare.evaluation import Comparison, Limits, Question, Row, better, by_id
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Refusal
 from planner.cost import BreakEven
