@@ -43,9 +43,8 @@ _BASES: Final = {
     "published": "a published figure",
 }
 _LIKELY: Final = (
-    "A probability in this sentence compares the two options that it names, in 4,096 draws of "
-    "their times and prices. The columns “Cheapest of” and “Fastest of” compare each option with "
-    "all others at once."
+    "“Likely” compares the two options that are named, in 4,096 draws of their times and prices. "
+    "The columns “Cheapest of” and “Fastest of” compare each option with all others at once."
 )
 _MOST_NOT_FITTING: Final = 3
 """Most options without enough memory that are named one by one."""
@@ -59,7 +58,7 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
     keeps = limits_sentence(comparison, until(reply, comparison, begins), reply.display)
     open_question, measure = undecided(comparison)
     with st.container(border=True):
-        st.markdown(f"#### {widgets.answer_text(first)}", help=_LIKELY)
+        st.markdown(f"#### {widgets.answer_text(first)}")
         if keeps:
             st.markdown(f":material/event_available: {widgets.answer_text(keeps)}")
         with widgets.actions():
@@ -71,6 +70,8 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
         with widgets.details():
             for text in others:
                 st.markdown(widgets.answer_text(text))
+            if others:
+                st.caption(_LIKELY)
             if bought:
                 st.markdown(f":material/shopping_cart: {widgets.answer_text(bought)}")
             if open_question:

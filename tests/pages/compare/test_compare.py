@@ -60,6 +60,7 @@ def test_the_page_answers_without_a_click_in_the_planners_words(store: Store) ->
     shown = show("compare", goal="epochs")
     said = texts(shown)
     assert f"#### {sentences(told)[0]}" in said
+    assert "“Likely” compares the two options that are named" in said
     pair = rent_or_buy(told)
     assert pair is not None
     assert buying(pair) in said
