@@ -55,16 +55,16 @@ def shipped() -> list[Row]:
 
 
 def test_errors_and_intervals_are_those_of_the_rows() -> None:
-    told = accuracy_of([ROW]).sentences
-    assert "was 3.0 % off at a batch between measured ones (medians)." in told[1]
-    assert told[2] == "Its 90 % intervals contained 90 % of the measurements."
+    sentences = accuracy_of([ROW]).sentences
+    assert "was 3.0 % off at a batch between measured ones (medians)." in sentences[1]
+    assert sentences[2] == "Its 90 % intervals contained 90 % of the measurements."
 
 
 def test_a_part_whose_data_set_is_missing_is_left_out() -> None:
     assert accuracy_of([]).sentences == ()
-    told = " ".join(accuracy_of([ROW]).sentences)
-    assert "twice the largest" not in told
-    assert "devices" not in told
+    summary = " ".join(accuracy_of([ROW]).sentences)
+    assert "twice the largest" not in summary
+    assert "devices" not in summary
 
 
 def test_choices_cost_from_the_least_to_the_most_of_all_targets() -> None:
@@ -74,9 +74,11 @@ def test_choices_cost_from_the_least_to_the_most_of_all_targets() -> None:
         replace(ROW, question=regret.QUESTION, task=task, mean_error=cost, curves=4)
         for task, cost in costs.items()
     ]
-    told = " ".join(accuracy_of(rows).sentences)
-    assert "took 0 to 16 % longer, and used 5.6 % more device-hours than the best measured" in told
-    assert "means of 4 workloads" in told
+    summary = " ".join(accuracy_of(rows).sentences)
+    assert (
+        "took 0 to 16 % longer, and used 5.6 % more device-hours than the best measured" in summary
+    )
+    assert "means of 4 workloads" in summary
 
 
 def test_the_worst_miss_is_the_one_furthest_outside_and_says_why() -> None:
@@ -108,17 +110,17 @@ def test_furthest_off_is_the_largest_median_of_ours_on_one_data_set() -> None:
         replace(ROW, data_set="C", median_error=0.9, method="power law"),
         replace(ROW, data_set=MEAN, median_error=0.8),
     ]
-    told = " ".join(accuracy_of(rows).sentences)
-    assert "Its largest median error was 40 %, on one question" in told
-    assert "(data: B)." in told
+    summary = " ".join(accuracy_of(rows).sentences)
+    assert "Its largest median error was 40 %, on one question" in summary
+    assert "(data: B)." in summary
 
 
 def test_furthest_off_is_said_as_a_person_would_say_it(shipped: list[Row]) -> None:
-    told = " ".join(accuracy_of(shipped).sentences)
+    summary = " ".join(accuracy_of(shipped).sentences)
     assert re.search(
         r"Its largest median error was \d+ %, on several nodes estimated from a single device "
         r"\(data: [^)]+\); its 90 % intervals contained \d+ % of the measurements\.",
-        told,
+        summary,
     )
     elsewhere = " ".join(accuracy_of([replace(ROW, data_set="B", median_error=0.4)]).sentences)
     assert "largest median error was 40 %, on one question" in elsewhere
@@ -150,13 +152,13 @@ def test_verdicts_that_ship_are_counted_as_the_docs_count_them(shipped: list[Row
 
 
 def test_every_part_is_said_of_what_ships(shipped: list[Row]) -> None:
-    told = " ".join(accuracy_of(shipped).sentences)
+    summary = " ".join(accuracy_of(shipped).sentences)
     for words, *_ in (*verdicts.FIRST, *verdicts.THEN):
-        assert words in told
-    assert "longer, and used" in told
-    assert "Its largest median error was" in told
-    assert "refused points included" not in told
-    assert "nan" not in told
+        assert words in summary
+    assert "longer, and used" in summary
+    assert "Its largest median error was" in summary
+    assert "refused points included" not in summary
+    assert "nan" not in summary
 
 
 # -- filters -------------------------------------------------------------------------------------
@@ -252,8 +254,8 @@ def test_one_sentence_says_what_refusing_changes_and_the_headline_stays_plain() 
 
 
 def test_where_refusing_changes_nothing_nothing_is_said_of_it() -> None:
-    told = accuracy_of([ROW, replace(ROW, method=UNREFUSED)]).sentences
-    assert "refused" not in " ".join(told)
+    sentences = accuracy_of([ROW, replace(ROW, method=UNREFUSED)]).sentences
+    assert "refused" not in " ".join(sentences)
 
 
 def test_where_nothing_is_answered_nothing_is_said(shipped: list[Row]) -> None:
