@@ -61,7 +61,7 @@ LIMITS: Final = MappingProxyType(
             Limit(name="rows", value=5_000, unit="rows", why="100 times what is shipped"),
             Limit(name="columns", value=64, unit="columns", why="three times the widest table"),
             Limit(name="cell", value=1_000, unit="characters", why="a note, or a long address"),
-            Limit(name="problems", value=200, unit="problems", why="more help nobody"),
+            Limit(name="problems", value=200, unit="problems", why="a longer list is not read"),
         )
     }
 )
@@ -131,16 +131,16 @@ HARDWARE: Final[tuple[Column, ...]] = (
     _number("board_power_watts", "the most it draws by its data sheet", "W", 10.0, 3_000.0),
     _text("link_name", "its link to others of its kind"),
     _number("link_bytes_per_s", "of all links of one, both directions added", "bytes/s", 1e9, 1e14),
-    _number("list_price_usd", "what the maker asked for one; resellers ask what they like", "USD",
+    _number("list_price_usd", "list price of one by its maker; resellers differ", "USD",
             50.0, 200_000.0),
-    _date("list_price_as_of", "when it asked that; required with a list price"),
+    _date("list_price_as_of", "date of that price; required with a list price"),
     _link("list_price_source_url", "where it says so; required with a list price"),
     _number("server_price_usd", "price of a whole server with it, host included, without tax",
             "USD", 1_000.0, 1e7),
     _whole("server_accelerators", "how many of it that server has; required with its price",
            "accelerators", 2, 128),
     _date("server_price_as_of", "when that was the price; required with it"),
-    _link("server_price_source_url", "who asked it; required with it"),
+    _link("server_price_source_url", "source of that price; required with it"),
     _date("launched", "month in which the maker announced it"),
     _link("source_url", "where the maker prints these numbers", required=True),
     _date("as_of", "when the row was last compared with other sources", required=True),
@@ -161,7 +161,7 @@ PRICES: Final[tuple[Column, ...]] = (
     _text("currency", "ISO 4217", required=True, pattern="[A-Z]{3}", example="USD"),
     _number("billing_increment_s", "a started increment is paid in full; empty where not known",
             "s", 0.001, 31_622_400.0),
-    _date("as_of", "when the provider asked that", required=True),
+    _date("as_of", "date of that price", required=True),
     _link("source_url", "the provider's page, or a copy of it", required=True),
     _text("note", "what a reader should know"),
 )  # fmt: skip

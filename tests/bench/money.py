@@ -1,4 +1,4 @@
-"""Money with its doubt: 4,096 draws of the times and prices of 20 options.
+"""Money with its uncertainty: 4,096 draws of the times and prices of 20 options.
 
 "First" makes every order anew, "again" is the next question about the same options.
 """
