@@ -102,6 +102,7 @@ def test_a_quick_sweep_runs_from_a_click_to_its_curve(
     _click(page, "measure.start")
     _says(page, "5 of 5 runs measured", QUICK_MS)
     settled(page).get_by_role("link", name="Results of this sweep").click()
+    _title(page, "Results")
     expect(page.get_by_text("5 of ").first).to_be_visible()
     assert _only(place).phase == "finished"
     _curve(visit(f"{short}/measure?ticket={_only(place).ticket}"), place)
@@ -132,9 +133,14 @@ def _curve(page: Page, place: Path) -> None:
     On a busy machine those may be that the points scatter too much for a curve.
     """
     page.get_by_test_id("stMain").get_by_role("link", name="Throughput").first.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Throughput")
+    _title(page, "Throughput")
     expect(answer(page)).to_have_text(_sentence(place / "results"))
     expect(page.locator(".scatterlayer .points path").first).to_be_visible()
+
+
+def _title(page: Page, title: str) -> None:
+    """Wait for the page of this title; the one before it stays drawn until then."""
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
 
 
 def _sentence(results: Path) -> str:
@@ -161,7 +167,8 @@ def test_progress_moves_by_itself_and_a_stopped_sweep_resumes(
     _click(page, f"measure.resume.{ticket}")
     _says(page, "Small sweep: 4 of 4 runs measured in")
     settled(page).get_by_role("link", name="Results of this sweep").click()
-    expect(page.get_by_text("4 of ")).to_be_visible()
+    _title(page, "Results")
+    expect(page.get_by_text("4 of ").first).to_be_visible()
     expect(page).to_have_url(f"{app}/results?result_set=small")
     page.go_back()
     _says(settled(page), "Small sweep: 4 of 4 runs measured in")
@@ -177,7 +184,7 @@ def test_one_back_leads_from_the_live_curve_to_the_sweep(
     _open(place, "1")
     _says(page, "Small sweep: 1 of 4 runs measured")
     settled(page).get_by_role("link", name="Throughput curve").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Throughput")
+    _title(page, "Throughput")
     settled(page)
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("Measure")
