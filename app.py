@@ -15,7 +15,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from api.guard import Doors, Guard, failed, scripts_of
 from api.routes import Rules, routes
-from pages.common.store import store
+from pages.common.kept import store
 from planner.store.catalog import own_folder
 
 ROOT = Path(__file__).parent

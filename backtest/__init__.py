@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from backtest.data.source import Read
+from backtest.data.cases import Read
 from backtest.questions import (
     batch,
     convergence,
@@ -20,8 +20,7 @@ from backtest.questions import (
     regret,
     unmeasured,
 )
-from backtest.questions.figure import Row
-from backtest.questions.watch import Question, Watch, unwatched
+from backtest.questions.figure import Question, Row, Watch, unwatched
 
 QUESTIONS: Final[Mapping[str, Question]] = {
     batch.QUESTION: batch.batch_rows,

@@ -8,8 +8,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.common import kept
-from pages.common.store import ROOT, at_one_moment, store
-from pages.common.turns import TURNS
+from pages.common.kept import ROOT, TURNS, at_one_moment, store
 
 PAGES = ROOT / "pages"
 

@@ -362,7 +362,7 @@ def test_a_fault_is_reported_with_its_file_and_line(tmp_path: Path) -> None:
 def test_the_theme_gives_exactly_the_ten_colours_of_the_palette() -> None:
     import tomllib
 
-    from planner.figures.palette import DARK, LIGHT
+    from planner.figures.frame import DARK, LIGHT
 
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     theme = config["theme"]

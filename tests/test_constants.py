@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from backtest.choose.constants_table import CONSTANTS
+from backtest.choose.constants import CONSTANTS
 
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = (ROOT / "docs" / "constants.md").read_text(encoding="utf-8")
@@ -63,35 +63,36 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
         job._times:DAY_S catalog._records:HOUR_S compare._shortlist:HOUR_S job._memory:GIGA
         answers.comparison._parameters:HOUR_S
-        compare.rent_or_buy:HOUR_S cost._energy:WATTS_PER_KILOWATT
-        cost.payback:MONTHS_PER_YEAR cost._quantities:HOURS_PER_YEAR
-        cost._quantities:HOURS_PER_MONTH cost._quantities:SECONDS_PER_HOUR core._durations:DAY_S
+        compare.rent_or_buy:HOUR_S cost._own:WATTS_PER_KILOWATT
+        cost.payback:MONTHS_PER_YEAR cost._records:HOURS_PER_YEAR
+        cost._records:HOURS_PER_MONTH cost._records:SECONDS_PER_HOUR core._durations:DAY_S
         core._durations:HOUR_S core._durations:YEAR_S
-        time_to_target.frontier:SECONDS_PER_HOUR epochs.steadiness:NORMAL cost._times:NORMAL
+        time_to_target.frontier:SECONDS_PER_HOUR epochs.steadiness:NORMAL cost._costs:NORMAL
         runs._schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
-        answers._no_steps:MOST_NAMED answers.comparison.saved:MOST_BYTES
+        answers._asking:MOST_NAMED answers.comparison.saved:MOST_BYTES
         answers.comparison.saved:MOST_FILES answers.comparison.saved:MOST_NAME
         answers.comparison.saved:MOST_ROWS answers.comparison.saved:MOST_RUNS
         answers.comparison.saved:MOST_VALUES answers.comparison.saved:_LONGEST
         catalog.live_offers:MAX_PRICE_USD_PER_HOUR core.parameters:LEAST_BEGUN
-        published.configurations:MOST_ALIKE time_to_target._reference_data:_MOST_BYTES
+        published.configurations:MOST_ALIKE time_to_target._reference:_MOST_BYTES
         answers.parameters:MOST_BESIDE answers.parameters:MOST_BATCHES
-        answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._names:MAX_TEXT
+        answers.parameters:MOST_LISTED answers.parameters:LISTED catalog._combine:MAX_TEXT
         answers.comparison.question:EPOCHS answers.comparison.question:MOST_EPOCHS
         answers.comparison.question:MOST_OPTIONS
         compare._shortlist:BEGIN_WITH compare._shortlist:HOPELESS compare._shortlist:SERVER
-        compare._candidates:CLUSTERS compare._entries:MOST_COUNT job._memory:MOST_SHARDS
-        compare._entries:MOST_PRICE compare._entries:MOST_PRICE_USD compare._entries:MOST_RATE
+        compare._candidates:CLUSTERS compare._candidates:MOST_COUNT job._memory:MOST_SHARDS
+        compare._candidates:MOST_PRICE compare._candidates:MOST_PRICE_USD
+        compare._candidates:MOST_RATE
         cost._records:_YEAR_S cost._records:_MOST_USD core.parameters:NEXT_TO_NOTHING
         compare._influences:MOST_BARS compare._limits:MOST answers.comparison._description:_LARGE
         answers.comparison._description:MOST_PX answers.comparison._description:_ROUNDED
         answers.comparison._parameters:MOST_HOURS epochs.how_long:MOST_NAMED
         epochs.how_long:EPOCHS epochs.how_long:MOST_EPOCHS
-        runs._contradictions:SLACK runs._contradictions:OUTSIDE_STEPS
+        runs._records:SLACK runs._records:OUTSIDE_STEPS
         core.parameters:LONGEST_VALUE core.parameters:MOST_VALUES core.parameters:MOST_GIVEN
         core.parameters:LONGEST_QUERY epochs.projection:MOST_EPOCHS scaling._terms:MOST
-        epochs._usual:MOST_LINES epochs._usual:MOST_CHOSEN epochs._usual:PREFERRED
+        epochs.how_long:MOST_LINES epochs.how_long:MOST_CHOSEN epochs.how_long:PREFERRED
         core.points:SMALLEST core.points:LARGEST
         answers.comparison._description:LONGEST_NAME
         core.limits:MAX_TEXT core.limits:MAX_ENTRIES core.limits:MAX_FILE_BYTES
@@ -105,45 +106,46 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         epochs.epoch_size:SAME_BY_SPEED epochs.epoch_size:FAR published._rows:MOST_BYTES
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         published._rows:MOST_DEVICES published._rows:SMALLEST
-        published._rows:_SHOWN published._accelerators:CLOSE core.slugs:_NAMES
+        published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
         networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
         core.slugs:DIGITS core.slugs:LONGEST_FILE core.slugs:MOST_NAMED core.points:SHOWN
         core._durations:IN_DAYS_S
-        core._durations:DIGITS answers.comparison._made:DIGITS core._numbers:LEAST_DIGITS
+        core._durations:DIGITS answers.comparison._snapshot:DIGITS core._numbers:LEAST_DIGITS
         core._durations:IN_YEARS_S
         core._durations:ENDLESS_S core._durations:LEAST_CLOCK_S core._durations:MOST_OF_A_UNIT
         core._durations:MOST_DIGITS
-        core._ratio_words:MOST core._durations:LEAST_OF_A_UNIT epochs.how_long:IN_WHOLE_HOURS_S
+        core._numbers:MOST core._durations:LEAST_OF_A_UNIT epochs.how_long:IN_WHOLE_HOURS_S
         epochs.how_long:ROUGH core._numbers:GROUPED_FROM
         compare.undecided:LONG_MINUTES
         compare.undecided:NAMED compare._sentences:_TINY job._memory:_COUNTABLE
         answers.comparison._snapshot:LIKELIER compare.rent_or_buy:LEAST_CHANCE
-        cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._exchange_rates:DIGITS
+        cost.break_even:EVEN_PERCENT cost._display:DIGITS cost._display:RATE_DIGITS
         throughput.curves:GRID
-        epochs.how_long:CHART_POINTS time_to_target._optimizer_curves:GRID
-        time_to_target._ways:BATCHES
+        epochs.how_long:CHART_POINTS time_to_target.goodput:GRID
+        time_to_target.frontier:BATCHES
         epochs.steadiness:SHOWN
-        convergence._trial_targets:_WIDE convergence._trial_targets:_POINTS
+        convergence._targets:_WIDE convergence._targets:_POINTS
         answers._curve_answers:MOST_REFUSED
         transfer._ladder:NEAREST transfer._library:NAMED
-        transfer._sentences:NAMED""",
+        transfer._ladder:NAMED""",
     "numerics": """
         mfu._fit:ROUNDS mfu._fit:MANY mfu._model:TAIL_VARIANCE mfu._questions:LEAST_STEP_S
         mfu._questions:REFERENCE_OPERATIONS mfu._questions:USUAL_INTENSITY
-        cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._rent:SAME
-        fits._line_intervals:PARAMETERS
+        cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
+        fits.lines:PARAMETERS
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK
-        convergence._resolution:UNSEEN suspects.neighbours:SWEEPS suspects.neighbours:SETTLED
+        convergence._targets:UNSEEN suspects.neighbours:SWEEPS suspects.neighbours:SETTLED
         fits._nonnegative:ROUNDING fits._nonnegative:VISIBLE fits._nonnegative:DUST
         fits._nonnegative:STEPS
-        time_to_target._optimizer_curves:_NOT_STATED
-        scaling._law:_LEAST_S scaling._law:_MOST_S scaling._terms:LINK_TERMS""",
+        time_to_target.goodput:_NOT_STATED
+        scaling._terms:_LEAST_S scaling._terms:_MOST_S scaling._terms:LINK_TERMS""",
     "printed by a source": """
-        answers.comparison._description:RESNET_50_FLOPS time_to_target._reference_benchmarks:_COCO
-        time_to_target._reference_benchmarks:_CRITEO effects._work:VALIDATED_AT_ONCE
-        effects._work:TO_VALIDATE effects._work:FASTER_PER_EPOCH effects._work:FASTER_PER_IMAGE""",
+        answers.comparison._description:RESNET_50_FLOPS time_to_target._reference:_COCO
+        time_to_target._reference:_CRITEO effects._effect:VALIDATED_AT_ONCE
+        effects._effect:TO_VALIDATE effects._effect:FASTER_PER_EPOCH
+        effects._effect:FASTER_PER_IMAGE""",
     "how published rows are cleaned, described in docs/decisions/0033": """
         published.configurations:UPPER_FIFTH published.configurations:LAYOUTS
         published.configurations:MOST_SHARE published.configurations:MODEL_SHARE
@@ -178,6 +180,6 @@ def test_every_number_of_the_code_is_in_the_table_or_is_no_judgement() -> None:
     told = {c.name.removeprefix("planner.") for c in CONSTANTS}
     excused = {name for names in NO_JUDGEMENT.values() for name in names.split()}
     found = set(numbers_of_the_code())
-    assert found - told - excused == set(), "put them into backtest/choose/constants_table.py"
+    assert found - told - excused == set(), "put them into backtest/choose/constants.py"
     assert excused & told == set()
     assert excused - found == set(), "these are no numbers of the code any more"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.answers import PAGES
-from planner.figures.palette import DARK, LIGHT
+from planner.figures.frame import DARK, LIGHT
 from planner.networks import networks
 from planner.runs import COLUMNS
 

@@ -13,6 +13,7 @@ from typing import Final, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from backtest.data.cases import TextRows
 from backtest.data.columns import (
     COLUMNS,
     Line,
@@ -20,7 +21,6 @@ from backtest.data.columns import (
     header_problem,
     sound_rows,
 )
-from backtest.data.source import TextRows
 from backtest.questions.figure import Row, columns_of
 from planner.store.disk.files import write_whole
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from backtest.accuracy.page import Timing
 from backtest.accuracy.rows import (
     SIDES,
     Side,
@@ -25,7 +26,6 @@ from backtest.accuracy.rows import (
     tasks_of,
     titles,
 )
-from backtest.accuracy.seconds_page import Timing
 from backtest.accuracy.sentences import (
     AFTER,
     AHEAD,

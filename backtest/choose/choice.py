@@ -24,7 +24,7 @@ NOTHING: Final = "none of them"
 class Setting:
     """One candidate: its words, and the constants it sets, by their name in the code.
 
-    Names are those of `backtest.choose.constants_table`.
+    Names are those of `backtest.choose.constants`.
     """
 
     words: str

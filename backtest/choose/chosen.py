@@ -8,7 +8,7 @@ from backtest.choose.devices import device_choices
 from backtest.choose.epochs import epoch_choices
 from backtest.choose.form import form_choices
 from backtest.choose.lines import prior_choices
-from backtest.data.source import Read
+from backtest.data.cases import Read
 
 
 def choices(read: Read) -> list[Choice]:

@@ -24,10 +24,11 @@ from backtest.choose.choice import (
 from backtest.data.cases import (
     TASKS,
     Cases,
+    CurveSets,
     Ints,
+    Read,
     cases_of,
 )
-from backtest.data.source import CurveSets, Read
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
 from backtest.questions.figure import curve_weights
 from backtest.questions.methods import scatter

@@ -15,7 +15,7 @@ from backtest.choose.choice import (
     chosen,
     interval_score,
 )
-from backtest.data.source import Read
+from backtest.data.cases import Read
 from backtest.questions.devices import (
     BANDS,
     Runs,

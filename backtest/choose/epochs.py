@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from backtest.choose.choice import Choice, Setting, chosen
-from backtest.data.source import Read
+from backtest.data.cases import Read
 from backtest.questions.epochs import (
     KNOWN,
     Run,

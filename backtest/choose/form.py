@@ -19,8 +19,7 @@ from backtest.choose.choice import (
     chosen,
     mean_over,
 )
-from backtest.data.cases import TASKS, cases_of
-from backtest.data.source import Curve, Read
+from backtest.data.cases import TASKS, Curve, Read, cases_of
 from backtest.questions.convergence import convergence_curves, may_answer, powers
 from backtest.questions.figure import curve_weights
 

@@ -17,8 +17,7 @@ from backtest.choose.choice import (
     interval_score,
     mean_over,
 )
-from backtest.data.cases import TASKS, Cases, cases_of
-from backtest.data.source import CurveSets, Read
+from backtest.data.cases import TASKS, Cases, CurveSets, Read, cases_of
 from backtest.questions.batch import CHECKS, may_answer, step_time_curves
 from backtest.questions.convergence import convergence_curves
 from backtest.questions.convergence import may_answer as may_answer_convergence

@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from backtest import QUESTIONS
-from backtest.accuracy.page import accuracy_page
+from backtest.accuracy.file import Stopwatch, write_seconds
+from backtest.accuracy.page import accuracy_page, by_method, per_thousand, seconds_page
 from backtest.accuracy.public_data import (
     PublicTables,
     has_public_tables,
     public_tables,
     write_accuracy,
 )
-from backtest.accuracy.seconds_file import Stopwatch, write_seconds
-from backtest.accuracy.seconds_page import by_method, per_thousand, seconds_page
 from backtest.choose.choice import Choice
 from backtest.choose.chosen import choices
 from backtest.choose.constants import constants_page
@@ -38,11 +37,9 @@ from backtest.commands.published import (
 )
 from backtest.data.columns import WITHOUT, Skipped
 from backtest.published.page import published_lines
-from backtest.questions.figure import Row
-from backtest.questions.origin import Origin, origin_of
-from backtest.questions.own import own_rows
-from backtest.questions.result_data import has_result_sets, result_sets
-from backtest.questions.watch import Watch
+from backtest.questions.figure import Row, Watch
+from backtest.questions.own import has_result_sets, own_rows, result_sets
+from backtest.questions.source_table import Origin, origin_of
 from planner.store.disk.files import write_whole
 
 T = TypeVar("T")

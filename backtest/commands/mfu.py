@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from backtest.commands.published import CATALOG
-from backtest.published.mfu import LEAST_ROWS, study_of
-from backtest.published.mfu_page import efficiency_page
+from backtest.published.mfu import LEAST_ROWS, efficiency_page, study_of
 from planner.mfu import CONSTANTS, written_fit
 from planner.published import configurations, read_rows
 from planner.store.catalog import read_catalog

@@ -1,6 +1,6 @@
 """`python -m planner backtest DIR --json`: the figures of published tables as one JSON object.
 
-A folder of tables in the library's format gives every task of `backtest.published.tasks`. The
+A folder of tables in the library's format gives every task of `backtest.published.page`. The
 public data sets give only batch curves and device series. Standard output has only the object;
 standard error lists what was left out.
 """
@@ -20,8 +20,7 @@ from backtest.published.mfu import (
     Way,
     left_out,
 )
-from backtest.published.page import figures_text, page
-from backtest.published.tasks import Tasks, tasks_of
+from backtest.published.page import Tasks, figures_text, page, tasks_of
 from planner.catalog import Catalog
 from planner.mfu import Domain
 from planner.published import PublishedRow, configurations, faults, read_rows, unknown_accelerators

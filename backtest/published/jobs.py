@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from backtest.published.answers import Answer, answer_of
-from backtest.published.described import LANGUAGE, ONE_EPOCH
-from backtest.published.known_job import KnownJob
+from backtest.published.described import LANGUAGE, ONE_EPOCH, Answer, answer_of
 from planner.catalog import Accelerator, Catalog
 from planner.core import Estimate, Refusal
 from planner.fits import log_half_widths
@@ -38,6 +36,33 @@ from planner.published import (
     half_peak,
     workload_of,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownJob:
+    """A published whole job and our estimate, both in device-hours.
+
+    `low` and `high` bound the 90 % interval; without an estimate `value` is None and `why` is the
+    reason. `place` is the repository and file of the published figure.
+    """
+
+    name: str
+    place: str
+    accelerator: str
+    devices: int
+    published_device_hours: float
+    value: float | None
+    low: float | None
+    high: float | None
+    why: str = ""
+
+    @property
+    def inside(self) -> bool:
+        """Whether the published figure lies inside the interval."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low <= self.published_device_hours <= self.high
+
 
 HOUR_S: Final = 3600.0
 IMAGENET: Final = 1_281_167.0

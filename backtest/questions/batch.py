@@ -2,24 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.data.cases import Cases
-from backtest.data.source import (
+from backtest.data.cases import (
+    TASKS,
+    Cases,
     Curve,
     CurveSets,
     Read,
+    cases_of,
     curves_of,
 )
-from backtest.questions.curve_rows import curve_rows
-from backtest.questions.figure import Row, with_means
-from backtest.questions.methods import OF_STEP_TIMES, answered
-from backtest.questions.watch import Watch, unwatched
+from backtest.questions.figure import (
+    HiddenPoints,
+    Row,
+    Watch,
+    predictions_of,
+    scored,
+    unwatched,
+    with_means,
+)
+from backtest.questions.methods import OF_STEP_TIMES, Method, answered
 from planner.throughput import FAR, MAX_SCATTER, NARROW, TOO_FAR
+
+Answerable = Callable[[Cases], NDArray[np.bool_]]
+"""Returns which hidden points the product answers, shape (hidden,)."""
+
+
+def curve_rows(
+    of: tuple[str, str],
+    curves: Sequence[Curve],
+    methods: Mapping[str, Method],
+    may_answer: Answerable,
+    watch: Watch,
+) -> list[Row]:
+    """Return the rows of all tasks for the question and data set in `of`; none for short curves."""
+    question, name = of
+    rows = []
+    for task, splits in TASKS.items():
+        cases = cases_of(curves, splits)
+        if cases.hidden_batch.size:
+            hidden = HiddenPoints(
+                truth=cases.hidden_value, curve=cases.hidden_curve, answered=may_answer(cases)
+            )
+            place = question, task, name
+            answers = {m: partial(method, cases) for m, method in methods.items()}
+            rows += scored(
+                place, predictions_of(answers, place, cases.hidden_batch.size, watch), hidden
+            )
+    return rows
+
 
 QUESTION: Final = "batch"
 NVIDIA: Final = "NVIDIA tables (check)"

@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.data.cases import Cases
-from backtest.data.source import Curve, Read, curves_of
-from backtest.questions.curve_rows import curve_rows
-from backtest.questions.figure import Prediction, Row, with_means
+from backtest.data.cases import Cases, Curve, Read, curves_of
+from backtest.questions.batch import curve_rows
+from backtest.questions.figure import Prediction, Row, Watch, unwatched, with_means
 from backtest.questions.methods import (
     Method,
     answered,
@@ -23,7 +22,6 @@ from backtest.questions.methods import (
     straight_line,
     textbook,
 )
-from backtest.questions.watch import Watch, unwatched
 from planner.convergence import MAX_SCATTER, NARROW, PRIOR, TOO_FAR
 from planner.fits import TWICE, Prior
 
@@ -70,7 +68,7 @@ def convergence_rows(read: Read, watch: Watch = unwatched) -> list[Row]:
 
 
 def rows_of(name: str, curves: Sequence[Curve], watch: Watch = unwatched) -> list[Row]:
-    """Return the rows of one data set, as `curve_rows`."""
+    """Return the rows of one data set, as `curve_rows` in `batch`."""
     return curve_rows((QUESTION, name), curves, METHODS, may_answer, watch)
 
 

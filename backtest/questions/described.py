@@ -21,16 +21,18 @@ from typing import Final
 
 import numpy as np
 
-from backtest.data.source import Read, TextRows
+from backtest.data.cases import Read, TextRows
 from backtest.questions.figure import (
     HiddenPoints,
     Prediction,
     Row,
+    Watch,
+    predictions_of,
     scored,
+    unwatched,
     with_means,
 )
 from backtest.questions.unmeasured import TABLE, sheets_of
-from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.core import LEVEL, Floats, t_quantile
 from planner.job import efficiency as spread
 from planner.job import rates

@@ -10,14 +10,16 @@ from typing import Final
 
 import numpy as np
 
-from backtest.data.source import Read
+from backtest.data.cases import Read
 from backtest.questions.figure import (
     HiddenPoints,
     Prediction,
     Row,
+    Watch,
+    predictions_of,
     scored,
+    unwatched,
 )
-from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.core import LEVEL, Estimate, Floats, t_quantile
 from planner.epochs import Scatter, project, scatters, variation_of
 from planner.epochs.steadiness import steadiness

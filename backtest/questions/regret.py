@@ -17,18 +17,19 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from backtest.data.cases import ends_and_middle
-from backtest.data.source import Curve, Read, curves_of
+from backtest.data.cases import Curve, Read, curves_of, ends_and_middle
 from backtest.questions.figure import (
     HiddenPoints,
     Prediction,
     Row,
+    Watch,
+    predictions_of,
     rounded,
     scored,
+    unwatched,
     with_means,
 )
-from backtest.questions.rivals import fit_perfect_speed_up
-from backtest.questions.watch import Watch, predictions_of, unwatched
+from backtest.questions.methods import fit_perfect_speed_up
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.core import Estimate, Floats
 from planner.scaling import ScalingCurve, fit_scaling

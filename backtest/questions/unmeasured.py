@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from backtest.data.source import Read
+from backtest.data.cases import Read
 from backtest.questions.figure import (
     HiddenPoints,
     Prediction,
     Row,
+    Watch,
+    predictions_of,
     scored,
+    unwatched,
 )
-from backtest.questions.watch import Watch, predictions_of, unwatched
 from planner.core import LEVEL, Floats
 
 if TYPE_CHECKING:

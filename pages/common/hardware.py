@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from pages.common.store import ROOT
+from pages.common.kept import ROOT
 from planner.catalog import TABLE_NAMES
 from planner.store.catalog import CatalogRead, own_folder, read_catalog
 

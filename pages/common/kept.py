@@ -3,12 +3,24 @@
 A slider changes the answer, not the data behind it. Results about a workload are cached until one
 of its runs changes, results about all runs until any run changes (decision 0030). Everything that
 depends on the user is computed anew.
+
+Draw a few pages at a time, first come, first served (decision 0030).
+
+Python runs one thread at a time, and drawing a page yields at each of its sixty messages. If thirty
+pages are drawn at once, each message of each page waits for the twenty-nine others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from typing import Any, TypeVar
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from planner.answers import facts
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
@@ -18,7 +30,7 @@ from planner.effects import FactorEffect, effects_of
 from planner.epochs import EpochSize
 from planner.epochs.epoch_size import epoch_size
 from planner.runs import FormRun, Placement, Run, Trials, TrialSet
-from planner.store import Store, queries
+from planner.store import Store, folders_from_environment, queries
 from planner.store.queries import KnownWorkload, TimedSystem
 from planner.throughput import SystemCurve, curves_of, systems_of, usual_systems, with_step_times
 from planner.time_to_target import Comparison, compare
@@ -299,3 +311,91 @@ def _of(shared: Store, workload: str, question: Hashable, query: Callable[[], An
 def _once(shared: Store, question: Hashable, query: Callable[[], Answer]) -> Answer:
     """Return a result about all runs, cached until any of them changes."""
     return shared.kept.once((question, shared.generation), query)
+
+
+ROOT: Final = Path(__file__).parent.parent.parent
+
+
+_STORE_LOCK: Final = threading.Lock()
+
+
+@lru_cache(maxsize=4)
+def _store(environment: tuple[tuple[str, str], ...]) -> Store:
+    return Store(folders_from_environment(ROOT, dict(environment)))
+
+
+def store() -> Store:
+    """Return the refreshed store over the shipped folder, the user's own and any further ones.
+
+    While a page is drawn, the store keeps the state of the start of drawing (pages/shell.py).
+    """
+    shared = _shared()
+    if not shared.is_held:
+        shared.refresh()
+    return shared
+
+
+@contextmanager
+def at_one_moment(requested_s: float) -> Iterator[None]:
+    """Show this thread one state of the store until the block ends: `requested_s` or later."""
+    with _shared().at_one_moment(requested_s):
+        yield
+
+
+def _shared() -> Store:
+    environment = tuple(sorted((k, v) for k, v in os.environ.items() if k.startswith("EPOCHWISE_")))
+    with _STORE_LOCK:  # simultaneous first sessions share one store
+        return _store(environment)
+
+
+AT_ONCE: Final = 2
+"""Pages that are drawn at the same time: one works in Python, one waits for DuckDB or numpy."""
+LONGEST_S: Final = 1.0
+"""Longest turn [s]; a slower page waits for something else, such as a child process."""
+_LOOK_S: Final = 0.1
+
+
+class Turns:
+    """Turns for threads, in the order of their requests."""
+
+    def __init__(self, at_once: int = AT_ONCE, longest_s: float = LONGEST_S) -> None:
+        self._at_once, self._longest_s = at_once, longest_s
+        self._lock = threading.Lock()
+        self._queue: deque[tuple[object, threading.Event]] = deque()
+        self._running: dict[object, float] = {}
+
+    @contextmanager
+    def turn(self) -> Iterator[float]:
+        """Wait for a turn, and hold it until the block ends or the longest turn is over.
+
+        Yields when the turn was requested, by the monotonic clock [s].
+        """
+        requested_s = time.monotonic()
+        me, mine = object(), threading.Event()
+        with self._lock:
+            self._queue.append((me, mine))
+            self._next()
+        while not mine.wait(_LOOK_S):
+            with self._lock:
+                self._next()
+        try:
+            yield requested_s
+        finally:
+            with self._lock:
+                self._running.pop(me, None)
+                self._next()
+
+    def _next(self) -> None:
+        """Give free turns to the threads that have waited longest."""
+        now = time.monotonic()
+        for thread, began in list(self._running.items()):
+            if now - began > self._longest_s:
+                del self._running[thread]
+        while self._queue and len(self._running) < self._at_once:
+            thread, event = self._queue.popleft()
+            self._running[thread] = now
+            event.set()
+
+
+TURNS: Final = Turns()
+"""The turns of all sessions of this server."""

@@ -11,24 +11,14 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from pages.common.link_address import (
-    LAST,
-    MOST,
-    Parameters,
-    base,
-    memory_of,
-    offer,
-    parameters_now,
-    read,
-)
-from pages.common.link_values import as_text, as_texts, plain
 from planner.core import (
     Parameter,
     looked_up,
@@ -37,11 +27,111 @@ from planner.core import (
     number_text,
     shown,
     slug,
+    text_of,
     value_of,
 )
 from planner.core.slugs import slugs
 
 __all__ = ["Link", "Options", "Parameters", "as_text", "page_link", "plain", "slug", "slugs"]
+
+
+Parameters = dict[str, list[str]]
+MOST: Final = 60
+"""Most values of one parameter that are read from a link."""
+LAST: Final = "link-last-page"
+"""Session key of the page that was drawn last."""
+
+
+def read(page: str) -> Parameters:
+    """Return the page's first parameters.
+
+    A URL that differs from the one we wrote, without a change by hand, comes from a link or from
+    Back, so the URL wins. With an empty URL on the way from another page, the page is as it was
+    left. The same holds for the parameters of a link to another page: Streamlit writes them into
+    the address of the page that is left, where Back finds them.
+    """
+    memory, address = memory_of(page), parameters_now()
+    written, values = memory.get("written"), memory.get("values", {})
+    if address in memory.get("offered", ()) and address != written:
+        address = written or {}
+    if address and address != memory.get("address", address):  # a link was followed since
+        for name in ("adopted", "reset", "address"):
+            memory.pop(name, None)
+        return _anew(page, address)
+    adopted: Parameters | None = memory.get("adopted")
+    if adopted is not None:
+        return adopted
+    if memory.get("reset", False):
+        return {}
+    if not address and st.session_state.get(LAST) != page:
+        return written or {}
+    live = {n: st.session_state.get(f"{page}.{n}") for n in values}
+    touched = any(v is not None and v != values[n] for n, v in live.items())
+    if address != (written or {}) and not touched:
+        return _anew(page, address)
+    return written or address
+
+
+def offer(page: str, parameters: Parameters) -> None:
+    """Remember the parameters of a link that `page` draws to another page."""
+    offered: list[Parameters] = memory_of(page).setdefault("offered", [])
+    if parameters not in offered:
+        offered.append(parameters)
+        del offered[:-MOST]
+
+
+def _anew(page: str, parameters: Parameters) -> Parameters:
+    """Return the address's parameters after clearing what the page held."""
+    for name in memory_of(page).get("values", {}):
+        st.session_state.pop(f"{page}.{name}", None)
+    return parameters
+
+
+def parameters_now() -> Parameters:
+    """Return the parameters in the current address."""
+    return {k: st.query_params.get_all(k)[:MOST] for k in st.query_params}
+
+
+def memory_of(page: str) -> dict[str, Any]:
+    """Return the session's memory of a page between its runs."""
+    memory: dict[str, Any] = st.session_state.setdefault(f"link:{page}", {})
+    return memory
+
+
+def base() -> str:
+    """Return the page's address without its state; "" where unknown."""
+    url = st.context.url
+    return urlsplit(url)._replace(query="", fragment="").geturl() if url else ""
+
+
+_JOIN: Final = "\u2060"
+"""Word joiner of zero width: between two characters it stops them from forming markup."""
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs"})
+"""Categories of invisible characters: controls, direction marks, surrogates."""
+_LATE: Final = re.compile(
+    r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?<=@)|(?<=[-<>=~])(?=[-<>=~])", re.IGNORECASE
+)
+"""Where Streamlit makes links, icons and arrows after backslashes have been taken away."""
+
+
+def as_text(text: str) -> str:
+    """Return `text` on one line, escaped so that Markdown shows it as it is."""
+    joined = _LATE.sub(_JOIN, plain(text))
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|$:~^=&])", r"\\\1", joined)
+
+
+def plain(text: str) -> str:
+    """Return `text` on one line, without invisible characters."""
+    return "".join(c for c in " ".join(text.split()) if unicodedata.category(c) not in _UNSEEN)
+
+
+def as_texts(value: object) -> list[str]:
+    """Return a widget's value as texts of a link."""
+    if isinstance(value, list):
+        return [text_of(v) for v in value] or [""]
+    return [text_of(value)]
+
+
 Options = Sequence[str] | Mapping[str, str]
 """Values that a widget offers: plain, or slugs with their names."""
 

@@ -9,6 +9,7 @@ from typing import Final
 import streamlit as st
 
 from pages.common import kept, widgets
+from pages.common.kept import ROOT
 from pages.common.link import (
     Link,
     Parameters,
@@ -16,7 +17,6 @@ from pages.common.link import (
     page_link,
     slugs,
 )
-from pages.common.store import ROOT
 from planner.runs import Run
 from planner.store import Store
 from planner.suspects import LEFT_OUT

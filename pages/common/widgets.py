@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.common.link import Link, as_text
 from planner.figures import CONFIG, ChartSpec, UncheckedFigure
+from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from planner.store import queries
 
 Width = Literal["stretch", "content"]
@@ -163,3 +165,25 @@ def no_run(page: str) -> None:
         lambda: None,
         key=f"{page}.again",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that is made at the click: label, function that makes it, name, widget key."""
+
+    label: str
+    make: Callable[[], bytes | str]
+    name: str
+    key: str
+
+
+def row(files: Sequence[File]) -> None:
+    """Draw a button per file, in columns of equal width."""
+    for place, file in zip(st.columns(len(files)), files, strict=True):
+        with place:
+            download(file.label, file.make, file.name, key=file.key)
+
+
+def theme() -> Theme:
+    """Return the dark theme where the browser shows it, else the light one."""
+    return DARK_THEME if st.context.theme.type == "dark" else LIGHT_THEME

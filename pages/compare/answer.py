@@ -2,36 +2,160 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
-from pages.common import widgets
-from pages.common.link import Link, as_text
-from pages.compare import (
-    charts,
-    described,
-    report,
-    saved,
-)
-from pages.compare.deadline import after, in_words
+from pages.common import kept, widgets
+from pages.common.link import Link, as_text, plain, slugs
+from pages.compare import charts, described, saved, state
+from pages.compare import described as compare_described
+from pages.compare.inputs import after, in_words
 from pages.compare.state import Reply
+from planner.answers.comparison import DESCRIBED, option_rows
 from planner.compare import (
+    LIKELY_IN_TIME,
     basis_words,
     buying,
     electricity_lines,
     electricity_pages,
     limits_sentence,
+    next_step,
     sentences,
     session_note,
 )
-from planner.compare.evaluation import Comparison
+from planner.compare.evaluation import Comparison, Row
 from planner.compare.undecided import undecided
-from planner.core import Estimate
+from planner.core import Estimate, Refusal, csv_text
+from planner.epochs import INFERENCE
+from planner.report import MOST_LOGO_BYTES, MOST_NAME, compare_page, logo_uri
 from planner.store import Store
+from planner.store.export import records_file
+from planner.store.pdf import PdfError, chromium, pdf_of
+
+_COMPANY: Final = "compare-report-company"
+_LOGO: Final = "compare-report-logo"
+_REFUSED: Final = "compare-report-logo-problem"
+_PDF: Final = "compare-report-pdf"
+_FIELD: Final = "compare.report.company"
+_FILE: Final = "compare.report.logo"
+"""Session keys; a widget's value is lost when its popover closes."""
+
+
+def draw_report(link: Link, reply: Reply, comparison: Comparison, begins: datetime) -> None:
+    """Draw the report button, and a popover with logo, PDF and data."""
+    made = _maker(reply, link.url(), begins)
+    widgets.download(
+        "Report", made, "epochwise-compare.html", key="compare.report", width="content"
+    )
+    box = st.popover("Logo, PDF, data", icon=":material/picture_as_pdf:", key="compare.handout",
+                     width="content", on_change="rerun")  # fmt: skip
+    if not box.open:
+        return
+    with box:
+        _letterhead()
+        made = _maker(reply, link.url(), begins)  # with the current letterhead
+        widgets.download("HTML", made, "epochwise-compare.html", key="compare.report.html")
+        _pdf(made)
+        records = option_rows(comparison, reply.display, begins)
+        _data(lambda: csv_text(records), "csv")
+        _data(lambda: records_file(records), "parquet")
+
+
+def _data(make: Callable[[], bytes | str], kind: str) -> None:
+    label = {"csv": "CSV of the options", "parquet": "Parquet of the options"}[kind]
+    widgets.download(label, make, f"epochwise-compare.{kind}", key=f"compare.report.{kind}")
+
+
+def _maker(reply: Reply, address: str, begins: datetime) -> Callable[[], str]:
+    """Return a function that makes the page at the click; it reads its inputs now."""
+    company, logo = st.session_state.get(_COMPANY, ""), st.session_state.get(_LOGO)
+    made = f"{begins:%Y-%m-%d %H:%M} {begins.tzname()}"
+    answered = replace(reply.answered, problems=tuple(dict.fromkeys(reply.problems)))
+    return lambda: compare_page(
+        answered, link=address, made=made, display=reply.display, company=company,
+        logo=logo[1] if logo else None, begins=begins, by=reply.by,
+    )  # fmt: skip
+
+
+def _letterhead() -> None:
+    """Draw company name and logo of the report; they stay in this session, not in the link."""
+    st.text_input(
+        "Company", st.session_state.get(_COMPANY, ""), key=_FIELD, max_chars=MOST_NAME,
+        on_change=_named, placeholder="shown above the report",
+    )  # fmt: skip
+    upload = st.file_uploader(
+        f"Logo (PNG, JPEG or SVG, {MOST_LOGO_BYTES // 1024:,} KiB at most)",
+        type=["png", "jpg", "jpeg", "svg"], key=_FILE, on_change=_pictured,
+        max_upload_size=max(MOST_LOGO_BYTES // 1_000_000, 1),
+    )  # fmt: skip
+    if upload is None:
+        st.session_state.pop(_REFUSED, None)
+    elif problem := st.session_state.get(_REFUSED, ""):  # as long as that file is chosen
+        st.warning(as_text(f"{problem} The report leaves out {plain(upload.name)[:80]}."))
+    if logo := st.session_state.get(_LOGO):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(as_text(f"Logo: {logo[0]}"))
+            st.button("Without it", key="compare.report.plain", icon=":material/close:",
+                      on_click=lambda: st.session_state.pop(_LOGO, None))  # fmt: skip
+
+
+def _named() -> None:
+    st.session_state[_COMPANY] = plain(str(st.session_state.get(_FIELD) or ""))[:MOST_NAME]
+
+
+def _pictured() -> None:
+    """Check a logo as soon as it is chosen; a refused one is not kept."""
+    upload = st.session_state.get(_FILE)
+    st.session_state.pop(_REFUSED, None)
+    if upload is None:
+        return
+    picture = upload.getvalue()
+    try:
+        logo_uri(picture)
+    except ValueError as error:
+        st.session_state[_REFUSED] = str(error)
+        return
+    st.session_state[_LOGO] = (plain(upload.name)[:80], picture)
+
+
+def _pdf(made: Callable[[], str]) -> None:
+    """Draw a button that makes the PDF, then one that saves it; a download cannot show errors."""
+    if chromium() is None:
+        st.caption(
+            "A PDF needs Chromium or Chrome on the machine that runs this app; none was found. "
+            "Open the HTML and print it. It is laid out for A4."
+        )
+        return
+    page = made()
+    key = hashlib.sha256(page.encode()).hexdigest()
+    st.button(
+        "Make the PDF", key="compare.report.pdf.make", icon=":material/print:", width="stretch",
+        on_click=lambda: _print(page, key),
+    )  # fmt: skip
+    if problem := st.session_state.pop(f"{_PDF}-problem", ""):
+        st.warning(as_text(problem))
+    made_pdf: Any = st.session_state.get(_PDF)
+    if made_pdf and made_pdf[0] == key:
+        st.download_button(
+            "Save the PDF", made_pdf[1], "epochwise-compare.pdf", "application/pdf",
+            key="compare.report.pdf", icon=":material/picture_as_pdf:", type="primary",
+            on_click="ignore", width="stretch",
+        )  # fmt: skip
+
+
+def _print(page: str, key: str) -> None:
+    try:
+        st.session_state[_PDF] = (key, pdf_of(page))
+    except PdfError as error:
+        st.session_state[f"{_PDF}-problem"] = str(error)
+
 
 _BASES: Final = {
     "measured": "measured there",
@@ -64,7 +188,7 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
         with widgets.actions():
             lines = [" ".join([first, *others]), keeps, bought, open_question, measure]
             widgets.share(link, "\n".join(line for line in lines if line), "content")
-            report.draw(link, reply, comparison, begins)
+            draw_report(link, reply, comparison, begins)
             saved.offer(link, reply)
             described.draw_efficiency(link, shared, comparison)
         with widgets.details():
@@ -165,3 +289,165 @@ def problems(reply: Reply) -> None:
     if reply.problems:
         lines = "\n".join(f"- {as_text(p)}" for p in dict.fromkeys(reply.problems))
         st.warning(f"Part of the question could not be used:\n{lines}", icon=":material/rule:")
+
+
+MOST: Final = 6
+_NARROW: Final = 1.05
+"""Smallest factor of an interval that is shown."""
+_RUN_THERE: Final = {"measured", "interpolated", "extrapolated"}
+_ARTICLE: Final = re.compile(r"an? (\S+)")
+_AN: Final = re.compile(r"[AEIO]|[FHLMNRSX](?=[A-Z]*[0-9]|TX)")
+"""Names that begin with a vowel sound: EPYC, A100, Instinct; by letters H100, L4, MI300X."""
+
+
+def _why_alone(comparison: Comparison) -> str:
+    """Return why the first is not tied: it alone is likely to meet the limits, or it is better."""
+    likely = [r for r in comparison.answered if (r.in_time or 0.0) >= LIKELY_IN_TIME]
+    if likely == [comparison.leader]:
+        return "Only the first option is likely to meet your limits."
+    return "The first option is decided; no run is needed."
+
+
+def draw_next_run(comparison: Comparison) -> None:
+    """Draw the run that would decide the ranking, then runs that narrow each option."""
+    with st.container(border=True):
+        st.markdown("**Next measurement**")
+        _, first = undecided(comparison)
+        if first:
+            st.markdown(f":blue-badge[decides most] {widgets.answer_text(first)}")
+        elif len(comparison.answered) > 1:
+            st.markdown(_why_alone(comparison))
+        if step := next_step(comparison):
+            st.markdown(f":material/timer: {widgets.answer_text(step)}")
+        rows = [r for r in comparison.rows if _measurable(r)]
+        begins = f"Measure {comparison.question.job.workload} on "
+        lines = _lines(rows, begins)[:MOST]
+        if lines:
+            st.markdown("A run of this workload narrows these estimates:")
+            st.markdown("\n".join(f"- {line}" for line in lines))
+        else:
+            st.caption(_nothing_to_run(comparison))
+
+
+def _nothing_to_run(comparison: Comparison) -> str:
+    """Return why no run is proposed; only runs of the requested length count as measured."""
+    bases = {r.time.basis if isinstance(r.time, Estimate) else "" for r in comparison.rows}
+    if bases == {"measured"}:
+        return "Every time here was measured."
+    if bases <= _RUN_THERE:
+        return "Every time is based on runs on that machine, some extrapolated to your settings."
+    return "There is no run to propose for these options."
+
+
+def _measurable(row: Row) -> bool:
+    """Return whether a run would narrow the interval; not where the job does not fit."""
+    return bool(row.timed.measure_next) and row.timed.fit.fits is not False
+
+
+def _lines(rows: Sequence[Row], begins: str) -> list[str]:
+    """Return the next measurements, each once with the widest interval that it narrows."""
+    widest: dict[str, float] = {}
+    for row in rows:
+        what = row.timed.measure_next.rstrip(".").removeprefix(begins)
+        widest[what] = max(widest.get(what, 1.0), _factor(row))
+    return [widgets.answer_text(f"{_with_article(w)}{_factor_text(f)}") for w, f in widest.items()]
+
+
+def _factor(row: Row) -> float:
+    """Return the half-width of the time's interval as a ratio."""
+    time = row.time
+    if not isinstance(time, Estimate) or not float(time.low) > 0.0:
+        return 1.0
+    return math.sqrt(float(time.high) / float(time.low))
+
+
+def _factor_text(factor: float) -> str:
+    return f" (within a factor of {factor:.2g} either way)" if factor > _NARROW else ""
+
+
+def _with_article(what: str) -> str:
+    """Return the text with the right article: 'an EPYC 7742', 'an H100', 'a TPU v3'."""
+    match = _ARTICLE.match(what)
+    if match is None:
+        return what
+    return f"{'an' if _AN.match(match[1]) else 'a'} {match[1]}{what[match.end() :]}"
+
+
+def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:
+    """Draw why there is no answer, and one way to get one."""
+    described = st.session_state.get(link.key("workload")) == DESCRIBED
+    incomplete = described and state.facts(shared, link.parameters())[0] is None
+    if chosen == []:
+        widgets.nothing(
+            "No option is chosen.",
+            "The list of options above is empty.",
+            "Show the defaults",
+            lambda: link.forget("options"),
+            key="compare.back",
+        )
+    elif incomplete:
+        with st.container(border=True):
+            st.markdown("**How heavy is the workload?**")
+            st.caption(
+                as_text(
+                    "Give the samples of an epoch and the work of a sample: parameters and tokens, "
+                    "or FLOPs of forward and backward pass. Language model: parameters, tokens in "
+                    "a sequence, sequences in an epoch. Images: FLOPs of one image, images in an "
+                    "epoch."
+                )
+            )
+            for problem in compare_described.problems(link):
+                st.warning(as_text(problem), icon=":material/help:")
+            with widgets.actions():
+                for number, name in enumerate(compare_described.EXAMPLES):
+                    st.button(
+                        f"Fill in an example: {name}",
+                        key=f"compare.example{number or ''}",
+                        icon=":material/edit:",
+                        on_click=compare_described.fill_in,
+                        args=(link, name),
+                    )
+            if not kept.workloads(shared):
+                st.caption("No run is measured yet, so times are estimated from data sheets.")
+    elif refused := _only_inference(link, shared):
+        widgets.nothing(
+            refused.reason,
+            refused.measure_next,
+            "Show a workload that was trained",
+            lambda: _to_trained(link, shared),
+            key="compare.trained",
+        )
+    else:
+        widgets.nothing(
+            "There is nothing to compare.",
+            "No catalogue could be read, and no run is measured.",
+            "Look again",
+            lambda: None,
+            key="compare.again",
+        )
+
+
+def wrong_step(link: Link) -> None:
+    """Draw that the timed step cannot be used, and a button to clear it."""
+    widgets.nothing(
+        "The timed step cannot be used.",
+        "Correct it under “Timed step”, or compare without it.",
+        "Clear the timed step",
+        lambda: link.forget("step_s", "step_batch", "step_accelerator", "step_count"),
+        key="compare.step",
+    )
+
+
+def _to_trained(link: Link, shared: Store) -> None:
+    """Choose the first trained workload (from a button's callback)."""
+    link.forget("workload", "pattern")
+    trained = kept.trained_workloads(shared)
+    first = [s for s, name in slugs(kept.workloads(shared)).items() if name in trained][:1]
+    for workload in first:
+        link.put("workload", workload)
+
+
+def _only_inference(link: Link, shared: Store) -> Refusal | None:
+    """Return the refusal of an inference-only workload; None for every other."""
+    name = slugs(kept.workloads(shared)).get(str(st.session_state.get(link.key("workload"))))
+    return None if name is None or name in kept.trained_workloads(shared) else INFERENCE

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import streamlit as st
 
-from pages.common import theme, widgets
+from pages.common import widgets
 from pages.common.link import Link, as_text
 from pages.compare import state
-from pages.compare.names import colours, short_names
 from pages.compare.state import Reply
 from planner import figures
 from planner.compare import RentOrBuy, Tornado, cost_bound, misses_limits, monthly_cost, tornado
@@ -21,6 +22,81 @@ from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Floats
 from planner.cost import HOURS_PER_MONTH, BreakEven, shown
+from planner.figures.frame import LIGHT
+from planner.job import Candidate
+
+_LONG: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) |( SXM\d?| PCIe| NVL)?( \d+GB)$")
+_MAKER: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) | \d+GB$")
+_MOST_PROVIDER: Final = 7
+_KEY: Final = "compare-colours"
+
+
+def short_names(every: Sequence[Candidate]) -> dict[str, str]:
+    """Return chart names by id, as short as uniqueness allows."""
+    names = {c.id: _short(c) for c in every}
+    for more in (_with_provider, _with_model, _with_terms, _with_all):
+        shared = {name for name, n in Counter(names.values()).items() if n > 1}
+        names |= {c.id: more(c) for c in every if names[c.id] in shared}
+    return names
+
+
+def _short(candidate: Candidate) -> str:
+    if candidate.way == "own" and candidate.run is not None:  # a measured system has its own name
+        return _LONG.sub("", candidate.label)
+    hardware = candidate.hardware
+    name = hardware.accelerator.name if hardware.accelerator else hardware.label
+    count = f"{hardware.count} x " if hardware.accelerator else ""
+    return f"{candidate.way.capitalize()} {count}{_LONG.sub('', name)}"
+
+
+def _with_provider(candidate: Candidate) -> str:
+    """Return count, accelerator and provider: '8 x H100, Lambda'."""
+    if candidate.offer is None or candidate.hardware.accelerator is None:
+        return _short(candidate)
+    name = _LONG.sub("", candidate.hardware.accelerator.name)
+    return f"{candidate.hardware.count} x {name}, {_abbreviated(candidate.offer.provider)}"
+
+
+def _with_model(candidate: Candidate) -> str:
+    """Return count, accelerator with its form factor, and provider: '8 x H100 PCIe, Lambda'."""
+    if candidate.offer is None or candidate.hardware.accelerator is None:
+        return f"{candidate.way.capitalize()} {candidate.hardware.label}"
+    name = _MAKER.sub("", candidate.hardware.accelerator.name)
+    return f"{candidate.hardware.count} x {name}, {_abbreviated(candidate.offer.provider)}"
+
+
+def _with_terms(candidate: Candidate) -> str:
+    return (
+        f"{_with_model(candidate)} {candidate.offer.terms}" if candidate.offer else candidate.label
+    )
+
+
+def _abbreviated(provider: str) -> str:
+    """Return the first word of a provider, at most `_MOST_PROVIDER` letters."""
+    word = provider.split(maxsplit=1)[0] if provider.strip() else provider
+    return word if len(word) <= _MOST_PROVIDER else f"{word[: _MOST_PROVIDER - 1]}."
+
+
+def _with_all(candidate: Candidate) -> str:
+    return candidate.label
+
+
+def colours(ids: Sequence[str]) -> dict[str, int]:
+    """Return the colour slot of each option; chosen options keep theirs."""
+    slots = kept_colours(st.session_state.get(_KEY, {}), ids)
+    st.session_state[_KEY] = slots
+    return slots
+
+
+def kept_colours(before: Mapping[str, int], ids: Sequence[str]) -> dict[str, int]:
+    """Return colour slots: earlier options keep theirs, new ones take the least used."""
+    slots = {i: before[i] for i in ids if i in before}
+    for option in ids:
+        if option not in slots:
+            used = Counter(slots.values())
+            slots[option] = min(range(len(LIGHT)), key=lambda slot: (used[slot], slot))
+    return slots
+
 
 POINTS: Final = 41
 MOST_LINES: Final = 4
@@ -49,7 +125,7 @@ def time_and_cost(reply: Reply, comparison: Comparison, alt: str) -> None:
         )
         goal = comparison.question.goal
         what = goal.words if goal.epochs is not None else f"training to {goal.words}"
-        figure = figures.time_cost(spots, bounds, reply.display.currency, theme.current(), what)
+        figure = figures.time_cost(spots, bounds, reply.display.currency, widgets.theme(), what)
         widgets.chart(figure, "compare.time_cost", alt)
         dashed = "; dashed: best trade-offs" if _front(spots) else ""
         grey = figures.grey_words(bounds)
@@ -115,7 +191,7 @@ def rent_and_buy(link: Link, reply: Reply, comparison: Comparison) -> None:
             return
         pair = bought(reply, comparison)
         lines, axes = _use(reply, comparison, rows, pair, by_use=over == "use")
-        figure = figures.rent_or_buy(lines, axes, theme.current())
+        figure = figures.rent_or_buy(lines, axes, widgets.theme())
         widgets.chart(figure, "compare.rent_or_buy", f"{axes.y_title} against {axes.x_title}.")
         st.caption(_use_caption(pair, rows, by_use=over == "use"))
 
@@ -252,7 +328,7 @@ def what_matters(reply: Reply, comparison: Comparison) -> None:
         ]
         axis = f"{'difference' if compared else 'cost'} of a run ({reply.display.currency})"
         figure = figures.tornado(
-            bars, influence.base * factor, axis, theme.current(), compared=compared
+            bars, influence.base * factor, axis, widgets.theme(), compared=compared
         )
         widgets.chart(figure, "compare.tornado", f"{influence.title}: {_widest(influence)}")
         st.caption(

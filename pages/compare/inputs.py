@@ -1,33 +1,141 @@
-"""The inputs of the page Compare hardware: job, amount of training, deadline, budget."""
+"""The inputs of the page Compare hardware: job, amount of training, deadline, budget.
+
+The deadline as a date, converted to hours from now.
+
+The link holds the date with its zone, and hours are derived from it. So tomorrow the same link has
+the same deadline.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import fields
+from datetime import UTC, date, datetime, time
 from typing import Final, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from pages.common import kept, targets, workload_choice
-from pages.common.link import Link, slugs
-from pages.compare import deadline, described, state
+from pages.common import hardware, kept, targets, widgets, workload_choice
+from pages.common.link import Link, as_text, slugs
+from pages.compare import described, state
 from planner.answers.comparison import (
     BY_NAME,
     DESCRIBED,
     DISPLAY,
     EPOCHS,
+    HOUR_S,
     MOST_EPOCHS,
+    MOST_HOURS,
+    TARIFF,
     compare_parameters,
+    end_of,
+    moment_of,
+    moment_text,
 )
+from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import looked_up
+from planner.core import Estimate, looked_up
 from planner.core.parameters import limits
-from planner.cost import Display, shown
+from planner.cost import SOURCE, Display, reference_rates, shown
 from planner.epochs import MOST_SAMPLES
 from planner.job import Order
 from planner.runs import TrialSet
 from planner.store import Store
+
+_DAY: Final = "compare.by.day"
+_TIME: Final = "compare.by.time"
+_PROBLEM: Final = "compare.by.problem"
+
+
+def now() -> datetime:
+    """Return the start of the work: now, on the clock of the browser."""
+    try:
+        zone: ZoneInfo | None = ZoneInfo(str(st.context.timezone)) if st.context.timezone else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        zone = None
+    return datetime.now(UTC).astimezone(zone or UTC).replace(second=0, microsecond=0)
+
+
+def date_in_link(link: Link) -> datetime | None:
+    """Return the chosen date, even if it has passed; None without a date."""
+    text = st.session_state.get(link.key("by"))
+    return moment_of(str(text)) if text else None
+
+
+def left(link: Link, begins: datetime) -> str:
+    """Return the placeholder of the hours field: the time left until the date."""
+    by = date_in_link(link)
+    if by is None:
+        return "none"
+    hours = (by - begins).total_seconds() / HOUR_S
+    return f"{hours:,.1f} left" if hours > 0.0 else "has passed"
+
+
+def after(seconds: float, begins: datetime) -> datetime | None:
+    """Return the moment so many seconds later on the same clock; None beyond the calendar."""
+    return end_of(Estimate(value=seconds, low=seconds, high=seconds), begins)
+
+
+def in_words(by: datetime, begins: datetime, *, year: bool = True) -> str:
+    """Return the date on the clock of the browser: 'Fri 27 Nov 2026, 09:00'."""
+    there = by.astimezone(begins.tzinfo)
+    return f"{there:%a %-d %b %Y, %H:%M}" if year else f"{there:%a %-d %b, %H:%M}"
+
+
+def draw_deadline(link: Link, begins: datetime) -> None:
+    """Draw a popover that sets or removes the date."""
+    by = date_in_link(link)
+    with st.popover(_label(link, by, begins), icon=":material/event:", key="compare.by.box"):
+        st.date_input("Day", value=None, min_value=begins.date(), key=_DAY)
+        st.time_input("Time", value=time(9, 0), step=900, key=_TIME)
+        st.caption(
+            as_text(f"In the time zone {begins.tzname()}, if work begins now. The link holds it.")
+        )
+        st.button(
+            "Finish by then", key="compare.by.set", type="primary",
+            on_click=lambda: _set(link, begins),
+        )  # fmt: skip
+        if st.session_state.get(link.key("by")):
+            st.button(
+                "Without a date", key="compare.by.drop", icon=":material/close:",
+                on_click=lambda: link.put("by", None),
+            )  # fmt: skip
+        if problem := st.session_state.pop(_PROBLEM, ""):
+            st.warning(problem)
+
+
+def _label(link: Link, by: datetime | None, begins: datetime) -> str:
+    if by is not None:
+        passed = "" if by > begins else " (has passed)"
+        return f"By {in_words(by, begins, year=_another_year(by, begins))}{passed}"
+    hours = st.session_state.get(link.key("deadline"))
+    return f"By {_then(hours, begins)}" if hours else "Finish by a date"
+
+
+def _set(link: Link, begins: datetime) -> None:
+    day, clock = st.session_state.get(_DAY), st.session_state.get(_TIME) or time(9, 0)
+    if day is None:
+        st.session_state[_PROBLEM] = "Choose a day."
+        return
+    by = datetime.combine(day, clock, begins.tzinfo)
+    hours = (by - begins).total_seconds() / HOUR_S
+    if hours <= 0.0 or hours > MOST_HOURS:
+        st.session_state[_PROBLEM] = "That time has passed or is too far ahead. Choose another."
+        return
+    link.put("by", moment_text(by))
+    link.put("deadline", None)
+
+
+def _then(hours: float, begins: datetime) -> str:
+    by = after(hours * HOUR_S, begins)
+    return "then" if by is None else in_words(by, begins, year=_another_year(by, begins))
+
+
+def _another_year(by: datetime, begins: datetime) -> bool:
+    return by.astimezone(begins.tzinfo).year != begins.year
+
 
 _BUDGET: Final = (
     "Total to pay for the job. Rented: the bill. Bought: the full price and electricity. Already "
@@ -180,7 +288,7 @@ def _limits(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) 
     link.decimal("deadline", *limits(BY_NAME["deadline"]), None)
     next(row).number_input(
         "Deadline (hours)", *limits(BY_NAME["deadline"]), value=None, step=1.0, format="%g",
-        placeholder=deadline.left(link, begins), key=link.key("deadline"),
+        placeholder=left(link, begins), key=link.key("deadline"),
         help="From the start of the work", on_change=lambda: _in_hours(link),
     )  # fmt: skip
     with next(row):
@@ -242,3 +350,147 @@ def required(link: Link, name: str, low: float, high: float, default: float) -> 
     if value is None:
         st.session_state[link.key(name)] = value = default
     return value
+
+
+_GROUPS: Final = {
+    "Electricity": ("tariff_usd_per_kwh", "kg_co2_per_kwh", "pue", "host_watts_share"),
+    "A machine that is bought": (
+        "host_price_share", "life_years", "residual_share", "rate_of_capital", "upkeep_share",
+        "other_hours_per_month", "idle_watts_share",
+    ),
+    "A machine that is rented": (
+        "setup_usd", "startup_s", "minimum_s", "egress_usd", "interruptions_per_hour",
+        "lost_work_s", "restart_s",
+    ),
+    "Uncertainties": ("price_doubt", "stale_price_doubt", "capital_doubt"),
+}  # fmt: skip
+"""All fields of `Assumptions` except the runs a month, which is drawn above."""
+
+
+def declare(link: Link) -> None:
+    """Declare the initial values of all fields, whether the box is open or not."""
+    usual = Assumptions()
+    for field in fields(Assumptions):
+        assumption, default = ASSUMPTION_TEXTS[field.name], getattr(usual, field.name)
+        if default is None or field.name == TARIFF:  # empty: the country's or the default
+            link.decimal(field.name, assumption.least, assumption.most, None)
+        elif field.name != "runs_per_month":
+            required(link, field.name, assumption.least, assumption.most, default)
+    catalog = hardware.catalog().catalog
+
+    def code(text: str) -> str:
+        tariff = tariff_of(catalog, text)
+        return text if tariff is None else tariff.id
+
+    link.translate("country", code)
+    link.choice("country", ["", *(t.id for t in catalog.tariffs)], "")
+    link.words("currency", "USD", 3)
+    link.decimal("rate", *limits(BY_NAME["rate"]), None)
+    link.day("rate_as_of")
+    required(link, "tax", *limits(BY_NAME["tax"]), 0.0)
+
+
+def draw_assumptions(link: Link) -> None:
+    """Draw the folded box of assumptions and currency."""
+    declare(link)
+    box = widgets.folded("What is assumed: electricity, machines, currency", "tune", "compare.box")
+    if not box.open:
+        return
+    country = str(st.session_state[link.key("country")] or "")
+    tariff = tariff_of(hardware.catalog().catalog, country) if country else None
+    with box:
+        _currency(link)
+        for title, names in _GROUPS.items():
+            st.markdown(f"**{title}**")
+            with st.grid(3, min_column_width=220):
+                for name in names:
+                    _field(link, name, tariff)
+            if title == "Electricity":
+                _whose(link, tariff)
+        st.button(
+            "Back to the defaults",
+            key="compare.defaults",
+            icon=":material/undo:",
+            on_click=lambda: link.forget(*(n for names in _GROUPS.values() for n in names)),
+        )
+
+
+def _field(link: Link, name: str, tariff: Tariff | None) -> None:
+    assumption, default = ASSUMPTION_TEXTS[name], getattr(Assumptions(), name)
+    unit = "" if assumption.unit == "1" else f" ({assumption.unit})"
+    of_country = {
+        TARIFF: tariff.price_usd_per_kwh, "kg_co2_per_kwh": tariff.carbon_kg_per_kwh,
+    }.get(name) if tariff else None  # fmt: skip
+    empty = _usual(default) if of_country is None or tariff is None else (
+        f"{of_country:.4g}, {tariff.country}"
+    )  # fmt: skip
+    st.number_input(
+        f"{assumption.words}{unit}",
+        assumption.least,
+        assumption.most,
+        value=None,
+        format="%g",
+        placeholder=empty,
+        key=link.key(name),
+        help=f"{assumption.why[:1].upper()}{assumption.why[1:]}. Default: {_usual(default)}.",
+    )
+
+
+def _whose(link: Link, tariff: Tariff | None) -> None:
+    """Draw which price and carbon count: entered, else the country's, else the defaults."""
+    typed = st.session_state[link.key(TARIFF)] is not None
+    where = tariff.country if tariff else ""
+    price = f"the price of {where}" if tariff and tariff.price_usd_per_kwh else "the default price"
+    carbon = f"; carbon is that of {where}" if tariff and tariff.carbon_kg_per_kwh else ""
+    if st.session_state[link.key("kg_co2_per_kwh")] is not None:
+        carbon = "; carbon is your own value"
+    whose = "your own price" if typed else f"{price}; enter your own to replace it"
+    st.caption(as_text(f"Used here: {whose}{carbon}."))
+
+
+def _usual(default: float | None) -> str:
+    return "unknown" if default is None else f"{default:g}"
+
+
+def _currency(link: Link) -> None:
+    """Draw country of electricity, currency, exchange rate and tax."""
+    tariffs = {t.id: t.country for t in hardware.catalog().catalog.tariffs}
+
+    def other() -> None:
+        shown_otherwise(link)
+
+    def named() -> None:
+        link.put("rate", None)  # the rate is that of the previous currency
+        link.put("rate_as_of", None)
+        shown_otherwise(link)
+
+    reference = reference_rates()
+    currency = str(link.held("currency") or "USD")
+    currencies = sorted({*reference.per_usd, currency})
+    rate = reference.per_usd.get(currency.strip().upper())
+    with st.grid(3, min_column_width=220):
+        st.selectbox(
+            "Electricity price of",
+            ["", *tariffs],
+            link.place("country", ["", *tariffs]),
+            key=link.key("country"),
+            format_func=lambda c: tariffs.get(c, "none: the price below"),
+        )
+        st.selectbox(
+            "Currency", currencies, currencies.index(currency), key=link.key("currency"),
+            accept_new_options=True, on_change=named,
+        )  # fmt: skip
+        st.number_input(
+            "Exchange rate (per USD)", *limits(BY_NAME["rate"]), value=None, format="%g",
+            placeholder="unknown" if rate is None else f"{rate:g}", key=link.key("rate"),
+            on_change=other, help=f"Empty: the rate of the {SOURCE} of {reference.as_of}",
+        )  # fmt: skip
+        st.date_input(
+            "Rate date", value=None, min_value=date.min, max_value=date.max,
+            key=link.key("rate_as_of"), on_change=other,
+        )  # fmt: skip
+        st.number_input(
+            "Tax added (%)", *limits(BY_NAME["tax"]), link.held("tax"), format="%g",
+            key=link.key("tax"), on_change=other,
+        )  # fmt: skip
+    st.caption("Currency and tax change only how money is shown; estimates are in USD without tax.")

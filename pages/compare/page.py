@@ -7,16 +7,13 @@ from datetime import datetime
 import streamlit as st
 
 from pages.common import widgets
+from pages.common.kept import store
 from pages.common.link import Link
-from pages.common.store import store
 from pages.compare import (
     answer,
-    assumed,
     catalog,
     charts,
-    deadline,
     inputs,
-    next_run,
     options,
     saved,
     state,
@@ -32,7 +29,7 @@ def show() -> None:
     """Draw the page."""
     link = Link("compare")
     shared = store()
-    begins = deadline.now()
+    begins = inputs.now()
     st.title("Compare hardware")
     saved.begin(link)
     initial = link.initial
@@ -42,16 +39,16 @@ def show() -> None:
         link.adopt({**initial, **opening})
     elif not begun and "workload" not in initial and "workload" in described_given(initial):
         link.adopt({**initial, "workload": [DESCRIBED]})
-    assumed.declare(link)  # money is entered in the currency shown
+    inputs.declare(link)  # money is entered in the currency shown
     inputs.draw(link, shared, begins)
     if not asks(link.parameters()):  # an empty address means the opening question
         link.pin("workload")
     chosen = options.draw(link, shared, begins)
     with widgets.actions():
         options.own_entry(link, shared, begins)
-        deadline.draw(link, begins)
+        inputs.draw_deadline(link, begins)
         saved.draw(link)
-    assumed.draw(link)
+    inputs.draw_assumptions(link)
     saved.made(link)
     reply = _reply(link, shared, chosen, begins)
     if reply is None or reply.answered.comparison is None or reply.wrong_step:
@@ -83,7 +80,7 @@ def _answered(
     table.draw(link, reply, comparison, begins)
     with st.grid(2, min_column_width=380):
         charts.what_matters(reply, comparison)
-        next_run.draw(comparison)
+        answer.draw_next_run(comparison)
     answer.how_sure(comparison)
     table.sources(comparison)
 
@@ -95,9 +92,9 @@ def _empty(link: Link, shared: Store, reply: Reply | None, chosen: list[str] | N
     if reply is not None:
         answer.problems(reply)
     if reply is not None and reply.wrong_step:
-        next_run.wrong_step(link)
+        answer.wrong_step(link)
         return
-    next_run.nothing(link, shared, chosen)
+    answer.nothing(link, shared, chosen)
 
 
 if __name__ == "__main__":

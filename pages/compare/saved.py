@@ -9,6 +9,7 @@ from typing import Final
 
 import streamlit as st
 
+from pages.common.kept import ROOT
 from pages.common.link import (
     Link,
     Parameters,
@@ -16,7 +17,6 @@ from pages.common.link import (
     plain,
 )
 from pages.common.permission import permission
-from pages.common.store import ROOT
 from pages.compare.state import Reply, today
 from planner.answers import saved
 from planner.answers.comparison import ALWAYS, STATED, Saved, changes, made_text, snapshot_of

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.common import widgets
 from pages.common.link import Link, as_text
-from pages.compare.names import short_names
+from pages.compare.charts import short_names
 from pages.compare.state import Reply
 from planner.answers.comparison import option_rows, source_rows
 from planner.compare import (
@@ -39,7 +39,7 @@ from planner.core import (
 from planner.cost import DIGITS, shown
 from planner.job import Order
 from planner.report import CREDITS
-from planner.store.records_file import records_file
+from planner.store.export import records_file
 
 
 def clocked(time: tuple[float, float, float], clock: str) -> str:

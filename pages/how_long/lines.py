@@ -17,7 +17,7 @@ from planner.epochs import (
     timed_ratio,
     total_time,
 )
-from planner.figures.palette import slots
+from planner.figures.frame import slots
 
 
 def lines(

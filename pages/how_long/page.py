@@ -7,14 +7,9 @@ from datetime import UTC, datetime
 
 import streamlit as st
 
-from pages.common import (
-    kept,
-    suspect_switch,
-    theme,
-    widgets,
-)
+from pages.common import kept, suspect_switch, widgets
+from pages.common.kept import store
 from pages.common.link import Link, as_text
-from pages.common.store import store
 from pages.how_long import options as option_choice
 from pages.how_long.lines import lines
 from planner import figures
@@ -31,7 +26,7 @@ from planner.epochs import (
     with_sizes,
 )
 from planner.epochs.how_long import how_long
-from planner.figures.palette import LIGHT_THEME
+from planner.figures.frame import LIGHT_THEME
 from planner.store import Store
 
 
@@ -139,7 +134,7 @@ def _chart(link: Link, result: HowLong, options: list[Option], suspect: Mapping[
             st.caption("No chart: every option is refused. The table shows why.")
             return
         log = st.session_state[link.key("scale")] == "log"
-        figure = figures.total_time(drawn, result.epochs, theme.current(), log=log)
+        figure = figures.total_time(drawn, result.epochs, widgets.theme(), log=log)
         widgets.chart(figure, "how-long.chart", f"{result.sentence} One line per system.")
         st.caption(
             "Marker: last measured epoch; projected beyond. "

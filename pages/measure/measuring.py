@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import streamlit as st
 
+from pages.common.kept import ROOT
 from pages.common.permission import permission
-from pages.common.store import ROOT
 from planner.store import folders_from_environment
 from planner.store.disk import sweeps
 from planner.store.disk.sweeps import ACTIVE, Condition, SweepStatus

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from pages.common.kept import store
 from pages.common.link import Link
 from pages.common.permission import Permission, permission
-from pages.common.store import store
-from pages.measure import measuring, plan_card, sweep_card
+from pages.measure import cards, measuring
 from pages.measure.measuring import FOLLOW_S, NotDoneError, is_active
 from planner.store.disk.sweeps import TICKET, Condition, SweepStatus
 
@@ -19,11 +19,11 @@ Sweep = tuple[SweepStatus, Condition]
 
 def show() -> None:
     """Draw the page."""
-    link = Link(sweep_card.PAGE)
+    link = Link(cards.PAGE)
     st.title("Measure")
     may, sweeps = permission(), measuring.statuses()
     opened = _opened(link, sweeps)
-    names = plan_card.choose(link) if may.allowed else {}
+    names = cards.choose(link) if may.allowed else {}
     if not names or isinstance(names, NotDoneError):
         link.keep("sweep")
     link.write()
@@ -33,9 +33,9 @@ def show() -> None:
     with st.container():  # a fixed place, so that the rest of the page does not move
         _follow(sweeps, may)
         if opened and not is_active(opened[1]):
-            sweep_card.draw(*opened, allowed=may.allowed)
+            cards.draw_sweep(*opened, allowed=may.allowed)
     if may.allowed:
-        plan_card.draw(link, names, store().generation, _busy(sweeps))
+        cards.draw_plan(link, names, store().generation, _busy(sweeps))
     _earlier(link, sweeps, may)
 
 
@@ -76,10 +76,10 @@ def _active(tickets: list[str], *, allowed: bool) -> None:
     now = [s.ticket for s, c in sweeps if is_active(c)]
     if now != tickets:  # one ended or started: redraw the page
         for ended in set(tickets) - set(now):
-            st.session_state[sweep_card.OPENED] = ended
+            st.session_state[cards.OPENED] = ended
         st.rerun()
     for status, of in sorted((t for t in sweeps if t[0].ticket in now), key=_turn):
-        sweep_card.draw(status, of, allowed=allowed)
+        cards.draw_sweep(status, of, allowed=allowed)
 
 
 def _turn(sweep: Sweep) -> tuple[bool, float]:
@@ -130,7 +130,7 @@ def _table(link: Link, ended: list[Sweep]) -> None:
 def _row(status: SweepStatus, of: Condition) -> dict[str, Any]:
     return {
         "Sweep": status.title or status.sweep,
-        "State": sweep_card.BADGES[of][0],
+        "State": cards.BADGES[of][0],
         "Measured": f"{status.finished:,} of {status.planned:,}",
         "Failed": status.failed,
         "Requested": datetime.fromtimestamp(status.asked_at, UTC).replace(tzinfo=None),

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import streamlit as st
 
 from backtest.accuracy import verdicts as figures_of
+from backtest.accuracy.file import read_accuracy, read_seconds
+from backtest.accuracy.page import seconds_of
 from backtest.accuracy.public_data import parquet_bytes
-from backtest.accuracy.seconds_page import seconds_of
 from backtest.accuracy.verdicts import (
     SIDES,
     Accuracy,
     Side,
     Verdict,
+    accuracy_of,
     per_cent,
 )
+from backtest.published.page import TITLES
 from backtest.questions.figure import (
     MEAN,
     REFUSED,
@@ -25,11 +30,12 @@ from backtest.questions.figure import (
     Row,
     columns_of,
 )
-from pages.common import theme, widgets
+from pages.common import widgets
+from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
 from planner.core import csv_text
-from planner.figures.palette import Theme, slots
+from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
 """Errors below this are drawn at the left end of the chart [%]."""
@@ -94,7 +100,7 @@ def draw(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
     with st.container(border=True):
         st.markdown(f"**{widgets.answer_text(_heading(accuracy, chosen))}**")
         if chosen.answered:
-            widgets.chart(chart(chosen, theme.current()), "method.chart", alt_text(chosen))
+            widgets.chart(chart(chosen, widgets.theme()), "method.chart", alt_text(chosen))
         for text in _unanswered(chosen):
             st.markdown(widgets.answer_text(text))
         st.caption(_caption(chosen))
@@ -311,3 +317,137 @@ def _verdict_cells(verdict: Verdict, *, alone: bool) -> dict[str, str]:
     cells = figures_of.verdict_record(verdict)
     dropped = {"Verdict"} if alone else set()
     return {k: widgets.answer_text(v) for k, v in cells.items() if k not in dropped}
+
+
+PUBLISHED_PLACE: Final = ROOT / "data" / "accuracy-published.json"
+
+
+def draw_known() -> None:
+    """Draw the whole jobs, the figures of every task, and the worst misses."""
+    figures = _figures()
+    if isinstance(figures, str):
+        st.info(figures, icon=":material/table_view:")
+        return
+    with st.container(border=True):
+        st.markdown("**Would we have known?**")
+        st.caption(
+            "Device-hours of published whole jobs, and our estimate from network, tokens, "
+            "accelerator and count. Intervals are 90 %."
+        )
+        widgets.table(
+            [_job(job) for job in figures["jobs"]], key="method.known.jobs",
+            alt="Published whole jobs beside our estimate in device-hours",
+        )  # fmt: skip
+    with st.container(border=True):
+        st.markdown("**Described workloads and published series**")
+        st.caption(
+            "Each published row is a question as a user would enter it. The efficiency model was "
+            "fitted on these tables; docs/efficiency.md has its errors on held-out sources."
+        )
+        widgets.table(
+            _tasks(figures["tasks"]), height="content", key="method.known.tasks",
+            alt="Errors, coverage and width by task",
+        )  # fmt: skip
+    with st.expander("Worst misses"):
+        widgets.table(
+            _misses(figures["worst"]), height="content", key="method.known.worst",
+            alt="The three worst misses of each task",
+        )  # fmt: skip
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _kept_published(path: str, changed: int) -> dict[str, Any]:  # noqa: ARG001 - it is the key
+    figures: dict[str, Any] = json.loads(PUBLISHED_PLACE.read_text(encoding="utf-8"))
+    return figures
+
+
+def _figures() -> dict[str, Any] | str:
+    """Return the figures, or why they are missing."""
+    try:
+        return _kept_published(str(PUBLISHED_PLACE), PUBLISHED_PLACE.stat().st_mtime_ns)
+    except (OSError, ValueError) as error:
+        return (
+            f"The file data/{PUBLISHED_PLACE.name} cannot be read ({error.__class__.__name__}). "
+            "Make it with python -m planner backtest data/tables/published."
+        )
+
+
+def _job(job: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "Job": job["name"],
+        "Accelerators": f"{job['devices']:,} x {job['accelerator']}",
+        "Published (device-hours)": float(f"{job['published_device_hours']:.3g}"),
+        "Our estimate": _rounded(job["value"]),
+        "Low": _rounded(job["low"]),
+        "High": _rounded(job["high"]),
+        "Inside": "yes" if job["low"] is not None and _inside(job) else "no",
+        "Source": f"https://{job['place'].split(' ')[0]}",
+    }
+
+
+def _inside(job: dict[str, Any]) -> bool:
+    return bool(job["low"] <= job["published_device_hours"] <= job["high"])
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.3g}")
+
+
+def _tasks(tasks: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "Asked about": title,
+            "Asked": tasks[task]["asked"],
+            "Answered": tasks[task]["answered"],
+            "Median error (%)": _rounded(tasks[task]["median"]),
+            "Mean error (%)": _rounded(tasks[task]["mean"]),
+            "Coverage (%)": _rounded(tasks[task]["held"]),
+            "Width (%)": _rounded(tasks[task]["width"]),
+        }
+        for task, title in TITLES.items()
+        if task in tasks and task != "pairs" and tasks[task]["asked"]
+    ]
+
+
+def _misses(worst: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "Asked about": TITLES.get(task, task),
+            "What": miss["name"],
+            "Source": miss["source"],
+            "Estimated over published": miss["ratio"],
+            "Inside": "yes" if miss["inside"] else "no",
+        }
+        for task, misses in worst.items()
+        for miss in misses
+    ]
+
+
+PLACE = ROOT / "data" / "accuracy.parquet"
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _kept(path: str, state: tuple[int, ...]) -> Accuracy:  # noqa: ARG001 - it is the key
+    place = Path(path)
+    return accuracy_of(read_accuracy(place), read_seconds(_seconds_of(place)))
+
+
+def _seconds_of(place: Path) -> Path:
+    return place.with_name(f"{place.stem}-seconds{place.suffix}")
+
+
+def _state(place: Path) -> tuple[int, ...]:
+    now = place.stat()
+    return now.st_mtime_ns, now.st_size
+
+
+def accuracy() -> Accuracy | str:
+    """Return all figures, or why they are missing."""
+    try:
+        seconds = _seconds_of(PLACE)
+        beside = _state(seconds) if seconds.is_file() else ()
+        return _kept(str(PLACE), _state(PLACE) + beside)
+    except FileNotFoundError:
+        return "The file data/accuracy.parquet is missing."
+    except (OSError, ValueError) as error:
+        return str(error)

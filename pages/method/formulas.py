@@ -8,16 +8,18 @@ from typing import Final
 import streamlit as st
 
 from backtest.accuracy.verdicts import Accuracy, ours, per_cent
-from pages.common import theme, widgets
+from backtest.choose.constants import CONSTANTS
+from backtest.questions.source_table import PUBLIC_DATA, PublicData
+from pages.common import widgets
 from pages.common.link import Link
 from pages.method.accuracy import sentence_case
-from pages.method.devices import DEVICES, TRANSFER
 from pages.method.formula import Formula, Slider, Values
-from pages.method.money import MONEY, SEVERAL
-from pages.method.pair import CROSSOVER, UTILISATION
-from pages.method.runs import EFFECTS, SUSPECTS
-from pages.method.speed import EPOCHS, THROUGHPUT
-from pages.method.target import BEST, STEPS
+from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, UTILISATION
+from pages.method.training import BEST, EFFECTS, EPOCHS, STEPS, SUSPECTS, THROUGHPUT
+from planner.answers import RULES
+from planner.report import CREDITS
+from planner.store import Store
+from planner.time_to_target import PACKAGE, ReferencePoints, read_points
 
 FORMULAS: Final = {
     f.slug: f
@@ -77,7 +79,7 @@ def _slider(link: Link, slider: Slider) -> None:
 
 
 def _picture(formula: Formula, values: Values) -> None:
-    picture = formula.picture(values, theme.current())
+    picture = formula.picture(values, widgets.theme())
     for sentence in picture.sentences:
         st.markdown(widgets.answer_text(sentence))
     if picture.figure is None:
@@ -97,3 +99,102 @@ def _evidence(formula: Formula, accuracy: Accuracy | None) -> str:
         f"{sentence_case(row.task)} ({row.data_set}): median error {per_cent(row.median_error)}"
         f"{'' if math.isnan(row.coverage) else coverage}."
     )
+
+
+def refusals() -> None:
+    """Draw what is refused or answered with a warning, and what to do."""
+    with st.container(border=True):
+        st.markdown("**What we refuse and why**")
+        rows = [
+            {"When": r.when, "Then": r.then, "Why": r.why, "Measure next": r.measure_next}
+            for r in RULES
+        ]
+        st.table(rows, hide_index=True)
+
+
+def constants() -> None:
+    """Draw the constants that were chosen from data."""
+    with st.container(border=True):
+        st.markdown("**Constants**")
+        st.caption(
+            "Numbers chosen from data, or by convention. Those “before the project” were chosen by "
+            "hand on fuller copies of the same public data. The page docs/constants.md shows their "
+            "values with each data set left out in turn."
+        )
+        rows = [
+            {
+                "Constant": c.name.replace(":", "."),
+                "Value": f"{c.value:.4g}",
+                "Unit": c.unit,
+                "Meaning": c.meaning,
+                "Data": c.data,
+                "Chosen or checked by": c.command.replace("`", ""),
+            }
+            for c in CONSTANTS
+        ]
+        widgets.table(
+            rows,
+            height="content",
+            key="method.constants",
+            alt="Every chosen constant with value, unit, meaning and what chose it",
+        )
+
+
+def sources(shared: Store) -> None:
+    """Draw the result sets of the pages, and the public data of the back-test."""
+    with st.container(border=True):
+        st.markdown("**Result sets on the pages**")
+        rows = [
+            {
+                "Result set": s.title,
+                "Basis": s.basis,
+                "Citation": s.citation or s.source,
+                "Author": s.author,
+                "Licence": s.licence,
+                "Folder": s.folder,
+            }
+            for s in shared.sets
+        ]
+        widgets.table(rows, key="method.sets",
+                     alt="Sources of all result sets")  # fmt: skip
+    with st.container(border=True):
+        st.markdown("**Public data behind the figures**")
+        st.caption(
+            "The back-test reads these; the program does not include them. One of them is on a "
+            "page: MLPerf's reference points, under Steps to target, from the package below."
+        )
+        st.markdown("\n".join(_public_line(p) for p in PUBLIC_DATA))
+    with st.container(border=True):
+        st.markdown("**Read from an installed package**")
+        st.markdown(_package_line(read_points()))
+    with st.container(border=True):
+        st.markdown("**Hardware, prices and electricity**")
+        st.caption(
+            "The catalogue behind Compare (data/catalog): facts entered row by row, each with its "
+            "address and date. SOURCES.md has credits and methods."
+        )
+        st.markdown("\n".join(f"- {widgets.answer_text(line)}" for line in CREDITS))
+
+
+def _package_line(read: ReferencePoints) -> str:
+    """Return the package with its licence and use, or why it is missing."""
+    if read.problem:
+        return widgets.answer_text(read.problem)
+    name, licence, source = (
+        widgets.answer_text(text)
+        for text in (f"{PACKAGE} {read.version}", read.licence, read.source)
+    )
+    return (
+        f"- **{name}.** Licence: {licence}. Its data files hold the reference convergence points "
+        f"of MLPerf Training and HPC. Steps to target uses them beside our own digits. From "
+        f"{source}."
+    )
+
+
+def _public_line(data_set: PublicData) -> str:
+    """Return a public data set as a list item; a table is too wide for a phone."""
+    title, licence, holds, origin = (
+        widgets.answer_text(text)
+        for text in (data_set.title, data_set.licence, data_set.holds, data_set.origin)
+    )
+    return f"- **{title}.** Licence: {licence}. Holds {holds}. From {origin}."

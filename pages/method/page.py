@@ -11,19 +11,14 @@ from backtest.accuracy import verdicts as figures_of
 from backtest.accuracy.verdicts import Accuracy
 from backtest.questions.source_table import PUBLIC_DATA
 from pages.common import widgets
+from pages.common.kept import store
 from pages.common.link import Link
-from pages.common.store import store
-from pages.method import (
-    accuracy,
-    formulas,
-    state,
-    tables,
-)
-from pages.method import known as published
+from pages.method import accuracy, formulas
+from pages.method import accuracy as published
 from pages.method.accuracy import Chosen
 from planner import figures
 from planner.core import Report, html_page
-from planner.figures.palette import LIGHT_THEME
+from planner.figures.frame import LIGHT_THEME
 
 SECTIONS: Final = {
     "accuracy": "Accuracy",
@@ -41,7 +36,7 @@ def show() -> None:
     link = Link("method")
     shared = store()
     st.title("Method & accuracy")
-    read = state.accuracy()
+    read = accuracy.accuracy()
     back_test = read if isinstance(read, Accuracy) else None
     section = link.choice("section", list(SECTIONS), next(iter(SECTIONS)))
     chosen = accuracy.choose(link, back_test) if back_test else None
@@ -64,15 +59,15 @@ def show() -> None:
     elif section == "wanted" and back_test:
         accuracy.draw_verdicts(link, back_test, verdict)
     elif section == "known":
-        published.draw()
+        published.draw_known()
     elif section == "formulas":
         formulas.draw(link, formula, values, back_test)
     elif section == "refusals":
-        tables.refusals()
+        formulas.refusals()
     elif section == "constants":
-        tables.constants()
+        formulas.constants()
     elif section == "sources":
-        tables.sources(shared)
+        formulas.sources(shared)
 
 
 def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages.common import hardware, kept, theme, widgets
+from pages.common import hardware, kept, widgets
 from pages.common.link import Link, as_text
 from planner import figures
 from planner.core import clock, in_words
@@ -101,7 +101,7 @@ def _epochs(shared: Store, run: Run) -> None:
         st.caption("Single epochs and epoch 1 are unknown; only the summary is available.")
         return
     figure = figures.epoch_times(
-        epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, theme.current()
+        epoch, seconds, run.later_epoch_mean_s, run.later_epoch_sd_s, widgets.theme()
     )
     widgets.chart(figure, "results.epochs", run_sentence(run))
     if not rows:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import streamlit as st
 
 from pages.common import kept, widgets
+from pages.common.kept import store
 from pages.common.link import Link, as_text
 from pages.common.permission import permission
-from pages.common.store import store
 from pages.results import filters as run_filters
 from pages.results import one_run
 from pages.results.filters import TITLES, Chosen

@@ -10,7 +10,7 @@ from pages.steps_to_target.step_times import StepTimes
 from planner import figures
 from planner.convergence import ConvergenceCurve
 from planner.core import Estimate, Floats, Record, Refusal
-from planner.figures.palette import Theme, slots
+from planner.figures.frame import Theme, slots
 from planner.time_to_target import Comparison, Goal, OptimizerCurve, Timing, steps_grid, time_line
 
 

@@ -7,15 +7,10 @@ from datetime import UTC, datetime
 import numpy as np
 import streamlit as st
 
-from pages.common import (
-    downloads,
-    suspect_switch,
-    theme,
-    widgets,
-)
-from pages.common.downloads import File
+from pages.common import suspect_switch, widgets
+from pages.common.kept import store
 from pages.common.link import Link
-from pages.common.store import store
+from pages.common.widgets import File
 from pages.steps_to_target import (
     lines,
     question,
@@ -26,7 +21,7 @@ from pages.steps_to_target import (
 from pages.steps_to_target.lines import View
 from planner import figures
 from planner.core import Estimate, Record, Report, csv_text, html_page
-from planner.figures.palette import LIGHT_THEME
+from planner.figures.frame import LIGHT_THEME
 from planner.store import Store
 from planner.time_to_target import efficiency_sentence, sentences, tables, way_rows
 
@@ -128,7 +123,7 @@ def _steps_card(view: View, alt: str) -> None:
         if not any(np.isfinite(c.median_steps).any() for c in view.comparison.curves):
             st.caption("No chart: at no batch did half of the seeds reach this target.")
             return
-        figure = lines.steps_figure(view, theme.current())
+        figure = lines.steps_figure(view, widgets.theme())
         widgets.chart(figure, "steps-to-target.chart", alt)
         whose = f" of {widgets.answer_text(view.lead.optimizer)}" if view.lead else ""
         st.caption(
@@ -168,7 +163,7 @@ def _time_card(link: Link, view: View, shared: Store, alt: str) -> None:
             )
             return
         suspect_switch.draw(link, shared, times.runs, "Leave suspect runs out of the step times")
-        drawn = lines.time_figure(view, theme.current()) if view.timings else None
+        drawn = lines.time_figure(view, widgets.theme()) if view.timings else None
         if drawn is None:
             st.caption("No chart: the answer above has the reason.")
         else:
@@ -229,7 +224,7 @@ def _tables(view: View, shared: Store) -> None:
             key="steps-to-target.table",
             alt="Fitted parameters of every optimiser",
         )
-        downloads.row(_files(view, fits))
+        widgets.row(_files(view, fits))
     box = widgets.folded("Every batch at its best learning rate", "table_rows",
                          "steps-to-target.every")  # fmt: skip
     if box.open:

@@ -8,9 +8,9 @@ from functools import cache
 
 import streamlit as st
 
-from pages.common import downloads, widgets
-from pages.common.downloads import File
+from pages.common import widgets
 from pages.common.link import Link, as_text
+from pages.common.widgets import File
 from planner.core import Record, csv_text
 from planner.throughput import count, size
 from planner.time_to_target import (
@@ -111,7 +111,7 @@ def every_list(first: str) -> None:
             key="steps-to-target.points_table",
             alt="Every reference point: rounds, unit, median and what became of it",
         )
-        downloads.row([
+        widgets.row([
             File("Points as CSV", lambda: csv_text(rows), "epochwise-reference-points.csv",
                  "steps-to-target.points_csv"),
         ])  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from planner import figures
 from planner.core import Estimate, Floats, Refusal
-from planner.figures.palette import slots
+from planner.figures.frame import slots
 from planner.runs import Run
 from planner.throughput import SystemCurve, curves
 

@@ -11,18 +11,17 @@ import streamlit as st
 from pages.common import (
     kept,
     suspect_switch,
-    theme,
     widgets,
 )
+from pages.common.kept import store
 from pages.common.link import Link, as_text
-from pages.common.store import store
 from pages.throughput import choice as curve_choice
 from pages.throughput import factor
 from pages.throughput.lines import lines
 from planner import figures
 from planner.answers import answer_sentences, source_rows
 from planner.core import Record, Report, csv_text, html_page
-from planner.figures.palette import LIGHT_THEME
+from planner.figures.frame import LIGHT_THEME
 from planner.runs import form_rows
 from planner.store import Store
 from planner.throughput import SystemCurve, TimedSteps, curves
@@ -110,7 +109,7 @@ def _charts(
     link: Link, everything: Sequence[SystemCurve], chosen: list[SystemCurve], shared: Store
 ) -> None:
     drawn = lines(chosen, everything, kept.suspects(shared).names)
-    look = theme.current()
+    look = widgets.theme()
     with st.container(border=True):
         widgets.scale("Samples per second against batch size", link.key("scale"))
         log = st.session_state[link.key("scale")] == "log"

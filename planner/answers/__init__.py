@@ -1,8 +1,8 @@
 """Answers to questions from pages, HTTP interface and command line.
 
-`asked` and `comparison._parameters` are the tables of parameters. `_asking` answers from the store,
-`_bodies` gives answers as plain data, `_door` is `planner.compare(...)`. Also here: documented
-refusals, tables of How long?, and the origin of requests.
+`parameters` and `comparison._parameters` are the tables of parameters. `_asking` answers from the
+store, `_bodies` gives answers as plain data, `_door` is `planner.compare(...)`. Also here:
+documented refusals, tables of How long?, and the origin of requests.
 """
 
 from planner.answers._asking import (
@@ -20,12 +20,10 @@ from planner.answers._bodies import (
     projection_body,
 )
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
-from planner.answers._documented import PAGES
+from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
 from planner.answers._listing import results_answered
 from planner.answers._origins import host_of, is_loopback, is_own
-from planner.answers._ratio_tables import ratio_rows
-from planner.answers._refused import RULES
 from planner.answers.comparison import (
     facts,
     question,
@@ -33,6 +31,7 @@ from planner.answers.comparison import (
 )
 from planner.answers.how_long_tables import (
     half_width,
+    ratio_rows,
     total_in_words,
 )
 

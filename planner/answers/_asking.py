@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, Final
 
 from planner.answers import parameters
-from planner.answers._no_steps import no_steps
 from planner.answers.comparison import (
     DESCRIBED,
     Answered,
@@ -27,6 +26,7 @@ from planner.answers.comparison import (
     facts_of,
     made_text,
     measured_job,
+    own_trials,
     problems_of,
     steps_of,
     trial_set_of,
@@ -35,7 +35,7 @@ from planner.answers.runs import suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.compare import with_step
 from planner.convergence import targets_of, usual_target
-from planner.core import Given, Problem, looked_up, not_found, query_of, read
+from planner.core import Given, Problem, looked_up, not_found, query_of, read, shown
 from planner.core.slugs import slugs
 from planner.cost import Display
 from planner.epochs import (
@@ -61,6 +61,41 @@ from planner.throughput import (
     with_step_times,
 )
 from planner.time_to_target import OptimizerCurve
+
+MOST_NAMED: Final = 6
+"""Most workloads that a message names."""
+
+
+def no_steps(store: Store, optimizer: str) -> list[Problem]:
+    """Return why a workload without measured steps to a target is refused.
+
+    Args:
+        store: the results.
+        optimizer: the requested optimiser; "" without one.
+    """
+    message = f"This workload has no measured steps to a target. {_instead(store)}"
+    wrong = [Problem(parameter="goal", message=message)]
+    if optimizer:
+        hint = f"{shown(optimizer)} cannot be looked up without measured steps. Leave it out."
+        wrong.append(Problem(parameter="optimizer", message=hint))
+    return wrong
+
+
+def with_targets(store: Store) -> tuple[str, ...]:
+    """Return slugs of the workloads with measured steps to a target."""
+    trained, sets = queries.trained(store), queries.trial_sets(store)
+    named = slugs(queries.workloads(store)).items()
+    return tuple(s for s, name in named if name in trained and own_trials(sets, name))
+
+
+def _instead(store: Store) -> str:
+    slugs_with_steps = with_targets(store)
+    if not slugs_with_steps:
+        return "Choose epochs."
+    end = ", ..." if len(slugs_with_steps) > MOST_NAMED else "."
+    which = f"{', '.join(slugs_with_steps[:MOST_NAMED])}{end}"
+    return f"Choose epochs, or choose a workload with steps to a target: {which}"
+
 
 NO_RUN: Final = Problem(
     parameter="",

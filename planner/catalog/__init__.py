@@ -6,20 +6,16 @@ from planner.catalog._combine import (
     SAME,
     STALE_MONTHS,
     Merged,
+    Words,
+    accelerator_named,
+    accelerators_alike,
     is_stale,
     merged,
     offers_of,
     tariff_of,
     with_known_accelerators,
-)
-from planner.catalog._csv_text import csv_of, parse_csv, table_of
-from planner.catalog._names import (
-    Words,
-    accelerator_named,
-    accelerators_alike,
     words_of,
 )
-from planner.catalog._page import catalog_page
 from planner.catalog._records import (
     PRECISIONS,
     Accelerator,
@@ -28,13 +24,14 @@ from planner.catalog._records import (
     Origin,
     Tariff,
 )
-from planner.catalog._rows import Parsed, Problem, parse_rows
+from planner.catalog._rows import Parsed, Problem, csv_of, parse_csv, parse_rows, table_of
 from planner.catalog._schema import (
     LIMITS,
     TABLE_NAMES,
     TABLES,
     Column,
     TableName,
+    catalog_page,
 )
 from planner.catalog.live_offers import (
     LiveOffers,

@@ -1,17 +1,25 @@
 """Conversion between rows of text and records of the catalogue.
 
 All problems of a file are reported, row by row, and every sound row is kept.
+
+A CSV file of the catalogue as bytes: its rows and its problems.
+
+The bytes are untrusted. They are never executed, and read only up to `LIMITS`; a file that is cut
+short, binary or in another encoding is refused with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
-from planner.catalog._cells import CellError, Value, cell_value
 from planner.catalog._records import (
     PRECISIONS,
     Accelerator,
@@ -22,9 +30,116 @@ from planner.catalog._records import (
 from planner.catalog._schema import (
     LIMITS,
     TABLES,
+    CellKind,
+    Column,
     TableName,
     peak_column,
 )
+
+Value = str | float | int | date | tuple[str, ...] | None
+FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""How a text begins that a spreadsheet would run."""
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE: Final = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_DATE: Final = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?", re.ASCII)
+_LINK: Final = re.compile(r"https?://[^\s\"'<>\\]+")
+
+
+class CellError(ValueError):
+    """A cell that cannot be kept: the rest of a sentence that begins with the column's name."""
+
+
+def cell_value(column: Column, text: str) -> Value:
+    """Return the value of a cell; None (or no names) where it is empty.
+
+    Raises:
+        CellError: the text does not fit the column. It says what is there and what to do.
+    """
+    text = text.strip()
+    if not text:
+        return _empty(column)
+    if len(text) > LIMITS["cell"].value:
+        raise CellError(f"has {len(text)} characters; at most {LIMITS['cell'].value} are read.")
+    if not text.isprintable():
+        raise CellError("contains a line break or another unprintable character. "
+                        "Look for a quote that is opened and never closed.")  # fmt: skip
+    return _READ[column.kind](column, text)
+
+
+def _empty(column: Column) -> Value:
+    if column.required:
+        raise CellError("is empty. Every row needs it.")
+    return () if column.kind == "names" else None
+
+
+def _text(column: Column, text: str) -> str:
+    if text.startswith(FORMULA):
+        raise CellError(f"is {_shown(text)}, which a spreadsheet would run as a formula. Begin it "
+                        "with a letter or a digit.")  # fmt: skip
+    if column.choices and text not in column.choices:
+        raise CellError(f"is {_shown(text)}. Use one of: {', '.join(column.choices)}.")
+    if column.pattern and not re.fullmatch(column.pattern, text):
+        raise CellError(f"is {_shown(text)}. Write it like {column.example}.")
+    return text
+
+
+def _names(column: Column, text: str) -> tuple[str, ...]:
+    return tuple(_text(column, part.strip()) for part in text.split(";") if part.strip())
+
+
+def _number(column: Column, text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise CellError(f"is {_shown(text)}, not a number. Write digits with a decimal point, "
+                        "like 2.49 or 8e10; leave it empty if it is unknown.")  # fmt: skip
+    return _in_range(column, float(text), text)
+
+
+def _whole(column: Column, text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise CellError(f"is {_shown(text)}, not a whole number.")
+    return int(_in_range(column, float(text), text))
+
+
+def _in_range(column: Column, value: float, text: str) -> float:
+    if not math.isfinite(value) or not column.low <= value <= column.high:
+        raise CellError(f"is {_shown(text)}. It must be from {column.low:g} to {column.high:g} "
+                        f"{column.unit}; look at the unit.")  # fmt: skip
+    return value
+
+
+def _date(_: Column, text: str) -> date:
+    match = _DATE.fullmatch(text)
+    try:
+        if match:
+            return date(int(match[1]), int(match[2]), int(match[3] or 1))
+    except ValueError:
+        pass
+    raise CellError(f"is {_shown(text)}, not a date. Write YYYY-MM-DD or YYYY-MM.")
+
+
+def _link(_: Column, text: str) -> str:
+    if not _LINK.fullmatch(text):
+        raise CellError(f"is {_shown(text)}, not an address. Begin it with https://.")
+    return text
+
+
+def _shown(text: str) -> str:
+    """Return the text as a message quotes it; numbers bare, a long one shortened."""
+    short = text if len(text) <= 60 else f"{text[:57]}..."
+    return short if _NUMBER.fullmatch(short) else repr(short)
+
+
+_READ: Final[Mapping[CellKind, Callable[[Column, str], Value]]] = MappingProxyType(
+    {
+        "text": _text,
+        "names": _names,
+        "number": _number,
+        "whole": _whole,
+        "date": _date,
+        "link": _link,
+    }
+)
+
 
 Entry = Accelerator | Offer | Tariff
 Cells = Mapping[str, str]
@@ -233,3 +348,130 @@ def unknown_columns(table: TableName, header: Sequence[str]) -> tuple[str, ...]:
 def missing_columns(table: TableName, header: Sequence[str]) -> tuple[str, ...]:
     """Return the required columns missing in the header."""
     return tuple(c.name for c in TABLES[table] if c.required and c.name not in header)
+
+
+class FileError(ValueError):
+    """A file nothing can be read of: the rest of a sentence that begins with its name."""
+
+
+def parse_csv(
+    table: TableName,
+    content: bytes,
+    *,
+    file: str = "",
+    origin: Origin = "yours",
+    today: date | None = None,
+) -> Parsed:
+    """Return rows of a CSV file (UTF-8, commas, a header of column names) as records and problems.
+
+    Args:
+        table: of the file; `table_of` derives it from the header.
+        content: the whole file.
+        file: its name in messages, by default the table's own name.
+        origin: source of the rows.
+        today: dates more than a day later are refused; None accepts all.
+    """
+    name = file or f"{table}.csv"
+    try:
+        header, lines = _lines(_decoded(content))
+        _check_header(table, header)
+    except FileError as error:
+        problem = Problem(file=name, row=None, column="", message=f"{error}")
+        return Parsed(table=table, file=name, problems=(problem,))
+    whole: list[Problem] = []
+    if others := unknown_columns(table, header):
+        names = ", ".join(column.name for column in TABLES[table])
+        message = f"has unknown columns: {_listed(others)}. Available: {names}."
+        whole.append(Problem(file=name, row=None, column="", message=message))
+    rows = list(_rows(name, header, lines, whole))
+    parsed = parse_rows(table, rows, file=name, origin=origin, today=today)
+    return replace(parsed, problems=(*whole, *parsed.problems))
+
+
+def table_of(content: bytes) -> TableName | None:
+    """Return the table whose required columns the header has, None if there is none."""
+    try:
+        header, _ = _lines(_decoded(content))
+    except FileError:
+        return None
+    return next((t for t in TABLES if not missing_columns(t, header)), None)
+
+
+def csv_of(table: TableName, entries: Sequence[Entry]) -> str:
+    """Return records as a CSV file that `parse_csv` reads back; lines end in a line feed."""
+    out = io.StringIO()
+    names = [column.name for column in TABLES[table]]
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(cells_of(table, entry) for entry in entries)
+    return out.getvalue()
+
+
+def _decoded(content: bytes) -> str:
+    most = LIMITS["file"].value
+    if len(content) > most:
+        raise FileError(f"is larger than {most:,} bytes. Split it, or drop what is not needed.")
+    if b"\0" in content:
+        raise FileError(
+            "is not a text: it has zero bytes. Save it as CSV UTF-8, not as a workbook."
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(f"is not UTF-8 from byte {error.start + 1} on. Save it as CSV UTF-8."
+                        ) from error  # fmt: skip
+
+
+def _lines(text: str) -> tuple[list[str], Iterator[list[str]]]:
+    """Return the header, and the rows after it as they are read."""
+    if not text.strip():
+        raise FileError("is empty. Its first line must name the columns.")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [name.strip() for name in next(reader)]
+    except csv.Error as error:
+        raise FileError(f"is not a CSV file: {error} in its first line.") from error
+    return header, reader
+
+
+def _check_header(table: TableName, header: Sequence[str]) -> None:
+    if len(header) > LIMITS["columns"].value:
+        raise FileError(f"has {len(header)} columns; at most {LIMITS['columns'].value} are read.")
+    if len(header) == 1 and ";" in header[0]:
+        raise FileError("is separated by semicolons. Save it with commas and decimal points.")
+    if twice := {name for name in header if header.count(name) > 1 and name}:
+        raise FileError(f"names a column twice: {_listed(sorted(twice))}. Keep one of them.")
+    if lacking := missing_columns(table, header):
+        raise FileError(f"lacks columns that every row needs: {', '.join(lacking)}.")
+
+
+def _rows(
+    file: str, header: Sequence[str], lines: Iterator[list[str]], problems: list[Problem]
+) -> Iterator[tuple[int, Cells]]:
+    """Yield rows with their numbers; problems of a row's shape are added to `problems`."""
+    most, row = LIMITS["rows"].value, 1
+
+    def report(message: str) -> None:
+        problems.append(Problem(file=file, row=row, column="", message=message))
+
+    while True:
+        row += 1
+        try:
+            cells = next(lines)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            return report(f"cannot be read ({error}); it and all after it are left out. Look for a "
+                        "quote that is opened and never closed.")  # fmt: skip
+        if row > most + 1:
+            return report(f"and all after it are left out: at most {most:,} rows are read.")
+        if len(cells) > len(header):
+            report(f"has {len(cells)} cells under {len(header)} columns. Quote what holds a comma.")
+        elif any(cell.strip() for cell in cells):
+            yield row, dict(zip(header, cells, strict=False))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return at most six names, each shortened."""
+    shown = ", ".join(repr(name[:40]) for name in names[:6])
+    return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown

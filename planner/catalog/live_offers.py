@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from planner.catalog._names import accelerator_named
+from planner.catalog._combine import accelerator_named
 from planner.catalog._records import Accelerator, Catalog, Offer
 from planner.core import Refusal
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from datetime import datetime
+from collections.abc import Container, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Final
 
 from planner.answers import (
@@ -21,16 +22,50 @@ from planner.answers import (
     total_in_words,
 )
 from planner.answers.comparison import COMPARE
-from planner.commands import listed, words
-from planner.commands.tables import print_answer, print_table
+from planner.catalog import Catalog
+from planner.commands import words
+from planner.commands.words import print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.evaluation import Comparison, Row
 from planner.core import Record, Refusal, ahead_of, between, with_ends
+from planner.core.slugs import slugs
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
 from planner.job import Goal
 from planner.report import answers
+from planner.store import Store, queries
 from planner.throughput import curve_rows, interval_cell
+
+PLAIN: Final = ("workloads",)
+ALL: Final = ("workloads", "options", "accelerators")
+
+
+def run(
+    what: str, store: Store, catalog: Catalog | None, question: Mapping[str, Sequence[str]]
+) -> int:
+    """Print one list; return the exit code, 1 where it is empty."""
+    if what == "accelerators" and catalog is not None:
+        lines = [[a.id, a.name, a.maker, a.kind] for a in catalog.accelerators]
+        print_table(["id", "name", "maker", "kind"], lines)
+    elif what == "options" and catalog is not None:
+        answer = compare_answered(store, catalog, question, datetime.now(UTC).date())
+        lines = [[c.id, c.label, c.price] for c in answer.answered.candidates]
+        for problem in answer.problems:
+            words.note(str(problem))
+        print_table(["id", "option", "price"], lines)
+    else:
+        trained = None if catalog is None else set(queries.trained(store))
+        lines = _workloads(store, trained)
+        print_table(["workload", "name", "patterns"], lines)
+    return words.ANSWERED if lines else words.REFUSED
+
+
+def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
+    """Return all workloads, or those in `only`: trained ones can be compared on other hardware."""
+    named = slugs(queries.workloads(store)).items()
+    names = [(short, name) for short, name in named if only is None or name in only]
+    return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in names]
+
 
 NONE: Final = "–"
 LIMITED: Final = ("Fits tightly", "Barely fits", "Only sharded")
@@ -46,7 +81,7 @@ def run_how_long(arguments: argparse.Namespace) -> int:
     store = words.open_store(arguments)
     if arguments.list:
         words.refuse(arguments.strange)
-        return listed.run(arguments.list, store, None, {})
+        return run(arguments.list, store, None, {})
     question = words.given_of(arguments, [p.name for p in parameters.HOW_LONG])
     answer = how_long_answered(store, question)
     words.refuse((*arguments.strange, *answer.problems))
@@ -65,7 +100,7 @@ def run_curve(arguments: argparse.Namespace) -> int:
     store = words.open_store(arguments)
     if arguments.list:
         words.refuse(arguments.strange)
-        return listed.run(arguments.list, store, None, {})
+        return run(arguments.list, store, None, {})
     answer = curve_answered(store, words.given_of(arguments, [p.name for p in parameters.CURVE]))
     words.refuse((*arguments.strange, *answer.problems))
     if arguments.json:
@@ -110,7 +145,7 @@ def compare_answer(
     question = words.given_of(arguments, [p.name for p in COMPARE])
     if getattr(arguments, "list", None):
         words.refuse(arguments.strange)
-        return listed.run(arguments.list, store, catalog, question)
+        return run(arguments.list, store, catalog, question)
     begins = begins or words.now()
     answer = compare_answered(store, catalog, question, begins.date(), begins)
     nothing_left = answer.answered.comparison is None and bool(answer.answered.candidates)

@@ -16,8 +16,8 @@ from planner.commands.ask import compare_answer
 from planner.core import csv_text
 from planner.report import MOST_LOGO_BYTES, compare_page
 from planner.store.disk.files import write_whole
+from planner.store.export import records_file
 from planner.store.pdf import PdfError, pdf_of
-from planner.store.records_file import records_file
 
 APP: Final = "http://127.0.0.1:8501/compare"
 """Default address of the live view."""

@@ -1,31 +1,31 @@
 """Which hardware does a job soonest or cheapest: candidates, their times and money, their ranks."""
 
-from planner.compare._assumptions import ASSUMPTION_TEXTS, Assumptions, problems_of
-from planner.compare._candidates import (
-    OWN_ENTRY,
-    THERE,
-    Shop,
-    best_runs,
-    candidates_of,
-    left_out,
-    usual,
-)
-from planner.compare._electricity import (
+from planner.compare._assumptions import (
+    ASSUMPTION_TEXTS,
+    Assumptions,
     Electricity,
     electricity_lines,
     electricity_pages,
+    problems_of,
     with_electricity,
     with_tariff_uncertainty,
 )
-from planner.compare._entries import (
+from planner.compare._candidates import (
     MOST_COUNT,
     MOST_PRICE,
+    OWN_ENTRY,
+    THERE,
     Entry,
     Quote,
+    Shop,
+    best_runs,
+    candidates_of,
     entry_id,
     entry_of,
     entry_text,
     entry_words,
+    left_out,
+    usual,
     wrong_in_form,
 )
 from planner.compare._influences import Tornado, tornado
@@ -39,7 +39,6 @@ from planner.compare._sentences import (
     sentences,
     times_better,
 )
-from planner.compare._timed_step import next_step, with_step
 from planner.compare._words import (
     basis_words,
     limits_phrase,
@@ -62,6 +61,7 @@ from planner.compare.rent_or_buy import (
     misses_limits,
     monthly_cost,
 )
+from planner.compare.undecided import next_step, with_step
 
 __all__ = [
     "ASSUMPTION_TEXTS",

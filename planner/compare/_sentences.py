@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.compare._electricity import electricity_lines
+from planner.compare._assumptions import electricity_lines
 from planner.compare._words import (
     budget_words,
     comparative,

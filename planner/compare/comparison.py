@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from planner.compare._assumptions import Assumptions
-from planner.compare._electricity import Electricity
+from planner.compare._assumptions import Assumptions, Electricity
 from planner.core import Estimate, Floats, Refusal
 from planner.job import Candidate, Goal, Job, Known, Order, Timed
 
@@ -49,7 +48,7 @@ class Drawn:
     Shape (DRAWS,) each. `to_pay` is the money to be paid for the job [USD], see `to_pay_draws` of
     `planner.compare.evaluation`; it and `cost` are None where unknown. `machines` is the number
     used or bought, `other_hours_per_month` the other work of bought ones [h]. `parts` are the
-    uncertainties of the work by name, see `planner.job._drawn_times`.
+    uncertainties of the work by name, see `planner.job._times`.
     """
 
     work_s: Floats

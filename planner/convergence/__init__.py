@@ -1,23 +1,21 @@
 """Steps to a target at a batch size: the law E(B) = Emin + Smin B.
 
-`_targets` computes the step at which each trial reached a target, `_trial_targets` the available
-targets, `fit` the law, `_curve` its predictions, `_missed` the batches that missed the target.
+`_targets` has the available targets and the step at which each trial reached one. `fit` is the law
+with its predictions, also around batches that missed the target.
 """
 
-from planner.convergence._missed import missed_around, refusal_missed
-from planner.convergence._resolution import COARSE, TOO_COARSE
 from planner.convergence._targets import (
+    COARSE,
+    TOO_COARSE,
     BestRates,
     StepsToTarget,
     best_learning_rates,
-    group_medians,
-    steps_to_target,
-)
-from planner.convergence._trial_targets import (
     goal_text,
+    group_medians,
     is_stricter,
     set_labels,
     steps_of,
+    steps_to_target,
     target_text,
     targets_of,
     usual_target,
@@ -29,6 +27,8 @@ from planner.convergence.fit import (
     TOO_FAR,
     ConvergenceCurve,
     fit_convergence,
+    missed_around,
+    refusal_missed,
 )
 
 __all__ = [

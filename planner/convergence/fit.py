@@ -48,46 +48,349 @@ Refusals and warnings, and the error that the answer would have had on the same 
     target not reached at a batch            that one refused, between its neighbours warned
     ... at all larger (smaller) batches      refused beyond the last one that reached it
     target at the first evaluation           left out              the grid of the evaluations
+
+A fitted law of steps to target, and its predictions.
+
+The records made by `planner.convergence.fit.fit_convergence`, which describes the law, its regimes,
+limits and evidence.
+
+Smin, Emin and Bcrit of a line E(B) = Emin + Smin*B.
+
+Includes the sentences for points on one side only: no limit seen (Smin may be 0), no perfect
+scaling seen (Emin may be 0).
+
+Answers at and around batches that did not reach the target.
+
+Such a batch needed more steps than were run, so the law has no number for it. Between its nearest
+neighbours that reached the target the law is used, and every answer mentions the missed batch.
+Outside the batches that reached the target there is no answer once one missed it
+(`planner.convergence.fit`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import numpy as np
 
-from planner.convergence._curve import ConvergenceCurve, Regime, Regimes
-from planner.convergence._resolution import (
+from planner.convergence._targets import (
     UNSEEN,
     coarse_warnings,
+    group_medians,
     is_the_grid,
     prior_with,
     refuse_grid,
     resolution_shares,
 )
-from planner.convergence._targets import group_medians
-from planner.convergence._terms import critical_batch_size, min_samples, min_steps
-from planner.core import LEVEL, Floats, Refusal, check_flat, check_pairs, listed
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, check_flat, check_pairs, listed
 from planner.core.points import numbers
 from planner.fits import (
     NARROW,
     TOO_FAR,
+    BatchCurve,
+    Lines,
+    Parts,
     Prior,
     all_given,
+    answer,
     as_given,
+    basis_of,
+    batch_basis,
     fit_lines,
+    intercept_interval,
+    parameters,
+    predict,
     range_of,
+    ratio_interval,
+    scalar_estimate,
     scatter_of,
+    slope_interval,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "MAX_SCATTER", "NARROW", "NINE", "OFF", "PRIOR", "TOO_FAR", "ConvergenceCurve", "Regime",
-    "Regimes", "fit_convergence",
-]  # fmt: skip
+    "MAX_SCATTER",
+    "NARROW",
+    "NINE",
+    "OFF",
+    "PRIOR",
+    "TOO_FAR",
+    "ConvergenceCurve",
+    "Regime",
+    "Regimes",
+    "fit_convergence",
+]
+
+
+def critical_batch_size(lines: Lines, level: float, factor: float = 1.0) -> Estimate:
+    """Return `factor` times Bcrit: itself, or the border of a regime."""
+    intercept, slope = parameters(lines)
+    batch = factor * (intercept / slope if slope else np.inf)
+    low, high = critical_interval(lines, level)
+    basis, remarks = batch_basis(lines, batch)
+    reasons = _no_limit(lines, level) + _no_perfect_scaling(lines, level) + remarks
+    return scalar_estimate(batch, (factor * low, factor * high), level, basis, reasons)
+
+
+def critical_interval(lines: Lines, level: float) -> tuple[float, float]:
+    """Return the interval of Bcrit, open on a side where the points do not exclude 0 or infinity.
+
+    Without a limit the low end is that of Emin over the high end of Smin, since the logarithm of a
+    slope that may be 0 has no useful width.
+    """
+    low, high = (float(end[0]) for end in ratio_interval(lines, level))
+    if _no_limit(lines, level):
+        with np.errstate(divide="ignore", invalid="ignore"):  # a slope too small to square
+            least = intercept_interval(lines, level)[0] / slope_interval(lines, level)[1]
+        low, high = float(least[0]), np.inf
+    return 0.0 if _no_perfect_scaling(lines, level) else low, high
+
+
+def min_steps(lines: Lines, level: float) -> Estimate:
+    """Return Smin, interpolated if the largest batch is near it."""
+    intercept, slope = parameters(lines)
+    largest = float(lines.x_max[0])
+    share = largest * slope / (intercept + largest * slope)
+    reasons = _no_limit(lines, level)
+    if 0.0 < share < 1.0 / 1.1:
+        reasons += (
+            f"The largest measured batch ({as_given(largest)}) takes {1.0 / share:.3g} times as "
+            "many.",
+        )
+    basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
+    return scalar_estimate(slope, slope_interval(lines, level), level, basis, reasons)
+
+
+def min_samples(lines: Lines, level: float) -> Estimate:
+    """Return Emin, interpolated if the smallest batch is near it."""
+    intercept, slope = parameters(lines)
+    smallest = float(lines.x_min[0])
+    share = intercept / (intercept + slope * smallest)
+    reasons = _no_perfect_scaling(lines, level)
+    if 0.0 < share < 1.0 / 1.1:
+        reasons += (
+            f"The smallest measured batch ({as_given(smallest)}) takes {1.0 / share:.3g} times as "
+            "many.",
+        )
+    basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
+    return scalar_estimate(intercept, intercept_interval(lines, level), level, basis, reasons)
+
+
+def _no_limit(lines: Lines, level: float) -> tuple[str, ...]:
+    """Return a reason if the points do not show that the steps stop falling."""
+    lead = f"No limit seen up to B={as_given(lines.x_max[0])}: "
+    if lines.slope_clamped[0]:
+        return (lead + "the steps to target still fall in proportion to the batch.",)
+    if slope_interval(lines, level)[0][0] == 0.0:
+        return (lead + "the intervals allow steps that keep falling in proportion.",)
+    return ()
+
+
+def _no_perfect_scaling(lines: Lines, level: float) -> tuple[str, ...]:
+    """Return a reason if the points do not show that the steps fall at all."""
+    lead = f"No perfect scaling seen from B={as_given(lines.x_min[0])} on: "
+    if lines.intercept_clamped[0]:
+        return (lead + "a larger batch takes as many steps as a smaller one.",)
+    if intercept_interval(lines, level)[0][0] == 0.0:
+        return (lead + "the intervals allow a constant number of steps.",)
+    return ()
+
+
+MEASURE: Final = "Train it for more steps, tune its learning rate, or choose an easier target."
+
+
+class MissedCurve(BatchCurve, Protocol):
+    """A line over the batch with the batches [samples] that missed the target, shape (n,)."""
+
+    @property
+    def not_reached(self) -> Floats: ...
+
+
+def answer_but_missed(
+    curve: MissedCurve, sizes: Floats, parts: Parts, far_error: str
+) -> Estimate | Refusal:
+    """Return `planner.fits._curve.answer` without the batches that missed the target.
+
+    A scalar among them is refused, an element of an array is NaN. `reasons` says why, and names
+    missed batches between the neighbours of an answered one.
+    """
+    if not sizes.ndim and (refused := refusal_missed(curve, float(sizes))):
+        return refused
+    kept = ~np.isin(sizes, curve.not_reached)
+    if kept.all():
+        estimate = answer(curve, sizes, parts, far_error)
+        return (
+            estimate
+            if isinstance(estimate, Refusal)
+            else _with(missed_around(curve, sizes), estimate)
+        )
+    mid, low, high = (part[kept] for part in parts)
+    estimate = answer(curve, sizes[kept], (mid, low, high), far_error)
+    if isinstance(estimate, Refusal):  # never for an array
+        return estimate
+    left_out = f"{_fell_short(np.unique(sizes[~kept]))} the target: no answer there."
+    return _spread(_with((*missed_around(curve, sizes[kept]), left_out), estimate), kept)
+
+
+def refusal_missed(curve: MissedCurve, batch: float) -> Refusal | None:
+    """Return why `batch` [samples] has no answer, if it missed the target."""
+    return _refusal(batch) if np.isin(batch, curve.not_reached) else None
+
+
+def missed_around(curve: MissedCurve, sizes: Floats) -> tuple[str, ...]:
+    """Return a sentence for every gap of missed batches with one of `sizes` in it."""
+    low, high = float(curve.batch[0]), float(curve.batch[-1])
+    inside = curve.not_reached[(curve.not_reached > low) & (curve.not_reached < high)]
+    gaps = np.searchsorted(curve.batch, inside)
+    spans = [
+        (curve.batch[gap - 1], curve.batch[gap], inside[gaps == gap]) for gap in np.unique(gaps)
+    ]
+    return tuple(
+        f"{_fell_short(those)} the target: an answer between batch {as_given(start)} and "
+        f"{as_given(end)}, which did, applies only if training reaches it at all."
+        for start, end, those in spans
+        if ((sizes > start) & (sizes < end)).any()
+    )
+
+
+def _with(reasons: tuple[str, ...], estimate: Estimate) -> Estimate:
+    return replace(estimate, reasons=reasons + estimate.reasons)
+
+
+def _spread(estimate: Estimate, kept: NDArray[np.bool_]) -> Estimate:
+    """Return the answers in the full shape, NaN elsewhere."""
+    value, low, high = (np.full(kept.shape, np.nan) for _ in range(3))
+    for part, answers in ((value, estimate.value), (low, estimate.low), (high, estimate.high)):
+        part[kept] = answers
+    return replace(estimate, value=value, low=low, high=high)
+
+
+def _refusal(batch: float) -> Refusal:
+    return Refusal(
+        reason=f"Batch {as_given(batch)} did not reach the target: half of its seeds or more "
+        "missed it.",
+        measure_next=MEASURE,
+    )
+
+
+def _fell_short(sizes: Floats) -> str:
+    """Return 'Batch 1,024 did not reach' or 'Batches 512 and 1,024 did not reach'."""
+    *others, last = (as_given(size) for size in sizes)
+    if not others:
+        return f"Batch {last} did not reach"
+    return f"Batches {', '.join(others)} and {last} did not reach"
+
+
+FAR_ERROR: Final = "such answers were 15 to 34 % off in the median."
+Regime = Literal["perfect scaling", "diminishing returns", "maximal data parallelism"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Regimes:
+    """The borders of diminishing returns [samples], with the interval of Bcrit."""
+
+    perfect_up_to: Estimate
+    maximal_from: Estimate
+
+    def of(self, batch: float) -> Regime:
+        """Return the regime of `batch` [samples] by the borders' values."""
+        if batch <= self.perfect_up_to.value:
+            return "perfect scaling"
+        inside = batch < self.maximal_from.value
+        return "diminishing returns" if inside else "maximal data parallelism"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvergenceCurve:
+    """A fitted law of steps to target and its range.
+
+    `min_steps` Smin [steps], `min_samples` Emin [samples], `critical_batch_size` Bcrit [samples]
+    and the borders in `regimes` have confidence intervals; `steps` and `samples` have predictive
+    intervals of one more measured median. `batch` [samples], `samples_to_target`
+    (medians over seeds [samples]), `seeds` (entries behind each) and `residuals` (fit/median - 1)
+    have shape (n,), in rising batch. `not_reached` are the refused batches [samples] whose median
+    seed missed the target; `warnings` name those without an evaluation before it. `scatter` is the
+    relative standard deviation of the residuals, NaN below 3 batches. Limits are those of every
+    `planner.fits._curve.BatchCurve`.
+    """
+
+    min_steps: Estimate
+    critical_batch_size: Estimate
+    min_samples: Estimate
+    regimes: Regimes
+    batch: Floats
+    samples_to_target: Floats
+    seeds: NDArray[np.int64]
+    not_reached: Floats
+    residuals: Floats
+    scatter: float
+    warnings: tuple[str, ...]
+    trusted_up_to_batch: float
+    answers_from_batch: float
+    answers_up_to_batch: float
+    limit: str
+    level: float
+    lines: Lines
+
+    @property
+    def n(self) -> int:
+        """Number of fitted batch sizes."""
+        return int(self.batch.size)
+
+    @property
+    def largest_measured(self) -> float:
+        """Largest batch that reached the target [samples]."""
+        return float(self.batch[-1])
+
+    @property
+    def limit_seen(self) -> bool:
+        """Whether the points exclude Smin = 0, so that the steps stop falling."""
+        return bool(self.min_steps.low > 0.0)
+
+    @property
+    def perfect_scaling_seen(self) -> bool:
+        """Whether the points exclude Emin = 0, so that the steps fall at all."""
+        return bool(self.min_samples.low > 0.0)
+
+    def steps(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Return steps to target at `batch` [samples]: Smin*(1 + Bcrit/B); else as `samples`."""
+        sizes = np.asarray(batch, dtype=np.float64)
+        mid, low, high = predict(self, sizes)
+        return answer_but_missed(self, sizes, (mid / sizes, low / sizes, high / sizes), FAR_ERROR)
+
+    def samples(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Return samples to target at `batch` [samples]: Emin + Smin*B, with a predictive interval.
+
+        Batches, replies and errors as `answer_but_missed`.
+        """
+        sizes = np.asarray(batch, dtype=np.float64)
+        return answer_but_missed(self, sizes, predict(self, sizes), FAR_ERROR)
+
+    def efficiency(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Return the statistical efficiency at `batch` [samples]: Emin/E(B) = 1/(1 + B/Bcrit).
+
+        Its interval is that of Bcrit (delta method in the logarithm), carried through the
+        formula; otherwise as `samples`.
+        """
+        sizes = np.asarray(batch, dtype=np.float64)
+        mid, _, _ = predict(self, sizes)
+        low, high = critical_interval(self.lines, self.level)
+        parts = self.lines.intercept[0] / mid, _share(low, sizes), _share(high, sizes)
+        return answer_but_missed(self, sizes, parts, FAR_ERROR)
+
+    def basis(self, batch: ArrayLike) -> Basis:
+        """Return the basis of answers at `batch` [samples], the weakest of them."""
+        return basis_of(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
+
+
+def _share(critical: float, sizes: Floats) -> Floats:
+    """Return 1/(1 + B/Bcrit), which is 0 without perfect scaling and 1 without a limit."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (1.0 + np.divide(sizes, critical)))
+
 
 NINE: Final = 9.0
 """Borders of the regimes: Bcrit/9 and 9*Bcrit, with 90 % and 10 % efficiency."""
@@ -126,7 +429,7 @@ def fit_convergence(
             before, at least 0, shape (n,); NaN where there is none; None for samples that were
             counted exactly. Half of the seeds or more without an evaluation before the target
             leave a batch out; otherwise it widens every interval
-            (`planner.convergence._resolution`).
+            (`planner.convergence._targets`).
 
     Returns:
         The curve, or a `Refusal` where fewer than two batch sizes reached the target, evaluations

@@ -27,19 +27,17 @@ from planner.core._estimate import (
     t_quantile,
 )
 from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
-from planner.core._labels import distinct_labels
 from planner.core._numbers import (
-    counted,
-    large,
-    plain,
-    rounded_ends,
-)
-from planner.core._ratio_words import (
     COST,
     SPEED,
     ahead,
     ahead_between,
     ahead_of,
+    counted,
+    distinct_labels,
+    large,
+    plain,
+    rounded_ends,
 )
 from planner.core._tables import (
     Cell,

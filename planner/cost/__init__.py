@@ -19,17 +19,24 @@ numbers or arrays is in one module, with units, limits and source:
 Formulas take a range at its likely value; functions that end in an `Estimate` draw it.
 """
 
-from planner.cost._chances import (
-    probability_before,
-    probability_cheaper,
-    probability_cheapest,
-    probability_fastest,
-    quantiles,
+from planner.cost._costs import (
+    Uncertainty,
+    billed_s,
+    cost_of_owning,
+    cost_of_renting,
+    cost_of_running,
+    draw_time,
+    draw_times,
+    lost_share,
+    refuse_rental,
+    rent_per_month,
+    rent_per_run,
+    wall_s,
 )
-from planner.cost._costs import cost_of_owning, cost_of_renting, cost_of_running
 from planner.cost._display import (
     DIGITS,
     DOLLARS,
+    SOURCE,
     Display,
     currency_problem,
     in_usd,
@@ -37,6 +44,7 @@ from planner.cost._display import (
     money_about,
     money_with_interval,
     price,
+    reference_rates,
     shown,
 )
 from planner.cost._draws import (
@@ -46,14 +54,19 @@ from planner.cost._draws import (
     draw_amount,
     draw_range,
     draw_record,
+    probability_before,
+    probability_cheaper,
+    probability_cheapest,
+    probability_fastest,
+    quantiles,
 )
-from planner.cost._energy import co2_kg, energy_kwh
-from planner.cost._exchange_rates import SOURCE, reference_rates
 from planner.cost._own import (
     busy_energy_per_hour,
     capex,
     capital_recovery,
+    co2_kg,
     cost_per_busy_hour,
+    energy_kwh,
     energy_only_per_run,
     energy_per_busy_hour,
     fixed_per_year,
@@ -62,29 +75,23 @@ from planner.cost._own import (
     refuse_owned,
     utilisation_of,
 )
-from planner.cost._per import per_epoch, per_hour_of_work
-from planner.cost._quantities import (
+from planner.cost._records import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
     Amount,
+    Owned,
     Range,
+    Rental,
     likely,
+    ranges_of,
 )
-from planner.cost._records import Owned, Rental, ranges_of
-from planner.cost._rent import (
-    billed_s,
-    lost_share,
-    refuse_rental,
-    rent_per_month,
-    rent_per_run,
-    wall_s,
-)
-from planner.cost._times import Uncertainty, draw_time, draw_times
 from planner.cost.break_even import (
     BreakEven,
     break_even,
     break_even_runs_per_month,
     break_even_utilisation,
+    per_epoch,
+    per_hour_of_work,
 )
 from planner.cost.payback import (
     in_months,

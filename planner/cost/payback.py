@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.core import LEVEL, Basis, Estimate, Floats, Refusal
-from planner.cost._chances import quantiles
 from planner.cost._display import DOLLARS, Display, money
-from planner.cost._draws import ONCE, Drawing, draw_record
+from planner.cost._draws import ONCE, Drawing, draw_record, quantiles
 from planner.cost._own import (
     busy_energy_per_hour,
     capex,
@@ -38,13 +37,13 @@ from planner.cost._own import (
     refuse_owned,
     utilisation_of,
 )
-from planner.cost._quantities import (
+from planner.cost._records import (
     HOURS_PER_MONTH,
+    Owned,
     checked,
     likely,
     product,
 )
-from planner.cost._records import Owned
 
 MONTHS_PER_YEAR: Final = 12.0
 

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import Floats, speak_once
-from planner.cost._chances import quantile
+from planner.cost._draws import quantile
 
 ENDS: Final = (0.05, 0.5, 0.95)
 Answer = Callable[[Mapping[str, Floats]], Floats]

@@ -1,7 +1,7 @@
 """Effects of one factor: validation, augmentation, storage, workers, feed, compilation.
 
-`_pairs` finds runs that differ in one factor alone, and `_pooling` averages their ratios. `_effect`
-is the answer, `_sentences` and `_tables` show it.
+`_effect` finds pairs of runs that differ in one factor alone, averages their ratios and words the
+result; `_tables` shows it in rows.
 """
 
 from planner.effects._effect import (

@@ -19,34 +19,55 @@ where the feed was memory), without the one faulty run:
     the same at batch 4096 alone                      1.13             1.07
     four workers against one at batch 4096            1.16             1.16
 
-The parts: `planner.effects._pairs` finds the pairs, `planner.effects._pooling` averages them,
-`planner.effects._sentences` words the result and `planner.effects._work` describes the epochs.
+Pairs of runs that differ in one factor alone.
+
+A factor may change others with it (`BROUGHT`): four workers are processes, a generator drops the
+remainder, a framework has its own backend. Runs that agree in those too are paired first. If none
+do, one pair is made of all of them, and the sentence names the other changes.
+Repeats of one side of a pair are averaged, in logarithms, before the comparison.
+
+One effect from the ratios of pairs: their mean in logarithms, with Student's t.
+
+One or two pairs do not show their scatter: that between two sessions of one case is used, with the
+weight of the five pairs it was measured from (`planner.epochs.projection.SESSION_SD`). From
+`ENOUGH` pairs on their own scatter is used.
+
+The work of an epoch of a workload's runs: images dropped and images validated.
+
+Feeds that drop the last partial batch train on fewer images, which rows state. No row states the
+validated images of pattern (T, T, F) of article 002: its code uses validation batches of 32, Keras'
+default, but as many as there are whole training batches in the 10,000 images,
+
+    32 * (10,000 // batch)      64 at batch 4096, where the other patterns validate 8,192
+
+This explains part of "augmentation makes it faster". (T, T, F) against (T, F, T), the nearest
+pattern without augmentation, from the public table of the sweep, TPU at batch 4096:
+
+    0.93 per epoch              0.98 per processed image
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
 
-from planner.core import LEVEL, Estimate, Refusal, bad_seconds, speak_once
-from planner.effects._pairs import (
-    BROUGHT,
-    ELSEWHERE,
-    PLAINEST,
-    VALIDATION_WORK,
-    FactorRun,
-    Value,
-    factor_runs,
-    pairs_of,
+import numpy as np
+
+from planner.core import (
+    LEVEL,
+    Estimate,
+    Floats,
+    Refusal,
+    bad_seconds,
+    plain,
+    speak_once,
+    t_quantile,
 )
-from planner.effects._pooling import (
-    ENOUGH,
-    FEW_PAIRS,
-    NOT_COUNTED,
-    BatchEffect,
-    pooled_at,
-)
-from planner.effects._sentences import DIFFER, sentence_of, value_in_words
+from planner.epochs import SAME, SESSION_DOF, SESSION_SD, UNDECIDED
+from planner.runs import IDENTITY
 
 __all__ = [
     "BROUGHT",
@@ -66,6 +87,300 @@ __all__ = [
     "factor_runs",
     "value_in_words",
 ]
+
+
+Value = str | bool | int | None
+
+VALIDATION_WORK: Final = 1.0 / 3.0
+"""Work of a validated image [trained images]: a forward pass without the backward pass."""
+BROUGHT: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
+    "validation": (),
+    "augmentation": (),
+    "storage": (),
+    "workers": ("multiprocessing",),
+    "feed": ("drop_remainder", "engine"),
+    "jit": (),
+    "precision": (),
+    "framework": ("framework_version", "backend"),
+})  # fmt: skip
+"""The factors, and the columns that change with each of them."""
+PLAINEST: Final[Mapping[str, tuple[Value, ...]]] = MappingProxyType({
+    "validation": (False,),
+    "augmentation": (False,),
+    "storage": ("memory",),
+    "workers": (1,),
+    "feed": ("fit", "numpy", "PyDataset", "generator", "tf.data", "directory"),
+    "jit": (False,),
+    "precision": ("float32",),
+    "framework": ("TensorFlow", "PyTorch", "JAX"),
+})  # fmt: skip
+"""Reference values of each factor, in every workload: the first with a pair.
+
+Others come after these, by number or the most common first; what is not stated is last.
+"""
+ELSEWHERE: Final = (
+    "result_set", "machine_id", "session_started_at", "sweep", "repeat", "attempt", "seed",
+    "epochs_planned", "position_in_session", "per_device_batch_size", "global_batch_size",
+    "source_path",
+)  # fmt: skip
+"""Identity columns that make no other configuration; the batch has a field of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactorRun:
+    """One run in a factor's effect.
+
+    `configuration` is everything that must be equal in a pair, without the factor and the batch;
+    `value` is the factor's; `brought` are the names and values of fields that may change with it.
+    `epoch_s` is the mean later epoch [s]; the counts are images trained and validated in an epoch,
+    None if unknown.
+    """
+
+    run_id: str
+    configuration: tuple[Hashable, ...]
+    batch: int | None
+    value: Value
+    epoch_s: float
+    brought: tuple[tuple[str, Value], ...] = ()
+    samples_per_epoch: int | None = None
+    validation_samples_per_epoch: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Log ratios of one configuration and batch, changed over base, and the runs of both sides."""
+
+    batch: int | None
+    log_epoch: float
+    log_image: float
+    base: tuple[FactorRun, ...]
+    changed: tuple[FactorRun, ...]
+
+    @property
+    def counted(self) -> bool:
+        """Whether both sides state trained images, and both or neither validated ones."""
+        unknown = {run.validation_samples_per_epoch is None for run in self.base + self.changed}
+        return math.isfinite(self.log_image) and len(unknown) == 1
+
+    @property
+    def disagreement(self) -> float:
+        """How far the effect per epoch and per image are apart, in logarithms."""
+        return abs(self.log_epoch - self.log_image) if self.counted else 0.0
+
+
+def factor_runs(rows: Iterable[Mapping[str, Any]], factor: str) -> list[FactorRun]:
+    """Return the records of good rows of the run table, for one factor of `BROUGHT`.
+
+    Rows without a mean later epoch are left out.
+
+    Raises:
+        ValueError: no such factor.
+    """
+    if factor not in BROUGHT:
+        raise ValueError(f"{factor!r} is not a factor. Choose one of {', '.join(BROUGHT)}.")
+    apart = {factor, *BROUGHT[factor], *ELSEWHERE}
+    equal = [name for name in IDENTITY if name not in apart]
+    return [_record(row, factor, equal) for row in rows if row.get("later_epoch_mean_s")]
+
+
+def _record(row: Mapping[str, Any], factor: str, equal: Sequence[str]) -> FactorRun:
+    validated = row.get("validation_samples_per_epoch")
+    return FactorRun(
+        run_id=row["run_id"],
+        configuration=tuple(row.get(name) for name in equal),
+        batch=row.get("global_batch_size"),
+        value=row.get(factor),
+        epoch_s=row["later_epoch_mean_s"],
+        brought=tuple((name, row.get(name)) for name in BROUGHT[factor]),
+        samples_per_epoch=row.get("samples_per_epoch"),
+        validation_samples_per_epoch=0 if row.get("validation") is False else validated,
+    )
+
+
+def pairs_of(runs: Sequence[FactorRun], base: Value, changed: Value) -> list[Pair]:
+    """Return all pairs of `changed` with `base`, one or more for each configuration and batch."""
+    cells: dict[Hashable, tuple[list[FactorRun], list[FactorRun]]] = {}
+    for run in runs:
+        if run.value in {base, changed}:
+            sides = cells.setdefault((run.configuration, run.batch), ([], []))
+            sides[run.value == changed].append(run)
+    return [pair for before, after in cells.values() for pair in _paired(before, after)]
+
+
+def _paired(before: list[FactorRun], after: list[FactorRun]) -> list[Pair]:
+    """Return one pair per `brought` of both sides, or one of all runs without any."""
+    if not before or not after:
+        return []
+    both = dict.fromkeys(r.brought for r in before if r.brought in {a.brought for a in after})
+    sides = [([r for r in side if r.brought == b] for side in (before, after)) for b in both]
+    return [_pair(*two) for two in sides] or [_pair(before, after)]
+
+
+def _pair(before: list[FactorRun], after: list[FactorRun]) -> Pair:
+    epoch = _image_trained if _sizes_differ((*before, *after)) else _epoch
+    return Pair(
+        batch=before[0].batch,
+        log_epoch=_mean_log(after, epoch) - _mean_log(before, epoch),
+        log_image=_mean_log(after, _image) - _mean_log(before, _image),
+        base=tuple(before),
+        changed=tuple(after),
+    )
+
+
+def _mean_log(runs: Sequence[FactorRun], time_s: Callable[[FactorRun], float]) -> float:
+    return math.fsum(math.log(time_s(run)) for run in runs) / len(runs)
+
+
+def _epoch(run: FactorRun) -> float:
+    return run.epoch_s
+
+
+def _sizes_differ(runs: Sequence[FactorRun]) -> bool:
+    """Return whether the epochs of runs differ in size by more than a dropped last batch."""
+    sizes = [run.samples_per_epoch for run in runs if run.samples_per_epoch]
+    return len(sizes) == len(runs) and min(sizes) < (1.0 - SAME) * max(sizes)
+
+
+def _image_trained(run: FactorRun) -> float:
+    """Return seconds of an epoch per trained image: epochs of unequal size compare by it."""
+    return run.epoch_s / (run.samples_per_epoch or math.nan)
+
+
+def _image(run: FactorRun) -> float:
+    """Return seconds per processed image; NaN if trained images are unknown."""
+    validated = run.validation_samples_per_epoch or 0
+    return run.epoch_s / ((run.samples_per_epoch or math.nan) + VALIDATION_WORK * validated)
+
+
+ENOUGH: Final = 3
+"""Number of pairs from which on their own scatter is used instead of the prior."""
+FEW_PAIRS: Final = "So few pairs do not show their scatter: that of two sessions is used."
+NOT_COUNTED: Final = "The number of validated images is unknown; only trained ones are counted."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchEffect:
+    """The effect at one batch: `pairs` pairs, per epoch and per processed image [1]."""
+
+    batch: int | None
+    pairs: int
+    per_epoch: Estimate
+    per_image: Estimate | Refusal
+
+
+def pooled_at(batch: int | None, pairs: Sequence[Pair], level: float) -> BatchEffect:
+    """Return the pooled effect of `pairs`; `batch` is their common one, or None."""
+    counted = [pair for pair in pairs if pair.counted]
+    unknown = any(pair.base[0].validation_samples_per_epoch is None for pair in counted)
+    more = (NOT_COUNTED,) if unknown else ()
+    return BatchEffect(
+        batch=batch,
+        pairs=len(pairs),
+        per_epoch=_pooled([pair.log_epoch for pair in pairs], level, ()),
+        per_image=_pooled([pair.log_image for pair in counted], level, more)
+        if counted
+        else Refusal(
+            reason="The number of images in an epoch is unknown for both runs of a pair.",
+            measure_next="Record the samples trained on and validated in an epoch.",
+        ),
+    )
+
+
+def _pooled(ratios: Sequence[float], level: float, reasons: tuple[str, ...]) -> Estimate:
+    """Return the geometric mean of ratios, from their logarithms, and its interval."""
+    logs = np.array(ratios)
+    mean, n = float(logs.mean()), logs.size
+    variance, dof = _variance(logs - mean)
+    half = float(t_quantile(level, dof)) * math.sqrt(variance / n)
+    low, high = math.exp(mean - half), math.exp(mean + half)
+    reasons += (FEW_PAIRS,) if n < ENOUGH else ()
+    reasons += (UNDECIDED,) if low <= 1.0 <= high else ()
+    return Estimate(value=math.exp(mean), low=low, high=high, level=level, reasons=reasons)
+
+
+def _variance(off: Floats) -> tuple[float, float]:
+    """Return scatter of one log ratio, squared, and its degrees of freedom, from the deviations."""
+    spread, dof = float((off**2).sum()), off.size - 1.0
+    if off.size >= ENOUGH:
+        return spread / dof, dof
+    dof += SESSION_DOF
+    return (SESSION_DOF * 2.0 * SESSION_SD**2 + spread) / dof, dof
+
+
+DIFFER: Final = 0.01
+"""Difference of the effects per epoch and per image from which on both are reported [ln]."""
+
+
+def sentence_of(
+    factor: str, pairs: Sequence[Pair], whole: BatchEffect, by_batch: Sequence[BatchEffect]
+) -> str:
+    """Return factor, values, pairs, times per epoch and image, their range and reasons."""
+    sides = pairs[0].changed, pairs[0].base
+    changed, base = (value_in_words(side[0].value) for side in sides)
+    many = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
+    text = f"{factor}, {changed} against {base}, {many}: an epoch takes {_times(whole.per_epoch)}"
+    if isinstance(whole.per_image, Estimate):
+        text += f", a processed image {_times(whole.per_image)}"
+    odd = max(pairs, key=lambda pair: pair.disagreement)
+    why = _why(odd) if odd.disagreement > DIFFER else ""
+    return f"{text[0].upper()}{text[1:]}.{_range(by_batch)}{why}{_with(pairs)}"
+
+
+def value_in_words(value: Value) -> str:
+    """Return a factor's value as sentences have it: `on`, `4`, `tf.data`, `not stated`."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "not stated" if value is None else str(value)
+
+
+def _with(pairs: Sequence[Pair]) -> str:
+    """Return the other changes where no two runs agreed in them."""
+    mixed = {
+        name: f"{name} ({value_in_words(after)} against {value_in_words(before)})"
+        for pair in pairs
+        for (name, before), (_, after) in zip(
+            pair.base[0].brought, pair.changed[0].brought, strict=True
+        )
+        if before != after
+    }
+    return f" With it changed {' and '.join(mixed.values())}." if mixed else ""
+
+
+def _range(by_batch: Sequence[BatchEffect]) -> str:
+    """Return the range of the effects of single batches."""
+    stated = [effect for effect in by_batch if effect.batch is not None]
+    if len(stated) < 2:
+        return ""
+    ends = (min(stated, key=_value), max(stated, key=_value))
+    least, most = (f"{_value(end):.2f} at batch {end.batch:,}" for end in ends)
+    return f" Per epoch from {least} to {most}."
+
+
+def _value(effect: BatchEffect) -> float:
+    return float(effect.per_epoch.value)
+
+
+def _why(pair: Pair) -> str:
+    (trained, validated), (before, seen) = (_images(side) for side in (pair.changed, pair.base))
+    where = "" if pair.batch is None else f"at batch {plain(pair.batch)}, "
+    return (
+        f" The two answers differ because an epoch was not the same work ({where}{trained} images "
+        f"trained and {validated} validated against {before} and {seen})."
+    )
+
+
+def _images(runs: Sequence[FactorRun]) -> tuple[str, str]:
+    """Return how many images an epoch trained on and validated on, on average."""
+    names = ("samples_per_epoch", "validation_samples_per_epoch")
+    first, second = (sum(getattr(run, name) or 0 for run in runs) / len(runs) for name in names)
+    return f"{first:,.0f}", f"{second:,.0f}"
+
+
+def _times(effect: Estimate) -> str:
+    level = f"{effect.level:.0%}".replace("%", " %")
+    interval = f"{level}: {effect.low:.2f} to {effect.high:.2f}"
+    interval += ", includes 1" if UNDECIDED in effect.reasons else ""
+    return f"{effect.value:.2f} times as long ({interval})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,3 +480,56 @@ def _plainness(
     place = plain.index(value) if value in plain else len(plain)
     number = float(value) if isinstance(value, int) else -float(sum(r.value == value for r in runs))
     return value is None, place, number, str(value)
+
+
+SHORT: Final = "article-002-pattern-3"
+"""The result set of pattern (T, T, F): validated, augmented, from memory."""
+VALIDATED_AT_ONCE: Final = 32
+"""Images of one of its validation batches, for every training batch."""
+TO_VALIDATE: Final = 10_000
+FASTER_PER_EPOCH: Final = 0.93
+FASTER_PER_IMAGE: Final = 0.98
+"""(T, T, F) over (T, F, T) at batch 4096 on the TPU [1]."""
+
+
+def work_notes(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return notes on the effects of one workload, from its rows."""
+    return (*_dropped(rows), *_article(rows))
+
+
+def short_validation(batch: int) -> tuple[int, int]:
+    """Return the images that (T, T, F) of article 002 and the others validated in an epoch."""
+    steps = TO_VALIDATE // batch
+    return VALIDATED_AT_ONCE * steps, batch * steps
+
+
+def _dropped(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the batch at which most images of an epoch were left out as a remainder."""
+    counted = [row for row in rows if row.get("samples_per_epoch")]
+    whole = max((row["samples_per_epoch"] for row in counted), default=0)
+    short = [row for row in counted if whole % (row.get("global_batch_size") or max(whole, 1))]
+    least = min(short, key=lambda row: (_trained(row), -row["global_batch_size"]), default=None)
+    if least is not None and _trained(least) == whole - whole % least["global_batch_size"]:
+        yield (
+            f"An epoch is not always the same work: at batch {least['global_batch_size']:,} a feed "
+            f"that drops the remainder trains on {_trained(least):,} of {whole:,} images."
+        )
+
+
+def _trained(row: Mapping[str, Any]) -> int:
+    return int(row["samples_per_epoch"])
+
+
+def _article(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    batches = [row["global_batch_size"] for row in rows if row.get("result_set") == SHORT]
+    if not batches:
+        return
+    batch = max(batches)
+    few, usual = short_validation(batch)
+    yield (
+        "Article 002 finds augmentation faster. Partly that is less validation: its pattern "
+        f"(T, T, F), augmented from memory, validated {VALIDATED_AT_ONCE} × ({TO_VALIDATE:,} // "
+        f"batch) images an epoch, {few} at batch {batch:,}, the patterns from storage {usual:,}. "
+        f"Against (T, F, T), without augmentation, it takes {FASTER_PER_EPOCH:.2f} times as long "
+        f"per epoch at batch 4096 on the TPU, but {FASTER_PER_IMAGE:.2f} times per processed image."
+    )

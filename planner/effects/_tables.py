@@ -14,8 +14,8 @@ from planner.effects._effect import (
     factor_effects,
     factor_runs,
     value_in_words,
+    work_notes,
 )
-from planner.effects._work import work_notes
 
 
 def effects_of(

@@ -1,11 +1,10 @@
 """How long N epochs take, from the few that were measured.
 
 `projection` gives the total with its interval, `how_long` ranks the options of a question,
-`_ratios` and `_totals` compare two systems. `epoch_size` converts epochs of other sizes, `_scatter`
-learns from other runs how much epochs vary, `steadiness` finds where a run changed.
+`_ratios` compares two systems. `epoch_size` converts epochs of other sizes, `steadiness` finds
+where a run changed.
 """
 
-from planner.epochs._basis_words import basis_in_words
 from planner.epochs._ratios import (
     MEASURE_AGAIN,
     UNDECIDED,
@@ -16,22 +15,6 @@ from planner.epochs._ratios import (
     ratio_report,
     systems_of,
     systems_report,
-)
-from planner.epochs._scatter import (
-    QUIETEST,
-    SETS_SD,
-    Scatter,
-    scatter_of_many,
-    scatters,
-    variation_of,
-)
-from planner.epochs._usual import (
-    MOST_CHOSEN,
-    MOST_LINES,
-    PREFERRED,
-    offered,
-    usual_options,
-    with_epochs,
 )
 from planner.epochs.epoch_size import (
     ADD_TIMED,
@@ -47,12 +30,16 @@ from planner.epochs.epoch_size import (
 from planner.epochs.how_long import (
     EPOCHS,
     INFERENCE,
+    MOST_CHOSEN,
     MOST_EPOCHS,
+    MOST_LINES,
     NO_SIZE,
+    PREFERRED,
     QUICK,
     Answer,
     HowLong,
     Option,
+    basis_in_words,
     chart_epochs,
     epochs_in_words,
     first_projected,
@@ -60,22 +47,31 @@ from planner.epochs.how_long import (
     is_rough,
     later_epoch_time,
     of_several_kinds,
+    offered,
     options_of,
     start_left_out,
     timed_ratio,
     total_time,
+    usual_options,
+    with_epochs,
     with_sizes,
     without_start,
 )
 from planner.epochs.projection import (
     EPOCHS_TO_MEASURE,
     MAX_CV,
+    QUIETEST,
     SESSION_DOF,
     SESSION_SD,
+    SETS_SD,
     START_NOT_INCLUDED,
+    Scatter,
     project,
     project_summary,
+    scatter_of_many,
+    scatters,
     session_half_width,
+    variation_of,
 )
 from planner.epochs.steadiness import (
     CHANGE,

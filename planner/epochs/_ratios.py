@@ -3,7 +3,7 @@
     speed-up of a over b = time of b / time of a       [1]; above 1, a is faster
 
 over N epochs (pre-train and epoch 1 included) and asymptotically (the mean later epoch: what the
-ratio tends to as N grows). `planner.epochs._totals` has the formula: half-widths of both times in
+ratio tends to as N grows). The interval of a gap: half-widths of both times in
 quadrature, with the spread between two sessions, because two runs are two sessions. One session
 deviates with a sd of 2.1 %, two of them differ by 2.9 % (five pairs, hence Student t
 with 5 degrees of freedom). A speed-up is `decided` only where its interval excludes 1.
@@ -18,32 +18,163 @@ There are four comparisons of two systems, each with a name:
                         against best is 14.71 and 16.29
     smallest speed-up   the slowest run of a against the fastest of b, below 1 where that is slower
                         (the article: TPU 64 is 1.14 times slower than GPU 256)
+
+Times of one measured run: over N epochs, and of a later epoch.
+
+`RunTimes` are both times with their run. A run from a printed table is a `TimedRun`; at the
+measured N its own total is used.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from planner.core import LEVEL, Estimate, Refusal
-from planner.epochs._timed_runs import (
-    Question,
-    RunTimes,
-    TimedRun,
-    name_of,
-)
-from planner.epochs._totals import ratio_of_times
-from planner.epochs.projection import SESSION_SD
-from planner.fits import excludes_one
+from planner.core import LEVEL, Estimate, Refusal, plain
+from planner.epochs.projection import SESSION_SD, later_epoch, project_summary, session_half_width
+from planner.fits import excludes_one, ratio
+from planner.runs import EPOCHS, EpochPrior
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "MEASURE_AGAIN", "UNDECIDED", "RatioReport", "RunTimes", "SpeedUp", "SystemsReport", "TimedRun",
-    "ratio_report", "systems_of", "systems_report",
-]  # fmt: skip
+    "MEASURE_AGAIN",
+    "UNDECIDED",
+    "RatioReport",
+    "RunTimes",
+    "SpeedUp",
+    "SystemsReport",
+    "TimedRun",
+    "ratio_report",
+    "systems_of",
+    "systems_report",
+]
+
+
+def speed_up(against: Estimate | Refusal, total: Estimate | Refusal) -> Estimate | None:
+    """Return how many times faster `total` is than `against`; below 1 it is slower.
+
+    Two runs are two sessions: their ratio has the spread between sessions in it. A total beside
+    itself is exactly as fast; None where one of them is refused.
+    """
+    if isinstance(against, Refusal) or isinstance(total, Refusal):
+        return None
+    return ratio_of_times(against, total)
+
+
+def ratio_of_times(slow: Estimate, fast: Estimate, session_sd: float = SESSION_SD) -> Estimate:
+    """Return the time of one run over that of another [1], both as `speed_up`."""
+    if slow is fast:
+        return Estimate(value=1.0, low=1.0, high=1.0, level=fast.level, basis=fast.basis)
+    return ratio(slow, fast, half_width=session_half_width(fast.level, session_sd))
+
+
+def apart(a: Estimate | Refusal, b: Estimate | Refusal) -> bool:
+    """Return whether two totals differ by more than their joint interval; refusals always do."""
+    speed_ratio = speed_up(a, b)
+    return speed_ratio is None or excludes_one(speed_ratio)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunTimes:
+    """A run's time of N epochs and of one later epoch [s]; `batch` is the global one [samples]."""
+
+    label: str
+    batch: int
+    total: Estimate | Refusal
+    later_epoch: Estimate | Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedRun:
+    """Summary of one measured run, as in printed tables.
+
+    `batch` [samples] is the global batch; times are in seconds; `later_epoch_sd_s` has ddof = 0
+    and is None where unknown; `later_epochs` counts the epochs after the first. Set `pre_train_s`
+    and `first_epoch_s`, or only their sum `until_first_epoch_end_s`. `total_s` is the measured wall
+    time of the whole run, used for exactly that many epochs without the rounding of a printed mean.
+    `prior` is the prior of its epochs' scatter.
+    """
+
+    label: str
+    batch: int
+    later_epochs: int
+    later_epoch_mean_s: float | None
+    later_epoch_sd_s: float | None = None
+    pre_train_s: float | None = None
+    first_epoch_s: float | None = None
+    until_first_epoch_end_s: float | None = None
+    total_s: float | None = None
+    prior: EpochPrior = EPOCHS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The question about runs: N epochs, and the level of intervals [share]."""
+
+    epochs: int
+    level: float
+
+    def times(self, run: TimedRun) -> RunTimes:
+        """Return both times of a run [s]."""
+        return RunTimes(
+            label=run.label,
+            batch=run.batch,
+            total=self.over_epochs(run),
+            later_epoch=self.asymptotic(run),
+        )
+
+    def over_epochs(self, run: TimedRun) -> Estimate | Refusal:
+        """Return the time of N epochs [s], the measured total where it has just as many."""
+        projected = self.projected(run)
+        whole = run.total_s is not None and self.epochs == run.later_epochs + 1
+        return _moved(projected, run) if whole and isinstance(projected, Estimate) else projected
+
+    def projected(self, run: TimedRun) -> Estimate | Refusal:
+        """Return the time of N epochs [s], from the epochs of the run."""
+        return project_summary(
+            epochs=self.epochs,
+            later_epochs=run.later_epochs,
+            later_epoch_mean_s=run.later_epoch_mean_s,
+            later_epoch_sd_s=run.later_epoch_sd_s,
+            pre_train_s=run.pre_train_s,
+            first_epoch_s=run.first_epoch_s,
+            until_first_epoch_end_s=run.until_first_epoch_end_s,
+            level=self.level,
+            prior=run.prior,
+        )
+
+    def asymptotic(self, run: TimedRun) -> Estimate | Refusal:
+        """Return the time of one later epoch [s]."""
+        return later_epoch(
+            later_epochs=run.later_epochs,
+            later_epoch_mean_s=run.later_epoch_mean_s,
+            later_epoch_sd_s=run.later_epoch_sd_s,
+            level=self.level,
+            prior=run.prior,
+        )
+
+
+def _moved(projected: Estimate, run: TimedRun) -> Estimate:
+    """Return the measured total, with the relative interval of the projection."""
+    total_s = run.total_s
+    if total_s is None or not 0.0 < total_s < math.inf:
+        raise ValueError(
+            f"{name_of(run)}: the whole run took {total_s} s. A time must be above 0. Fix the row "
+            "or mark it failed."
+        )
+    scale = total_s / float(projected.value)
+    low, high = scale * float(projected.low), scale * float(projected.high)
+    return replace(projected, value=total_s, low=low, high=high)
+
+
+def name_of(run: TimedRun | RunTimes) -> str:
+    """Return the run as sentences name it."""
+    return f"{run.label} at batch {plain(run.batch)}"
+
 
 MEASURE_AGAIN: Final = "Measure both again, each in two fresh sessions."
 """The next measurement for a difference within its interval."""

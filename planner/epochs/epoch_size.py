@@ -10,7 +10,7 @@ The size is the first of these that applies:
 
     given       the user entered it
     stated      all runs state one number of training samples
-    published   the data set is public (`planner.runs._dataset_sizes`); a synthetic stand-in has
+    published   the data set is public (`planner.runs._run`); a synthetic stand-in has
                 the size of the original
     timed       the epochs of all runs have one size, within 2 %: no run is converted
     unstated    no run states how many samples an epoch has: each epoch is one pass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -28,8 +28,7 @@ from planner.core import (
     plain,
     with_ends,
 )
-from planner.epochs._ratios import MEASURE_AGAIN
-from planner.epochs._totals import apart, speed_up
+from planner.epochs._ratios import MEASURE_AGAIN, apart, speed_up
 from planner.epochs.epoch_size import (
     ADD_SIZE,
     AS_TIMED,
@@ -49,7 +48,7 @@ from planner.epochs.projection import (
     project_summary,
     session_half_width,
 )
-from planner.epochs.steadiness import Steadiness, steadiness
+from planner.epochs.steadiness import SHORTEST, Steadiness, steadiness
 from planner.runs import Run
 
 QUICK: Final = (10, 20, 50, 100, 200, 500, 1000, 2000)
@@ -595,3 +594,67 @@ def epochs_in_words(epochs: int) -> str:
 
 def _epochs(epochs: int) -> str:
     return "1 epoch" if epochs == 1 else f"{counted(epochs)} epochs"
+
+
+def basis_in_words(option: Option, epochs: int) -> str:
+    """Return the basis of the total: measured or published, converted, projected."""
+    run = option.run
+    if is_speed_only(run):
+        return f"{run.basis} samples/s, start-up time not included"
+    ratio = timed_ratio(option)
+    count = f"{run.epochs_measured} epochs" if run.epochs_measured else "epochs not counted"
+    projected = run.epochs_measured is not None and epochs * ratio > run.epochs_measured
+    more = f"{', converted' if ratio != 1.0 else ''}{', projected' if projected else ''}"
+    start = "" if run.start_known else ", start-up time not included"
+    return f"{run.basis}, {count}{more}{start}"
+
+
+EpochTimes = Callable[[Sequence[str]], Mapping[str, tuple[float, ...]]]
+"""Seconds of each epoch of runs, by their ids; runs without single epochs may be missing."""
+MOST_LINES: Final = 12
+MOST_CHOSEN: Final = MOST_LINES - 1
+"""The one that all are compared with is drawn as well."""
+PREFERRED: Final = 5
+
+
+def offered(runs: Sequence[Run], epoch_times: EpochTimes) -> list[Option]:
+    """Return runs as options; single epochs are read only if the summary lacks them."""
+    bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
+    return options_of(runs, epoch_times([r.run_id for r in bare if r.status == "ok"]))
+
+
+def with_epochs(options: Sequence[Option], epoch_times: EpochTimes) -> list[Option]:
+    """Return options with single epochs, where there are enough to show a change."""
+    enough = [o.run.run_id for o in options if not o.epoch_s and _may_change(o.run)]
+    times = epoch_times(enough)
+    return [replace(o, epoch_s=times.get(o.run.run_id, ()) or o.epoch_s) for o in options]
+
+
+def _may_change(run: Run) -> bool:
+    """Return whether it has epochs enough for a change of pace to be seen."""
+    return run.status == "ok" and (run.epochs_measured or 0) > 2 * SHORTEST
+
+
+def usual_options(by_slug: Mapping[str, Option], size: EpochSize = ONE_PASS) -> list[str]:
+    """Return the initial systems, with epochs of one size.
+
+    The fastest of all, of each system the fastest, the smallest and the largest batch, then others
+    between while there are few; those with an answer first.
+    """
+    sized = dict(zip(by_slug, with_sizes(list(by_slug.values()), size), strict=True))
+    totals = {s: total_time(o, EPOCHS) for s, o in sized.items()}
+    good = {s: float(t.value) for s, t in totals.items() if isinstance(t, Estimate)}
+    pool = list(good) or list(by_slug)
+    groups: dict[str, list[str]] = {}
+    for s in pool:
+        groups.setdefault(by_slug[s].run.system, []).append(s)
+    picked = [min(good, key=good.__getitem__)] if good else []
+    if good:
+        picked += [min(members, key=good.__getitem__) for members in groups.values()]
+    for members in groups.values():
+        picked += [members[0], members[-1]]
+    for members in sorted(groups.values(), key=len, reverse=True):
+        picked += [members[len(members) * k // 4] for k in (2, 3, 1)]
+    most = min(max(PREFERRED, len(groups)), MOST_CHOSEN)
+    chosen = list(dict.fromkeys(picked))[:most]
+    return [s for s in by_slug if s in chosen]

@@ -4,13 +4,28 @@ Observed points are markers, fits are lines, bands have the line's colour, and p
 measurements are dashed and grey. Labels are at the line ends, pushed apart where lines meet.
 """
 
-from planner.figures.compare_rent_or_buy import UseAxes, UseLine, rent_or_buy
-from planner.figures.compare_time_cost import BASIS_SYMBOLS, Bounds, Spot, grey_words, time_cost
-from planner.figures.compare_tornado import Bar, tornado
+from planner.figures.compare import (
+    BASIS_SYMBOLS,
+    Bar,
+    Bounds,
+    Spot,
+    UseAxes,
+    UseLine,
+    grey_words,
+    rent_or_buy,
+    time_cost,
+    tornado,
+)
 from planner.figures.frame import CONFIG, ChartSpec, UncheckedFigure, html
-from planner.figures.method import Share, efficiency, interval_of_epochs, unlike_neighbours
-from planner.figures.method_dots import Dot, Scale, dots
-from planner.figures.run import epoch_times
+from planner.figures.method import (
+    Dot,
+    Scale,
+    Share,
+    dots,
+    efficiency,
+    interval_of_epochs,
+    unlike_neighbours,
+)
 from planner.figures.steps_to_target import (
     Borders,
     StepsLine,
@@ -19,7 +34,7 @@ from planner.figures.steps_to_target import (
     time_to_target,
 )
 from planner.figures.throughput import Points, ThroughputLine, residuals, throughput
-from planner.figures.total_time import TimeLine, total_time
+from planner.figures.total_time import TimeLine, epoch_times, total_time
 
 __all__ = [
     "BASIS_SYMBOLS",

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 
 from planner.core import Floats, in_words
-from planner.figures.frame import ChartSpec, Drawing, batch_axis, escape, last, log_ticks
-from planner.figures.palette import Theme
+from planner.figures.frame import ChartSpec, Drawing, Theme, batch_axis, escape, last, log_ticks
 from planner.figures.total_time import time_unit
 
 MARKS: Final = (

@@ -9,8 +9,17 @@ from typing import Any, Final
 import numpy as np
 
 from planner.core import Floats
-from planner.figures.frame import ChartSpec, Drawing, batch_axis, escape, last, log_ticks
-from planner.figures.palette import DASHES, SYMBOLS, Theme
+from planner.figures.frame import (
+    DASHES,
+    SYMBOLS,
+    ChartSpec,
+    Drawing,
+    Theme,
+    batch_axis,
+    escape,
+    last,
+    log_ticks,
+)
 
 _SPEED: Final = "batch %{x:,}<br>%{y:,.4g} samples/s"
 LEAST_SCALE_PERCENT: Final = 0.1

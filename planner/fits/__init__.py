@@ -27,6 +27,7 @@ from planner.fits._curve import (
     BatchCurve,
     Limited,
     Parts,
+    StepTimeCurve,
     all_given,
     answer,
     answered_range,
@@ -44,7 +45,6 @@ from planner.fits._curve import (
     scatter_of,
 )
 from planner.fits._nonnegative import NonNegativeFit, fit_nonnegative
-from planner.fits._step_time_curve import StepTimeCurve
 from planner.fits.corrected import (
     BEND,
     GONE,

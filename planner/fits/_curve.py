@@ -7,7 +7,7 @@ and reasons.
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from planner.fits.lines import (
     predict_lines,
     ratio_interval,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 BASES: Final[tuple[Basis, ...]] = (
     "measured",
@@ -261,3 +265,23 @@ def line_without_points(intercept: float, slope: float) -> Lines:
         intercept_clamped=no,
         slope_clamped=no,
     )
+
+
+class StepTimeCurve(Limited, Protocol):
+    """Step times over the global batch at one device count, measured or fitted.
+
+    `batch` has the measured batches [samples] in rising order, empty for a published curve; `law`
+    is the straight line alone, which gives the best batch in closed form.
+    """
+
+    @property
+    def half_saturation_batch(self) -> Estimate: ...
+    @property
+    def batch(self) -> Floats: ...
+    @property
+    def trusted_up_to_batch(self) -> float: ...
+    @property
+    def law(self) -> StepTimeCurve: ...
+    def step_time(self, batch: ArrayLike) -> Estimate | Refusal: ...
+    def throughput(self, batch: ArrayLike) -> Estimate | Refusal: ...
+    def basis(self, batch: ArrayLike) -> Basis: ...

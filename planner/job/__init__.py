@@ -5,20 +5,13 @@ candidate: measured, transferred from another accelerator, or from a model of ef
 `_memory` says whether it fits, `_times` how long the job takes, with the uncertainty of each step.
 """
 
-from planner.job._batches import USUAL_BATCH, library_at
-from planner.job._described_rates import (
-    efficiency_with_step,
-    expected_rate,
-    has_efficiency,
-    question_of,
-    timed_share,
-)
-from planner.job._drawn_times import parts_of, work_draws
 from planner.job._job import (
+    USUAL_BATCH,
     Described,
     GivenStep,
     job_described,
     job_measured,
+    library_at,
 )
 from planner.job._memory import (
     MOST_SHARDS,
@@ -26,9 +19,9 @@ from planner.job._memory import (
     gigabytes,
     has_room,
     least_count,
+    unknown_optimizer,
 )
-from planner.job._optimizers import unknown_optimizer
-from planner.job._placing import PER_NODE, machines_for
+from planner.job._placing import PER_NODE, library_of, machines_for, peak_of
 from planner.job._records import (
     OWN_ENTRY,
     Candidate,
@@ -41,8 +34,7 @@ from planner.job._records import (
     TimedStep,
     Way,
 )
-from planner.job._sheets import library_of, peak_of
-from planner.job._times import Known, OwnTarget, timed
+from planner.job._times import Known, OwnTarget, parts_of, timed, work_draws
 from planner.job.efficiency import (
     has_links,
     per_accelerator,
@@ -51,6 +43,11 @@ from planner.job.rates import (
     MFU,
     MFU_SD,
     OVERHEAD_S,
+    efficiency_with_step,
+    expected_rate,
+    has_efficiency,
+    question_of,
+    timed_share,
 )
 from planner.job.utilization import (
     sentence,

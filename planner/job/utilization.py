@@ -23,8 +23,7 @@ from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
 from planner.core import Refusal
-from planner.job._placing import placed
-from planner.job._sheets import format_of
+from planner.job._placing import format_of, placed
 
 _PRODUCT: Final = "a matrix product measured beside it"
 _SHEET: Final = "its data sheet"

@@ -8,18 +8,23 @@ share of the half-precision peak, its uncertainty, and the parts of the uncertai
 """
 
 from planner.mfu._fit import Fitted, fitted
-from planner.mfu._generations import generation_of, node_size
 from planner.mfu._model import (
     ALONE,
     CONSTANTS,
+    EVERYTHING,
     WHO,
     Efficiency,
     Fit,
+    after_step,
     efficiency_of,
     expected,
+    gain_of,
     has_rows,
     predicted,
     quantiles,
+    sd_after,
+    sd_left,
+    shared_by,
     shared_of,
     sharing_names,
     written_fit,
@@ -31,15 +36,9 @@ from planner.mfu._questions import (
     Domain,
     Question,
     generation_label,
+    generation_of,
+    node_size,
     traits_of,
-)
-from planner.mfu._step import (
-    EVERYTHING,
-    after_step,
-    gain_of,
-    sd_after,
-    sd_left,
-    shared_by,
 )
 
 __all__ = [

@@ -11,27 +11,27 @@ from planner.networks._kinds import KINDS, Kind, kind_of
 from planner.networks._memory import (
     STAGES,
     Activations,
+    Operations,
     Stage,
     State,
     activations_of,
-    state_of,
-)
-from planner.networks._operations import (
-    Operations,
     attention_flops,
     image_operations,
     layers_width_of,
     operations_of,
+    state_of,
     transformer_operations,
 )
-from planner.networks._records import (
+from planner.networks._table import (
     FAMILIES,
     TRAININGS,
     Family,
     Network,
     Training,
+    network_known,
+    network_named,
+    networks,
 )
-from planner.networks._table import network_known, network_named, networks
 
 __all__ = [
     "FAMILIES",

@@ -11,8 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-from planner.networks._records import Network
-from planner.networks._table import network_named
+from planner.networks._table import Network, network_named
 
 Kind = Literal[
     "Language model", "Vision", "Image generation", "Speech", "Recommender", "Graph", "Other"

@@ -8,7 +8,6 @@ records.
 
 from __future__ import annotations
 
-from planner.published._accelerators import accelerator_of, accelerators_of, unknown_accelerators
 from planner.published._named_workloads import (
     NamedWorkload,
     group_of,
@@ -18,8 +17,11 @@ from planner.published._named_workloads import (
 from planner.published._rows import (
     COLUMNS,
     PublishedRow,
+    accelerator_of,
+    accelerators_of,
     read_rows,
     rows_of,
+    unknown_accelerators,
 )
 from planner.published._runs import RunRecords, run_records
 from planner.published.configurations import (

@@ -28,14 +28,13 @@ from typing import Final
 import numpy as np
 
 from planner.catalog import Accelerator, Catalog
-from planner.published._accelerators import accelerators_of
 from planner.published._named_workloads import (
     LANGUAGE,
     NamedWorkload,
     benchmark_key,
     workload_of,
 )
-from planner.published._rows import PublishedRow, quoted
+from planner.published._rows import PublishedRow, accelerators_of, quoted
 
 HALF: Final = ("bfloat16", "float16")
 LEAST_SHARE: Final = {True: 0.05, False: 0.001}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -10,11 +12,187 @@ import numpy as np
 from planner.compare import RentOrBuy, monthly_cost, tornado
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
-from planner.core import Estimate
+from planner.core import Estimate, plain
 from planner.cost import Display, money, shown
-from planner.figures.palette import LIGHT
-from planner.report import _svg
+from planner.figures.frame import LIGHT
 from planner.report._page import escaped
+
+WIDTH: Final = 720.0
+HEIGHT: Final = 340.0
+LEFT, RIGHT, TOP, BOTTOM = 74.0, 16.0, 14.0, 46.0
+TEXT: Final = "#14212b"
+QUIET: Final = "#51606b"
+GRID: Final = "#e3e8ec"
+_STEPS: Final = (1.0, 2.0, 5.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Map from values to coordinates of an axis; logarithmic where `log`."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """Return the coordinate of a value, clipped to the axis."""
+        low, high, at = self.low, self.high, value
+        if self.log:
+            low, high, at = math.log10(low), math.log10(high), math.log10(max(value, 1e-300))
+        share = (at - low) / (high - low) if high > low else 0.5
+        return self.begin + min(max(share, 0.0), 1.0) * (self.end - self.begin)
+
+    def ticks(self) -> list[float]:
+        """Return tick values: 1, 2 and 5 times powers of ten; powers of ten for a wide axis."""
+        if not self.log:
+            return _even(self.low, self.high)
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        steps = _STEPS if last - first < 4 else (1.0,)
+        made = (m * 10.0**k for k in range(first, last + 1) for m in steps)
+        return [t for t in made if self.low <= t <= self.high]
+
+
+@dataclass(slots=True, kw_only=True)
+class Chart:
+    """A chart under construction: axes, then marks."""
+
+    x: Scale
+    y: Scale
+    names: tuple[str, str]
+    alt: str
+    height: float = HEIGHT
+    parts: list[str] = field(default_factory=list)
+
+    def line(self, points: Sequence[tuple[float, float]], colour: str, dash: str = "") -> None:
+        """Add a line through values."""
+        at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in points)
+        style = f' stroke-dasharray="{dash}"' if dash else ""
+        self.parts.append(
+            f'<polyline points="{at}" fill="none" stroke="{colour}" stroke-width="2"{style}/>'
+        )
+
+    def band(
+        self, points: Sequence[float], low: Sequence[float], high: Sequence[float], colour: str
+    ) -> None:
+        """Add a filled interval along x."""
+        there = [(x, h) for x, h in zip(points, high, strict=True)]
+        back = [(x, v) for x, v in zip(points, low, strict=True)][::-1]
+        at = " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in [*there, *back])
+        self.parts.append(f'<polygon points="{at}" fill="{colour}" fill-opacity="0.16"/>')
+
+    def cross(self, x: Sequence[float], y: Sequence[float], colour: str) -> None:
+        """Add error bars: (value, low, high) of both axes."""
+        (vx, lx, hx), (vy, ly, hy) = ([self.x(v) for v in x], [self.y(v) for v in y])
+        bars = ((lx, vy, hx, vy), (vx, ly, vx, hy))
+        self.parts += [
+            f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{d:.1f}" stroke="{colour}" '
+            'stroke-opacity="0.55" stroke-width="2"/>'
+            for a, b, c, d in bars
+        ]
+
+    def disc(self, x: float, y: float, colour: str, text: str) -> None:
+        """Add a marker with a number in it."""
+        cx, cy = self.x(x), self.y(y)
+        self.parts.append(f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="10" fill="{colour}"/>')
+        self.parts.append(words(cx, cy + 4, text, colour="#fff", anchor="middle", bold=True))
+
+    def upright(self, x: float, text: str) -> None:
+        """Add a dashed vertical line with a label."""
+        at = self.x(x)
+        low, high = self.height - BOTTOM, TOP
+        self.parts.append(
+            f'<line x1="{at:.1f}" y1="{low}" x2="{at:.1f}" y2="{high}" stroke="{QUIET}" '
+            'stroke-dasharray="4 4"/>'
+        )
+        right = at > WIDTH * 0.7
+        anchor = "end" if right else "start"
+        self.parts.append(words(at + (-5 if right else 5), TOP + 12, text, anchor=anchor))
+
+    def svg(self) -> str:
+        """Return the chart as SVG."""
+        return frame(self.alt, self.height, [*self._axes(), *self.parts])
+
+    def _axes(self) -> list[str]:
+        bottom, right = self.height - BOTTOM, WIDTH - RIGHT
+        parts = []
+        for value in self.x.ticks():
+            at = self.x(value)
+            parts.append(rule(at, TOP, at, bottom))
+            parts.append(words(at, bottom + 17, number(value), anchor="middle"))
+        for value in self.y.ticks():
+            at = self.y(value)
+            parts.append(rule(LEFT, at, right, at))
+            parts.append(words(LEFT - 7, at + 4, number(value), anchor="end"))
+        middle = (TOP + bottom) / 2
+        parts.append(words((LEFT + right) / 2, self.height - 8, self.names[0], anchor="middle"))
+        parts.append(
+            f'<g transform="rotate(-90 14 {middle:.0f})">'
+            f"{words(14, middle, self.names[1], anchor='middle')}</g>"
+        )
+        return parts
+
+
+def plane(
+    x: tuple[float, float], y: tuple[float, float], names: tuple[str, str], alt: str
+) -> Chart:
+    """Return an empty chart with logarithmic axes over these ranges."""
+    return Chart(
+        x=Scale(low=x[0], high=x[1], begin=LEFT, end=WIDTH - RIGHT, log=True),
+        y=Scale(low=y[0], high=y[1], begin=HEIGHT - BOTTOM, end=TOP, log=True),
+        names=names,
+        alt=alt,
+    )
+
+
+def around(values: Sequence[float], room: float = 1.25) -> tuple[float, float]:
+    """Return ends of a logarithmic axis around all values above 0, with a margin."""
+    good = [v for v in values if math.isfinite(v) and v > 0.0]
+    low, high = (min(good), max(good)) if good else (1.0, 10.0)
+    return low / room, max(high * room, low * room * 1.5)
+
+
+def frame(alt: str, height: float, parts: Sequence[str]) -> str:
+    """Return an SVG with its description."""
+    return (
+        f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{escaped(alt)}" '
+        f'font-family="system-ui,sans-serif" font-size="12">{"".join(parts)}</svg>'
+    )
+
+
+def words(
+    x: float, y: float, text: str, *, anchor: str = "start", colour: str = QUIET, bold: bool = False
+) -> str:
+    """Return a text element."""
+    weight = ' font-weight="600"' if bold else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}"{weight}>'
+        f"{escaped(text)}</text>"
+    )
+
+
+def rule(x1: float, y1: float, x2: float, y2: float, colour: str = GRID) -> str:
+    """Return a thin line."""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}"/>'
+
+
+def number(value: float) -> str:
+    """Return the label of a tick: 0.02, 5, 2,000, 50k."""
+    if abs(value) >= 1e6:
+        return f"{plain(value / 1e6, 4)}M"
+    return plain(value, 4) if abs(value) < 1e4 else f"{plain(value / 1e3, 4)}k"
+
+
+def _even(low: float, high: float) -> list[float]:
+    """Return about six round values between two ends."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / 6.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1.0, 2.0, 5.0, 10.0) if m * power >= rough)
+    return [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
 
 HOUR_S: Final = 3600.0
 WAYS: Final = {"rent": LIGHT[0], "buy": LIGHT[1], "own": LIGHT[2]}
@@ -44,15 +222,15 @@ def _time_cost(comparison: Comparison, display: Display) -> str:
         return ""
     hours = {n: [v / HOUR_S for v in _ends(time)] for n, _, time, _ in priced}
     costs = {n: [shown(v, display) for v in _ends(cost)] for n, _, _, cost in priced}
-    chart = _svg.plane(
-        _svg.around([v for own in hours.values() for v in own]),
-        _svg.around([v for own in costs.values() for v in own]),
+    chart = plane(
+        around([v for own in hours.values() for v in own]),
+        around([v for own in costs.values() for v in own]),
         ("time of a run (h)", f"cost of a run ({display.currency})"),
         "Cost against time of every option, with 90 % intervals",
     )
     front = sorted((hours[n][0], costs[n][0]) for n, r, _, _ in priced if r.on_frontier)
     if len(front) > 1:
-        chart.line(front, _svg.QUIET, dash="3 4")
+        chart.line(front, QUIET, dash="3 4")
     for n, row, _, _ in priced:
         chart.cross(hours[n], costs[n], WAYS[row.candidate.way])
     for n, row, _, _ in reversed(priced):
@@ -73,9 +251,9 @@ def _rent_or_buy(comparison: Comparison, display: Display) -> str:
     drawn = [(r, [[shown(float(v), display) for v in np.asarray(end)] for end in
                   (cost.value, cost.low, cost.high)]) for r, cost in lines if cost]  # fmt: skip
     values = [v for _, ends in drawn for end in ends for v in end]
-    chart = _svg.plane(
+    chart = plane(
         (runs[0], runs[-1]),
-        _svg.around(values, 1.1),
+        around(values, 1.1),
         ("runs a month", f"cost of a month ({display.currency})"),
         "Cost of a month against runs a month, rented and bought",
     )
@@ -104,8 +282,8 @@ def _tornado(comparison: Comparison, display: Display) -> str:
     ends = [shown(v, display) for i in influence.influences for v in (i.low, i.high)]
     base = shown(influence.base, display)
     height = 40.0 + _ROW * len(influence.influences)
-    scale = _svg.Scale(low=min([*ends, base]), high=max([*ends, base]), begin=_NAMES,
-                      end=_svg.WIDTH - _svg.RIGHT)  # fmt: skip
+    scale = Scale(low=min([*ends, base]), high=max([*ends, base]), begin=_NAMES,
+                      end=WIDTH - RIGHT)  # fmt: skip
     bottom = height - 30.0
     parts = [p for t in scale.ticks() for p in _tick(scale(t), bottom, t)]
     for k, bar in enumerate(influence.influences):
@@ -115,19 +293,19 @@ def _tornado(comparison: Comparison, display: Display) -> str:
             f'<rect x="{low:.1f}" y="{top:.1f}" width="{max(high - low, 1):.1f}" '
             f'height="{_ROW - 8}" fill="{LIGHT[0]}" fill-opacity="0.8"/>'
         )
-        parts.append(_svg.words(_NAMES - 10, top + 13, _short(bar.name), anchor="end"))
-    parts.append(_svg.rule(scale(base), 0, scale(base), bottom, _svg.TEXT))
+        parts.append(words(_NAMES - 10, top + 13, _short(bar.name), anchor="end"))
+    parts.append(rule(scale(base), 0, scale(base), bottom, TEXT))
     if scale.low < 0.0 < scale.high:
-        parts.append(_svg.rule(scale(0.0), 0, scale(0.0), bottom, LIGHT[1]))
+        parts.append(rule(scale(0.0), 0, scale(0.0), bottom, LIGHT[1]))
     return _figure(
-        _svg.frame(influence.title, height, parts),
+        frame(influence.title, height, parts),
         f"{influence.title}: {money(influence.base, display)}. Bars: one input from its 5 % to its "
         "95 %. A bar crossing 0 means this input can reverse the ranking.",
     )
 
 
 def _tick(at: float, bottom: float, value: float) -> list[str]:
-    return [_svg.rule(at, 0, at, bottom), _svg.words(at, bottom + 17, _svg.number(value),
+    return [rule(at, 0, at, bottom), words(at, bottom + 17, number(value),
                                                    anchor="middle")]  # fmt: skip
 
 

@@ -22,11 +22,10 @@ from planner.compare import (
 from planner.compare.evaluation import Comparison
 from planner.compare.rent_or_buy import rent_or_buy
 from planner.compare.undecided import undecided
-from planner.core import plain
+from planner.core import large, plain
 from planner.cost import DOLLARS, Display
 from planner.report import _tables
 from planner.report._charts import charts
-from planner.report._job import described_job
 from planner.report._logo import logo_uri
 from planner.report._page import (
     document,
@@ -36,7 +35,54 @@ from planner.report._page import (
     linked_text,
     paragraphs,
     section,
+    table,
 )
+
+
+def described_job(comparison: Comparison) -> str:
+    """Return the section on the job, a line per known property."""
+    rows = [[escaped(name), escaped(value)] for name, value in job_lines(comparison) if value]
+    caption = "As described; not measured."
+    return section("The job", table(["What", "Value"], rows, _caption(comparison, caption)))
+
+
+def job_lines(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return name and value of each property, "" where unknown."""
+    job, goal = comparison.question.job, comparison.question.goal
+    patterns = sorted({m.run.pattern for m in job.measured if m.run.pattern})
+    batch = goal.batch or goal.at_batch or (job.batch if job.described else None)
+    fastest = "" if job.described else "the fastest measured one on each system"
+    flops = job.train_flops_per_sample
+    return [
+        ("Workload", job.workload),
+        ("Goal", f"{goal.words} with {goal.optimizer}" if goal.optimizer else goal.words),
+        ("Input pattern", ", ".join(patterns)),
+        ("Samples in an epoch", _counted(job.samples_per_epoch)),
+        ("Global batch size", fastest if batch is None else _counted(batch)),
+        ("Parameters", _counted(job.params)),
+        ("Tokens in a sample", _counted(job.tokens_per_sample)),
+        (
+            "Work of a sample",
+            "" if flops is None else f"{large(flops, 3)} FLOPs, forward and backward",
+        ),
+        ("Precision", job.precision if job.precision_stated else "not stated"),
+        ("Optimiser", job.optimizer),
+    ]
+
+
+def _caption(comparison: Comparison, described: str) -> str:
+    job = comparison.question.job
+    if job.described:
+        return described
+    systems = len({m.run.system for m in job.measured})
+    return f"Measured on {systems} system{'s' if systems > 1 else ''}."
+
+
+def _counted(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value < 1e9 else f"{plain(value)} ({large(value)})"
+
 
 MOST_NAME: Final = 120
 LONG_H: Final = 1000.0

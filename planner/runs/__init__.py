@@ -5,18 +5,6 @@ summary for the planner. `_trials` has evaluations of trainings to a target, `la
 predicts epochs from a few measured ones. Nothing here reads a disk.
 """
 
-from planner.runs._checked_runs import (
-    READ,
-    CheckedRun,
-    case_of,
-    checked_run,
-    configuration_of,
-    grouped,
-    is_known,
-    numbered,
-)
-from planner.runs._dataset_sizes import dataset_size, is_stand_in
-from planner.runs._forms import FormRun, form_rows
 from planner.runs._records import (
     RecordError,
     Row,
@@ -25,7 +13,22 @@ from planner.runs._records import (
     run_id,
     table_from_rows,
 )
-from planner.runs._run import Placement, Run
+from planner.runs._run import (
+    READ,
+    CheckedRun,
+    FormRun,
+    Placement,
+    Run,
+    case_of,
+    checked_run,
+    configuration_of,
+    dataset_size,
+    form_rows,
+    grouped,
+    is_known,
+    is_stand_in,
+    numbered,
+)
 from planner.runs._schema import (
     ARROW_SCHEMA,
     BY_NAME,

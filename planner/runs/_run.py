@@ -1,10 +1,30 @@
-"""A run as the reasoning sees it: the summary of one row, frozen."""
+"""A run as the reasoning sees it: the summary of one row, frozen.
+
+Forms of a network for inference (int8, pruned, distilled ...): speed-up and accuracy loss.
+
+Speed is the largest measured throughput of a form, against that of the network as it was trained
+on the same system, software and engine; accuracy is given in points lost against it.
+
+Samples in the training and validation split of public data sets, by name.
+
+A run that names such a data set but not its size is converted by this table; a synthetic stand-in
+("synthetic CIFAR-10") has the size of the original. Every row names the source of the size.
+`synthetic tokens` and `digits` are the project's own (docs/measure.md).
+"""
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
+import statistics
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
 
+from planner.core import Record
 from planner.runs.later_epochs import EPOCHS, EpochPrior
 
 
@@ -76,3 +96,246 @@ class Run:
     def set_folder(self) -> str:
         """Name of the run's folder: the set it is shown with, even after a rename."""
         return self.file.rsplit("/", 2)[-2] if "/" in self.file else self.result_set
+
+
+@dataclass(frozen=True, slots=True)
+class FormRun:
+    """One inference run: its form, where it ran, samples/s, accuracy [0..1] and parameters."""
+
+    variant: str | None
+    precision: str | None
+    system: str
+    software: str
+    engine: str | None
+    batch: int | None
+    samples_per_s: float
+    metric: float | None
+    params: int | None
+    metric_name: str | None
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """The fields that must be equal to compare two forms."""
+        return self.system, self.software, self.engine or ""
+
+    @property
+    def form(self) -> str:
+        """Its name in words."""
+        if self.variant:
+            return self.variant
+        plain = self.precision in {None, "float32"}
+        return "as trained, float32" if plain else str(self.precision)
+
+    @property
+    def changed(self) -> bool:
+        """Whether it differs from the network as trained."""
+        return bool(self.variant) or self.precision not in {None, "float32"}
+
+
+def form_rows(runs: Iterable[FormRun]) -> list[Record]:
+    """Return one row a form and place, the unchanged network first.
+
+    Empty where no form was changed.
+    """
+    ordered = sorted(runs, key=lambda r: (*r.place, r.changed, r.form))
+    rows: list[Record] = []
+    for _, group in itertools.groupby(ordered, key=lambda r: r.place):
+        here = list(group)
+        if any(run.changed for run in here):
+            rows += _of_place(here)
+    return rows
+
+
+def _of_place(here: Sequence[FormRun]) -> list[Record]:
+    forms = {r.form: [x for x in here if x.form == r.form] for r in here}
+    base = next((runs for runs in forms.values() if not runs[0].changed), None)
+    return [_row(form, runs, base) for form, runs in forms.items()]
+
+
+def _row(form: str, runs: Sequence[FormRun], base: Sequence[FormRun] | None) -> Record:
+    fastest = max(runs, key=lambda r: r.samples_per_s)
+    accuracy, unchanged = _accuracy(runs), _accuracy(base or ())
+    lost = None if accuracy is None or unchanged is None else 100 * (unchanged - accuracy)
+    return {
+        "Form": form,
+        "Samples/s": round(fastest.samples_per_s),
+        "At batch": fastest.batch,
+        "Speed-up": _speed_up(runs, base),
+        "Accuracy": None if accuracy is None else f"{accuracy:.1%}",
+        "Points lost": None if lost is None else round(lost, 1) + 0.0,
+        "Parameters": fastest.params,
+        "System": fastest.system,
+        "Software": f"{fastest.software}, engine {fastest.engine}",
+    }
+
+
+def _accuracy(runs: Sequence[FormRun]) -> float | None:
+    metrics = [r.metric for r in runs if r.metric is not None and r.metric_name == "accuracy"]
+    return statistics.fmean(metrics) if metrics else None
+
+
+def _speed_up(runs: Sequence[FormRun], base: Sequence[FormRun] | None) -> str | None:
+    """Return the speed-up at the largest batch that both were measured at."""
+    if not base:
+        return None
+    ours = {r.batch: r.samples_per_s for r in runs if r.batch}
+    theirs = {r.batch: r.samples_per_s for r in base if r.batch}
+    common = max(ours.keys() & theirs.keys(), default=None)
+    return None if common is None else f"{ours[common] / theirs[common]:.2f}x at {common:,}"
+
+
+_Item = TypeVar("_Item")
+
+READ: Final = (
+    "run_id", "workload", "software", "pattern", "system_name", "global_batch_size",
+    "pre_train_s", "first_epoch_s", "until_first_epoch_end_s", "later_epoch_mean_s",
+    "later_epoch_sd_s", "epochs_measured", "total_s", "steps_per_epoch", "samples_per_epoch",
+    "step_time_s", "samples_per_s", "suspect_reason",
+)  # fmt: skip
+"""Columns of the run table that become fields of the same name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedRun:
+    """One good run for the checks: names and units of the run table, None is unknown.
+
+    `label` is its name in evidence; `software` is everything else that must be equal (framework,
+    launch ...); `devices` counts all of the run.
+    """
+
+    run_id: str
+    label: str
+    workload: str
+    software: str
+    pattern: str
+    system_name: str
+    devices: int = 1
+    global_batch_size: int | None = None
+    pre_train_s: float | None = None
+    first_epoch_s: float | None = None
+    until_first_epoch_end_s: float | None = None
+    later_epoch_mean_s: float | None = None
+    later_epoch_sd_s: float | None = None
+    epochs_measured: int | None = None
+    total_s: float | None = None
+    steps_per_epoch: int | None = None
+    samples_per_epoch: int | None = None
+    step_time_s: float | None = None
+    samples_per_s: float | None = None
+    suspect_reason: str | None = None
+
+
+def checked_run(row: Mapping[str, Any]) -> CheckedRun:
+    """Return the record of a row with the columns `READ`, `system` and the device counts."""
+    devices = int(row.get("accelerators_per_node") or 1) * int(row.get("number_of_nodes") or 1)
+    batch = row.get("global_batch_size")
+    label = f"{row.get('system') or row['system_name']}{f' at batch {batch:,}' if batch else ''}"
+    columns: dict[str, Any] = {name: row.get(name) for name in READ}
+    return CheckedRun(label=label, devices=devices, **columns)
+
+
+def is_known(value: float | None) -> bool:
+    """Return a number one can compare: finite and above 0."""
+    return value is not None and 0.0 < value < math.inf
+
+
+def case_of(run: CheckedRun) -> tuple[str, ...]:
+    """Return the key of a curve, whose runs differ in batch and devices only."""
+    return run.workload, run.software, run.pattern, run.system_name
+
+
+def configuration_of(run: CheckedRun) -> tuple[Hashable, ...]:
+    """Return the key of a row of neighbours, whose runs differ in input pattern only."""
+    return run.system_name, run.devices, run.software, run.global_batch_size
+
+
+def grouped(items: Iterable[_Item], key: Callable[[_Item], Hashable]) -> list[list[_Item]]:
+    """Return items grouped by key, groups and items in their order."""
+    groups: dict[Hashable, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
+
+
+def numbered(names: Sequence[Hashable]) -> list[int]:
+    """Return each name as a number, counted from 0 in the order they come."""
+    numbers: dict[Hashable, int] = {}
+    return [numbers.setdefault(name, len(numbers)) for name in names]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetSize:
+    """Samples of the splits of one data set; `validation_samples` None is no standard split."""
+
+    name: str
+    train_samples: int
+    validation_samples: int | None
+    source: str
+
+
+_TFDS: Final = "https://www.tensorflow.org/datasets/catalog/"
+_OWN: Final = "docs/measure.md"
+STAND_IN: Final = "synthetic"
+SIZES: Final = (
+    DatasetSize(name="CIFAR-10", train_samples=50_000, validation_samples=10_000,
+                source="https://www.cs.toronto.edu/~kriz/cifar.html"),
+    DatasetSize(name="CIFAR-100", train_samples=50_000, validation_samples=10_000,
+                source="https://www.cs.toronto.edu/~kriz/cifar.html"),
+    DatasetSize(name="MNIST", train_samples=60_000, validation_samples=10_000,
+                source=f"{_TFDS}mnist"),
+    DatasetSize(name="Fashion-MNIST", train_samples=60_000, validation_samples=10_000,
+                source="https://github.com/zalandoresearch/fashion-mnist"),
+    DatasetSize(name="KMNIST", train_samples=60_000, validation_samples=10_000,
+                source=f"{_TFDS}kmnist"),
+    DatasetSize(name="SVHN", train_samples=73_257, validation_samples=26_032,
+                source=f"{_TFDS}svhn_cropped"),
+    DatasetSize(name="ImageNet", train_samples=1_281_167, validation_samples=50_000,
+                source="https://www.image-net.org/challenges/LSVRC/2012/"),
+    DatasetSize(name="COCO 2017", train_samples=118_287, validation_samples=5_000,
+                source=f"{_TFDS}coco"),
+    DatasetSize(name="Food-101", train_samples=75_750, validation_samples=25_250,
+                source=f"{_TFDS}food101"),
+    DatasetSize(name="IMDB reviews", train_samples=25_000, validation_samples=25_000,
+                source=f"{_TFDS}imdb_reviews"),
+    DatasetSize(name="AG News", train_samples=120_000, validation_samples=7_600,
+                source=f"{_TFDS}ag_news_subset"),
+    DatasetSize(name="digits", train_samples=1_280, validation_samples=517, source=_OWN),
+    DatasetSize(name="synthetic tokens", train_samples=100_000, validation_samples=10_000,
+                source=_OWN),
+)  # fmt: skip
+ALIASES: Final = MappingProxyType(
+    {
+        "imagenet1k": "ImageNet",
+        "imagenet2012": "ImageNet",
+        "imagenetilsvrc2012": "ImageNet",
+        "ilsvrc2012": "ImageNet",
+        "coco2017": "COCO 2017",
+        "imdb": "IMDB reviews",
+    }
+)
+"""Other spellings in use, without blanks and punctuation."""
+
+
+def is_stand_in(dataset: str | None) -> bool:
+    """Return whether a data set is synthetic data in the shape of another one."""
+    return (dataset or "").strip().lower().startswith(f"{STAND_IN} ")
+
+
+def dataset_size(dataset: str | None) -> DatasetSize | None:
+    """Return the size of a data set by its name, or None.
+
+    Case, blanks and punctuation do not matter.
+    """
+    plain = _plain(dataset or "")
+    own = _BY_NAME.get(plain)
+    return own or _BY_NAME.get(plain.removeprefix(STAND_IN))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^0-9a-z]", "", name.lower())
+
+
+_BY_NAME: Final = MappingProxyType(
+    {_plain(size.name): size for size in SIZES}
+    | {short: size for short, name in ALIASES.items() for size in SIZES if size.name == name}
+)

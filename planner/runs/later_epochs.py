@@ -58,7 +58,7 @@ SETTLED: Final = 200.0
 class EpochPrior:
     """The prior of epoch times; see the table above.
 
-    `planner.epochs._scatter` refines it by other runs on the same machine.
+    `planner.epochs.projection` refines it by other runs on the same machine.
     """
 
     dof: float = NU0

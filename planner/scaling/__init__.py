@@ -1,17 +1,17 @@
 """Step times on several devices: strong and weak scaling, and the limit of the link.
 
-`fit` fits the step time over batch, devices and nodes; `_curve` and `answers` predict from it.
-`_law` predicts where runs do not determine a form of their own. `_one_count` is the curve over the
-batch at one device count, and `_runs` makes all of it from runs.
+`fit` fits the step time over batch, devices and nodes; `answers` predicts from it. `_terms` are the
+terms of the form, and a law where runs do not determine one. `_runs` makes curves from runs.
 """
 
-from planner.scaling._one_count import (
+from planner.scaling._runs import (
     CountCurve,
     Launched,
+    Scaled,
     at_count,
     at_place,
+    scaling_of,
 )
-from planner.scaling._runs import Scaled, scaling_of
 from planner.scaling._terms import DOF, Places, growth
 from planner.scaling.answers import (
     KAPPA,

@@ -1,24 +1,261 @@
 """The scaling curve of one workload's runs on one system.
 
 Runs on one device and on several, under one input pattern and software, make one curve
-(`planner.scaling.fit`). `planner.time_to_target._ways` uses it for the best devices and batch.
+(`planner.scaling.fit`). `planner.time_to_target.frontier` uses it for the best devices and batch.
+
+A fitted scaling curve at one device count, as a curve over the global batch.
+
+    T(B, n) = (t + link(n)) + B/(n*v0)          step time [s] at the global batch B [samples]
+
+At fixed n this is the throughput law with an overhead of t + link(n) and n*v0. Half of the
+throughput is reached at the batch n*v0*(t + link(n)). Functions of a throughput curve (best batch,
+time to target, `planner.time_to_target.frontier`) accept it, or a scaling curve, which they convert
+by `at_place`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import Refusal, or_refusal
-from planner.fits import TWICE
+from planner.core import Basis, Estimate, Floats, Refusal, or_refusal, t_quantile
+from planner.fits import TWICE, StepTimeCurve
 from planner.runs import Placement, Run
-from planner.scaling._one_count import CountCurve, at_count
-from planner.scaling._terms import MOST
+from planner.scaling._terms import DOF, MOST, Places
+from planner.scaling.answers import (
+    KAPPA,
+    TANGLED,
+    octaves,
+    places_of,
+)
 from planner.scaling.fit import ScalingCurve, fit_scaling
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountCurve:
+    """Step times on `devices` over `nodes`, by a curve fitted to several device counts.
+
+    `half_saturation_batch` n*v0*(t + link) [samples] has a confidence interval (delta method in the
+    logarithm, widened like step times outside the measured devices); step times have predictive
+    ones. `batch` is n times every measured batch per device. `notes` are added to every answer.
+    """
+
+    scaling: ScalingCurve
+    devices: int
+    nodes: int
+    launch: str | None
+    half_saturation_batch: Estimate
+    batch: Floats
+    notes: tuple[str, ...] = ()
+
+    @property
+    def trusted_up_to_batch(self) -> float:
+        """The largest measured batch per device, on all devices [samples]."""
+        return float(self.batch[-1])
+
+    @property
+    def answers_from_batch(self) -> float:
+        """The smallest global batch with an answer [samples]: at least one sample per device."""
+        return self.devices * max(self.scaling.answers_from_batch, 1.0)
+
+    @property
+    def answers_up_to_batch(self) -> float:
+        """The largest global batch with an answer [samples]."""
+        return self.devices * self.scaling.answers_up_to_batch
+
+    @property
+    def limit(self) -> str:
+        """Why there is no answer beyond."""
+        return f"{self.scaling.limit} (Of batches per device, here on {self.devices} devices.)"
+
+    @property
+    def law(self) -> CountCurve:
+        """Itself: the fitted form is a straight line at every device count."""
+        return self
+
+    def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Return seconds of one step at a global `batch` [samples], as `ScalingCurve.step_time`."""
+        shared = np.asarray(batch, dtype=np.float64) / self.devices
+        estimate = self.scaling.step_time(shared, self.devices, self.nodes, self.launch)
+        return _with(estimate, self.notes)
+
+    def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Return samples per second over all devices, as `ScalingCurve.throughput`."""
+        shared = np.asarray(batch, dtype=np.float64) / self.devices
+        estimate = self.scaling.throughput(shared, self.devices, self.nodes, self.launch)
+        return _with(estimate, self.notes)
+
+    def basis(self, batch: ArrayLike) -> Basis:
+        """Return the basis of answers at `batch` [samples], the weakest of them."""
+        estimate = self.step_time(batch)
+        return "extrapolated" if isinstance(estimate, Refusal) else estimate.basis
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launched:
+    """A scaling curve under one launch mode as `planner.time_to_target.frontier.StepTimes`.
+
+    Devices fill nodes of `devices_per_node`.
+    """
+
+    curve: ScalingCurve
+    launch: str | None
+    devices_per_node: int
+
+    def step_time_s(self, batch: Floats, devices: Floats) -> Floats:
+        """Return seconds of one step, NaN where there is no answer."""
+        return self.curve.step_time_s(batch, devices, self.devices_per_node, self.launch)
+
+
+def at_place(
+    curve: StepTimeCurve | ScalingCurve | Refusal,
+    devices: int | None = None,
+    nodes: int | None = None,
+    launch: str | None = None,
+) -> StepTimeCurve | Refusal:
+    """Return step times over the global batch: a scaling curve at a place, others unchanged.
+
+    Args:
+        curve: fitted to several device counts, or measured at one.
+        devices: device count, at least 1; default: the largest measured one on its fewest nodes,
+            and a reason of every answer says so.
+        nodes: node count; default: as many as `devices` fill with
+            `ScalingCurve.devices_per_node` each.
+        launch: as in `ScalingCurve.step_time`.
+
+    Returns:
+        The curve, or a `Refusal`: the one passed in, or that of `at_count`.
+
+    Raises:
+        ValueError: an impossible device or node count, `nodes` without `devices`, or any of the
+            three with a curve of one device count.
+    """
+    if not isinstance(curve, ScalingCurve):
+        if isinstance(curve, Refusal) or (devices, nodes, launch) == (None, None, None):
+            return curve
+        raise ValueError(
+            "devices, nodes and launch do not apply to step times of one device count. Leave them "
+            "out, or give a scaling curve (planner.fit_scaling)."
+        )
+    if devices is None:
+        if nodes is not None:
+            raise ValueError(f"nodes is {nodes}, but devices is missing. Give both.")
+        return _at_most(curve, launch)
+    over = -(-devices // curve.devices_per_node) if nodes is None else nodes
+    return at_count(curve, devices, max(over, 1), launch)
+
+
+def at_count(
+    scaling: ScalingCurve, devices: int, nodes: int, launch: str | None = None
+) -> CountCurve | Refusal:
+    """Return the curve at a device count.
+
+    Args:
+        scaling: fitted to several device counts.
+        devices: device count, at least 1.
+        nodes: node count, from 1 to `devices`.
+        launch: as in `ScalingCurve.step_time`.
+
+    Returns:
+        The curve, or the `Refusal` of every batch there: an unmeasured link class or launch mode,
+        or undetermined terms.
+
+    Raises:
+        ValueError: an impossible device or node count.
+    """
+    sizes = np.unique(scaling.runs.batch)
+    estimate = scaling.step_time(float(sizes[sizes.size // 2]), devices, nodes, launch)
+    if isinstance(estimate, Refusal):
+        return estimate
+    at = places_of(scaling, sizes[:1], devices, nodes, launch)
+    if isinstance(at, Refusal):
+        return at
+    half = _half_saturation(scaling, at, devices, estimate.reasons)
+    if isinstance(half, Refusal):
+        return half
+    return CountCurve(
+        scaling=scaling,
+        devices=devices,
+        nodes=nodes,
+        launch=launch,
+        half_saturation_batch=half,
+        batch=devices * sizes,
+    )
+
+
+def _at_most(curve: ScalingCurve, launch: str | None) -> CountCurve | Refusal:
+    """Return the curve at the largest measured device count."""
+    runs = curve.runs
+    devices = int(runs.devices.max())
+    nodes = int(runs.nodes[runs.devices == devices].min())
+    at_largest = at_count(curve, devices, nodes, launch)
+    over = f" over {nodes} nodes" if nodes > 1 else ""
+    note = f"On {devices} devices{over}, the largest measured count; choose another one if needed."
+    if isinstance(at_largest, Refusal):
+        return at_largest
+    half = replace(
+        at_largest.half_saturation_batch, reasons=(note, *at_largest.half_saturation_batch.reasons)
+    )
+    return replace(at_largest, half_saturation_batch=half, notes=(note,))
+
+
+def _with(estimate: Estimate | Refusal, notes: tuple[str, ...]) -> Estimate | Refusal:
+    """Return an answer with further notes as reasons."""
+    if isinstance(estimate, Refusal) or not notes:
+        return estimate
+    return replace(estimate, reasons=(*notes, *estimate.reasons))
+
+
+def _half_saturation(
+    scaling: ScalingCurve, at: Places, devices: int, reasons: tuple[str, ...]
+) -> Estimate | Refusal:
+    """Return n*v0*(t + link) [samples]; the slope's place is that of 1/v0."""
+    terms = scaling.terms
+    fixed = terms.questions(at)[0]
+    slope = np.zeros(fixed.size)
+    fixed[terms.modes], slope[terms.modes] = 0.0, 1.0
+    if not terms.determined(np.stack([fixed, slope])).all():
+        return TANGLED
+    overhead_s, per_sample_s = float(fixed @ terms.value), float(slope @ terms.value)
+    if not overhead_s or not per_sample_s:
+        value = 0.0 if per_sample_s else np.inf
+        return _estimate(value, (0.0, np.inf), scaling, devices, reasons)
+    gradient = fixed / overhead_s - slope / per_sample_s
+    link = int(at.link[0])
+    far = KAPPA * octaves(
+        np.array(float(devices)), scaling.fewest_devices[link], scaling.most_devices[link]
+    )
+    q = float(t_quantile(scaling.level, DOF) * np.hypot(terms.deviation(gradient), far))
+    value = devices * overhead_s / per_sample_s
+    with np.errstate(over="ignore"):  # an open upper end is infinite
+        ends = value * float(np.exp(-q)), value * float(np.exp(q))
+    return _estimate(value, ends, scaling, devices, reasons)
+
+
+def _estimate(
+    value: float,
+    ends: tuple[float, float],
+    scaling: ScalingCurve,
+    devices: int,
+    reasons: tuple[str, ...],
+) -> Estimate:
+    largest = devices * float(scaling.runs.batch.max())
+    return Estimate(
+        value=value,
+        low=ends[0],
+        high=ends[1],
+        level=scaling.level,
+        basis="interpolated" if value <= largest else "extrapolated",
+        reasons=reasons,
+    )
+
 
 ALONE: Final = (None, "single process")
 """Launch modes of a single device that match every other mode."""

@@ -119,7 +119,7 @@ def _export(folders: tuple[Folder, ...], out: Path) -> int:
 def _set_folders(folder: Folder) -> list[Path]:
     try:
         return sorted(p for p in folder.path.iterdir() if p.is_dir() and p.name[0] != ".")
-    except OSError:  # `scan.listing` says why
+    except OSError:  # `accept.listing` says why
         return []
 
 

@@ -32,8 +32,7 @@ from planner.catalog import (
     parse_csv,
     with_known_accelerators,
 )
-from planner.store.disk.files import write_whole
-from planner.store.disk.locks import locked
+from planner.store.disk.files import locked, write_whole
 
 OWN: Final = "EPOCHWISE_CATALOG"
 

@@ -28,9 +28,8 @@ from planner.networks import kind_of
 from planner.runs import ARROW_SCHEMA, SCHEMA_VERSION, SUMMARY
 from planner.store import sql
 from planner.store.disk.folders import Folder, as_utf8
-from planner.store.kept import Kept
-from planner.store.memory import has_room, memory_limit_bytes
-from planner.store.sealed import scan
+from planner.store.kept import Kept, has_room, memory_limit_bytes
+from planner.store.sealed import accept
 from planner.store.sealed.accept import (
     accepted,
     body_problem,
@@ -142,7 +141,7 @@ class Store:
         self._is_loaded = False
         self._one_by_one = False
         self._own = threading.local()
-        self._poison: dict[tuple[str, scan.Stamp], str] = {}
+        self._poison: dict[tuple[str, accept.Stamp], str] = {}
         self._refused: dict[str, Refused] = {}
         self._partly: tuple[Refused, ...] = ()
         self._set_files = SetFiles()
@@ -296,7 +295,7 @@ class Store:
         """Stop showing a file, unless it has been replaced since it was listed."""
         listed = self._known
         stamp = None if listed is None else listed.get(file)
-        if stamp is not None and scan.stamp_of(file) == stamp:
+        if stamp is not None and accept.stamp_of(file) == stamp:
             with self._lock:
                 self._poison[file, stamp] = f"{reason} Restore it from a copy or delete it."
                 self._again.add(file)
@@ -349,7 +348,7 @@ class Store:
         self._base.execute(sql.ALLOW, [sorted(allowed)])
         for statement in (*sql.SETTINGS, *sql.CREATE):
             self._base.execute(statement)
-        self._known: scan.Listing | None = None
+        self._known: accept.Listing | None = None
         self._loaded: set[str] = set()
         self._single: set[str] = set()
         self._waiting: set[str] = set()
@@ -357,10 +356,10 @@ class Store:
 
     def _take_in(self) -> None:
         """Refresh once; start over if a file vanishes, to list its replacement."""
-        looked_at: dict[tuple[str, scan.Stamp], Seal | str] = {}
+        looked_at: dict[tuple[str, accept.Stamp], Seal | str] = {}
         vanished: dict[str, int] = {}
         for _ in range(_TRIES):
-            now = scan.listing(self.folders, self._known)
+            now = accept.listing(self.folders, self._known)
             before = self._known or {}
             gone = {p for p in before if now.get(p) != before[p]}
             again = self._again | (self._waiting if gone or self._again else set())
@@ -384,8 +383,8 @@ class Store:
         self,
         new: list[str],
         gone: set[str],
-        now: scan.Listing,
-        looked_at: dict[tuple[str, scan.Stamp], Seal | str],
+        now: accept.Listing,
+        looked_at: dict[tuple[str, accept.Stamp], Seal | str],
     ) -> bool:
         """Load new files in parts, one transaction each; the last one drops deleted files.
 
@@ -426,7 +425,7 @@ class Store:
     def _grow(
         self,
         touched: Iterable[tuple[str, str]],
-        now: scan.Listing | None,
+        now: accept.Listing | None,
         sets: tuple[dict[str, ResultSet], dict[str, str]],
     ) -> None:
         """Start the next generation; the last of a refresh serves the listing `now`."""
@@ -443,7 +442,7 @@ class Store:
         self,
         refused: Mapping[str, str],
         files: Iterable[str],
-        now: scan.Listing,
+        now: accept.Listing,
         gone: Iterable[str],
     ) -> None:
         """Record the state of files, so that a refresh that starts over continues from here."""
@@ -456,8 +455,8 @@ class Store:
     def _parts(
         self,
         files: Sequence[str],
-        now: scan.Listing,
-        looked_at: dict[tuple[str, scan.Stamp], Seal | str],
+        now: accept.Listing,
+        looked_at: dict[tuple[str, accept.Stamp], Seal | str],
     ) -> Iterator[tuple[_Arrivals, bool]]:
         """Yield verified new files in parts of about `CHUNK` runs; at least one, marked last."""
         part = _Arrivals()
@@ -471,11 +470,11 @@ class Store:
                 part = _Arrivals()
         yield part, True
 
-    def _looked_at(self, path: str, stamp: scan.Stamp) -> Seal | str:
-        reason = name_problem(path) or scan.kind_problem(stamp) or self._place_problem(path)
+    def _looked_at(self, path: str, stamp: accept.Stamp) -> Seal | str:
+        reason = name_problem(path) or accept.kind_problem(stamp) or self._place_problem(path)
         return reason or self._poison.get((path, stamp)) or accepted(path)
 
-    def _load(self, part: _Arrivals, now: scan.Listing) -> None:
+    def _load(self, part: _Arrivals, now: accept.Listing) -> None:
         """Load the files of a part into the table `incoming`, which no page reads."""
         self._base.execute(sql.CLEAR_INCOMING)
         if part.runs and not has_room(self._base, self.memory_bytes):
@@ -546,7 +545,7 @@ class Store:
             self._base.execute(sql.DROP_INCOMING, [path])
         return {path: reason for path, reason in reasons.items() if reason}
 
-    def _load_file(self, path: str, seal: Seal, stamp: scan.Stamp) -> str | None:
+    def _load_file(self, path: str, seal: Seal, stamp: accept.Stamp) -> str | None:
         """Load a multi-run file; return why it is refused, or None."""
         try:
             if reason := too_long(self._base, [path], version_of(seal)):
@@ -621,7 +620,7 @@ class Store:
             )
             yield self._refusal(place, reason)
 
-    def _read_sets(self, now: scan.Listing) -> tuple[dict[str, ResultSet], dict[str, str]]:
+    def _read_sets(self, now: accept.Listing) -> tuple[dict[str, ResultSet], dict[str, str]]:
         """Return all sets by their folder, and the problems of their set.toml files."""
         sets, problems = {}, {}
         for place in {os.path.dirname(p) for p in now} - self._roots:  # noqa: PTH120 - 10,000 fast

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from planner.core import MAX_TEXT
 from planner.runs import BY_NAME, NESTED, READ, SCHEMA_VERSION, SUMMARY
-from planner.store.sealed.same_run import NUMBERS
+from planner.store.sealed.accept import NUMBERS
 
 _TYPES: Final = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
                  pa.bool_(): "BOOLEAN", BY_NAME["recorded_at"].type: "TIMESTAMP"}  # fmt: skip

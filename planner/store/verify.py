@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from planner.runs import SUMMARY, as_current, check_rows, has_kinds, run_id
 from planner.store.disk.folders import Folder
 from planner.store.reader import Refused, Store, too_long, version_of
-from planner.store.sealed import scan
+from planner.store.sealed import accept
 from planner.store.sealed.accept import (
     accepted,
     body_problem,
@@ -37,11 +37,11 @@ def verify_folder(folder: Folder) -> Report:
     """Return a full check of a folder's files; the reader checks seals and columns only."""
     problems: dict[str, Refused] = {}
     files = runs = 0
-    for path, stamp in sorted(scan.listing((folder,)).items()):
+    for path, stamp in sorted(accept.listing((folder,)).items()):
         if not path.endswith(".parquet"):
             continue
         files += 1
-        reason = name_problem(path) or scan.kind_problem(stamp)
+        reason = name_problem(path) or accept.kind_problem(stamp)
         if reason is None:
             count, reason = _deep(Path(path))
             runs += count

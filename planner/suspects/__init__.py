@@ -5,16 +5,18 @@ numbers.
 """
 
 from planner.suspects._checks import (
+    ANY,
     LEFT_OUT,
     NAMES,
+    NONE,
     UNLIKE,
     Flag,
     by_run,
     left_out,
     named,
+    narrowed,
     suspects,
 )
-from planner.suspects._filter import ANY, NONE, narrowed
 
 __all__ = [
     "ANY",

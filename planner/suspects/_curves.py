@@ -2,7 +2,7 @@
 
 A step of a larger batch takes at least as long, and at most in proportion to the batch. Where two
 batches contradict that, one of them is wrong, and the few that take part in every contradiction are
-flagged (`planner.suspects._blame`): one run that is too fast rather than many slow ones.
+flagged: one run that is too fast rather than many slow ones.
 """
 
 from __future__ import annotations
@@ -11,17 +11,43 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.core import Floats
 from planner.runs import CheckedRun, case_of, grouped, is_known
-from planner.suspects._blame import fewest_to_blame
 from planner.suspects._flags import Flag, flag
 from planner.suspects.neighbours import FEWEST
 from planner.throughput import FALL, count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def fewest_to_blame(conflicts: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return a small set that takes part in every conflict.
+
+    The one with most conflicts is removed first, of equals the last one. This is minimal if one or
+    a few odd ones contradict many, but not in every case.
+
+    Args:
+        conflicts: symmetric, shape (n, n); true where two contradict each other.
+
+    Returns:
+        True for those to blame, shape (n,).
+    """
+    left, blamed = conflicts.copy(), np.zeros(len(conflicts), dtype=bool)
+    many = left.sum(axis=1)
+    while many.any():
+        worst = many.size - 1 - int(many[::-1].argmax())
+        blamed[worst] = True
+        many -= left[worst]
+        left[worst] = left[:, worst] = False
+        many[worst] = 0
+    return blamed
+
 
 TOO_FAST: Final = 1.15
 """Speed-up beyond this multiple of the ideal one is a fault of one of the two runs."""

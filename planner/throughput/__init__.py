@@ -1,21 +1,15 @@
 """Samples per second at a batch size: the law v(b) = v0 b / (b + v0 t).
 
-`fit` fits it, `_curve` predicts from it, `crossover` computes where two systems are equally fast,
+`fit` fits it and predicts, `crossover` computes where two systems are equally fast,
 and `curves` makes the curves of all systems.
 """
 
-from planner.throughput._space import fit_in_throughput_space
-from planner.throughput._step_sizes import (
-    TimedSteps,
-    systems_of,
-    usual_systems,
-    with_step_times,
-)
 from planner.throughput.crossover import (
     crossover_batch,
 )
 from planner.throughput.curves import (
     SystemCurve,
+    TimedSteps,
     cell,
     count,
     crossover_sentence,
@@ -26,6 +20,9 @@ from planner.throughput.curves import (
     interval_text,
     point_rows,
     size,
+    systems_of,
+    usual_systems,
+    with_step_times,
 )
 from planner.throughput.fit import (
     FALL,
@@ -34,6 +31,7 @@ from planner.throughput.fit import (
     NARROW,
     TOO_FAR,
     ThroughputCurve,
+    fit_in_throughput_space,
     fit_throughput,
     published_curve,
 )

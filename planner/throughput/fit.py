@@ -10,7 +10,7 @@ reached at b = v0*t, 90 % at 9*v0*t. Inference follows the same law with a small
 devices v0 grows with their number and t with the price of their link.
 
 `fit_throughput` minimises relative errors of the *time*, because measured times scatter in
-proportion to themselves. `fit_in_throughput_space` (`planner.throughput._space`) minimises absolute
+proportion to themselves. `fit_in_throughput_space` minimises absolute
 errors of the *throughput*; the two answers differ (2.1 % in v0 on NIST's Misra1d). Compare a
 published fit only with one that minimises the same error.
 
@@ -31,29 +31,256 @@ Refusals of a curve, and the error that the answer would have had (medians over 
     more than 4x the largest measured        refused                not known
     relative scatter above 12 %, 3 or more   refused                sick 33 %, healthy 2 to 9 %
     throughput falls by more than 10 %       warned, search stops   no law of this form sees it
+
+A fitted or published throughput law, and its predictions.
+
+`planner.throughput.fit.fit_throughput` makes the record of measured step times, and describes the
+law, its limits and evidence.
+
+v0 and t of a line T(b) = t + b/v0.
+
+Includes the sentences for points on one side only: no batch effect seen
+(v0 may have no limit), no overhead seen.
+
+A published fit is only to be compared with one of the same error.
+
+`planner.throughput.fit` minimises relative errors of the time; a plain curve fit of a published
+throughput table minimises absolute errors of the throughput, and so does NIST.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from planner.core import LEVEL, Floats, Refusal, check_pairs, plain
+from planner.core import LEVEL, Basis, Estimate, Floats, Refusal, check_pairs, listed, plain
 from planner.core.points import numbers
-from planner.fits import NARROW, TOO_FAR, TWICE, fit_lines, range_of, ratio_estimate, scatter_of
+from planner.fits import (
+    NARROW,
+    NO_INTERVAL,
+    TOO_FAR,
+    TWICE,
+    CorrectedLines,
+    Lines,
+    Parts,
+    answer,
+    basis_of,
+    batch_basis,
+    estimate_of,
+    fit_lines,
+    intercept_interval,
+    line_without_points,
+    never_corrected,
+    parameters,
+    predict_corrected,
+    range_of,
+    ratio_estimate,
+    ratio_interval,
+    scalar_estimate,
+    scatter_of,
+    slope_interval,
+)
 from planner.fits.corrected import corrected
-from planner.throughput._curve import ThroughputCurve, published_curve
-from planner.throughput._terms import asymptotic_throughput as fitted_v0
-from planner.throughput._terms import overhead
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 __all__ = [
-    "FALL", "FAR", "MAX_SCATTER", "NARROW", "TOO_FAR", "ThroughputCurve", "fit_throughput",
+    "FALL",
+    "FAR",
+    "MAX_SCATTER",
+    "NARROW",
+    "TOO_FAR",
+    "ThroughputCurve",
+    "fit_throughput",
     "published_curve",
-]  # fmt: skip
+]
+
+
+def asymptotic_throughput(lines: Lines, level: float) -> Estimate:
+    """Return v0 [samples/s], interpolated if the largest batch is near it."""
+    t, c = parameters(lines)
+    low, high = slope_interval(lines, level)
+    largest = float(lines.x_max[0])
+    reached = largest * c / (t + largest * c)
+    reasons = []
+    if c == 0.0:
+        reasons.append(
+            f"No batch effect seen up to batch {plain(largest)}: a step takes as long as at the "
+            "smallest batch, so throughput grows in proportion and its limit is unknown."
+        )
+    elif low[0] == 0.0:
+        reasons.append("No upper limit: the interval allows steps that do not grow with the batch.")
+    if 0.0 < reached < 0.9:
+        reasons.append(
+            f"The largest measured batch ({largest:g}) reaches {100 * reached:.0f} % of it."
+        )
+    with np.errstate(divide="ignore"):  # a slope of 0 is a throughput without limit
+        value, interval = float(np.divide(1.0, c)), (1.0 / high, 1.0 / low)
+    basis: Basis = "interpolated" if reached >= 0.5 else "extrapolated"
+    return scalar_estimate(value, interval, level, basis, tuple(reasons))
+
+
+def overhead(lines: Lines, level: float) -> Estimate:
+    """Return the overhead t [s], interpolated if the smallest batch is near it."""
+    t, c = parameters(lines)
+    smallest = float(lines.x_min[0])
+    share = t / (t + c * smallest)
+    reasons: tuple[str, ...] = ()
+    if t == 0.0:
+        reasons = ("No overhead seen: the step time grows in proportion to the batch.",)
+    elif share < 0.5:
+        reasons = (
+            f"Even at the smallest batch ({smallest:g}) it is {100 * share:.0f} % of a step.",
+        )
+    basis: Basis = "interpolated" if share >= 0.5 else "extrapolated"
+    return scalar_estimate(t, intercept_interval(lines, level), level, basis, reasons)
+
+
+def published(value: float) -> Estimate:
+    """Return a published value without an interval."""
+    return scalar_estimate(value, (np.nan, np.nan), LEVEL, "published", (NO_INTERVAL,))
+
+
+FAR_ERROR: Final = "such answers were 15 % off in the median at four times."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThroughputCurve:
+    """A fitted (or published) throughput law and its range.
+
+    `asymptotic_throughput` v0 [samples/s], `overhead_s` t [s] and `half_saturation_batch` v0*t
+    [samples] have confidence intervals; `step_time` and `throughput` have predictive intervals
+    of one new measurement. `batch` [samples], `step_s` [s] and `residuals` (law/measured - 1)
+    have shape (n,), in rising batch, and are empty for a published curve. `scatter` is the
+    relative standard deviation of the residuals, NaN below 3 points. Limits as those of every
+    `planner.fits._curve.BatchCurve`.
+    """
+
+    asymptotic_throughput: Estimate
+    overhead_s: Estimate
+    half_saturation_batch: Estimate
+    batch: Floats
+    step_s: Floats
+    residuals: Floats
+    scatter: float
+    warnings: tuple[str, ...]
+    trusted_up_to_batch: float
+    answers_from_batch: float
+    answers_up_to_batch: float
+    limit: str
+    level: float
+    corrected: CorrectedLines
+
+    @property
+    def lines(self) -> Lines:
+        """The straight line of v0, t and derived numbers."""
+        return self.corrected.lines
+
+    @property
+    def law(self) -> ThroughputCurve:
+        """The same curve, answering by t + b/v0 alone."""
+        return replace(self, corrected=never_corrected(self.lines))
+
+    @property
+    def n(self) -> int:
+        """Number of fitted measurements; 0 for a published curve."""
+        return int(self.batch.size)
+
+    @property
+    def largest_measured(self) -> float:
+        """Largest measured batch [samples]; infinity for a published curve, whose is unknown."""
+        return float(self.batch[-1]) if self.n else np.inf
+
+    def step_time(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Return the step time [s] at `batch` [samples], corrected t + b/v0, with its interval.
+
+        Batches, replies and errors as `planner.fits._curve.answer`.
+        """
+        sizes = np.asarray(batch, dtype=np.float64)
+        return answer(self, sizes, self._predict(sizes), FAR_ERROR)
+
+    def throughput(self, batch: ArrayLike) -> Estimate | Refusal:
+        """Return samples per second at `batch` [samples]: b/T(b); otherwise as `step_time`."""
+        sizes = np.asarray(batch, dtype=np.float64)
+        mid, low, high = self._predict(sizes)
+        with np.errstate(divide="ignore"):  # a step that may take no time has no fastest speed
+            parts = sizes / mid, sizes / high, sizes / low
+        return answer(self, sizes, parts, FAR_ERROR)
+
+    def batch_for(self, share: ArrayLike) -> Estimate:
+        """Return the batch [samples] that reaches `share` of v0: share/(1-share)*v0*t.
+
+        At 0.9 it is 9*v0*t.
+
+        Args:
+            share: of the asymptotic throughput, above 0 and below 1, scalar or any shape.
+
+        Returns:
+            An `Estimate` of floats for a scalar, of arrays in the shape of `share` otherwise.
+
+        Raises:
+            ValueError: a share is not strictly between 0 and 1.
+        """
+        shares = np.asarray(share, dtype=np.float64)
+        good = (shares > 0.0) & (shares < 1.0)
+        if not good.all():
+            raise ValueError(
+                f"share: {listed(shares, good)}. A share of the asymptotic throughput is above "
+                "0 and below 1. Use 0.9, not 90."
+            )
+        factor, (low, high) = shares / (1.0 - shares), ratio_interval(self.lines, self.level)
+        batch = factor * float(self.half_saturation_batch.value)
+        parts = batch, factor * float(low[0]), factor * float(high[0])
+        return estimate_of(parts, self.level, *batch_basis(self.lines, batch))
+
+    def basis(self, batch: ArrayLike) -> Basis:
+        """Return the basis of answers at `batch` [samples], the weakest of them."""
+        return basis_of(self.lines, np.asarray(batch, dtype=np.float64), self.batch)
+
+    def _predict(self, sizes: Floats) -> Parts:
+        group = np.zeros(sizes.size, dtype=np.int64)
+        flat = sizes.reshape(-1)
+        parts = predict_corrected(self.corrected, group, flat, self.level, name="batch")
+        mid, low, high = (part.reshape(sizes.shape) for part in parts)
+        return mid, low, high
+
+
+def published_curve(asymptotic_throughput: float, overhead_s: float) -> ThroughputCurve:
+    """Return a curve of published v0 [samples/s] and t [s], without intervals.
+
+    Every `low` and `high` is NaN and the reason says so. No batch is refused, since the measured
+    range is unknown.
+
+    Raises:
+        ValueError: v0 is not finite and above 0, or t is not finite and at least 0.
+    """
+    v0, t = float(asymptotic_throughput), float(overhead_s)
+    if not (0.0 < v0 < np.inf and 0.0 <= t < np.inf):
+        raise ValueError(
+            f"asymptotic_throughput is {v0:g} samples/s and overhead_s is {t:g} s. The first must "
+            "be above 0, the second at least 0, both finite. Copy them again from the source."
+        )
+    nothing = np.empty(0)
+    return ThroughputCurve(
+        asymptotic_throughput=published(v0),
+        overhead_s=published(t),
+        half_saturation_batch=published(v0 * t),
+        batch=nothing,
+        step_s=nothing,
+        residuals=nothing,
+        scatter=np.nan,
+        warnings=(),
+        trusted_up_to_batch=np.inf,
+        answers_from_batch=0.0,
+        answers_up_to_batch=np.inf,
+        limit="",
+        level=LEVEL,
+        corrected=never_corrected(line_without_points(t, 1.0 / v0)),
+    )
+
 
 FAR: Final = TWICE
 """Beyond this multiple of the largest measured batch an answer is a wide guess."""
@@ -106,7 +333,7 @@ def fit_throughput(
     distinct = np.unique(sizes)
     start, end, limit = range_of(distinct, NEAR_ERROR, "15 %")
     return ThroughputCurve(
-        asymptotic_throughput=fitted_v0(lines, level),
+        asymptotic_throughput=asymptotic_throughput(lines, level),
         overhead_s=overhead(lines, level),
         half_saturation_batch=ratio_estimate(lines, level),
         batch=sizes,
@@ -160,3 +387,37 @@ def _refuse_scatter(scatter: float, worst: float, change: tuple[str, ...]) -> Re
         measure_next=f"Measure batch {plain(worst)} again in a fresh process; it fits worst. "
         "If it repeats, split the sweep where the behaviour changes.",
     )
+
+
+def fit_in_throughput_space(batch: ArrayLike, throughput: ArrayLike) -> tuple[float, float]:
+    """Return v0 [samples/s] and t [s] that minimise sum((v(b) - measured)^2).
+
+    Unlike in `fit_throughput`, large throughputs count more. It is the error of a plain curve fit
+    of a published throughput table. It solves NIST's certified problem Misra1d (v0 = b1, t =
+    1/(b1*b2)) to at least 8 digits. It starts from the closed form and is solved by
+    Levenberg-Marquardt in log v0 and log t: both stay positive.
+
+    Args:
+        batch: above 0, shape (n,), at least two different.
+        throughput: samples/s, above 0, shape (n,).
+
+    Raises:
+        ValueError: bad values as in `fit_throughput`, or points without a bend: a v0 or t that
+            the closed form puts at its border cannot be refined.
+    """
+    from scipy.optimize import least_squares
+
+    b, v = np.asarray(batch, dtype=np.float64), np.asarray(throughput, dtype=np.float64)
+    check_pairs(b, v, ("batch", "throughput"))
+    t, c = parameters(fit_lines(np.zeros(b.shape, dtype=np.int64), b, b / v))
+    if not (t > 0.0 and c > 0.0):
+        raise ValueError(
+            f"The {b.size} points show no bend (overhead {t:g} s, slope {c:g} s per sample). Both "
+            "must be above 0 to be refined. Measure a smaller and a larger batch."
+        )
+
+    def errors(log: Floats) -> Floats:
+        return np.asarray(b / (b * c * np.exp(log[0]) + t * np.exp(log[1])) - v)
+
+    fit = least_squares(errors, np.zeros(2), method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    return float(np.exp(-fit.x[0]) / c), float(t * np.exp(fit.x[1]))

@@ -1,43 +1,41 @@
 """Throughput and steps-to-target laws combined: the fastest batch and device count.
 
-`goodput` finds the best batch, `frontier` and `_ways` the Pareto-optimal device counts in time and
-device-hours, `_optimizer_curves` compares optimisers. `_reference_points` are MLPerf's published
+`goodput` finds the best batch and compares optimisers, `frontier` has the Pareto-optimal device
+counts in time and device-hours. `_reference` has MLPerf's published
 steps to target. `sentences` and `tables` word the answers.
 """
 
-from planner.time_to_target._optimizer_curves import (
-    Comparison,
-    OptimizerCurve,
-    Timing,
-    compare,
-    steps_grid,
-    time_line,
-)
-from planner.time_to_target._placed_times import (
-    Place,
-    PlacedTimes,
-    StandIn,
-    timings_of,
-)
-from planner.time_to_target._reference_benchmarks import benchmark_of
-from planner.time_to_target._reference_data import PACKAGE, read_points
-from planner.time_to_target._reference_points import (
+from planner.time_to_target._reference import (
     CAUTION,
+    PACKAGE,
     Edition,
     ReferencePoints,
+    benchmark_of,
     comparison_of,
     editions_of,
+    goal_of_reference,
+    point_rows,
+    read_points,
+    summary_of,
 )
-from planner.time_to_target._reference_tables import goal_of_reference, point_rows, summary_of
-from planner.time_to_target._way_tables import efficiency_sentence, way_rows
 from planner.time_to_target.frontier import (
     Frontier,
 )
 from planner.time_to_target.goodput import (
+    Comparison,
+    OptimizerCurve,
+    Place,
+    PlacedTimes,
+    StandIn,
+    Timing,
     best_batch,
+    compare,
     minimum_time,
     product,
+    steps_grid,
+    time_line,
     time_to_target,
+    timings_of,
 )
 from planner.time_to_target.sentences import (
     Goal,
@@ -45,6 +43,7 @@ from planner.time_to_target.sentences import (
     goal_of,
     refused_text,
 )
+from planner.time_to_target.tables import efficiency_sentence, way_rows
 
 __all__ = [
     "CAUTION",

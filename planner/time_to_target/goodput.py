@@ -12,20 +12,44 @@ flat: time(x*B*)/time(B*) <= 1 + (sqrt(x) - 1/sqrt(x))^2/4, so twice or half the
 at most an eighth more time. The search stays within the measured batches of both curves.
 
 Step times fitted over several device counts are used at one of them: the law is the same, with
-n*v0 and t + link (`planner.scaling._one_count`).
+n*v0 and t + link (`planner.scaling._runs`).
 
 The two curves are independent, so half-widths of their logarithms add in quadrature
 (`planner.fits._arithmetic`).
+
+Step times on a system, their source, and the best batch there.
+
+Every optimiser has its own step times: Adam moves more memory than plain SGD. Sentences say where
+those of another optimiser or workload are used.
+
+Optimisers side by side: steps to one target by batch, and the time on a system.
+
+For each optimiser the best learning rate is chosen at every batch (`planner.convergence._targets`).
+The law is fitted through the medians (`planner.convergence.fit`), no finer than the evaluations
+(`planner.convergence._targets`). With the step times of a system it gives the fastest batch
+(`planner.time_to_target.goodput`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from planner.convergence import ConvergenceCurve, missed_around, refusal_missed
-from planner.core import Estimate, Refusal
+from planner.convergence import (
+    BestRates,
+    ConvergenceCurve,
+    StepsToTarget,
+    best_learning_rates,
+    fit_convergence,
+    group_medians,
+    missed_around,
+    refusal_missed,
+    steps_of,
+)
+from planner.core import Estimate, Floats, Refusal
 from planner.core.points import numbers
 from planner.fits import (
     NAMES,
@@ -38,10 +62,11 @@ from planner.fits import (
     root_of_product,
     weakest,
 )
+from planner.runs import Trials
 from planner.scaling import ScalingCurve, at_place
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["NAMES", "best_batch", "goodput", "minimum_time", "product", "time_to_target"]
 
@@ -286,3 +311,230 @@ def _refuse_apart(throughput: StepTimeCurve, convergence: ConvergenceCurve) -> R
         measure_next=f"Measure step times at a batch from {theirs}, or steps to target at one "
         f"from {ours}.",
     )
+
+
+GRID: Final = 81
+"""Points of a drawn curve."""
+_NOT_STATED: Final = float(np.finfo(np.float64).tiny)
+"""Placeholder for an unrecorded learning rate: such trials count as one rate."""
+_NOTHING: Final[Floats] = np.empty(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerCurve:
+    """Steps to the target of one optimiser at the best learning rate of every batch.
+
+    `batch` [samples], `learning_rate`, `median_steps` [steps], `reached`, `seeds` and `noise_scale`
+    (median gradient noise scale [samples]) have shape (batches,). Steps are infinite where half of
+    the seeds or more missed the target; an unknown rate or scale is NaN. `seed_batch` and
+    `seed_steps` are single seeds at those rates. `curve` is the law through the medians, or a
+    refusal; `warnings` name best rates at the end of those tried.
+    """
+
+    optimizer: str
+    batch: Floats
+    learning_rate: Floats
+    median_steps: Floats
+    reached: NDArray[np.int64]
+    seeds: NDArray[np.int64]
+    noise_scale: Floats
+    seed_batch: Floats
+    seed_steps: Floats
+    curve: ConvergenceCurve | Refusal
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def usual_noise_scale(self) -> float | None:
+        """Median of the batches' gradient noise scales [samples]; None without any."""
+        finite = self.noise_scale[np.isfinite(self.noise_scale)]
+        return float(np.median(finite)) if finite.size else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Optimisers side by side to one target, and how many trials reached it, as a sentence."""
+
+    target: float
+    curves: tuple[OptimizerCurve, ...]
+    reached: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """The batch [samples] that reaches the target soonest on a system, and in what time [s]."""
+
+    best: Estimate | Refusal
+    least_s: Estimate | Refusal
+
+
+def compare(trials: Trials, target: float, optimizers: Sequence[str]) -> Comparison:
+    """Return the curve of each of `optimizers` to `target`; refused if unreadable."""
+    try:
+        steps_to_target = steps_of(trials, target)
+    except ValueError as problem:  # a file may hold any number: the page stays
+        return Comparison(target=target, curves=tuple(_unreadable(n, problem) for n in optimizers))
+    chosen = np.isin(trials.optimizer, list(optimizers)) & trials.counts
+    mine = (
+        v[chosen]
+        for v in (steps_to_target.trial, steps_to_target.steps, steps_to_target.resolution_steps)
+    )
+    trial, steps, resolution = mine
+    return Comparison(
+        target=target,
+        curves=tuple(_curve(trials, steps_to_target, name) for name in optimizers),
+        reached=StepsToTarget(trial=trial, steps=steps, resolution_steps=resolution).reached_text,
+    )
+
+
+def time_on(optimizer: OptimizerCurve, times: StepTimeCurve | Refusal) -> Timing:
+    """Return the best batch of an optimiser with these step times."""
+    return Timing(
+        best=best_batch(times, optimizer.curve), least_s=minimum_time(times, optimizer.curve)
+    )
+
+
+def steps_grid(optimizer: OptimizerCurve) -> Floats:
+    """Return batches [samples] to draw the law at: half the smallest to twice the largest."""
+    if isinstance(optimizer.curve, Refusal):
+        return _NOTHING
+    law = optimizer.curve
+    return _grid(law.batch[0] / 2, min(law.answers_up_to_batch, 2 * optimizer.batch[-1]), law.batch)
+
+
+def time_line(
+    optimizer: OptimizerCurve, curve: StepTimeCurve | Refusal
+) -> tuple[Floats, Floats, Floats, Floats, tuple[float, float]] | None:
+    """Return batch [samples], time [s] with its ends, and the range both curves measured.
+
+    None where a curve is missing or the two have no common batch.
+    """
+    law = optimizer.curve
+    if isinstance(law, Refusal) or isinstance(curve, Refusal):
+        return None
+    measured = (
+        float(max(law.batch[0], curve.batch[0] if curve.batch.size else 0.0)),
+        float(min(law.batch[-1], curve.trusted_up_to_batch)),
+    )
+    if measured[0] > measured[1]:
+        return None
+    high = min(law.answers_up_to_batch, curve.answers_up_to_batch, 2 * measured[1])
+    low = max(law.answers_from_batch, curve.answers_from_batch, measured[0] / 2)
+    batch = _grid(low, high, np.array(measured))
+    estimate = time_to_target(curve, law, batch)
+    if isinstance(estimate, Refusal):
+        return None
+    value, low_s, high_s = (np.asarray(v) for v in (estimate.value, estimate.low, estimate.high))
+    return batch, value, low_s, high_s, measured
+
+
+def _curve(trials: Trials, steps_to_target: StepsToTarget, optimizer: str) -> OptimizerCurve:
+    mine = trials.counts & (trials.optimizer == optimizer)
+    sizes, needed = trials.batch[mine], steps_to_target.steps[mine]
+    resolution = sizes * steps_to_target.resolution_steps[mine]
+    rates = np.where(np.isnan(trials.learning_rate), _NOT_STATED, trials.learning_rate)[mine]
+    try:
+        # Repeats of a seed (another attempt, say) count as repeats.
+        best = best_learning_rates(sizes, rates, np.arange(sizes.size), needed)
+        curve = fit_convergence(
+            best.batch, best.samples_to_target, resolution_samples=resolution[best.used]
+        )
+    except ValueError as problem:
+        return _unreadable(optimizer, problem)
+    place = np.searchsorted(best.tuned_batch, sizes)
+    used = rates == best.learning_rate[place]
+    return OptimizerCurve(
+        optimizer=optimizer,
+        batch=best.tuned_batch,
+        learning_rate=np.where(best.learning_rate > _NOT_STATED, best.learning_rate, np.nan),
+        median_steps=best.median_steps,
+        reached=_counted(best, np.isfinite(best.samples_to_target)),
+        seeds=_counted(best, np.full(best.batch.shape, fill_value=True)),
+        noise_scale=_medians(place[used], trials.noise_scale[mine][used], best.tuned_batch.size),
+        seed_batch=best.batch,
+        seed_steps=best.samples_to_target / best.batch,
+        curve=curve,
+        warnings=best.warnings,
+    )
+
+
+def _counted(best: BestRates, which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the count of seeds of each tuned batch that are `which`."""
+    place = np.searchsorted(best.tuned_batch, best.batch[which])
+    return np.bincount(place, minlength=best.tuned_batch.size)
+
+
+def _medians(group: NDArray[np.int64], values: Floats, groups: int) -> Floats:
+    """Return the median of each group's finite values, NaN where there is none."""
+    finite = np.isfinite(values)
+    there, member = np.unique(group[finite], return_inverse=True)
+    medians = np.full(groups, np.nan)
+    if there.size:
+        medians[there] = group_medians(member, values[finite])
+    return medians
+
+
+def _grid(low: float, high: float, edges: Floats) -> Floats:
+    return np.unique(np.r_[np.geomspace(low, high, GRID), edges[[0, -1]]])
+
+
+def _unreadable(optimizer: str, problem: ValueError) -> OptimizerCurve:
+    none = np.empty(0, dtype=np.int64)
+    return OptimizerCurve(
+        optimizer=optimizer, batch=_NOTHING, learning_rate=_NOTHING, median_steps=_NOTHING,
+        reached=none, seeds=none, noise_scale=_NOTHING, seed_batch=_NOTHING, seed_steps=_NOTHING,
+        curve=Refusal(reason=str(problem), measure_next="Measure these trials again."),
+    )  # fmt: skip
+
+
+StandIn = Literal["", "another optimiser", "another workload"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The system of a time to target, and the workload of its step times.
+
+    `stand_in` names the source of step times that are not the trials' own. `guess` is True where
+    the device count is more than twice the measured one.
+    """
+
+    system: str
+    workload: str
+    stand_in: StandIn = ""
+    guess: bool = False
+
+    @property
+    def phrase(self) -> str:
+        """The system in words, with the source of the step times if it is another workload."""
+        whose = (
+            f"with the step times of {self.stand_in} ({self.workload}) " if self.stand_in else ""
+        )
+        return f"{'as a guess, ' if self.guess else ''}{whose}on {self.system}"
+
+    @property
+    def again(self) -> str:
+        """The same in a sentence that follows one with `phrase`."""
+        return "with the same step times" if self.stand_in else self.phrase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedTimes:
+    """The step times of one optimiser on a system, or a refusal."""
+
+    place: Place
+    curve: StepTimeCurve | Refusal
+
+
+Placed = Mapping[str, PlacedTimes]
+"""Step times by the optimiser's name; optimisers without any are missing."""
+Timings = Mapping[str, Timing]
+"""The best batch of every optimiser on its system, by the optimiser's name."""
+
+
+def timings_of(comparison: Comparison, times: Placed) -> dict[str, Timing]:
+    """Return the best batch of every optimiser whose step times have a curve."""
+    curves = {name: t.curve for name, t in times.items() if not isinstance(t.curve, Refusal)}
+    return {
+        c.optimizer: time_on(c, curves[c.optimizer])
+        for c in comparison.curves
+        if c.optimizer in curves
+    }

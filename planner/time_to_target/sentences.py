@@ -16,8 +16,14 @@ from planner.convergence import ConvergenceCurve, goal_text, is_stricter, target
 from planner.core import Estimate, Floats, Refusal, in_words
 from planner.runs import NO_OPTIMIZER, Trials, TrialSet
 from planner.throughput import interval_text, size
-from planner.time_to_target._optimizer_curves import Comparison, OptimizerCurve, Timing
-from planner.time_to_target._placed_times import Placed, PlacedTimes, Timings
+from planner.time_to_target.goodput import (
+    Comparison,
+    OptimizerCurve,
+    Placed,
+    PlacedTimes,
+    Timing,
+    Timings,
+)
 
 LAW: Final = (
     "Law: steps S(B) = Smin (1 + Bcrit/B). Up to Bcrit/9 twice the batch takes half of the steps; "

@@ -17,7 +17,7 @@ library: where that was the largest that fits, memory is part of every ratio.
                                 where the workload ran                       another GPU
 
 Every interval is conformal: it is based on the rung's errors on the library, with whole cards or
-workloads left out and the same data available (`planner.transfer._conformal`).
+workloads left out and the same data available (`planner.transfer._rungs`).
 
 Measured on a public table (six networks in two precisions on twelve cards, one device, the largest
 batch that fits; 90 % intervals). Whole cards and whole networks were left out, the error is

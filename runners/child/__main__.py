@@ -61,7 +61,7 @@ def measure(case: Case, request: Mapping[str, Any], writer: EventWriter) -> None
     started = _Started(writer, spawned_at_s + made.training_s + written_s)
     paced = _run(case, model, data, images, started.send)
     peak, method = backend.peak_memory()
-    from runners.child.engines.clock import quantiles
+    from runners.child.engines.pace import quantiles
 
     summary = {"first_step_s": paced["first_step_s"], **quantiles(paced["step_seconds"])}
     writer.send("trained", columns={**summary, "peak_memory_bytes": peak,

@@ -12,8 +12,7 @@ from typing import Any
 
 from planner.core import in_words
 from planner.store.disk.files import write_once
-from planner.store.disk.queue import Turn
-from planner.store.disk.sweeps import new_ticket, state_folder
+from planner.store.disk.sweeps import Turn, new_ticket, state_folder
 from planner.store.sealed.commit import CommitError
 from runners.commands.console import (
     OK,
@@ -24,8 +23,7 @@ from runners.commands.console import (
 )
 from runners.converge import groups
 from runners.converge import spec as target_spec
-from runners.converge.children import supervised
-from runners.converge.measure import converge
+from runners.converge.measure import converge, supervised
 from runners.machine import facts as machine
 from runners.machine.identity import identity
 from runners.plan import spec

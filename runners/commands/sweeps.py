@@ -10,14 +10,23 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
+from planner.core import large, plain, text_of
+from planner.networks import state_of
 from planner.store.disk.files import write_once
-from planner.store.disk.queue import Turn
-from planner.store.disk.sweeps import SweepStatus, new_ticket, state_folder
+from planner.store.disk.sweeps import (
+    SweepStatus,
+    Turn,
+    condition,
+    new_ticket,
+    read_statuses,
+    state_folder,
+)
 from planner.store.sealed.commit import CommitError
 from runners.commands.console import (
     FAILED,
@@ -29,14 +38,13 @@ from runners.commands.console import (
     refuse,
     say,
 )
-from runners.commands.converge import converge_command, converge_plan
-from runners.commands.describe import describe_command
-from runners.commands.status import status_command
+from runners.commands.converge import converge_command, converge_plan, converge_status
+from runners.machine import environment, facts
 from runners.plan import spec
-from runners.process.supervise import Stopped
+from runners.plan.host import problems, pythons
+from runners.process.supervise import Limits, Stopped, supervise
 from runners.sweep import (
     begun,
-    largest,
     max_batch,
     plans,
     sweep,
@@ -48,8 +56,157 @@ from runners.sweep.context import (
     read_context,
     results_folder,
 )
-from runners.sweep.progress import Progress
-from runners.sweep.sweep import Journal
+from runners.sweep.sweep import Journal, Progress
+
+
+def status_command(args: argparse.Namespace, _: Stop) -> int:
+    """Print the finished runs of a sweep; without a sweep, all sweeps of this machine."""
+    if args.spec is None:
+        return _all_statuses(args)
+    if spec.has_target(spec.table(spec.find(args.spec))):
+        return converge_status(args)
+    stem, results = spec.find(args.spec).stem, results_folder(args)
+    if last := begun.newest(state_folder(os.environ), stem, results, args.name):
+        begun.fill(args, last.options)
+    context = read_context(args)
+    done = plans.done_of(context)
+    attempts = context.spec.limits.attempts
+    rows = [rows[-1] for c in context.expanded.cases if (rows := done.rows.get(c.case_id, ()))]
+    left = [c for c in context.expanded.cases if not done.settled(c, attempts)]
+    searched = [r for g in context.expanded.automatic for r in max_batch.measured(context, g)]
+    probes = sum(len(max_batch.earlier_probes(context, g)) for g in context.expanded.automatic)
+    bad = [r for r in [*rows, *searched] if r["status"] != "ok"]
+    status = {
+        "result_set": context.folder.name, "planned": len(context.expanded.cases) + len(searched),
+        "finished": len(context.expanded.cases) - len(left) + len(searched),
+        "left": [c.words for c in left], "probes": probes,
+        "failed": [{"batch": r.get("global_batch_size"), "model": r["model"],
+                    "status": r["status"], "reason": r.get("status_reason")} for r in bad],
+    }  # fmt: skip
+    if args.json:
+        say(json.dumps(status))
+        return OK
+    say(f"{status['result_set']}: {status['finished']} of {status['planned']} runs are done.")
+    for group in context.expanded.automatic:
+        runs = len(max_batch.measured(context, group))
+        say(f"  {group.case.workload}: batch sizes are being searched; {runs} runs and "
+            f"{len(max_batch.earlier_probes(context, group))} probes so far")  # fmt: skip
+    for r in bad:
+        say(f"  {r['model']}, batch {r.get('global_batch_size')}: {r['status']}, "
+            f"{r.get('status_reason')}")  # fmt: skip
+    for words in status["left"][:20] if isinstance(status["left"], list) else []:
+        say(f"  to do: {words}")
+    return OK
+
+
+def _all_statuses(args: argparse.Namespace) -> int:
+    statuses = read_statuses(state_folder(os.environ))
+    if args.json:
+        rows = [{"ticket": s.ticket, "sweep": s.sweep, "condition": condition(s),
+                 "finished": s.finished, "planned": s.planned} for s in statuses]  # fmt: skip
+        say(json.dumps(rows))
+        return OK
+    if not statuses:
+        say("No sweep has been started on this machine.")
+    for s in statuses:
+        how = f"{condition(s):<12} {s.finished} of {s.planned} runs"
+        say(f"{s.sweep:<18} {how}  {s.message or ''}")
+    return OK
+
+
+CHILD: Final = ("-m", "runners.child.describe")
+TIMEOUT_S: Final = 600.0
+MEMORY_SHARE: Final = 0.8
+BATCHES: Final = (1, 8, 32, 128, 512)
+"""Batch sizes whose memory is printed [samples]."""
+MOMENTS: Final = 2.0
+"""Moment buffers that Adam keeps, in copies of the weights."""
+NO_BACKEND: Final = (
+    "Keras has no backend here. Install TensorFlow, JAX or PyTorch beside it (README: Install)."
+)
+APP: Final = "http://127.0.0.1:8501"
+Description = Mapping[str, Any]
+
+
+def describe_command(args: argparse.Namespace, stop: Stop) -> int:
+    """Print operations, parameters, memory by batch and the link to compare hardware for it."""
+    source = args.spec
+    if not source.endswith((".keras", ".h5")) and ":" not in source:
+        text = f"{source} is neither a .keras file nor module:function. Give one of them."
+        return refuse(args, [text], text)
+    if ":" not in source and not Path(source).is_file():
+        text = f"There is no file {source}. Save the model with model.save('name.keras')."
+        return refuse(args, [text], text)
+    interpreters = pythons({}, os.environ)
+    if messages := problems({}, os.environ, interpreters):
+        return refuse(args, messages, messages[0])
+    if not interpreters:
+        return refuse(args, [NO_BACKEND], NO_BACKEND)
+    backend, python = next(iter(interpreters.items()))
+    ended = supervise(
+        [python.path, *CHILD],
+        {"source": source if ":" in source else str(Path(source).absolute()),
+         "folder": str(Path.cwd()), "shape": args.shape},
+        environment.for_child(os.environ, backend=backend, threads=None, device="cpu"),
+        Limits(timeout_s=TIMEOUT_S,
+               memory_bytes=int(MEMORY_SHARE * facts.memory_limit_bytes())),
+        stop=stop,
+    )  # fmt: skip
+    description = next((e["columns"] for e in ended.events if e["event"] == "result"), None)
+    if description is None:
+        text = f"{source} cannot be described. {ended.reason or ''}".strip()
+        refuse(args, [text], text)
+        return FAILED
+    body = {
+        **description,
+        "memory": memory_by_batch(description),
+        "compare": compare_link(description, args),
+    }
+    if args.json:
+        say(json.dumps(body))
+    else:
+        _print(body)
+    return OK
+
+
+def memory_by_batch(description: Description) -> list[dict[str, float]]:
+    """Return the memory of one device at each batch [bytes]: Adam's state and activations."""
+    state = state_of(float(description["params"]), MOMENTS, half=bool(description["half"])).total
+    each = float(description["activation_bytes"])
+    return [{"batch": float(b), "bytes": state + b * each} for b in BATCHES]
+
+
+def compare_link(description: Description, args: argparse.Namespace) -> str:
+    """Return the URL of Compare hardware with the model as a described workload."""
+    values = {
+        "workload": "described", "name": str(description["name"])[:80],
+        "params": float(description["params"]), "flops": float(description["train_flops"]),
+        "family": description["family"] or None, "tokens": description["tokens"],
+        "image_px": description["image_px"], "samples": args.samples, "epochs": args.epochs,
+        "precision": "bfloat16" if description["half"] else "float32",
+    }  # fmt: skip
+    pairs = [(name, text_of(value)) for name, value in values.items() if value is not None]
+    return f"{APP}/compare?{urlencode(pairs, quote_via=quote)}"
+
+
+def _print(body: Description) -> None:
+    shape = " x ".join(map(str, body["input_shape"]))
+    say(f"{body['name']}: {body['params']:,} parameters ({body['trainable_params']:,} trained), "
+        f"one sample {shape}")  # fmt: skip
+    say(f"Operations of one sample: forward {_flops(body['forward_flops'])}, training "
+        f"{_flops(body['train_flops'])}")  # fmt: skip
+    if body["not_counted"]:
+        say(f"Not counted: {', '.join(body['not_counted'])}. Add their operations by hand.")
+    say("Memory of one device with Adam (estimated):")
+    for row in body["memory"]:
+        say(f"  batch {row['batch']:>4.0f}  {row['bytes'] / 1e9:>8.2f} GB")
+    say(f"Compare hardware: {body['compare']}")
+
+
+def _flops(value: float) -> str:
+    """'7.8 billion FLOP', '12,300 FLOP'."""
+    return f"{large(value, 3, millions=True) if value >= 1e6 else plain(value, 3)} FLOP"
+
 
 # -- plan and sweeps -----------------------------------------------------------------------------
 
@@ -204,7 +361,7 @@ def _measure(args: argparse.Namespace, context: Context, stop: Stop) -> int:
             book.on_update = shown.update
             sweep.wait_for_turn(turn, book, stop)
             stop = _limited(args, stop)
-            cases = [*context.expanded.cases, *largest.searched(context, book, shown, stop)]
+            cases = [*context.expanded.cases, *max_batch.searched(context, book, shown, stop)]
             sweep.run(cases, context.folder, measurer(context), book,
                       attempts=context.spec.limits.attempts, memory_bytes=plans.memory_end(context),
                       retry_failed=context.retry_failed, on_row=shown.row, stop=stop)  # fmt: skip
@@ -271,13 +428,13 @@ def max_batch_command(args: argparse.Namespace, stop: Stop) -> int:
     """Find the largest batch that fits for each network of a sweep."""
     context = read_context(args)
     name_result_set(context)
-    groups = [*context.expanded.automatic, *largest.planned_groups(context)]
+    groups = [*context.expanded.automatic, *max_batch.planned_groups(context)]
     book, turn = _book(args, context, "max-batch"), Turn(context.state)
     try:
         with Progress(context.spec.title, context.system_name) as shown:
             book.on_update = shown.update
             sweep.wait_for_turn(turn, book, stop)
-            results = [(g, largest.search(context, g, book, shown, stop)) for g in groups]
+            results = [(g, max_batch.search_group(context, g, book, shown, stop)) for g in groups]
         book.update(phase="finished", ended_at=time.time())
     except Stopped:
         return _stopped(args, book)
@@ -286,7 +443,7 @@ def max_batch_command(args: argparse.Namespace, stop: Stop) -> int:
     finally:
         turn.give_back()
     for group, result in results:
-        say(largest.largest_words(group, result))
+        say(max_batch.largest_words(group, result))
     return OK
 
 

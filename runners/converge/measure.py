@@ -7,25 +7,230 @@ the set holds whole groups, and the next call continues with the first missing o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 from planner.runs import Row, table_from_rows
 from planner.store.disk.files import write_once
 from planner.store.sealed.commit import commit_table, compact_name, try_folder
-from runners.converge import grid, groups, rows, spec
-from runners.converge.children import RunChild
+from runners.converge import groups, spec
 from runners.converge.curves import NEVER
-from runners.converge.grid import Best
-from runners.converge.groups import Group, Kept
+from runners.converge.groups import Best, Group, Kept, Request, key_of
 from runners.converge.spec import Plan
+from runners.machine import environment, facts
 from runners.plan.spec import SpecError
 from runners.process.events import Event
-from runners.sweep.result_set import describe
+from runners.process.supervise import Ended, Limits, supervise
+from runners.sweep.result_set import OWNERS, describe
 from runners.sweep.sweep import slug
+from runners.workloads import DATASETS, OPTIMIZERS, model_title
+
+METRIC: Final = "validation error"
+ENGINE: Final = "trials"
+Trial = dict[str, Any]
+
+
+def trials_of(request: Request, events: Iterable[Event]) -> list[Trial]:
+    """Return the columns of each trial; if the child failed, all trials share its failure."""
+    reported = list(events)
+    rows = [dict(row) for e in reported if e["event"] == "rows" for row in e["rows"]]
+    failed = next((e for e in reported if e["event"] == "failed"), None)
+    if rows and not failed:
+        return rows
+    end = {
+        "status": failed["status"] if failed else "crashed",
+        "status_reason": str(failed["reason"]) if failed else "the child reported no rows",
+    }
+    return [
+        {"learning_rate": rate, "seed": seed, "target_value": request["target"], **end}
+        for rate, seed in product(request["rates"], request["seeds"])
+    ]
+
+
+def rows_of(
+    plan: Plan,
+    group: Group,
+    trials: Sequence[Trial],
+    events: Iterable[Event],
+    *,
+    request: Request,
+    best: Best,
+    facts: Mapping[str, Any],
+    result_set: str,
+    recorded_at: datetime,
+    attempt: int,
+) -> list[Row]:
+    """Return complete rows, without times: trials trained together share their time."""
+    columns, more = _merged(events)
+    common = {**_planned(plan, group), **facts, **columns, "result_set": result_set,
+              "recorded_at": recorded_at, "attempt": attempt}  # fmt: skip
+    shared = {**_extra(plan, group, request, best), **more}
+    rows: list[Row] = []
+    for trial in trials:
+        extra = {**shared, **trial.get("extra", {})}
+        extra["best_rate_so_far"] = trial["learning_rate"] == best.rate
+        row = {**common, **trial, "extra": _json(extra)}
+        rows.append({k: v for k, v in row.items() if v is not None})
+    return rows
+
+
+def _merged(events: Iterable[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return columns and extra of all events about the whole group."""
+    columns: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+    for event in events:
+        columns |= {k: v for k, v in event.get("columns", {}).items() if v is not None}
+        extra |= event.get("extra", {})
+    return columns, extra
+
+
+def _planned(plan: Plan, group: Group) -> dict[str, Any]:
+    data = DATASETS[plan.dataset]
+    shape = "x".join(map(str, data.shape))
+    return {
+        "sweep": plan.name, "repeat": 0, "basis": "measured", "mode": "training",
+        "licence": OWNERS,
+        "model": model_title(plan.workload, plan.options), "dataset": data.title,
+        "synthetic_data": data.synthetic,
+        "input_shape": shape if data.task == "images" else f"{shape} tokens",
+        "optimizer": OPTIMIZERS[group.optimizer], "precision": "float32",
+        "train_samples": plan.train_samples, "validation_samples": plan.validation_samples,
+        "framework": "TensorFlow", "backend": "tensorflow", "engine": ENGINE, "jit": False,
+        "strategy": "none", "parallelism": "none", "launch": "single process", "sync": "none",
+        "global_batch_size": group.batch, "per_device_batch_size": group.batch,
+        "augmentation": False, "storage": "memory",
+        "drop_remainder": True if plan.sampling == "epochwise" else None,
+        "threads": plan.limits.threads, "evaluation_metric": METRIC,
+        "evaluation_higher_is_better": False,
+    }  # fmt: skip
+
+
+def _extra(plan: Plan, group: Group, request: Request, best: Best) -> dict[str, Any]:
+    """Return details for judging a trial, and the key that identifies its group."""
+    trials = len(request["rates"]) * len(request["seeds"])
+    return {
+        "group": key_of(request),
+        "plan": plan.digest,
+        "grid_part": group.part,
+        "trials_in_group": trials,
+        "trials_at_once": trials if request["at_once"] else 1,
+        "evaluate_every_steps": request["interval"],
+        "steps_limit": request["steps_limit"],
+        "patience": request["patience"],
+        "sampling": request["sampling"],
+        "data_seed": request["data_seed"],
+        "best_rate_at_edge": best.edge,
+    }
+
+
+def _json(extra: Mapping[str, Any]) -> str:
+    return json.dumps({k: v for k, v in extra.items() if v is not None}, sort_keys=True)
+
+
+CHILD: Final = ("-m", "runners.child.converge")
+_FOREVER_S: Final = 1e9
+Took = Callable[[int, list[Event]], None]
+"""Callback for each finished group: its index among the requests, and its events."""
+RunChild = Callable[[Sequence[dict[str, Any]], Took], None]
+"""Trains one group per request, in order."""
+
+
+class _Late(Exception):  # noqa: N818 - ends a child; reported as the group's end
+    """A group has used up its time."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Watch:
+    """State of a running child; a group's time starts when the previous one ends."""
+
+    first: int
+    """Index of its first group among the requests."""
+    took: Took
+    shared: list[Event] = field(default_factory=list)
+    finished: int = 0
+    since_s: float = field(default_factory=time.perf_counter)
+
+    def hear(self, event: Event) -> None:
+        """Pass on a group's rows, with the events that its groups share."""
+        if event["event"] == "rows":
+            self.took(self.first + self.finished, [*self.shared, event])
+            self.finished += 1
+            self.since_s = time.perf_counter()
+        elif event["event"] != "failed":
+            self.shared.append(event)
+
+    def fail(self, status: str, reason: str) -> None:
+        """Report how the current group ended."""
+        end = {"event": "failed", "status": status, "reason": reason}
+        self.took(self.first + self.finished, [*self.shared, end])
+        self.finished += 1
+
+
+def supervised(
+    environ: Mapping[str, str],
+    *,
+    timeout_s: float,
+    memory_bytes: int | None = None,
+    device: str = "cpu",
+    python: str = sys.executable,
+    beat: Callable[[], None] = lambda: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> RunChild:
+    """Return the function that trains requests for `converge`; it raises `Stopped` on a stop.
+
+    One child trains all groups: no times are recorded, and starting TensorFlow takes longer than
+    most groups. If a child is killed or runs out of time (`timeout_s` per group) or memory, its
+    current group gets the event `failed`, but only as the first group of that child. Otherwise
+    the group is trained again as the first of a new child.
+    """
+    limits = Limits(
+        timeout_s=_FOREVER_S, memory_bytes=memory_bytes or int(0.8 * facts.memory_limit_bytes())
+    )
+
+    def run(requests: Sequence[dict[str, Any]], took: Took) -> None:
+        done = 0
+        while done < len(requests):
+            watch = _Watch(first=done, took=took)
+            _one_child(requests[done:], watch)
+            done += watch.finished
+
+    def _one_child(requests: Sequence[dict[str, Any]], watch: _Watch) -> None:
+        def in_time() -> None:
+            beat()
+            if time.perf_counter() - watch.since_s > timeout_s:
+                raise _Late
+
+        variables = environment.for_child(
+            environ, backend="tensorflow", threads=requests[0]["threads"], device=device
+        )
+        try:
+            ended = supervise(
+                [python, *CHILD], {"groups": list(requests)}, variables, limits,
+                on_event=watch.hear, beat=in_time, stop=stop,
+            )  # fmt: skip
+        except _Late:
+            if not watch.finished:
+                watch.fail("timeout", f"not finished after {timeout_s:g} s")
+            return
+        if not watch.finished:
+            watch.fail(*_why(ended, environ))
+
+    return run
+
+
+def _why(ended: Ended, environ: Mapping[str, str]) -> tuple[str, str]:
+    """Return the status and reason of a child that sent no rows."""
+    if ended.status == "ok":
+        return "crashed", "the child reported no rows"
+    return ended.status, environment.clean(ended.reason or ended.status, environ)
+
 
 OK, FAILED = 0, 1
 _ENDED: Final = frozenset({"ok", "nan"})
@@ -144,27 +349,27 @@ def _judge(bench: _Bench, search: _Search, fresh: Sequence[Row]) -> None:
         bench.say(f"{words}: {fresh[-1]['status']}, {fresh[-1].get('status_reason')}")
         search.best, search.goes_on = None, False
         return
-    best = grid.best(search.rows)
+    best = groups.best(search.rows)
     bench.say(f"{words}: {_words(best, bench.plan)}")
     search.best, search.part = best, search.part + 1
     search.goes_on = best.edge is not None and search.part <= settings.widenings
     if best.edge and search.goes_on:
         tried = (row["learning_rate"] for row in search.rows)
-        search.rates = grid.wider(tried, best.edge, settings)
+        search.rates = groups.wider(tried, best.edge, settings)
 
 
 def _commit(
     bench: _Bench, search: _Search, request: groups.Request, events: Sequence[Event]
 ) -> list[Row]:
     """Commit a group's rows as one file of the set; return them."""
-    trials = rows.trials_of(request, events)
-    fresh = rows.rows_of(
+    trials = trials_of(request, events)
+    fresh = rows_of(
         bench.plan,
         search.group,
         trials,
         events,
         request=request,
-        best=grid.best([*search.rows, *trials]),
+        best=groups.best([*search.rows, *trials]),
         facts=bench.facts,
         result_set=bench.folder.name,
         recorded_at=datetime.now(UTC),

@@ -4,15 +4,243 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from functools import cache
+from typing import Any, Final, get_args
 
-from runners.plan import cases, variants
+import psutil
+
+from runners.plan import cases
 from runners.plan.cases import Case
-from runners.plan.rules import combination_problems, name_problems
 from runners.plan.spec import Spec, SpecError, Table
-from runners.workloads import CATALOGUE, DATASETS
+from runners.workloads import CATALOGUE, DATASETS, OPTIMIZERS, PRECISIONS, PREDICTING
+
+FEEDS: Final = ("numpy", "generator", "PyDataset", "tf.data", "directory")
+STORAGES: Final = ("memory", "storage")
+
+
+def name_problems(factors: Table, host: Host) -> list[str]:
+    """Return the problems of names and options, and unsupported factors, as sentences."""
+    workload = str(factors.get("workload", ""))
+    if workload not in CATALOGUE:
+        return [f"workload {workload!r} is unknown. Choose from: {', '.join(CATALOGUE)}."]
+    allowed: dict[str, Sequence[str]] = {
+        "dataset": tuple(DATASETS),
+        "mode": get_args(cases.Mode),
+        "backend": (*get_args(cases.Backend), "auto"),
+        "engine": (*get_args(cases.Engine), "auto"),
+        "device": (*get_args(cases.Device), "auto"),
+        "optimizer": tuple(OPTIMIZERS),
+        "precision": PRECISIONS,
+        "storage": STORAGES,
+        "feed": (*FEEDS, "auto"),
+        "timing": get_args(cases.Timing),
+    }
+    messages = [
+        f"{name} {factors[name]!r} is unknown. Choose from: {', '.join(values)}."
+        for name, values in allowed.items()
+        if name in factors and factors[name] not in values
+    ]
+    options = ", ".join(CATALOGUE[workload].options) or "none"
+    messages += [
+        f"{workload} has no option {name!r}. It has: {options}."
+        for name in factors["options"]
+        if name not in CATALOGUE[workload].options
+    ]
+    messages += _option_problems(workload, factors["options"])
+    if "batch" not in factors:
+        messages.append('batch is missing. Give a list of batch sizes, or "auto".')
+    message = _variant_problem(factors)
+    return (
+        messages
+        + ([message] if message else [])
+        + _not_yet(factors)
+        + _backend_problems(factors, host)
+    )
+
+
+def _option_problems(workload: str, options: Table) -> list[str]:
+    """Return the problems of a network's options: whole numbers from 1, as their defaults."""
+    defaults = CATALOGUE[workload].options
+    return [
+        f"{workload}'s option {name} is {value!r}; it must be a whole number from 1, as {usual} is."
+        for name, usual in defaults.items()
+        if isinstance(usual, int) and not isinstance(usual, bool)
+        for value in (options.get(name, usual),)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1
+    ]
+
+
+def _variant_problem(factors: Table) -> str | None:
+    name = factors.get("variant", cases.NONE)
+    if name == cases.NONE:
+        return None
+    precision = str(factors.get("precision", "float32"))
+    return cases.problem(name, workload=factors["workload"], precision=precision)
+
+
+def _not_yet(factors: Table) -> list[str]:
+    """Return the problems of unsupported factors: several devices or nodes, a strategy."""
+    messages = [
+        f"{name} = {factors[name]} is not supported yet: one {what} is measured. Set it to 1."
+        for name, what in (("devices", "device"), ("nodes", "node"))
+        if factors.get(name, 1) > 1
+    ]
+    if factors.get("strategy", "none") != "none":
+        messages.append(
+            f"strategy = {factors['strategy']!r} is not supported yet: one device needs none. "
+            'Set it to "none".'
+        )
+    return messages
+
+
+def _backend_problems(factors: Table, host: Host) -> list[str]:
+    backend = factors.get("backend", "auto")
+    if not host.backends:
+        return ["no backend can be started here. Install TensorFlow (requirements.txt) or JAX "
+                "(make jax, or requirements/jax.txt)."]  # fmt: skip
+    if backend in {"auto", *host.backends}:
+        return []
+    how = {"jax": "make jax, or pip install -r requirements/jax.txt"}.get(
+        backend, f"pip install {backend}"
+    )
+    return [f"backend {backend} is not installed here. Install it ({how}), or name its Python "
+            f"with --python {backend}=PATH."]  # fmt: skip
+
+
+def combination_problems(f: Table, host: Host) -> list[str]:
+    """Return the broken rules between factors, each with what to change; `f` has all factors."""
+    rules = [_device_rule(f, host), *_engine_rules(f), *_feed_rules(f), *_size_rules(f)]
+    return [text for broken, text in rules if broken]
+
+
+def _device_rule(f: Table, host: Host) -> tuple[bool, str]:
+    """Return the rule for the device: a run for a missing device would crash minutes later."""
+    return (
+        f["device"] not in {"cpu", host.device},
+        f"device {f['device']} is requested but not detected here. Use auto, or set "
+        f"--device {f['device']} if this machine has one.",
+    )
+
+
+def _engine_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    training = f["mode"] == "training"
+    yield (
+        f["engine"] == "loop" and training and f["backend"] != "tensorflow",
+        "engine loop trains with TensorFlow only; use engine fit for other backends.",
+    )
+    yield f["engine"] == "predict" and training, "engine predict is for mode inference."
+    yield f["engine"] == "fit" and not training, "engine fit is for training; use loop or predict."
+    yield (
+        f["variant"] is not None and training,
+        "variant is for mode inference: it is made from a trained network.",
+    )
+    yield (
+        f["precision"] in PREDICTING and training,
+        f"precision {f['precision']} is for mode inference: 16-bit weights lose updates. "
+        f"Train in mixed_{f['precision']}.",
+    )
+    yield (
+        f["steps_per_execution"] > 1 and not training,
+        "steps_per_execution is for training: each prediction is timed singly. Leave it out.",
+    )
+    yield (
+        f["engine"] == "loop" and not training and f["backend"] == "torch",
+        "engine loop predicts with TensorFlow and JAX only; use engine predict for torch.",
+    )
+    yield (DATASETS[f["dataset"]].task != CATALOGUE[f["workload"]].task,
+           f"{f['workload']} takes {CATALOGUE[f['workload']].task}, "
+           f"{f['dataset']} holds {DATASETS[f['dataset']].task}.")  # fmt: skip
+
+
+def _feed_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    feed, stored = f["feed"], f["storage"] == "storage"
+    images = DATASETS[f["dataset"]].task == "images"
+    training = f["mode"] == "training"
+    yield (
+        f["engine"] == "loop" and training and feed != "tf.data",
+        f"engine loop is fed by tf.data, not by {feed}; use engine fit for that.",
+    )
+    yield (
+        feed in {"tf.data", "directory"} and f["backend"] != "tensorflow" and training,
+        f"feed {feed} needs the tensorflow backend; use numpy, generator or PyDataset.",
+    )
+    yield (
+        f["augmentation"] and feed in {"numpy", "directory"},
+        f"feed {feed} cannot augment; use generator, PyDataset or tf.data.",
+    )
+    yield f["augmentation"] and not images, "augmentation is for images."
+    yield stored and not images, "storage is for images: tokens are read from memory."
+    yield (
+        stored and feed == "numpy",
+        "feed numpy reads from memory; use generator, PyDataset, tf.data or directory.",
+    )
+    yield (
+        feed == "directory" and not stored,
+        'feed directory reads files; set storage = "storage".',
+    )
+    yield (
+        f["multiprocessing"] is not None and feed != "PyDataset",
+        f"multiprocessing is a factor of feed PyDataset, not of {feed}.",
+    )
+    yield (
+        f["workers"] is not None and feed not in {"PyDataset", "tf.data"},
+        f"workers is a factor of the feeds PyDataset and tf.data, not of {feed}.",
+    )
+    yield (
+        feed == "directory" and images and DATASETS[f["dataset"]].shape[-1] != 3,
+        f"feed directory needs colour images; {f['dataset']} is grey. Use generator or PyDataset.",
+    )
+    yield (
+        not training and (stored or f["augmentation"] or f["validation"]),
+        "inference has no storage, augmentation or validation.",
+    )
+    yield (not training and (f["workers"] is not None or f["multiprocessing"] is not None),
+           "inference reads its samples from memory: it has no workers.")  # fmt: skip
+
+
+def _size_rules(f: Table) -> Iterator[tuple[bool, str]]:
+    data = DATASETS[f["dataset"]]
+    samples, batch = f["train_samples"], f["batch"]
+    yield (
+        not data.synthetic and samples > data.train_samples,
+        f"{f['dataset']} has {data.train_samples} training samples; {samples} are requested.",
+    )
+    yield (
+        not data.synthetic and f["validation_samples"] > data.validation_samples,
+        f"{f['dataset']} has {data.validation_samples} validation samples; "
+        f"{f['validation_samples']} are requested.",
+    )
+    yield (
+        batch != "auto" and batch > samples,
+        f"batch {batch} is larger than the {samples} training samples of an epoch.",
+    )
+    whole = batch != "auto" and f["steps_per_execution"] > max(samples // batch, 1)
+    yield (
+        whole,
+        f"steps_per_execution {f['steps_per_execution']} exceeds the full batches of an epoch. "
+        "Lower it or lengthen the epoch.",
+    )
+    size = math.prod(data.shape) * (1 if data.task == "images" else 8) * samples
+    yield (
+        size > host_memory_bytes(),
+        f"{samples} samples of {data.name} need {size / 1e9:.0f} GB, more than this machine's "
+        "memory. Set train_samples or steps_per_epoch.",
+    )
+    yield (
+        f["validation"] and f["validation_samples"] < 1,
+        "validation needs validation_samples of at least 1.",
+    )
+    yield ("steps_per_epoch" in f and batch == "auto" and not data.synthetic,
+           "steps_per_epoch with auto needs a synthetic data set; give train_samples.")  # fmt: skip
+
+
+@cache
+def host_memory_bytes() -> int:
+    """Return the memory of this machine [bytes]."""
+    return int(psutil.virtual_memory().total)
+
 
 MOST_RUNS: Final = 200_000
 """Largest number of runs of a sweep: an article of this field had 168,160."""
@@ -147,7 +375,7 @@ def _filled(factors: Table, host: Host) -> dict[str, Any]:
         "threads": None, "timing": "per epoch", "seed": 0,
     } | chosen  # fmt: skip
     tensorflow = f["backend"] == "tensorflow"
-    f["variant"] = None if f["variant"] == variants.NONE else f["variant"]
+    f["variant"] = None if f["variant"] == cases.NONE else f["variant"]
     f.setdefault("engine", "loop" if tensorflow or f["mode"] == "inference" else "fit")
     f.setdefault("feed", "tf.data" if f["engine"] == "loop" and tensorflow else "numpy")
     f.setdefault("jit", _jit(f))

@@ -2,7 +2,7 @@
 
 The child gets its request as JSON on standard input and writes events to its own pipe
 (`runners.process.events`). The supervisor, a single loop without threads, reads them and watches
-resident memory and the clock. `runners.process.outcome` classifies the end. RLIMIT_AS is not
+resident memory and the clock. `classify` classifies the end. RLIMIT_AS is not
 used: it counts virtual memory, and TensorFlow reserves far more than it touches (a cap of 8 GB
 failed a run that used 4 GB).
 """
@@ -12,26 +12,139 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import selectors
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
 import psutil
 
 from runners.process import events
 from runners.process.events import Event
-from runners.process.outcome import Status, classify, kernel_kills
-from runners.process.process_group import gone, kill_group
 
 __all__ = [
-    "FAMILY_S", "GUARD", "POLL_S", "ROOT", "Ended", "Limits", "Status", "Stopped", "classify",
-    "kernel_kills", "supervise",
-]  # fmt: skip
+    "FAMILY_S",
+    "GUARD",
+    "POLL_S",
+    "ROOT",
+    "Ended",
+    "Limits",
+    "Status",
+    "Stopped",
+    "classify",
+    "kernel_kills",
+    "supervise",
+]
+
+
+_GONE_S: Final = 10.0
+"""Time limit for killed processes to disappear [s]."""
+
+
+def gone(child: subprocess.Popen[bytes]) -> bool:
+    """Return whether the guard has ended; it is not reaped, so its id is not reused."""
+    if child.returncode is not None or not hasattr(os, "waitid"):
+        return child.poll() is not None
+    return os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def kill_group(child: subprocess.Popen[bytes]) -> None:
+    """Kill the rest of the guard's group, reap the guard, and wait for the others.
+
+    The guard is reaped only here, so its id cannot belong to another group. Killed processes
+    hold memory until the kernel frees it; the next run must start after that.
+    """
+    if child.returncode is not None:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    end_s = time.perf_counter() + _GONE_S
+    while _left(child.pid) and time.perf_counter() < end_s:
+        time.sleep(0.01)
+
+
+def _left(group: int) -> bool:
+    """Return whether a process group still has members."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return False  # the id belongs to another group by now
+    return True
+
+
+_LAST_LINES: Final = 5
+_OUT_OF_MEMORY: Final = re.compile(
+    r"bad_alloc|out of memory|resource[_ ]?exhausted|MemoryError|cannot allocate memory"
+    r"|OOM when allocating",
+    re.IGNORECASE,
+)
+Status = Literal["ok", "oom", "timeout", "nan", "killed", "crashed"]
+
+
+def classify(
+    events: Sequence[Event],
+    returncode: int,
+    verdict: tuple[Status, str] | None,
+    output: str,
+    *,
+    short_of_memory: bool = False,
+) -> tuple[Status, str | None]:
+    """Return status and reason of a run from its events, exit, verdict and last output.
+
+    A run whose epochs were all timed is measured, even if counting FLOPs or the interpreter's
+    exit fails. `short_of_memory`: the kernel killed a process meanwhile.
+    """
+    if any(e["event"] in {"timed", "result"} for e in events):
+        return "ok", None
+    if verdict:
+        return verdict
+    if failed := next((e for e in events if e["event"] == "failed"), None):
+        return failed["status"], str(failed["reason"])
+    return _from_exit(returncode, output, short_of_memory=short_of_memory)
+
+
+def _from_exit(returncode: int, output: str, *, short_of_memory: bool) -> tuple[Status, str]:
+    """Return the end of a child without events, from its exit code or signal and last lines.
+
+    Earlier output is ignored: allocators report shortages that they then resolve.
+    """
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    last = lines[-1] if lines else "no output"
+    how = f"exit code {returncode}" if returncode >= 0 else _signal_name(-returncode)
+    if returncode == -signal.SIGKILL and short_of_memory:
+        return "oom", f"{how} by the kernel, which was short of memory"
+    if -returncode in {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}:
+        return "killed", f"{how} from outside"
+    if _OUT_OF_MEMORY.search("\n".join(lines[-_LAST_LINES:])):
+        return "oom", f"{how}: {last}"
+    return "crashed", f"{how}: {last}"
+
+
+def kernel_kills(vmstat: Path = Path("/proc/vmstat")) -> int:
+    """Return how many processes the kernel killed for lack of memory since boot; 0 if unknown."""
+    with contextlib.suppress(OSError, ValueError):
+        for line in vmstat.read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
+
+
+def _signal_name(number: int) -> str:
+    """Return the name of a signal, as SIGSEGV for 11; real-time signals have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
 
 ROOT: Final = Path(__file__).parents[2]
 GUARD: Final = Path(__file__).parent / "guard.py"

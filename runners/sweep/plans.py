@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.runs import Row
-from planner.store.disk.queue import Turn
+from planner.store.disk.sweeps import Turn
 from planner.store.sealed.commit import commit_runs
 from planner.store.summaries import summaries
 from runners.machine import facts

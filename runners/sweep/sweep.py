@@ -14,18 +14,23 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
 
 import psutil
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 
+from planner.core import in_words
 from planner.runs import COLUMNS, RecordError, Row
-from planner.store.disk.queue import Turn
-from planner.store.disk.sweeps import HEARTBEAT_S, SweepStatus, write_status
+from planner.store.disk.sweeps import HEARTBEAT_S, SweepStatus, Turn, write_status
 from planner.store.sealed.commit import CommitError, commit_runs, try_folder
 from runners.plan.cases import Case
 from runners.process.events import Event
 from runners.process.supervise import Stopped
-from runners.sweep.done import (
+from runners.sweep.measure import Hooks
+from runners.sweep.rows import (
     INFRASTRUCTURE,
     Done,
     attempt_of,
@@ -34,12 +39,24 @@ from runners.sweep.done import (
     outgrown,
     worth_another_try,
 )
-from runners.sweep.measure import Hooks
 
 __all__ = [
-    "EPOCH_S", "INFRASTRUCTURE", "Done", "Journal", "Measure", "case_id_of", "done_in", "journal",
-    "outgrown", "probe", "run", "slug", "wait_for_turn", "worth_another_try",
-]  # fmt: skip
+    "EPOCH_S",
+    "INFRASTRUCTURE",
+    "Done",
+    "Journal",
+    "Measure",
+    "case_id_of",
+    "done_in",
+    "journal",
+    "outgrown",
+    "probe",
+    "run",
+    "slug",
+    "wait_for_turn",
+    "worth_another_try",
+]
+
 
 EPOCH_S: Final = 0.2
 """Shortest time between two reports of an epoch [s]: each report writes to disk."""
@@ -265,3 +282,56 @@ def slug(text: str) -> str:
     """Return a folder name for a text: lower-case letters, digits and dashes."""
     kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in text.lower())
     return "-".join(part for part in kept.split("-") if part)[:80] or "results"
+
+
+class Progress:
+    """Shows finished and planned runs, the current run, and the time left if known."""
+
+    def __init__(self, title: str, system: str) -> None:
+        self._console = Console(markup=False, highlight=False)
+        self._bars = Bars(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[text]}", markup=False),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._console.print(f"{title}, on {system}")
+        self._task = self._bars.add_task("runs", total=None, text="")
+        self._current: str | None = None
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def update(self, status: SweepStatus) -> None:
+        """Show a new status."""
+        self._current = status.current
+        left = f"{in_words(status.left_s)} left, " if status.left_s is not None else ""
+        epoch = f", epoch {status.current_epoch} done" if status.current_epoch else ""
+        now = f"{status.current}{epoch}" if status.current else status.message or ""
+        self._bars.update(
+            self._task, total=status.planned, completed=status.finished, text=f"{left}{now}"
+        )
+
+    def row(self, row: Row) -> None:
+        """Print the result of a run."""
+        what = self._current or f"{row['model']}, batch {row.get('global_batch_size')}"
+        self._console.print(f"  {what}: {_outcome(row)}", soft_wrap=True)
+
+
+def _outcome(row: Row) -> str:
+    if row["status"] != "ok":
+        return f"{row['status']} ({row.get('status_reason')})"
+    speed = row.get("throughput")
+    return f"{speed:,.0f} samples/s" if speed else "measured"

@@ -18,8 +18,8 @@ from starlette.applications import Starlette
 
 from api.routes import Rules, routes
 from pages.common import hardware, widgets
-from pages.common import store as state
-from pages.compare import deadline
+from pages.common import kept as state
+from pages.compare import inputs
 from planner.__main__ import main
 from planner.commands import words
 from planner.core import csv_text
@@ -165,7 +165,7 @@ NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 def test_the_report_of_the_page_is_that_of_the_command(
     question: dict[str, str], files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadline, "now", lambda: NOW)
+    monkeypatch.setattr(inputs, "now", lambda: NOW)
     monkeypatch.setattr(words, "now", lambda: NOW)
     _page("compare", question)
     out = tmp_path / "offer.html"

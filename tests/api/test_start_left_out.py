@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from api.routes import Rules, routes
 from pages.common import hardware, widgets
-from pages.common import store as state
+from pages.common import kept as state
 from planner.__main__ import main
 from planner.core import csv_text
 from tests.api.served import ask

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import backtest
 from backtest.accuracy import page as tables
+from backtest.accuracy.file import Stopwatch
 from backtest.accuracy.page import accuracy_page
 from backtest.accuracy.public_data import parquet_bytes, public_tables
-from backtest.accuracy.seconds_file import Stopwatch
 from backtest.accuracy.targets import TARGETS, Target
 from backtest.choose.choice import (
     NOTHING,
@@ -30,8 +30,11 @@ from backtest.commands import backtest as command
 from backtest.data.cases import (
     TASKS,
     Cases,
+    Curve,
+    TextRows,
     both_ends,
     cases_of,
+    curves_of,
     ends_and_middle,
     largest_from,
     one_left_out,
@@ -43,7 +46,6 @@ from backtest.data.columns import (
     Line,
     sound_rows,
 )
-from backtest.data.source import Curve, TextRows, curves_of
 from backtest.questions import unmeasured
 from backtest.questions.batch import batch_rows, may_answer
 from backtest.questions.convergence import METHODS as CONVERGENCE_METHODS
@@ -67,7 +69,7 @@ from backtest.questions.methods import (
     PLAIN,
     textbook,
 )
-from backtest.questions.origin import Origin
+from backtest.questions.source_table import Origin
 from planner.__main__ import main
 from planner.convergence import fit_convergence
 from planner.core import Estimate, Floats, Refusal

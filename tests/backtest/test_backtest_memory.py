@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from backtest.published.answers import scored
+from backtest.published.described import scored
 from backtest.published.memory import (
     fit_answers,
     memory_answers,

@@ -18,8 +18,8 @@ from backtest.accuracy.public_data import parquet_bytes, public_tables
 from backtest.accuracy.targets import TARGETS
 from backtest.choose.choice import NOTHING
 from backtest.choose.chosen import choices
+from backtest.data.cases import TextRows
 from backtest.data.columns import COLUMNS
-from backtest.data.source import TextRows
 from backtest.questions.batch import SIA_SEVERAL
 from backtest.questions.devices import QUESTION as DEVICES
 from backtest.questions.epochs import STEADY
@@ -30,7 +30,7 @@ from backtest.questions.figure import (
     columns_of,
 )
 from backtest.questions.methods import OURS, PLAIN
-from backtest.questions.origin import Origin
+from backtest.questions.source_table import Origin
 from backtest.questions.unmeasured import NUMBERS as NUMBERS_OF_SHEETS
 from planner.convergence import PRIOR
 from planner.fits.lines import STEP_TIMES

@@ -13,11 +13,16 @@ import numpy as np
 import pytest
 
 from backtest.published import described as asked
-from backtest.published.answers import Answer, Score, scored
+from backtest.published.described import Answer, Score, scored
 from backtest.published.jobs import device_hours, whole_jobs
-from backtest.published.measured import batch_left_out, batch_twice, device_scaling
-from backtest.published.series import batch_curves, series_of
-from backtest.published.tasks import tasks_of
+from backtest.published.measured import (
+    batch_curves,
+    batch_left_out,
+    batch_twice,
+    device_scaling,
+    series_of,
+)
+from backtest.published.page import tasks_of
 from planner.catalog import Catalog
 from planner.published import COLUMNS, PublishedRow, rows_of
 from planner.store.catalog import read_catalog

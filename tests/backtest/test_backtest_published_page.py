@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from backtest.commands.published import shipped_figures
-from backtest.published.answers import Answer, Pair
-from backtest.published.known_job import KnownJob
+from backtest.published.described import Answer, Pair
+from backtest.published.jobs import KnownJob
 from backtest.published.mfu import Hidden, left_out
-from backtest.published.page import figures_text, page, published_lines
-from backtest.published.tasks import Tasks
+from backtest.published.page import Tasks, figures_text, page, published_lines
 from planner.__main__ import main
 from planner.published import configurations, rows_of
 from planner.store.catalog import read_catalog

@@ -10,7 +10,7 @@ import pytest
 
 from backtest.accuracy.public_data import public_tables
 from backtest.questions.described import Together, together_sets
-from backtest.questions.shared_scaling import shared_scaling
+from backtest.questions.devices import shared_scaling
 from planner.job.efficiency import NODE_SHARED, efficiency
 
 DATA_SETS: Final = Path(__file__).parents[2].parent / "shared" / "datasets"

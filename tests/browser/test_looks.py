@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from playwright.sync_api import TimeoutError as NotInTime
 
-from planner.figures.palette import (
+from planner.figures.frame import (
     DARK,
     DARK_THEME,
     LIGHT,

@@ -11,8 +11,8 @@ from playwright.sync_api import expect
 
 from backtest.accuracy.file import read_accuracy
 from backtest.accuracy.verdicts import accuracy_of
-from pages.method.state import PLACE
-from planner.figures.palette import DARK, LIGHT
+from pages.method.accuracy import PLACE
+from planner.figures.frame import DARK, LIGHT
 from tests.browser.conftest import Visit
 from tests.browser.look import answer, choose, download, press, settled, widget
 

@@ -22,7 +22,7 @@ from planner.time_to_target import (
     read_points,
     timings_of,
 )
-from planner.time_to_target._placed_times import Placed
+from planner.time_to_target.goodput import Placed
 from planner.time_to_target.sentences import answer_sentences, headline
 from planner.time_to_target.tables import batch_rows, fit_rows, seed_rows
 from tests.browser.conftest import Visit

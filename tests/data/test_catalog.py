@@ -23,7 +23,7 @@ from planner.catalog import (
     offers_of,
     parse_csv,
 )
-from planner.job._sheets import sheet_of
+from planner.job._placing import sheet_of
 from planner.store.catalog import read_catalog
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from planner.store import commit_runs
-from planner.store.disk.publish import publish
+from planner.store.disk.files import publish
 from planner.store.sealed.commit import CommitError, try_folder
 from tests.faults.campaign import DRAW, FULL, Child, temporaries, torn
 from tests.faults.outcomes import Outcome, finish

@@ -14,7 +14,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from pages.common import store as state
+from pages.common import kept as state
 from pages.compare import state as compare_state
 from planner.store import Folder, Store, folders_from_environment
 from planner.store.disk.folders import OWN

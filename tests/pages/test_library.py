@@ -8,7 +8,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common import store as state
+from pages.common import kept as state
 from planner.core.slugs import slugs
 from planner.store import Store, queries
 from planner.store.disk.folders import Folder

@@ -364,8 +364,7 @@ def test_a_link_followed_after_that_counts_more_than_what_was_adopted_before() -
 def _two_pages() -> None:
     import streamlit as st
 
-    from pages.common.link import Link
-    from pages.common.link_address import offer
+    from pages.common.link import Link, offer
 
     page = st.session_state.get("page", "first")
     link = Link(page)

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from api.routes import Rules, routes
 from pages.common import hardware
-from pages.common import store as state
+from pages.common import kept as state
 from planner.__main__ import main
 from planner.core.slugs import full_slug
 from planner.store import commit_runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pages.common import store
+from pages.common import kept
 from planner.core.slugs import slugs
 from planner.store import Store, queries
 from tests.pages.conftest import show, sound, texts
@@ -14,7 +14,7 @@ from tests.store import published
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> Store:
     """12,000 published runs beside the shipped ones."""
-    monkeypatch.setattr(store, "_shared", published.store)
+    monkeypatch.setattr(kept, "_shared", published.store)
     return published.store()
 
 

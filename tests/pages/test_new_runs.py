@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common import store as state
+from pages.common import kept as state
 from pages.compare import state as compare_state
 from planner.store import Store, commit_runs
 from tests.pages.conftest import lines, show, sound, texts

@@ -15,7 +15,7 @@ from pages.results import page
 from planner.answers import how_long_tables, ratio_rows
 from planner.epochs import EPOCHS, HowLong, Option, options_of
 from planner.epochs.how_long import how_long
-from planner.figures.palette import LIGHT
+from planner.figures.frame import LIGHT
 from planner.store import Store, commit_runs, queries
 from planner.throughput import curve_sentence, curves_of
 from tests.pages.conftest import PAGES, figure, lines, show, sound, texts, unfold

@@ -8,7 +8,7 @@ import pytest
 
 from pages.steps_to_target import reference_choice
 from planner.time_to_target import ReferencePoints, comparison_of, goal_of_reference, summary_of
-from planner.time_to_target._reference_data import MISSING
+from planner.time_to_target._reference import MISSING
 from planner.time_to_target.sentences import answer_sentences
 from tests.pages.conftest import lines, show, sound, texts, unfold
 from tests.pages.steps_to_target.test_steps_to_target import PAGE, answer

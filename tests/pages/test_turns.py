@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages.common.turns import Turns
+from pages.common.kept import Turns
 
 
 def test_never_more_than_so_many_are_drawn_at_once() -> None:

@@ -10,8 +10,7 @@ from plotly.tools import return_figure_from_figure_or_data
 
 from pages.common.widgets import columns_of
 from planner import figures
-from planner.figures.frame import Drawing
-from planner.figures.palette import LIGHT_THEME
+from planner.figures.frame import LIGHT_THEME, Drawing
 
 
 def test_columns_stand_in_the_order_in_which_rows_first_name_them() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.common import store
+from pages.common import kept
 from planner.core.slugs import slugs
 from planner.store import Store, queries
 from tests.pages.conftest import show, sound, texts
@@ -21,7 +21,7 @@ LLAMA = "llama-1-1b-c4-float32"
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> Store:
     """12,000 published runs beside the shipped ones."""
-    monkeypatch.setattr(store, "_shared", published.store)
+    monkeypatch.setattr(kept, "_shared", published.store)
     return published.store()
 
 

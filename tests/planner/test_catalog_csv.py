@@ -17,7 +17,7 @@ from planner.catalog import (
     parse_csv,
     table_of,
 )
-from planner.catalog._cells import CellError, cell_value
+from planner.catalog._rows import CellError, cell_value
 
 HEADER = (
     "provider,region,instance,accelerator,accelerators,terms,price_per_hour,currency,"

@@ -11,10 +11,10 @@ import pytest
 
 from planner import figures
 from planner.core import Floats
-from planner.figures.frame import Drawing
-from planner.figures.palette import (
+from planner.figures.frame import (
     DARK_THEME,
     LIGHT_THEME,
+    Drawing,
     Theme,
     rgba,
     slots,

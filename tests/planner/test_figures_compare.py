@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from planner import figures
 from planner.core import Basis
-from planner.figures.compare_labels import Box, Cross, places
-from planner.figures.palette import DARK_THEME, LIGHT_THEME, Theme
+from planner.figures.compare import Box, Cross, places
+from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from tests.planner import charts
 
 H100 = figures.Spot(
@@ -141,13 +141,13 @@ def _cross(x: float, y: float, *reach: float) -> Cross:
 
 @given(st.lists(_SPOT, max_size=12))
 def test_no_name_lies_on_a_bar_a_marker_or_another_name(spots: list[tuple[float, ...]]) -> None:
-    from planner.figures import compare_labels
+    from planner.figures import compare
 
     crosses = [_cross(*spot) for spot in spots]
     names = [f"Rent {n} x Card" for n in range(len(spots))]
     found = places(names, crosses, WIDTH, HEIGHT)
     boxes = [
-        compare_labels._box(name, cross, place.across, place.up, place.side)
+        compare._box(name, cross, place.across, place.up, place.side)
         for name, cross, place in zip(names, crosses, found, strict=True)
         if place is not None
     ]

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from planner import figures
-from planner.figures.palette import (
+from planner.figures.frame import (
     DARK_THEME,
     LIGHT_THEME,
     Theme,

@@ -22,29 +22,34 @@ from planner.transfer import (
     Library,
     Rung,
     Transferred,
-    _benchmarks,
-    _data_sheet,
-    _other_cards,
+    _rungs,
     decide,
     fit_library,
     transfer,
 )
-from planner.transfer._conformal import (
+from planner.transfer._library import _filled
+from planner.transfer._records import named
+from planner.transfer._rungs import (
     FALLBACK_DOF,
     FALLBACK_SD,
+    Evidence,
+    Prediction,
     calibrate,
+    evidence_for,
+    ladder,
+    measured_half_width,
     rank_of,
 )
-from planner.transfer._library import _filled
-from planner.transfer._prediction import Evidence, Prediction, evidence_for
-from planner.transfer._records import named
-from planner.transfer._rungs import ladder, measured_half_width
 
 OTHERS: Final = "workload on other cards"
 BENCHMARKS: Final = "benchmarks of the card"
 SHEET: Final = "data sheet of the card"
 RUNGS: Final[tuple[Rung, ...]] = (OTHERS, BENCHMARKS, SHEET)
-PREDICT: Final = (_other_cards.predict, _benchmarks.predict, _data_sheet.predict)
+PREDICT: Final = (
+    _rungs.predict_by_other_cards,
+    _rungs.predict_by_benchmarks,
+    _rungs.predict_by_data_sheet,
+)
 
 
 def table(log: Floats, *, sheets: Sequence[DataSheet] = (), precisions: int = 2) -> Library:
@@ -256,7 +261,7 @@ def test_a_workload_that_gains_half_as_much_from_faster_cards_is_seen_by_regress
 def test_a_hard_ridge_is_the_additive_model(monkeypatch: pytest.MonkeyPatch) -> None:
     log, _ = additive(scatter=0.3)
     library = table(hidden(log, (0, 0), (slice(2, None), 0)), precisions=1)
-    monkeypatch.setattr(_benchmarks, "SLOPE_RIDGE", 1e12)
+    monkeypatch.setattr(_rungs, "SLOPE_RIDGE", 1e12)
     answer = told(transfer(library, wanted(), rung=BENCHMARKS))
     expected = log[0, 1:].mean() + log[1, 0] - log[1, 1:].mean()
     assert_allclose(np.log(float(answer.estimate.value)), expected)
@@ -282,8 +287,8 @@ def test_a_card_is_left_out_whole_by_the_data_sheet() -> None:
     lacking = table(hidden(log, (slice(None), 3)), sheets=sheets_of(speed))
     known = evidence_for(whole, 0, 0)
     assert_allclose(
-        _data_sheet.predict(whole, known).log_samples_per_s[:, 3],
-        _data_sheet.predict(lacking, known).log_samples_per_s[:, 3],
+        _rungs.predict_by_data_sheet(whole, known).log_samples_per_s[:, 3],
+        _rungs.predict_by_data_sheet(lacking, known).log_samples_per_s[:, 3],
     )
 
 
@@ -405,7 +410,7 @@ def test_the_interval_is_the_ranked_error_times_difficulty() -> None:
     log, _ = additive(scatter=0.2)
     library = table(hidden(log, (0, 0)))
     answer = told(transfer(library, wanted(), rung=OTHERS))
-    prediction = _other_cards.predict(library, evidence_for(library, 0, 0))
+    prediction = _rungs.predict_by_other_cards(library, evidence_for(library, 0, 0))
     error = np.abs(prediction.log_samples_per_s - library.log_samples_per_s)
     errors = np.sort((error / prediction.difficulty)[np.isfinite(error)])
     assert answer.residuals == errors.size == 55
@@ -471,7 +476,7 @@ def reasons(answer: Transferred) -> tuple[str, ...]:
 def test_the_wide_interval_holds_every_error_that_was_seen() -> None:
     log = np.log([[10.0, np.nan], [1.0, 2.0], [1.0, 800.0]])
     library = table(log, precisions=1)
-    prediction = _other_cards.predict(library, evidence_for(library, 0, 1))
+    prediction = _rungs.predict_by_other_cards(library, evidence_for(library, 0, 1))
     assert calibrate(library, prediction, 0.9).quantile >= np.log(400.0)
 
 

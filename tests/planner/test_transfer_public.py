@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,17 +23,15 @@ from planner.transfer import (
     DataSheet,
     Library,
     Transferred,
-    _data_sheet,
+    _rungs,
     best_answer,
     decide,
     fit_library,
     transfer,
 )
-from planner.transfer import (
-    _benchmarks as benchmarks,
-)
-from planner.transfer._prediction import evidence_for
-from planner.transfer._rungs import measured_half_width
+from planner.transfer._rungs import Evidence, Prediction, evidence_for, measured_half_width
+
+Predict = Callable[[Library, Evidence], Prediction]
 
 DATASETS: Final = Path(__file__).parents[3] / "shared" / "datasets"
 TABLES: Final = DATASETS / "lambda_pytorch_benchmark"
@@ -355,7 +352,7 @@ def mean_error(name: str, version: int = 1) -> float:
 
 
 def nested(
-    asked: list[Case], module: ModuleType, grid: Mapping[str, Sequence[float]]
+    asked: list[Case], predict: Predict, grid: Mapping[str, Sequence[float]]
 ) -> tuple[Score, list[float]]:
     """Each case by the constants with the least mean leave-out error in its own library.
 
@@ -371,8 +368,8 @@ def nested(
             tables = []
             for setting in settings:
                 for name, value in zip(grid, setting, strict=True):
-                    patch.setattr(module, name, value)
-                tables.append(module.predict(library, known).log_samples_per_s)
+                    patch.setattr(_rungs, name, value)
+                tables.append(predict(library, known).log_samples_per_s)
             errors = [[t[case.place] - case.truth for case in cases_of_one] for t in tables]
             seen = [np.nanmean(np.abs(t - library.log_samples_per_s)) for t in tables]
             chosen += errors[int(np.argmin(seen))]
@@ -382,21 +379,27 @@ def nested(
 
 
 @pytest.mark.parametrize(
-    ("benchmarks_known", "module", "grid", "at_most", "fixed_at_most"),
+    ("benchmarks_known", "predict", "grid", "at_most", "fixed_at_most"),
     [
-        ((), _data_sheet, {"SHEET_RIDGE": OCTAVES, "WORKLOAD_RIDGE": OCTAVES}, 17.5, 18.0),
-        (("resnet50",), benchmarks, {"SLOPE_RIDGE": RIDGES}, 13.5, 13.5),
-        (TWO, benchmarks, {"SLOPE_RIDGE": RIDGES}, 12.5, 13.5),
+        (
+            (),
+            _rungs.predict_by_data_sheet,
+            {"SHEET_RIDGE": OCTAVES, "WORKLOAD_RIDGE": OCTAVES},
+            17.5,
+            18.0,
+        ),
+        (("resnet50",), _rungs.predict_by_benchmarks, {"SLOPE_RIDGE": RIDGES}, 13.5, 13.5),
+        (TWO, _rungs.predict_by_benchmarks, {"SLOPE_RIDGE": RIDGES}, 12.5, 13.5),
     ],
 )
 def test_constants_chosen_inside_every_fold_do_within_a_point_as_well(
     benchmarks_known: tuple[str, ...],
-    module: ModuleType,
+    predict: Predict,
     grid: Mapping[str, Sequence[float]],
     at_most: float,
     fixed_at_most: float,
 ) -> None:
-    score, fixed = nested(list(new_cards(public(1), benchmarks_known)), module, grid)
+    score, fixed = nested(list(new_cards(public(1), benchmarks_known)), predict, grid)
     print(f"\n{' '.join(grid)}: chosen inside {score}; fixed {fixed[0]:.1f} to {fixed[-1]:.1f}")
     assert score.off.mean() <= at_most
     assert fixed[-1] <= fixed_at_most

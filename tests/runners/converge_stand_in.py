@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runners.converge.children import RunChild, Took
+from runners.converge.measure import RunChild, Took
 from runners.plan.spec import Table
 from runners.process.events import Event
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from planner.runs import Row
-from planner.store.disk.queue import Turn
+from planner.store.disk.sweeps import Turn
 from planner.store.sealed.commit import CommitError
 from runners.commands.cli import Stopper
 from runners.plan.cases import Case

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.child.engines import pace
-from runners.child.engines.clock import Steps, lap, quantiles
-from runners.child.engines.pace import Epoch, Paced
+from runners.child.engines.pace import Epoch, Paced, Steps, lap, quantiles
 from runners.plan.cases import KEPT_STEPS
 from runners.process.supervise import ROOT
 
@@ -58,7 +57,7 @@ def run(
 
 
 def test_what_times_epochs_imports_no_framework() -> None:
-    program = ("import sys; from runners.child.engines import clock, pace; "
+    program = ("import sys; from runners.child.engines import pace; "
                "print({'tensorflow', 'keras', 'jax', 'numpy'} & set(sys.modules))")  # fmt: skip
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.strip() == "set()", done.stderr

@@ -13,8 +13,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from runners.converge.children import RunChild, supervised
-from runners.converge.measure import converge
+from runners.converge.measure import RunChild, converge, supervised
 from runners.machine import environment
 from runners.process import events
 from runners.process.events import Event

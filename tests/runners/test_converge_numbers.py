@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from runners.child.samples.orders import Orders
-from runners.converge import grid, noise
-from runners.converge.curves import Curve, Draw, Point, best_median, columns
-from runners.converge.noise import Floats
+from runners.converge import curves, groups
+from runners.converge.curves import Curve, Draw, Floats, Point, best_median, columns
 from runners.converge.spec import Rates
 
 GRID = Rates(factor=2.0, count=3, widenings=2, widen_by=2)
@@ -34,7 +33,7 @@ def _squared_norms(
 
 def test_both_parts_of_the_noise_scale_are_unbiased() -> None:
     small_sq, big_sq, trace, squared = _squared_norms(np.random.default_rng(7), 2000, 8, 4)
-    found = noise.two_batches(small_sq, big_sq, 8, 32)
+    found = curves.two_batches(small_sq, big_sq, 8, 32)
     for estimates, exact in zip(found, (trace, squared), strict=True):
         error = estimates.std(ddof=1) / math.sqrt(len(estimates))
         assert abs(estimates.mean() - exact) < 4 * error
@@ -42,20 +41,20 @@ def test_both_parts_of_the_noise_scale_are_unbiased() -> None:
 
 def test_the_noise_scale_of_a_closed_form_is_found_within_five_percent() -> None:
     small_sq, big_sq, trace, squared = _squared_norms(np.random.default_rng(8), 2000, 8, 4)
-    assert noise.ratio(*noise.two_batches(small_sq, big_sq, 8, 32)) == pytest.approx(
+    assert curves.ratio(*curves.two_batches(small_sq, big_sq, 8, 32)) == pytest.approx(
         trace / squared, rel=0.05
     )
 
 
 def test_a_gradient_hidden_in_noise_gives_no_number() -> None:
-    assert noise.ratio(np.array([1.0, 2.0]), np.array([0.5, -0.6])) is None
-    assert noise.along(np.array([]), np.array([])) is None
+    assert curves.ratio(np.array([1.0, 2.0]), np.array([0.5, -0.6])) is None
+    assert curves.along(np.array([]), np.array([])) is None
 
 
 def test_the_scale_along_a_path_is_the_mean_over_steps_and_not_that_of_its_start() -> None:
     squared = np.repeat([100.0, 10.0, 1.0, 0.1], 4)
     trace = np.repeat([100.0, 100.0, 100.0, 100.0], 4)
-    assert noise.along(trace, squared) == pytest.approx((1 + 10 + 100 + 1000) / 4)
+    assert curves.along(trace, squared) == pytest.approx((1 + 10 + 100 + 1000) / 4)
 
 
 # -- curves ----------------------------------------------------------------------------------------
@@ -102,7 +101,7 @@ def test_the_noise_scale_is_taken_on_the_path_to_the_target_only() -> None:
     for step, small in ((0, 3.0), (4, 3.0), (8, 1e9)):
         curve.looked(Draw(step=step, small_sq=small, big_sq=1.5))
     told = columns(curve, batch=16, parts=2, part_size=4, steps_run=12)
-    trace, squared = noise.two_batches(np.array([3.0]), np.array([1.5]), 4, 8)
+    trace, squared = curves.two_batches(np.array([3.0]), np.array([1.5]), 4, 8)
     assert squared[0] == 0.0
     assert "gradient_noise_scale" not in told
     curve.draws[0] = Draw(step=0, small_sq=2.0, big_sq=1.5)
@@ -126,34 +125,34 @@ def _row(rate: float, steps: int | None, error: float = 0.1, status: str = "ok")
 
 
 def test_a_best_rate_between_two_others_needs_no_wider_grid() -> None:
-    found = grid.best([_row(0.1, 30), _row(0.2, 20), _row(0.4, 25)])
+    found = groups.best([_row(0.1, 30), _row(0.2, 20), _row(0.4, 25)])
     assert (found.rate, found.steps, found.edge) == (0.2, 20, None)
 
 
 @pytest.mark.parametrize(("steps", "edge"), [((10, 20, 30), "low"), ((30, 20, 10), "high")])
 def test_a_best_rate_at_an_edge_is_told_with_its_side(steps: tuple[int, ...], edge: str) -> None:
     rows = [_row(r, s) for r, s in zip((0.1, 0.2, 0.4), steps, strict=True)]
-    assert grid.best(rows).edge == edge
+    assert groups.best(rows).edge == edge
 
 
 def test_of_equally_good_rates_the_middle_one_is_taken() -> None:
-    assert grid.best([_row(r, 8) for r in (0.1, 0.2, 0.4)]).rate == 0.2
+    assert groups.best([_row(r, 8) for r in (0.1, 0.2, 0.4)]).rate == 0.2
 
 
 def test_where_nothing_reached_the_target_the_smallest_error_leads() -> None:
-    found = grid.best([_row(0.1, None, 0.5), _row(0.2, None, 0.3), _row(0.4, None, 0.2)])
+    found = groups.best([_row(0.1, None, 0.5), _row(0.2, None, 0.3), _row(0.4, None, 0.2)])
     assert (found.rate, found.steps, found.edge) == (0.4, math.inf, "high")
 
 
 def test_a_rate_that_diverged_is_never_the_best() -> None:
     rows = [_row(0.1, None, 0.5), _row(0.2, None, 0.4), _row(0.4, None, 0.01, "nan")]
-    assert grid.best(rows).rate == 0.2
+    assert groups.best(rows).rate == 0.2
 
 
 def test_a_wider_grid_holds_only_new_rates_on_that_side() -> None:
-    assert grid.rates(0.5, GRID) == (0.5, 1.0, 2.0)
-    assert grid.wider((0.5, 1.0, 2.0), "high", GRID) == (4.0, 8.0)
-    assert grid.wider((0.5, 1.0, 2.0), "low", GRID) == (0.125, 0.25)
+    assert groups.rates(0.5, GRID) == (0.5, 1.0, 2.0)
+    assert groups.wider((0.5, 1.0, 2.0), "high", GRID) == (4.0, 8.0)
+    assert groups.wider((0.5, 1.0, 2.0), "low", GRID) == (0.125, 0.25)
 
 
 # -- the order of samples --------------------------------------------------------------------------

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from runners.plan import spec, variants
-from runners.plan.cases import Case, to_json
+from runners.plan import spec
+from runners.plan.cases import Case, parse, to_json
 from runners.plan.expand import Host, expand
 from tests.faults.outcomes import FULL
 from tests.fork_server import JAX, ROOT, executable
@@ -29,14 +29,14 @@ HOST = Host(device="cpu", backends=("tensorflow", "jax"))
 def test_a_variant_s_name_says_what_is_changed_and_how_much(
     name: str, kind: str, share: float
 ) -> None:
-    found = variants.parse(name)
+    found = parse(name)
     assert (found.kind, found.share) == (kind, share)
 
 
 @pytest.mark.parametrize("name", ["int4", "pruned", "pruned 80%", "pruned 0 %", "structured 100 %"])
 def test_an_unknown_variant_is_an_error_that_lists_the_known(name: str) -> None:
     with pytest.raises(ValueError, match=r"is unknown. Choose from: int8, pruned <1 to 99> %, "):
-        variants.parse(name)
+        parse(name)
 
 
 def problems(**factors: Any) -> list[str]:  # noqa: ANN401 - any factor
@@ -87,7 +87,7 @@ def test_the_network_as_it_is_can_stand_beside_its_variants_in_a_list() -> None:
 
 def test_the_shipped_sweep_asks_for_every_kind_of_variant_up_to_batch_1024() -> None:
     cases = expand(spec.read(spec.find("inference")), HOST).cases
-    kinds = {variants.parse(c.variant).kind if c.variant else None for c in cases}
+    kinds = {parse(c.variant).kind if c.variant else None for c in cases}
     assert kinds == {None, "int8", "pruned", "structured", "distilled"}
     assert {c.mode for c in cases} == {"inference"}
     assert {c.workload for c in cases} == {"mlp", "simple-cnn", "resnet8"}
@@ -112,28 +112,28 @@ import keras
 import numpy as np
 from runners.plan.cases import from_json
 from runners.child import flops
-from runners.child.forms import pruning, variants
-from runners.child.engines import train_small
+from runners.child.forms import variants
+from runners.child.engines import predict
 from runners.workloads import DATASETS
-told, known, train = [], {}, train_small.train
-def once(model, data, seen=train_small.SEEN):  # a network learns once, for all of its forms
-    if seen != train_small.SEEN:  # a pruned one recovers
+told, known, train = [], {}, predict.train
+def once(model, data, seen=predict.SEEN):  # a network learns once, for all of its forms
+    if seen != predict.SEEN:  # a pruned one recovers
         return train(model, data, seen)
     if case.workload not in known:
         train(model, data)
         known[case.workload] = model.get_weights()
     model.set_weights(known[case.workload])
-train_small.train = once
+predict.train = once
 for body in json.loads(FORMS):
     keras.utils.clear_session()  # names of layers start from the first again
     case = from_json(body)
     made = variants.make(case)
-    kernels = [keras.ops.convert_to_numpy(w) for w in pruning.kernels(made.model)]
+    kernels = [keras.ops.convert_to_numpy(w) for w in variants.kernels(made.model)]
     counted = flops.by_hand(variants.counted(case, made.model))
     told.append({**made.columns, **made.extra, "forward": counted[0],
                  "zeros": [[k.size, int((k == 0).sum())] for k in kernels]})
 keras.utils.clear_session()
-train_small.train = train
+predict.train = train
 """
 CHANGED = """
 from runners.plan.cases import Case
@@ -146,7 +146,7 @@ for name, options in {"mlp": {"units": 12}, "simple-cnn": {"width": 4}}.items():
     for layer in model.layers[:-1]:  # every third unit is dead
         if weights := layer.get_weights():
             layer.set_weights([w * (np.arange(w.shape[-1]) % 4 > 0) for w in weights])
-    small = pruning.structured(model, 0.25)
+    small = variants.structured(model, 0.25)
     changed[name] = [np.asarray(model(x)).tolist(), np.asarray(small(x)).tolist()]
 for name, options in json.loads(OTHERS).items():
     data = "synthetic-tokens" if name in {"lstm", "transformer"} else "synthetic-cifar10"

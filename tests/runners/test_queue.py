@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from planner.store.disk.files import write_whole
-from planner.store.disk.queue import Turn
 from planner.store.disk.sweeps import (
     SweepStatus,
+    Turn,
     ask_to_stop,
     condition,
     read_status,

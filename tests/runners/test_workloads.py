@@ -52,7 +52,7 @@ from dataclasses import replace
 import keras
 import numpy as np
 from runners.child.engines import optimizers
-from runners.child.samples import synthetic
+from runners.child.samples import datasets
 from runners.workloads import CATALOGUE, DATASETS, build
 """
 
@@ -174,7 +174,7 @@ loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 losses = {}
 for name, options in SMALL.items():
     data = images if CATALOGUE[name].task == "images" else tokens
-    x, y = synthetic.make(data, 256, "train", seed=0)
+    x, y = datasets.make(data, 256, "train", seed=0)
     model = build(name, data, options)
     model.compile(optimizers.make("adam", 0.003), loss)
     losses[name] = model.fit(x, y, batch_size=32, epochs=4, verbose=0).history["loss"]

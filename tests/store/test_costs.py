@@ -18,8 +18,8 @@ from planner.store import (
     queries,
     reader,
 )
-from planner.store.disk.bounded_toml import bounded_toml
-from planner.store.memory import LEAST_BYTES, USUAL_BYTES, memory_limit_bytes
+from planner.store.disk.files import bounded_toml
+from planner.store.kept import LEAST_BYTES, USUAL_BYTES, memory_limit_bytes
 from planner.store.sealed import accept, result_set, seal
 from planner.store.sealed.result_set import read_set, set_text
 from planner.store.sealed.seal import blank_seal

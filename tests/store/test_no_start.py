@@ -20,7 +20,7 @@ from planner.answers.how_long_tables import answer_rows
 from planner.core import Estimate, csv_text
 from planner.epochs import START_NOT_INCLUDED
 from planner.epochs.how_long import FIRST_EPOCH_BETWEEN
-from planner.report._job import job_lines
+from planner.report._comparison import job_lines
 from planner.runs import RecordError, table_from_rows
 from planner.store import Store
 from planner.store.catalog import read_catalog

@@ -14,7 +14,6 @@ from planner.answers.comparison._description import (
     TRAINED_IN,
     network_values,
 )
-from planner.answers.comparison._made import made_text
 from planner.answers.comparison._parameters import (
     ALWAYS,
     BY_NAME,
@@ -38,7 +37,7 @@ from planner.answers.comparison._problems import (
     too_many,
     with_own,
 )
-from planner.answers.comparison._snapshot import changes, snapshot_of
+from planner.answers.comparison._snapshot import changes, made_text, snapshot_of
 from planner.answers.comparison._tables import (
     end_of,
     option_rows,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Final
 
-from planner.answers.comparison._made import made_note
+from planner.answers.comparison._snapshot import made_note
 from planner.catalog import Catalog, tariff_of
 from planner.compare import (
     Assumptions,
@@ -72,10 +72,10 @@ class Request:
 
     `epochs` None means the target of the facts. `batch` [samples] is the batch of measured systems;
     None is the fastest of each. `entries` are options by hand, in the form of
-    `planner.compare._entries`. `country` (code or name) sets price and carbon of electricity;
+    `planner.compare._candidates`. `country` (code or name) sets price and carbon of electricity;
     `tariff_typed`: the price was entered, so it counts even if equal to the default. `usd_per` are
     US dollars per unit of other currencies, for offers in them. `made` is the link's fingerprint
-    of runs and prices (`planner.answers.comparison._made`).
+    of runs and prices (`planner.answers.comparison._snapshot`).
     """
 
     epochs: int | None = EPOCHS

@@ -2,14 +2,54 @@
 
 A reader sees the old file or the new one, never half of one: write a hidden temporary in the
 same folder, fsync it, rename it over the name.
+
+Who waits for whom: a lock on a folder, which dies with its process.
+
+Writers and readers need none, for files are never rewritten and names never reused. Only files
+that go away need care. A directory is not read in one instant: a reader may pass the place of the
+merged file before it is linked and reach the place of an original after it is removed. So a
+compaction removes originals under an exclusive lock of the results folder, and a reader that
+misses a file looks again under a shared one.
+
+Folders of many small files that can be made again: complete, or not there at all.
+
+They are built in a hidden folder beside their name and renamed at the end, so a reader never sees
+half of one. What a killed builder left is removed by the next builder of the same name.
+
+TOML from strangers: refused before it is parsed where parsing could take seconds or gigabytes.
+
+Python's parser needs time and memory in proportion to the square of the dots of a key: a line of
+40,000 bytes took 3 s and 1.7 GB.
+
+Give a whole file its final name, once: the first wins and nothing is ever replaced.
+
+Not every disk has hard links (exFAT, many FUSE and SMB mounts). Three ways, the first that the disk
+knows; each shows a whole file under the final name or none, whatever dies in the middle:
+
+1. `link`: fails where the name exists;
+2. `renameat2` with RENAME_NOREPLACE (Linux), `renamex_np` with RENAME_EXCL (macOS): the same;
+3. an exclusively created claim beside the final name; who holds it looks whether the name is free
+   and renames. A claim whose holder is gone is taken over.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
+import re
+import shutil
+import sys
+import time
+import tomllib
 import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Final
+
+from planner.core import MAX_SET_BYTES, MAX_SET_DEPTH, MAX_SET_KEYS, MAX_SET_LINE
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
@@ -34,3 +74,226 @@ def write_once(path: Path, content: bytes | str) -> bool:
         return False
     write_whole(path, content)
     return True
+
+
+@contextmanager
+def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock of `folder`; where the disk or the system knows no locks, go on without."""
+    handle = None
+    try:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            handle = os.open(folder, os.O_RDONLY)
+            fcntl.flock(handle, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def fill_folder(
+    path: Path, files: Iterable[tuple[str, bytes]], *, subfolders: Sequence[str] = ()
+) -> bool:
+    """Make the folder `path` with `files` (name in it, content); whether it had to be made.
+
+    A folder that is there already stays as it is and `files` is not asked. `subfolders` are made
+    even where they stay empty; no file may lie in another. Other processes that want a folder
+    beside it wait. OSError where the disk refuses: nothing is left then.
+    """
+    if path.exists():
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with locked(path.parent):
+        if path.exists():  # made while this process waited
+            return False
+        hidden = path.with_name(f".{path.name}.partial")
+        shutil.rmtree(hidden, ignore_errors=True)
+        try:
+            _fill(hidden, files, subfolders)
+            hidden.replace(path)
+        except BaseException:
+            shutil.rmtree(hidden, ignore_errors=True)
+            raise
+    return True
+
+
+def _fill(folder: Path, files: Iterable[tuple[str, bytes]], subfolders: Sequence[str]) -> None:
+    folder.mkdir()
+    for name in subfolders:
+        (folder / name).mkdir()
+    for name, content in files:
+        (folder / name).write_bytes(content)
+    # One sync for all: an fsync for each of 50,000 files takes minutes.
+    os.sync()
+
+
+_OPENER: Final = re.compile(r"\"\"\"|'''|[\"'#\n]")
+_REST: Final = {
+    '"""': re.compile(r'(?:\\.|[^\\])*?"""(?!")', re.DOTALL),
+    "'''": re.compile(r".*?'''(?!')", re.DOTALL),
+    '"': re.compile(r'(?:\\.|[^"\\\n])*"'),
+    "'": re.compile(r"[^'\n]*'"),
+    "#": re.compile(r"[^\n]*"),
+    "\n": re.compile(""),
+}
+"""What follows each opener up to the end of the text or comment that it opens."""
+
+
+def bounded_toml(data: bytes) -> dict[str, Any]:
+    """The table in `data`.
+
+    Raises:
+        ValueError: it is no TOML, or beyond the limits of a set.toml; it says which.
+        RecursionError: it is nested deeper than Python goes.
+    """
+    if len(data) > MAX_SET_BYTES:
+        raise ValueError(f"it is longer than {MAX_SET_BYTES:,} bytes")
+    text = data.decode().replace("\r\n", "\n")
+    if any(len(line) > MAX_SET_LINE for line in text.split("\n")):
+        raise ValueError(f"a line is longer than {MAX_SET_LINE:,} characters")
+    bare = _bare(text)
+    if any(sum(line.count(c) for c in ".[{") > MAX_SET_DEPTH for line in bare.split("\n")):
+        raise ValueError(f"a line has more than {MAX_SET_DEPTH} dots and brackets outside texts")
+    if bare.count("=") + bare.count("[") > MAX_SET_KEYS:
+        raise ValueError(f"it has more than {MAX_SET_KEYS} keys")
+    return tomllib.loads(text)
+
+
+def _bare(text: str) -> str:
+    """The lines of a TOML text, without comments and with `_` for every text in quotes."""
+    parts, at = [], 0
+    while opened := _OPENER.search(text, at):
+        rest = _REST[opened.group()].match(text, opened.end())
+        if rest is None:
+            raise ValueError("a text in quotes has no end")
+        parts += [text[at : opened.start()], "\n" if opened.group() == "\n" else "_"]
+        at = rest.end()
+    return "".join([*parts, text[at:]])
+
+
+STALE_CLAIM_S: Final = 10.0
+"""So long a claim of another machine may stay the same [s]; it is held for milliseconds."""
+_NO_LINKS: Final = frozenset(
+    {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EINVAL,
+     errno.EXDEV, errno.EACCES}
+)  # fmt: skip
+"""What `link` answers on disks that have none; a disk without permission fails again later."""
+_NO_SUCH_RENAME: Final = _NO_LINKS | {errno.ENOTTY}
+_AT_FDCWD: Final = -100
+_RENAME_NOREPLACE: Final = 1
+_RENAME_EXCL: Final = 4
+_POLL_S: Final = 0.02
+
+
+def publish(temporary: Path, final: Path) -> bool:
+    """Give `temporary` the name `final` in the same folder; False where that name is taken.
+
+    The temporary may or may not be there afterwards. OSError where the disk refuses.
+    """
+    try:
+        os.link(temporary, final)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+    else:
+        return True
+    try:
+        return _renamed_once(temporary, final)
+    except OSError as error:
+        if error.errno not in _NO_SUCH_RENAME:
+            raise
+    return _claimed(temporary, final)
+
+
+def _renamed_once(temporary: Path, final: Path) -> bool:
+    """Rename in one step that fails where the name exists; OSError where there is no such step."""
+    library = ctypes.CDLL(None, use_errno=True)
+    old, new = os.fsencode(temporary), os.fsencode(final)
+    ctypes.set_errno(0)
+    if sys.platform == "darwin" and hasattr(library, "renamex_np"):
+        failed = library.renamex_np(old, new, _RENAME_EXCL)
+    elif hasattr(library, "renameat2"):
+        failed = library.renameat2(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE)
+    else:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if not failed:
+        return True
+    code = ctypes.get_errno()
+    if code == errno.EEXIST:
+        return False
+    raise OSError(code, os.strerror(code), os.fspath(final))
+
+
+def _claimed(temporary: Path, final: Path) -> bool:
+    """Rename while holding the claim of the final name, if that name is free."""
+    claim, watched = final.with_name(f".{final.stem}.claim.tmp"), _Watched()
+    while not _take(claim):
+        if os.path.lexists(final):
+            return False
+        watched.look(claim)
+        time.sleep(_POLL_S)
+    try:
+        if os.path.lexists(final):
+            return False
+        temporary.rename(final)
+        return True
+    finally:
+        with contextlib.suppress(OSError):
+            claim.unlink()
+
+
+def _take(claim: Path) -> bool:
+    try:
+        handle = os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
+    except FileExistsError:
+        return False
+    try:
+        os.write(handle, _me().encode())
+    finally:
+        os.close(handle)
+    return True
+
+
+class _Watched:
+    """Somebody else's claim while it stays the same; clocks of other machines do not count."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, int, str] | None = None
+        self._since_s = 0.0
+
+    def look(self, claim: Path) -> None:
+        """Remove a claim whose holder is gone; of several that try, one removes it."""
+        try:
+            now = claim.stat()
+            seen = now.st_ino, now.st_mtime_ns, claim.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return
+        if seen != self._seen:
+            self._seen, self._since_s = seen, time.monotonic()
+        if _is_dead(seen[2]) or time.monotonic() - self._since_s > STALE_CLAIM_S:
+            aside = claim.with_name(f".{uuid.uuid4().hex}.claim.tmp")
+            with contextlib.suppress(OSError):
+                claim.rename(aside)
+                aside.unlink()
+
+
+def _me() -> str:
+    """This process, for others on this machine: the start of the system, and the process id."""
+    return f"{_boot()} {os.getpid()}"
+
+
+def _boot() -> str:
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return "unknown"
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether the holder of a claim was a process of this machine that is gone."""
+    boot, _, pid = holder.partition(" ")
+    if boot != _boot() or boot == "unknown" or not pid.isdecimal() or len(pid) > 9:
+        return False
+    return not os.path.exists(f"/proc/{pid}")  # noqa: PTH110 - a name, not a path of ours

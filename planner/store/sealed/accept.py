@@ -6,16 +6,38 @@ refused, and the other files are shown (docs/decisions/0028).
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from planner.core import MAX_FILE_RUNS, MAX_ROW_GROUPS
-from planner.runs import COLUMNS, Row, check_rows, run_id
+from planner.runs import (
+    ARROW_SCHEMA,
+    COLUMNS,
+    NESTED,
+    SUMMARY,
+    Row,
+    as_current,
+    check_rows,
+    has_kinds,
+    run_id,
+)
+from planner.store.disk.files import locked
+from planner.store.disk.folders import Folder
+from planner.store.sealed.result_set import NAME
 from planner.store.sealed.seal import (
     Seal,
     SealError,
+    check_seal,
     check_sealed,
     open_plain,
 )
@@ -121,3 +143,226 @@ def _rows_problem(metadata: pq.FileMetaData, rows: int) -> str | None:
     if min(each, default=0) < 0 or held > MAX_FILE_RUNS or {held, metadata.num_rows} != {rows}:
         return f"says {rows:,} runs but holds {held:,}. Restore it from a copy or delete it."
     return None
+
+
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one version of a file from another without opening it."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    mode: int
+    unreadable: str = ""
+    """Why a folder could not be listed; empty for all that could."""
+
+
+Listing = dict[str, Stamp]
+
+
+def listing(folders: tuple[Folder, ...], known: Listing | None = None) -> Listing:
+    """All parquet files and set.toml files of the folders, as path -> stamp.
+
+    A listing that shows every file of `known` is believed at once. One that misses a file (a
+    compaction may have replaced it, see `planner.store.disk.files`) is made again while no
+    compaction removes anything.
+    """
+    found = _list_once(folders)
+    if known is not None and known.keys() <= found.keys():
+        return found
+    with ExitStack() as locks:
+        for folder in folders:
+            locks.enter_context(locked(folder.path, shared=True))
+        return _settled(folders, found if known is None else known)
+
+
+def _settled(folders: tuple[Folder, ...], known: Listing) -> Listing:
+    """A listing that misses no more files than the one before: for disks that know no locks."""
+    missing: set[str] | None = None
+    found: Listing = {}
+    for _ in range(_TRIES):
+        found = _list_once(folders)
+        gone = known.keys() - found.keys()
+        if gone <= (missing or set()):
+            break
+        missing = gone
+    return found
+
+
+def _list_once(folders: tuple[Folder, ...]) -> Listing:
+    found: Listing = {}
+    for folder in folders:
+        for entry in _entries(str(folder.path), found):
+            if _is_parquet(entry.name) or _is_linked_folder(entry):
+                found |= _stamp(entry)
+            elif entry.is_dir() and not entry.name.startswith("."):
+                for inner in _entries(entry.path, found):
+                    if _is_parquet(inner.name) or inner.name == NAME:
+                        found |= _stamp(inner)
+    return found
+
+
+def _is_linked_folder(entry: os.DirEntry[str]) -> bool:
+    """A link to a folder: listed to be refused, for DuckDB may open only the folders given."""
+    return entry.is_symlink() and entry.is_dir() and not entry.name.startswith(".")
+
+
+def _entries(path: str, found: Listing) -> list[os.DirEntry[str]]:
+    """The entries of a folder; none where it is absent or not a folder.
+
+    One that cannot be read is `found` itself, so that it is refused and its runs are missed.
+    """
+    try:
+        with os.scandir(path) as entries:
+            return list(entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        found[path] = Stamp(0, 0, 0, stat.S_IFDIR, error.strerror or str(error))
+        return []
+
+
+def _is_parquet(name: str) -> bool:
+    return name.lower().endswith(SUFFIX) and name[0] != "."
+
+
+def _stamp(entry: os.DirEntry[str]) -> Listing:
+    """The entry's stamp by its path; nothing where it is gone, so that it counts as missing."""
+    try:
+        s = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return {}
+    except OSError:
+        return {entry.path: Stamp(0, 0, 0, 0)}
+    return {entry.path: Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)}
+
+
+def stamp_of(path: str) -> Stamp | None:
+    """The stamp of a file as it is now; None where it is gone."""
+    try:
+        s = Path(path).lstat()
+    except OSError:
+        return None
+    return Stamp(s.st_size, s.st_mtime_ns, s.st_ino, s.st_mode)
+
+
+def kind_problem(stamp: Stamp) -> str | None:
+    """Why something named *.parquet is no file one should open; None for a plain file."""
+    if stat.S_ISREG(stamp.mode):
+        return None
+    if stamp.unreadable:
+        why = f"cannot be listed ({stamp.unreadable})"
+        return f"{why}, so none of its runs is shown. Allow reading it."
+    if stat.S_ISLNK(stamp.mode):
+        return (
+            "is a symbolic link; only plain files and folders are read. Copy it here, or name "
+            "the folder it points to in EPOCHWISE_FURTHER_RESULTS."
+        )
+    if stat.S_ISDIR(stamp.mode):
+        return "is a folder, not a file. Move it out of the result set."
+    return "is not a plain file. Remove it."
+
+
+APART: Final = frozenset({
+    "run_id", "schema_version", "recorded_at", "submitted_by", "note", "licence", "source",
+    "source_url", "repository", "source_commit", "published_on", "suspect_reason",
+})  # fmt: skip
+"""Two copies of a run may differ in these: who said it, when and under which terms."""
+NUMBERS: Final = tuple(n for n in SUMMARY if n not in APART)
+"""Summary columns in which two copies of a run must be equal; the reader compares these."""
+_MOST_CHARACTERS: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """A row whose run lies in `path` with other numbers; `column` is the first that differs."""
+
+    run_id: str
+    path: Path
+    column: str
+    here: object
+    there: object
+
+    def __str__(self) -> str:
+        what = f"other {self.column}"
+        if self.column not in NESTED:
+            what = f"{self.column} {_short(self.there)} instead of {_short(self.here)}"
+        return f"run {self.run_id} lies in {self.path.name} with {what}"
+
+
+def contradictions(ours: pa.Table, theirs: pa.Table, paths: Sequence[Path]) -> list[Contradiction]:
+    """Return the rows of `ours` that have other numbers than the row of `theirs` beside them.
+
+    Both have the columns of a run; row i of `theirs` lies in the file `paths[i]`. Epochs,
+    evaluations and steps count too.
+    """
+    found = []
+    for at in unequal_rows(ours, theirs):
+        here, there = ours.slice(at, 1), theirs.slice(at, 1)
+        columns = (
+            n for n in (*NUMBERS, *NESTED) if unequal_rows(here.select([n]), there.select([n]))
+        )
+        column = next(columns)
+        found.append(
+            Contradiction(
+                run_id=here["run_id"][0].as_py(),
+                path=paths[at],
+                column=column,
+                here=here[column][0].as_py(),
+                there=there[column][0].as_py(),
+            )
+        )
+    return found
+
+
+def unequal_rows(one: pa.Table, other: pa.Table) -> list[int]:
+    """Return the positions at which two tables of equal length and columns hold other numbers."""
+    differs = np.zeros(one.num_rows, dtype=bool)
+    for name in (n for n in NUMBERS if n in one.column_names):
+        differs |= _unequal(one[name], other[name])
+    nested = [n for n in NESTED if n in one.column_names]
+    for at in np.flatnonzero(~differs) if nested else ():
+        differs[at] = any(
+            one[n].slice(at, 1).to_pylist() != other[n].slice(at, 1).to_pylist() for n in nested
+        )
+    return [int(at) for at in np.flatnonzero(differs)]
+
+
+def rows_in(path: Path, runs: Sequence[str]) -> pa.Table:
+    """Return the rows of those runs in a file of any schema version; none where it is damaged.
+
+    Raises:
+        FileNotFoundError: the file has gone.
+    """
+    none = ARROW_SCHEMA.empty_table()
+    try:
+        seal = check_seal(path)
+        if body_problem(str(path), seal.rows):
+            return none
+        among = pc.field("run_id").isin(pa.array(runs, pa.string()))
+        table = pq.read_table(path, filters=among, partitioning=None, use_threads=False)
+        current = as_current(table, seal.schema_version) if has_kinds(table) else None
+    except FileNotFoundError:
+        raise
+    except (SealError, pa.ArrowException, OSError):
+        return none
+    return none if current is None else current
+
+
+def _short(value: object) -> str:
+    """A value in a sentence, cut where it is long."""
+    text = "no value" if value is None else repr(value)
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}..."
+
+
+def _unequal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> np.ndarray:
+    """Where two columns differ: nothing equals nothing, and NaN equals NaN, as in DuckDB."""
+    equal = pc.fill_null(pc.equal(one, other), fill_value=False)
+    equal = pc.or_(equal, pc.and_(pc.is_null(one), pc.is_null(other)))
+    if pa.types.is_floating(one.type):
+        nan = pc.and_(pc.is_nan(one), pc.is_nan(other))
+        equal = pc.or_(equal, pc.fill_null(nan, fill_value=False))
+    return ~np.asarray(equal.to_numpy(), dtype=bool)

@@ -7,7 +7,7 @@ read-only disk. The protocol, and the lines below follow its numbers:
 2. write a hidden temporary in the same folder: no reader lists it;
 3. fsync it, open it again and check its seal;
 4. link it to the final name: this fails where the name exists, so the first commit wins
-   (`planner.store.disk.publish` does the same on disks without hard links);
+   (`planner.store.disk.files` does the same on disks without hard links);
 5. fsync the folder, remove the temporary.
 
 A file without its final name never happened. Nothing is ever rewritten: a row that contradicts the
@@ -33,8 +33,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from planner.runs import ARROW_SCHEMA, Row, table_from_rows
-from planner.store.disk.publish import publish
-from planner.store.sealed.same_run import Contradiction, contradictions, rows_in
+from planner.store.disk.files import publish
+from planner.store.sealed.accept import Contradiction, contradictions, rows_in
 from planner.store.sealed.seal import (
     KEY,
     SealError,

@@ -22,12 +22,13 @@ import pyarrow.parquet as pq
 
 from planner.core import limits
 from planner.runs import ARROW_SCHEMA, as_current, has_kinds
-from planner.store.disk.locks import locked
+from planner.store.disk.files import locked
 from planner.store.sealed.accept import (
     accepted,
     body_problem,
     first_line,
     name_problem,
+    unequal_rows,
 )
 from planner.store.sealed.commit import (
     COMPACT,
@@ -36,7 +37,6 @@ from planner.store.sealed.commit import (
     compact_name,
     sweep_temporaries,
 )
-from planner.store.sealed.same_run import unequal_rows
 from planner.store.sealed.seal import SealError, check_seal
 
 _READERS: Final = 2

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.core import MAX_SET_BYTES, MAX_SET_TEXT, MAX_SET_UNKNOWN
-from planner.store.disk.bounded_toml import bounded_toml
+from planner.store.disk.files import bounded_toml
 from planner.store.sealed.seal import open_plain
 
 FIELDS: Final = ("title", "about", "basis", "licence", "source", "source_url", "citation", "author")

@@ -15,7 +15,7 @@ from typing import Any
 import keras
 
 from runners.child.engines import backend, optimizers
-from runners.child.engines.clock import Steps
+from runners.child.engines.pace import Steps
 from runners.child.samples.datasets import Data, PngFolder
 from runners.child.samples.feeds import for_fit, samples_of, steps_of
 from runners.plan.cases import Case

@@ -3,6 +3,16 @@
 Trials are independent: a trial that diverges does not affect the others, and one trained alone
 gives the same curve to float32 rounding. Networks with a state beside their weights (batch
 normalisation) are trained with an axis of length 1, one trial after the other, by the same code.
+
+Update rules on parameters with a leading trial axis, with one learning rate per trial.
+
+They equal Keras's optimisers of these names with default settings (a test compares them).
+Shapes: parameters, gradients and slots (trials, ...), rates (trials,).
+
+Convolutions as matrix products, which TensorFlow can vectorise over weights.
+
+`tf.vectorized_map` stacks samples of a convolution but not filters. As shifted slices and one
+matrix product, a convolution can have a trial axis like a dense layer.
 """
 
 from __future__ import annotations
@@ -15,9 +25,103 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from runners.child.engines import stacked
-from runners.child.engines.patches import stackable
 from runners.child.samples.datasets import Data
+
+MOMENTUM: Final = 0.9
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
+SLOTS: Final = {"sgd": 0, "momentum": 1, "nesterov": 1, "adam": 2}
+"""Number of optimiser variables per parameter."""
+
+Update = Callable[[tf.Tensor, Sequence[tf.Tensor], tf.Tensor], None]
+
+
+def apply(
+    name: str,
+    parameters: Sequence[tf.Variable],
+    slots: Sequence[Sequence[tf.Variable]],
+    gradients: Sequence[tf.Tensor],
+    *,
+    rates: tf.Tensor,
+    step: tf.Tensor,
+) -> None:
+    """Take one step; `step` counts from 1 and is a float scalar."""
+    rule = _RULES[name]
+    for parameter, own, gradient in zip(parameters, slots, gradients, strict=True):
+        rate = tf.reshape(rates, [-1] + [1] * (len(parameter.shape) - 1))
+        rule(parameter, own, gradient, rate, step)
+
+
+def _sgd(
+    w: tf.Variable, _: Sequence[tf.Variable], g: tf.Tensor, rate: tf.Tensor, __: tf.Tensor
+) -> None:
+    w.assign_sub(rate * g)
+
+
+def _momentum(
+    w: tf.Variable, own: Sequence[tf.Variable], g: tf.Tensor, rate: tf.Tensor, _: tf.Tensor
+) -> None:
+    w.assign_add(own[0].assign(MOMENTUM * own[0] - rate * g))
+
+
+def _nesterov(
+    w: tf.Variable, own: Sequence[tf.Variable], g: tf.Tensor, rate: tf.Tensor, _: tf.Tensor
+) -> None:
+    velocity = own[0].assign(MOMENTUM * own[0] - rate * g)
+    w.assign_add(MOMENTUM * velocity - rate * g)
+
+
+def _adam(
+    w: tf.Variable, own: Sequence[tf.Variable], g: tf.Tensor, rate: tf.Tensor, step: tf.Tensor
+) -> None:
+    first = own[0].assign_add((g - own[0]) * (1 - BETA_1))
+    second = own[1].assign_add((g * g - own[1]) * (1 - BETA_2))
+    unbiased = tf.sqrt(1 - tf.pow(BETA_2, step)) / (1 - tf.pow(BETA_1, step))
+    w.assign_sub(rate * unbiased * first / (tf.sqrt(second) + EPSILON))
+
+
+_RULES: Final = {"sgd": _sgd, "momentum": _momentum, "nesterov": _nesterov, "adam": _adam}
+
+
+class PatchConv2D(keras.layers.Conv2D):  # type: ignore[misc] # Keras ships no types
+    """The same numbers as Conv2D with stride 1 and padding "same", to float32 rounding."""
+
+    def call(self, x: Any) -> Any:  # noqa: ANN401 - a tensor
+        """Return (batch, height, width, filters) for x (batch, height, width, channels)."""
+        patches = _patches(x, *self.kernel_size)
+        kernel = tf.reshape(self.kernel, (-1, self.filters))
+        flat = tf.matmul(tf.reshape(patches, (-1, patches.shape[-1])), kernel)
+        y = tf.reshape(flat, (-1, *patches.shape[1:3], self.filters))
+        return self.activation(y + self.bias if self.use_bias else y)
+
+
+def _patches(x: tf.Tensor, rows: int, columns: int) -> tf.Tensor:
+    """Return the input patch of each pixel; last axis: rows, columns, channels of a kernel."""
+    height, width = x.shape[1:3]
+    above, left = (rows - 1) // 2, (columns - 1) // 2
+    around = [[0, 0], [above, rows - 1 - above], [left, columns - 1 - left], [0, 0]]
+    padded = tf.pad(x, around)
+    shifted = [
+        padded[:, i : i + height, j : j + width] for i in range(rows) for j in range(columns)
+    ]
+    return tf.concat(shifted, axis=-1)
+
+
+def stackable(model: keras.Model) -> keras.Model:
+    """Return the network with convolutions as matrix products; weights keep their order.
+
+    ValueError for a convolution with strides, groups, dilation or other padding.
+    """
+    return keras.models.clone_model(model, clone_function=_clone)
+
+
+def _clone(layer: keras.layers.Layer) -> keras.layers.Layer:
+    if type(layer) is not keras.layers.Conv2D:
+        return layer.__class__.from_config(layer.get_config())
+    plain = (layer.strides, layer.dilation_rate, layer.groups, layer.padding)
+    if plain != ((1, 1), (1, 1), 1, "same"):
+        raise ValueError(f"{layer.name} is not a plain convolution: train its trials one by one")
+    return PatchConv2D.from_config(layer.get_config())
+
 
 PART: Final = 1024
 """Validation samples per evaluation call; more would need more memory and save no time."""
@@ -89,7 +193,7 @@ def _state(model: keras.Model, optimizer: str, size: int) -> _State:
     return _State(
         weights=[room(v) for v in shapes],
         others=[room(v) for v in model.non_trainable_variables],
-        slots=[[room(v) for _ in range(stacked.SLOTS[optimizer])] for v in shapes],
+        slots=[[room(v) for _ in range(SLOTS[optimizer])] for v in shapes],
         rates=tf.Variable(tf.zeros([size])),
         step=tf.Variable(0.0),
     )
@@ -190,7 +294,7 @@ def _train(network: _Network, state: _State, data: Data, optimizer: str) -> Call
             at = places[:, step]
             losses, gradients = _gradients(network, state, tf.gather(x, at), tf.gather(y, at))
             state.step.assign_add(1.0)
-            stacked.apply(optimizer, state.weights, state.slots, gradients,
+            apply(optimizer, state.weights, state.slots, gradients,
                           rates=state.rates, step=state.step)  # fmt: skip
         return losses
 

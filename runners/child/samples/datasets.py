@@ -1,21 +1,109 @@
 """Training samples: real digits, synthetic sets in common shapes, CIFAR if it can be downloaded.
 
 The same name, numbers and seed give the same bytes anywhere, verified by sha256.
+
+Seeded synthetic samples in common shapes that a network can learn.
+
+They are made from raw PCG64 numbers, the only stream that NumPy guarantees. So the same name, seed
+and number give the same bytes anywhere, and fewer samples are the first of more. Images contain
+their class's pattern and tokens follow a rule, so the loss falls; the accuracy is unrelated to the
+real set of the same shape.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from runners.child.samples import synthetic
-from runners.child.samples.synthetic import Bytes, Integers, Split
 from runners.workloads import DATASETS, DataSet
+
+Bytes = npt.NDArray[np.uint8]
+Integers = npt.NDArray[np.int32]
+PATTERN: Final = 8
+"""Rows and columns of a class's pattern; each cell covers the same share of the image."""
+CHUNK_BYTES: Final = 1 << 25
+"""Images are made in pieces of this size, to limit memory to little more than the set."""
+SUCCESSORS: Final = 4
+"""Number of tokens that may follow a token; one in eight follows no rule."""
+
+
+class Split(NamedTuple):
+    """Samples and their targets."""
+
+    x: np.ndarray
+    y: Integers
+
+
+def make(dataset: DataSet, samples: int, split: str, seed: int) -> Split:
+    """Return samples of a split ("train" or "validation"); both splits share a rule by `seed`."""
+    kind = _images if dataset.task == "images" else _tokens
+    return kind(dataset, samples, seed, split)
+
+
+def _images(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
+    """Return images: the class's pattern of 8x8 cells (0..127) plus noise (0..127)."""
+    height, width, channels = dataset.shape
+    cells = (dataset.classes, PATTERN, PATTERN, channels)
+    count = int(np.prod(cells))
+    patterns = _raw_bytes(count, raw(-(-count // 8), seed, dataset.name, "patterns")) >> 1
+    patterns = patterns.reshape(cells)
+    labels = (raw(samples, seed, dataset.name, split, "labels") % dataset.classes).astype(np.int32)
+    size = height * width * channels
+    x = _raw_bytes(samples * size, raw(-(-samples * size // 8), seed, dataset.name, split))
+    x = x.reshape(samples, height, width, channels)
+    for piece in _pieces(samples, size):
+        large = patterns[labels[piece]].repeat(height // PATTERN, axis=1)
+        x[piece] >>= 1
+        x[piece] += large.repeat(width // PATTERN, axis=2)
+    return Split(x, labels)
+
+
+def _pieces(samples: int, size: int) -> Iterator[slice]:
+    step = max(1, CHUNK_BYTES // size)
+    return (slice(begin, begin + step) for begin in range(0, samples, step))
+
+
+def _tokens(dataset: DataSet, samples: int, seed: int, split: str) -> Split:
+    """Return sequences in which a token is usually one of four successors of the previous one.
+
+    Small tokens are more frequent, like common words, so the loss falls from the first steps.
+    """
+    length, vocabulary = dataset.shape[0], dataset.classes
+    allowed = _frequent(raw(vocabulary * SUCCESSORS, seed, dataset.name, "rule"), vocabulary)
+    allowed = allowed.reshape(vocabulary, SUCCESSORS)
+    drawn = raw(samples * (length + 1), seed, dataset.name, split).reshape(samples, length + 1)
+    free = _frequent(drawn, vocabulary)
+    ruled, choice = (drawn & 7) != 0, (drawn >> 3) % SUCCESSORS
+    tokens = free.copy()
+    for place in range(1, length + 1):
+        follows = allowed[tokens[:, place - 1], choice[:, place]]
+        tokens[:, place] = np.where(ruled[:, place], follows, free[:, place])
+    return Split(tokens[:, :-1].copy(), tokens[:, 1:].copy())
+
+
+def _frequent(numbers: npt.NDArray[np.uint64], vocabulary: int) -> Integers:
+    """Return tokens from raw numbers, with frequency t**(-2/3): the cube of a uniform number."""
+    even = (numbers >> 11).astype(np.float64) * 2.0**-53
+    tokens: Integers = (vocabulary * (even * even * even)).astype(np.int32)
+    return tokens
+
+
+def raw(count: int, seed: int, *purpose: str) -> npt.NDArray[np.uint64]:
+    """Return `count` random 64-bit numbers; each seed and purpose has its own stream."""
+    words = int.from_bytes(hashlib.sha256(" ".join(purpose).encode()).digest()[:8], "little")
+    return np.random.PCG64(np.random.SeedSequence([seed, words])).random_raw(count)
+
+
+def _raw_bytes(count: int, numbers: npt.NDArray[np.uint64]) -> Bytes:
+    return numbers.astype("<u8", copy=False).view(np.uint8)[:count]
+
 
 PADDING: Final = 4
 """Pixels of padding before cropping: the usual augmentation of CIFAR."""
@@ -90,7 +178,7 @@ def _splits(dataset: DataSet, counts: tuple[int, int], seed: int) -> tuple[Split
     if not dataset.synthetic:
         return _downloaded(dataset, counts)
     train, validation = zip(counts, ("train", "validation"), strict=True)
-    return synthetic.make(dataset, *train, seed), synthetic.make(dataset, *validation, seed)
+    return make(dataset, *train, seed), make(dataset, *validation, seed)
 
 
 # -- real ----------------------------------------------------------------------------------------
@@ -106,7 +194,7 @@ def _digits(counts: tuple[int, int], seed: int) -> tuple[Split, Split]:
     bundle = load_digits()
     images = np.rint(bundle.images[..., None] * (255 / 16)).astype(np.uint8)
     labels = bundle.target.astype(np.int32)
-    order = np.argsort(synthetic.raw(len(labels), seed, "digits"), kind="stable")
+    order = np.argsort(raw(len(labels), seed, "digits"), kind="stable")
     first = DATASETS["digits"].train_samples
     train, validation = order[: counts[0]], order[first : first + counts[1]]
     return Split(images[train], labels[train]), Split(images[validation], labels[validation])
@@ -172,7 +260,7 @@ def as_png_folder(data: Data, root: Path, seed: int) -> PngFolder:
     subfolders get the right classes. Later epochs read from the page cache: they measure
     decoding rather than the disk.
     """
-    from planner.store.disk.cache import fill_folder
+    from planner.store.disk.files import fill_folder
 
     if data.dataset.task != "images":
         raise DataError(f"{data.dataset.title} holds no images that could be written as PNG files.")

@@ -8,15 +8,15 @@ from typing import Final
 
 import pytest
 
-from backtest.accuracy.seconds_file import Stopwatch, read_seconds, write_seconds
-from backtest.accuracy.seconds_page import (
+from backtest.accuracy.file import Stopwatch, read_seconds, write_seconds
+from backtest.accuracy.page import (
     Timing,
     per_thousand,
     seconds_of,
     seconds_page,
 )
 from backtest.questions.figure import MEAN
-from backtest.questions.origin import Origin
+from backtest.questions.source_table import Origin
 from tests.backtest.accuracy.test_accuracy import ROW
 
 A: Final = Timing(question=ROW.question, task=ROW.task, method=ROW.method, data_set="A", asked=100,

@@ -10,8 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.seconds_file import read_seconds
+from backtest.accuracy.file import read_accuracy, read_seconds
 from backtest.commands import backtest as command
 from backtest.questions import (
     batch,
@@ -19,8 +18,7 @@ from backtest.questions import (
     devices,
     epochs,
 )
-from backtest.questions.own import MEAN_OF_SETS, own_rows
-from backtest.questions.result_data import has_result_sets, result_sets
+from backtest.questions.own import MEAN_OF_SETS, has_result_sets, own_rows, result_sets
 from planner.__main__ import main
 from planner.store.disk import folders
 from tests.faults.outcomes import FULL

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
-from backtest.questions import rivals
-from backtest.questions.rivals import (
+from backtest.questions import methods
+from backtest.questions.methods import (
     AdaptDL,
     fit_adaptdl,
     fit_constant_throughput,
@@ -65,15 +65,15 @@ def test_adaptdl_finds_itself_up_to_its_own_penalties(*, known: bool) -> None:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_the_gradient_of_adaptdl_is_that_of_its_error(*, known: bool) -> None:
-    rows = rivals._adaptdl_rows(BATCH, DEVICES, NODES)
+    rows = methods._adaptdl_rows(BATCH, DEVICES, NODES)
     wanted = np.log(TRUTH.step_s(BATCH, DEVICES, NODES)) + 0.1 * np.sin(BATCH)
     compute = wanted - 0.3 if known else None
     place = np.array([0.1, 0.01, 0.2, 0.02, 0.15, 0.03, 1.7])
 
     def error(parameters: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-        return rivals._adaptdl_error(parameters, rows, wanted, compute)[0]
+        return methods._adaptdl_error(parameters, rows, wanted, compute)[0]
 
-    gradient = rivals._adaptdl_error(place, rows, wanted, compute)[1]
+    gradient = methods._adaptdl_error(place, rows, wanted, compute)[1]
     assert_allclose(gradient, approx_fprime(place, error, 1e-7), rtol=1e-3, atol=1e-5)
 
 
@@ -86,7 +86,7 @@ def test_adaptdl_holds_what_no_run_asks_for() -> None:
     assert_allclose(fit.parameters[2:4], 1.1 * fit.parameters[4:6])
     two = fit_adaptdl([8.0, 8.0], [1, 2], [1, 1], [0.1, 0.15])
     assert_allclose(two.parameters[0], 0.125 / 2)  # half of the mean step where b is one size
-    assert_allclose(two.parameters[5], rivals.LEAST)
+    assert_allclose(two.parameters[5], methods.LEAST)
 
 
 def test_a_perfect_speed_up_is_the_line_of_the_fewest_devices() -> None:

@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
 from pages.common import kept as asked
-from pages.common import store as state
-from pages.compare import next_run
+from pages.common import kept as state
+from pages.compare import answer
 from pages.compare import state as compare_state
-from pages.compare.names import short_names
+from pages.compare.charts import short_names
 from planner.answers.comparison import option_rows
 from planner.catalog._records import Terms
 from planner.compare import buying, limits_sentence, sentences
@@ -182,9 +182,9 @@ def test_what_to_measure_is_listed_once_with_the_doubt_either_way(store: Store) 
     row = next(r for r in told.rows if isinstance(r.time, Estimate) and r.timed.measure_next)
     assert isinstance(row.time, Estimate)
     either_way = math.sqrt(float(row.time.high) / float(row.time.low))
-    (line,) = next_run._lines([row, row], "Measure nothing on ")
+    (line,) = answer._lines([row, row], "Measure nothing on ")
     assert line.replace("\\", "").endswith(f"(within a factor of {either_way:.2g} either way)")
-    assert next_run._factor_text(1.01) == ""
+    assert answer._factor_text(1.01) == ""
 
 
 def test_times_are_called_measured_only_where_every_one_was(store: Store) -> None:
@@ -198,9 +198,9 @@ def test_times_are_called_measured_only_where_every_one_was(store: Store) -> Non
         "Every time is based on runs on that machine, some extrapolated to your settings." in said
     )
     measured = replace(told, rows=(replace(row, time=replace(row.time, basis="measured")),))
-    assert next_run._nothing_to_run(measured) == "Every time here was measured."
+    assert answer._nothing_to_run(measured) == "Every time here was measured."
     published = replace(told, rows=(replace(row, time=replace(row.time, basis="published")),))
-    assert next_run._nothing_to_run(published).startswith("There is no run to propose")
+    assert answer._nothing_to_run(published).startswith("There is no run to propose")
 
 
 def test_table_and_charts_call_an_option_the_same() -> None:
@@ -271,8 +271,8 @@ def test_what_to_measure_next_is_said_with_the_right_article() -> None:
         ("MI300X", "an"), ("A100", "an"), ("TPU v3", "a"), ("GeForce RTX 5090", "a"),
         ("V100", "a"), ("Xeon 8280", "a"), ("B200", "a"), ("Radeon PRO", "a"),
     ):  # fmt: skip
-        assert next_run._with_article(f"a {name}") == f"{article} {name}"
-    assert next_run._with_article("one EPYC 7742") == "one EPYC 7742"
+        assert answer._with_article(f"a {name}") == f"{article} {name}"
+    assert answer._with_article("one EPYC 7742") == "one EPYC 7742"
 
 
 def test_no_workload_that_is_offered_breaks_the_page(store: Store) -> None:

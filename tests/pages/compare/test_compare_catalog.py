@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
-from pages.compare import catalog, rows, state
+from pages.compare import catalog, state
 from planner.catalog import Catalog, LiveOffers, csv_of
 from tests.pages.conftest import show, sound, texts, unfold
 
@@ -221,4 +221,4 @@ def test_tables_of_rows_name_what_each_says() -> None:
     few = Catalog(
         accelerators=known.accelerators[:1], offers=known.offers[:1], tariffs=known.tariffs[:1]
     )
-    assert [r["Table"] for r in rows.listed(few)] == ["hardware", "prices", "electricity"]
+    assert [r["Table"] for r in catalog.listed(few)] == ["hardware", "prices", "electricity"]

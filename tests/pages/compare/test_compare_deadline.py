@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from pages.compare import deadline as compare_deadline
+from pages.compare import inputs as compare_deadline
 from tests.pages.comparing import address_of, table
 from tests.pages.conftest import show, sound, texts, unfold
 

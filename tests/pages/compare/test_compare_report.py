@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.compare import report, state
+from pages.compare import answer, state
 from planner.store import Store
 from planner.store.pdf import PdfError
 from tests.pages.comparing import LINK
@@ -42,8 +42,8 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         printed.append(html)
         return b"%PDF-1.4"
 
-    monkeypatch.setattr(report, "chromium", lambda: "chromium")
-    monkeypatch.setattr(report, "pdf_of", pdf)
+    monkeypatch.setattr(answer, "chromium", lambda: "chromium")
+    monkeypatch.setattr(answer, "pdf_of", pdf)
     return printed
 
 
@@ -111,7 +111,7 @@ def test_a_refusal_goes_with_its_file() -> None:
 def test_without_chromium_it_says_so_and_offers_the_way_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(report, "chromium", lambda: None)
+    monkeypatch.setattr(answer, "chromium", lambda: None)
     shown = _box()
     assert "Open the HTML and print it" in texts(shown)
     assert not [b for b in shown.button if b.key == "compare.report.pdf.make"]
@@ -124,7 +124,7 @@ def test_a_browser_that_fails_is_told_in_words(
         raise PdfError("Chromium made no PDF. Open the HTML report and print it.")
 
     shown = _box()
-    monkeypatch.setattr(report, "pdf_of", fails)
+    monkeypatch.setattr(answer, "pdf_of", fails)
     shown.button(key="compare.report.pdf.make").click()
     assert "Chromium made no PDF" in texts(sound(shown.run()))
     assert "Save the PDF" not in _labels(shown)
@@ -136,6 +136,6 @@ def test_the_page_is_the_planners_own_report(store: Store) -> None:
     told = state.reply(store, given)
     assert told is not None
     begins = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
-    page = report._maker(told, "https://plan.example/compare?x=1", begins)()
+    page = answer._maker(told, "https://plan.example/compare?x=1", begins)()
     assert "2026-11-22 09:00 UTC" in page
     assert "https://plan.example/compare?x=1" in page

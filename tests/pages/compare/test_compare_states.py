@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
-from pages.compare import deadline as compare_deadline
+from pages.compare import inputs as compare_deadline
 from planner.answers.comparison._description import HOW_MANY_TOKENS
 from planner.compare import sentences
 from planner.core.slugs import full_slug

@@ -12,8 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common import permission
-from pages.common.store import ROOT
-from pages.measure import measuring, sweep_card
+from pages.common.kept import ROOT
+from pages.measure import cards, measuring
 from pages.measure.measuring import NotDoneError
 from planner.store import commit_runs
 from planner.store.disk import sweeps
@@ -223,7 +223,7 @@ def test_results_and_their_curve_are_one_click_away_once_there_is_one(sweeping: 
     ],
 )
 def test_links_to_several_curves_name_only_what_differs(names: list[str], told: list[str]) -> None:
-    assert sweep_card.short_labels(names) == told
+    assert cards.short_labels(names) == told
 
 
 def test_a_stopped_sweep_resumes_where_it_was(sweeping: Path) -> None:

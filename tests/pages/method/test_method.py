@@ -11,16 +11,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from backtest.accuracy import verdicts as figures_of
-from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.seconds_file import write_seconds
-from backtest.accuracy.seconds_page import Timing
+from backtest.accuracy.file import read_accuracy, write_seconds
+from backtest.accuracy.page import Timing
 from backtest.accuracy.verdicts import Accuracy, accuracy_of
-from backtest.choose.constants_table import CONSTANTS
+from backtest.choose.constants import CONSTANTS
 from backtest.questions import regret
 from backtest.questions.figure import MEAN, Row
 from backtest.questions.source_table import PUBLIC_DATA
 from pages.common.link import slug
-from pages.method import state
+from pages.method import accuracy
 from pages.method.formulas import FORMULAS, SLIDERS
 from planner.answers import RULES
 from tests.pages.conftest import figure, show, sound, texts
@@ -28,7 +27,7 @@ from tests.pages.test_stores import HOSTILE, timed
 from tests.store.build import a_set
 
 PAGE = "method"
-SHIPPED = state.PLACE
+SHIPPED = accuracy.PLACE
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +39,9 @@ def known() -> Accuracy:
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where the page looks for the figures: nothing is there yet."""
     place = tmp_path / "accuracy.parquet"
-    monkeypatch.setattr(state, "PLACE", place)
+    monkeypatch.setattr(accuracy, "PLACE", place)
     yield place
-    state._kept.clear()
+    accuracy._kept.clear()
 
 
 def _question(known: Accuracy, place: int = 0) -> tuple[str, str]:

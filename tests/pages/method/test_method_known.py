@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.method import known
+from pages.method import accuracy
 from tests.pages.conftest import show, texts
 
 
@@ -27,7 +27,7 @@ def test_published_whole_jobs_stand_beside_our_estimate() -> None:
 def test_without_figures_the_section_says_how_to_make_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(known, "PLACE", tmp_path / "accuracy-published.json")
+    monkeypatch.setattr(accuracy, "PUBLISHED_PLACE", tmp_path / "accuracy-published.json")
     shown = show("method", section="known")
     said = "\n".join(info.value for info in shown.info)
     assert "python -m planner backtest data/tables/published" in said

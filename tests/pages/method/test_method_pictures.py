@@ -14,7 +14,7 @@ from pages.method.formula import Formula
 from pages.method.formulas import FORMULAS, SLIDERS
 from planner.convergence import fit_convergence
 from planner.core import Estimate
-from planner.figures.palette import LIGHT_THEME
+from planner.figures.frame import LIGHT_THEME
 from planner.throughput import fit_throughput
 from planner.time_to_target import best_batch
 

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from planner.answers import compare_answered, curve_answered, how_long_answered, results_answered
-from planner.answers._no_steps import with_targets
+from planner.answers._asking import with_targets
 from planner.answers.comparison import option_rows
 from planner.answers.runs import suspects_of
 from planner.core import Estimate

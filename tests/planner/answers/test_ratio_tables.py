@@ -9,10 +9,10 @@ from itertools import combinations, islice
 import pytest
 
 from planner.answers import ratio_rows
-from planner.answers._ratio_tables import times_of
+from planner.answers.how_long_tables import times_of
 from planner.core import Estimate, ahead
 from planner.epochs import Option, RunTimes, SpeedUp, offered, systems_of, with_epochs, with_sizes
-from planner.epochs._totals import speed_up
+from planner.epochs._ratios import speed_up
 from planner.epochs.how_long import how_long
 from planner.store import queries
 from tests import shipped

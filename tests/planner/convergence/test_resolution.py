@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from planner.convergence import PRIOR, ConvergenceCurve, best_learning_rates, fit_convergence
-from planner.convergence._resolution import prior_with, resolution_shares
+from planner.convergence._targets import prior_with, resolution_shares
 from planner.core import Estimate, Floats, Refusal
 
 BATCH = np.array([8.0, 32.0, 128.0, 512.0, 2048.0])

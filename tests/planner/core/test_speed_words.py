@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.core import COST, ahead, ahead_between, ahead_of
-from planner.core._ratio_words import times
+from planner.core._numbers import times
 
 
 def test_ratios_are_written_with_the_digits_they_deserve() -> None:

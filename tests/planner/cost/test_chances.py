@@ -18,7 +18,7 @@ from planner.cost import (
     probability_fastest,
     quantiles,
 )
-from planner.cost._chances import quantile
+from planner.cost._draws import quantile
 from tests.planner.cost.made import unhurried
 
 drawn = arrays.arrays(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from numpy.testing import assert_allclose
 
-from planner.effects._pairs import factor_runs
+from planner.effects._effect import factor_runs
 from tests.planner.made_effects import effect, pairs, run
 
 

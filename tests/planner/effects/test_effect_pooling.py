@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from planner.core import Estimate, Refusal, t_quantile
-from planner.effects._pooling import FEW_PAIRS, NOT_COUNTED
+from planner.effects._effect import FEW_PAIRS, NOT_COUNTED
 from planner.epochs import SESSION_SD, UNDECIDED, session_half_width
 from tests.planner.made_effects import effect, ends, pairs, per_image, run
 

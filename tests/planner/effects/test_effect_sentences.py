@@ -7,7 +7,7 @@ import random
 from numpy.testing import assert_allclose
 
 from planner.effects import factor_effects
-from planner.effects._pairs import VALIDATION_WORK, Value
+from planner.effects._effect import VALIDATION_WORK, Value
 from tests.planner.made_effects import by_batch, effect, pairs, per_image, run
 
 

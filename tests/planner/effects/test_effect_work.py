@@ -9,11 +9,11 @@ from typing import Any, Final
 import pytest
 
 from planner.effects import effects_of
-from planner.effects._pairs import VALIDATION_WORK
-from planner.effects._work import (
+from planner.effects._effect import (
     FASTER_PER_EPOCH,
     FASTER_PER_IMAGE,
     SHORT,
+    VALIDATION_WORK,
     short_validation,
     work_notes,
 )

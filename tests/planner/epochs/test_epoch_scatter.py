@@ -17,7 +17,7 @@ from planner.epochs import (
     scatters,
     variation_of,
 )
-from planner.epochs._scatter import NOISIER, pooled_prior, together
+from planner.epochs.projection import NOISIER, pooled_prior, together
 from planner.runs import DRIFT, EPOCHS, NU0, SD0
 
 LATER = np.array([3, 3, 19, 5, 2])

@@ -27,7 +27,7 @@ from planner.epochs.epoch_size import ADD_SIZE, AS_TIMED, UNSTATED, conversions,
 from planner.epochs.how_long import how_long
 from planner.epochs.projection import later_epoch
 from planner.runs import Run, dataset_size, is_stand_in
-from planner.runs._dataset_sizes import SIZES
+from planner.runs._run import SIZES
 from planner.throughput import with_step_times
 from tests.planner.epochs.test_how_long import RUN
 

@@ -8,7 +8,7 @@ import pytest
 
 from planner.core import Estimate, Refusal
 from planner.epochs import session_half_width
-from planner.epochs._totals import apart, speed_up
+from planner.epochs._ratios import apart, speed_up
 
 
 def total(value: float, half: float = 0.0) -> Estimate:

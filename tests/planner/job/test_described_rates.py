@@ -23,8 +23,8 @@ from planner.job import (
     job_described,
     timed,
 )
-from planner.job._described_rates import DescribedRate, described_rate
 from planner.job._times import LONG_RUN, LONG_RUNS
+from planner.job.rates import DescribedRate, described_rate
 from planner.store.catalog import read_catalog
 
 CATALOG = Path(__file__).parents[3] / "data" / "catalog"

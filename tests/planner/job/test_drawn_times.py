@@ -15,8 +15,8 @@ from planner.compare.evaluation import Comparison, Limits, Question, Row, better
 from planner.compare.undecided import undecided
 from planner.core import Estimate
 from planner.job import Goal, Job, Known, OwnTarget, library_of, parts_of, timed, work_draws
-from planner.job._drawn_times import SAMPLES, SCALING, own_scaling
 from planner.job._records import Scaling
+from planner.job._times import SAMPLES, SCALING, own_scaling
 from planner.job.efficiency import NODE_SHARED, parts_of_scaling
 from tests.planner.compare.made import CATALOG, RUN, SHOP, job, other, row
 

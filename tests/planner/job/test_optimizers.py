@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.job import unknown_optimizer
-from planner.job._optimizers import MOMENTS, moments_of, moments_sentence
+from planner.job._memory import MOMENTS, moments_of, moments_sentence
 
 
 @pytest.mark.parametrize("name", list(MOMENTS))

@@ -20,8 +20,8 @@ from planner.job import (
     peak_of,
     per_accelerator,
 )
-from planner.job._nearest import nearest_measured
-from planner.job._sheets import (
+from planner.job._job import nearest_measured
+from planner.job._placing import (
     effective_precision,
     format_of,
     peak_sentence,

@@ -25,7 +25,7 @@ from planner.job import (
     library_of,
     timed,
 )
-from planner.job._batches import OTHER_BATCH
+from planner.job._job import OTHER_BATCH
 from planner.job._times import PRE_TRAIN_FACTOR
 from tests.planner.compare.made import CATALOG, RUN, SHOP, job, row
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.runs import RecordError
-from planner.runs._contradictions import contradictions_in
+from planner.runs._records import contradictions_in
 from planner.store import commit_runs
 from tests.shipped import ROOT
 from tests.store.build import full_row, row

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from planner.core import Estimate, Refusal, t_quantile
 from planner.fits import SD0
 from planner.scaling import DOF, ScalingCurve, fit_scaling
-from planner.scaling._law import PUBLISHED, SHORT_S
+from planner.scaling._terms import PUBLISHED, SHORT_S
 
 STRONG = ([64.0, 32.0, 16.0], [8, 16, 32], [1, 2, 4], [0.40, 0.24, 0.15])
 """One global batch of 512 on 8 to 32 devices: a published series has one batch per count."""

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backtest.questions.rivals import fit_adaptdl, fit_ernest, fit_perfect_speed_up
+from backtest.questions.methods import fit_adaptdl, fit_ernest, fit_perfect_speed_up
 from planner.core import LEVEL, Estimate, Floats, Refusal
 from planner.scaling import FADING, ScalingCurve, fit_scaling
 from planner.scaling.fit import NO_FORM

@@ -22,8 +22,8 @@ from planner.time_to_target import (
     minimum_time,
     way_rows,
 )
-from planner.time_to_target._optimizer_curves import time_on
-from planner.time_to_target._ways import efficiencies, ways
+from planner.time_to_target.frontier import efficiencies, ways
+from planner.time_to_target.goodput import time_on
 from tests.planner.epochs.test_how_long import RUN
 from tests.planner.time_to_target.test_optimizer_curves import one
 

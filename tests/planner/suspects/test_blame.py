@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.suspects._blame import fewest_to_blame
+from planner.suspects._curves import fewest_to_blame
 
 
 def conflicts(n: int, *pairs: tuple[int, int]) -> np.typing.NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from planner.time_to_target import (
     steps_grid,
     time_line,
 )
-from planner.time_to_target._optimizer_curves import time_on
+from planner.time_to_target.goodput import time_on
 from tests.planner.epochs.test_how_long import RUN
 from tests.planner.made_trials import BATCHES, BCRIT, BEST_RATE, SMIN, TARGET, sweep, trial, trials
 

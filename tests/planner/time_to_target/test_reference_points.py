@@ -23,8 +23,7 @@ from planner.time_to_target import (
     read_points,
     summary_of,
 )
-from planner.time_to_target._reference_benchmarks import BENCHMARKS
-from planner.time_to_target._reference_points import Point, split_errors
+from planner.time_to_target._reference import BENCHMARKS, Point, split_errors
 
 IMAGENET = 1_281_167
 

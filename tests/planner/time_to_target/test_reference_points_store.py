@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.time_to_target import PACKAGE, _reference_data, read_points
-from planner.time_to_target._reference_data import MISSING
+from planner.time_to_target import PACKAGE, _reference, read_points
+from planner.time_to_target._reference import MISSING
 
 POINT = {
     "Benchmark": "resnet",
@@ -40,7 +40,7 @@ def test_a_package_that_is_not_installed_is_told_with_what_brings_it() -> None:
 
 def test_a_point_is_read_with_its_round_its_recipe_and_its_seeds(tmp_path: Path) -> None:
     place = made(tmp_path, training_4v1v0__resnet=json.dumps({"a": POINT}))
-    read = _reference_data._read(place, "1.0", "Apache 2.0", "https://example.org")
+    read = _reference._read(place, "1.0", "Apache 2.0", "https://example.org")
     [point] = read.points
     assert (point.suite, point.round, point.benchmark, point.batch) == (
         "training", (4, 1), "resnet", 4096
@@ -58,7 +58,7 @@ def test_a_point_is_read_with_its_round_its_recipe_and_its_seeds(tmp_path: Path)
 def test_a_file_nobody_can_read_is_named_and_the_others_are_read(tmp_path: Path, text: str) -> None:
     good = json.dumps({"a": POINT | {"samples to converge": [5]}})
     place = made(tmp_path, training_4v1v0__resnet=good, training_5v0v0__odd=text)
-    read = _reference_data._read(place, "1.0", "", "")
+    read = _reference._read(place, "1.0", "", "")
     assert len(read.points) == 1
     assert len(read.unreadable) == 1
     assert read.unreadable[0].startswith("training_5.0.0/rcps_odd.json: ")
@@ -66,14 +66,14 @@ def test_a_file_nobody_can_read_is_named_and_the_others_are_read(tmp_path: Path,
 
 def test_folders_that_name_no_round_and_files_too_large_are_not_read(tmp_path: Path) -> None:
     place = made(tmp_path, elsewhere__odd="{}", training_4v1v0__big=" " * 1_000_001)
-    read = _reference_data._read(place, "1.0", "", "")
+    read = _reference._read(place, "1.0", "", "")
     assert len(read.unreadable) == 2
     assert read.problem == f"{PACKAGE} 1.0 has no reference convergence points."
 
 
 def test_the_package_is_read_without_importing_its_code() -> None:
     program = (
-        "import sys; from planner.time_to_target._reference_data import read_points; read_points();"
+        "import sys; from planner.time_to_target._reference import read_points; read_points();"
         "print('mlperf_logging' in sys.modules)"
     )
     done = subprocess.run(

@@ -17,7 +17,7 @@ import pynvml
 import pytest
 
 from planner.runs import COLUMNS
-from runners.machine import cgroups, nvidia
+from runners.machine import facts, nvidia
 from runners.machine import facts as machine
 from tests.runners.fake_nvml import Card, FakeNvml, Question
 
@@ -198,7 +198,7 @@ def test_a_quota_of_version_2_is_processors(
     quota: str, processors: list[float], tmp_path: Path
 ) -> None:
     write(tmp_path, V2 | {"sys/fs/cgroup/slice/job/cpu.max": quota})
-    assert list(cgroups.processors(tmp_path)) == processors
+    assert list(facts.processors(tmp_path)) == processors
 
 
 def test_the_narrowest_of_all_groups_around_a_process_counts(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_version_1_is_read_where_it_is_mounted(tmp_path: Path) -> None:
         | {"sys/fs/cgroup/memory/job/memory.limit_in_bytes": str(GIB // 4)}
         | {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712"},
     )
-    assert list(cgroups.processors(tmp_path)) == [2.5]
+    assert list(facts.processors(tmp_path)) == [2.5]
     assert machine.memory_limit_bytes(tmp_path) == GIB // 4
 
 
@@ -237,7 +237,7 @@ def test_a_group_that_is_overfull_leaves_nothing_rather_than_less(tmp_path: Path
 
 
 def test_without_control_groups_the_machine_is_the_limit(tmp_path: Path) -> None:
-    assert list(cgroups.processors(tmp_path)) == list(cgroups.memory_left_bytes(tmp_path)) == []
+    assert list(facts.processors(tmp_path)) == list(facts.memory_left_bytes(tmp_path)) == []
     assert machine.usable_cores(tmp_path) >= 1
 
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from planner.answers.comparison._currency import display_of
+from planner.answers.comparison._parameters import display_of
 from planner.cost import SOURCE, reference_rates
 
 TODAY = date(2026, 11, 22)

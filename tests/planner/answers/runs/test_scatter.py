@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from planner.answers.runs import with_priors
-from planner.epochs._scatter import pooled_prior
+from planner.epochs.projection import pooled_prior
 from planner.runs import EPOCHS, Run
 from planner.store import Store, queries
 from planner.store.sealed.commit import commit_runs

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.store.disk.cache import fill_folder
+from planner.store.disk.files import fill_folder
 
 FILES = [("a/1.png", b"one"), ("b/2.png", b"two")]
 

@@ -148,7 +148,7 @@ def test_a_row_whose_file_is_merged_at_that_moment_is_compared_all_the_same(
             compact_set(place)
         return check_seal(path)
 
-    monkeypatch.setattr("planner.store.sealed.same_run.check_seal", seal_of)
+    monkeypatch.setattr("planner.store.sealed.accept.check_seal", seal_of)
     with pytest.raises(CommitError, match=r"2 runs are in .* already with other numbers"):
         commit_runs(place, rows(2, step_s=2.0))
     assert len(listed(place)) == 1
