@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, BrowserType, Page, expect
+from playwright.sync_api import Browser, BrowserContext, BrowserType, Error, Page, expect
 
 from tests.browser import chromium
 from tests.browser.look import ARGUMENTS, Watch, settled
@@ -70,17 +71,27 @@ def desk(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
+@pytest.fixture(scope="session")
+def tabs() -> list[Page]:
+    """Tabs that tests have left open: a new one compiles Streamlit's scripts again."""
+    return []
+
+
 @pytest.fixture
-def visit(desk: BrowserContext, browser: Browser, watch: Watch) -> Iterator[Visit]:
+def visit(
+    desk: BrowserContext, browser: Browser, watch: Watch, tabs: list[Page]
+) -> Iterator[Visit]:
     """Open an address as a new session and wait until the page has settled.
 
     `elsewhere` opens it in a browser that never saw the app.
     """
     opened: list[Page] = []
+    strange: list[Page] = []
 
     def visit(url: str, *, width: int = 1440, dark: bool = False, elsewhere: bool = False) -> Page:
-        page = browser.new_page() if elsewhere else desk.new_page()
-        opened.append(page)
+        here = tabs.pop() if tabs and not elsewhere else None
+        page = here or (browser if elsewhere else desk).new_page()
+        (strange if elsewhere else opened).append(page)
         watch.over(page)
         page.set_viewport_size({"width": width, "height": 1000})
         page.emulate_media(color_scheme="dark" if dark else "light")
@@ -89,5 +100,14 @@ def visit(desk: BrowserContext, browser: Browser, watch: Watch) -> Iterator[Visi
 
     yield visit
     watch.look_round()
-    for page in opened:
+    watch.leave()
+    for page in strange:
         page.close()
+    for page in (p for p in opened if not p.is_closed()):
+        at = urlsplit(page.url)
+        try:  # ends the session; a page of the same site keeps the compiled scripts
+            page.goto(f"{at.scheme}://{at.netloc}/_stcore/health")
+        except Error:
+            page.close()
+        else:
+            tabs.append(page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from playwright.sync_api import (
     ConsoleMessage,
     Dialog,
+    Error,
     Locator,
     Page,
     Request,
@@ -70,16 +71,21 @@ class Watch:
     def __init__(self) -> None:
         self._seen: list[str] = []
         self._pages: list[Page] = []
+        self._leave: list[Callable[[], None]] = []
 
     def over(self, page: Page) -> None:
         """Watch this page from now on."""
         self._pages.append(page)
-        page.on("console", self._console)
-        page.on("request", self._request)
-        page.on("pageerror", lambda error: self._seen.append(f"script: {error}"))
-        page.on("dialog", self._dialog)
         _RUNS_FINISHED[page] = 0
-        page.on("websocket", partial(_count_runs, page))
+        for event, handler in (
+            ("console", self._console),
+            ("request", self._request),
+            ("pageerror", self._error),
+            ("dialog", self._dialog),
+            ("websocket", partial(_count_runs, page)),
+        ):
+            page.on(event, handler)  # type: ignore[call-overload]
+            self._leave.append(partial(page.remove_listener, event, handler))
 
     def look_round(self) -> None:
         """Note the exception boxes that stand on the pages now."""
@@ -87,9 +93,17 @@ class Watch:
             boxes = page.get_by_test_id("stException").all_inner_texts()
             self._seen += [f"exception box on {page.url}: {text}" for text in boxes]
 
+    def leave(self) -> None:
+        """Watch none of the pages any longer."""
+        while self._leave:
+            self._leave.pop()()
+
     def complaints(self) -> list[str]:
         """All that was seen."""
         return self._seen
+
+    def _error(self, error: Error) -> None:
+        self._seen.append(f"script: {error}")
 
     def _dialog(self, dialog: Dialog) -> None:
         self._seen.append(f"a script spoke: {dialog.message}")

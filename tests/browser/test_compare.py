@@ -208,3 +208,4 @@ def test_no_field_ever_shows_another_value_than_the_link_s(app_url: str, visit: 
     seen = page.evaluate("window.seenValues")
     assert seen["Epochs"] == ["100"]
     assert seen["Runs a month"] == ["7"]
+    page.close()  # no other test takes a tab with this script

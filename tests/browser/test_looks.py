@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,12 +14,13 @@ from planner.figures.frame import (
     DARK_THEME,
     LIGHT,
     LIGHT_THEME,
+    Theme,
 )
 from tests.browser.conftest import Visit
 from tests.browser.look import settled
 
 pytestmark = pytest.mark.browser
-WIDTHS = (1440, 1024, 400)
+WIDTHS = (400, 1024, 1440)
 REDRAWN_MS = 60_000
 CHARTED = {"", "throughput", "steps-to-target"}
 _TOO_WIDE = """() => [document.documentElement, document.querySelector('[data-testid=stMain]')]
@@ -48,26 +50,32 @@ def _fits(page: Page, width: int) -> None:
         pytest.fail(f"at {width} px: {page.evaluate(wrong)}")
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(
     "address", ["", "throughput", "steps-to-target", "results", "measure", "method"]
 )
 def test_a_page_fits_every_width_in_the_colours_of_its_theme(
-    app_url: str, visit: Visit, address: str, *, dark: bool
+    app_url: str, visit: Visit, address: str
 ) -> None:
-    """The watch looks on: no error in the console, no request elsewhere, no exception box."""
-    theme = DARK_THEME if dark else LIGHT_THEME
-    widths = WIDTHS[::-1] if dark else WIDTHS
-    page = visit(f"{app_url}/{address}", width=widths[0], dark=dark)
-    if widths[0] == 400:  # opened on a telephone: the menu waits until it is asked for
-        expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
-        expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
-    for width in widths:
+    """The watch looks on: no error in the console, no request elsewhere, no exception box.
+
+    Opened dark on a telephone, where the menu waits; then wider, and light.
+    """
+    page = visit(f"{app_url}/{address}", width=WIDTHS[0], dark=True)
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
+    for width in WIDTHS:
         _fits(page, width)
+    _in_its_colours(page, address, DARK_THEME, DARK)
+    page.emulate_media(color_scheme="light")
+    page.reload()
+    _in_its_colours(settled(page), address, LIGHT_THEME, LIGHT)
+
+
+def _in_its_colours(page: Page, address: str, theme: Theme, palette: Sequence[str]) -> None:
     ground = page.get_by_test_id("stApp").evaluate("e => getComputedStyle(e).backgroundColor")
     assert _hex(ground) == theme.background
     if address in CHARTED:
-        _in_the_palette(page, set(DARK if dark else LIGHT), theme.quiet)
+        _in_the_palette(page, set(palette), theme.quiet)
 
 
 def _in_the_palette(page: Page, colours: set[str], quiet: str) -> None:

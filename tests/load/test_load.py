@@ -19,7 +19,7 @@ def test_no_rerun_ends_with_a_collection_of_all_objects() -> None:
 
 @pytest.mark.browser
 def test_every_answer_is_one_that_a_single_user_gets(tmp_path: Path) -> None:
-    outcome = run(tmp_path, Campaign(sessions=6, seconds=12, runs_per_s=4))
+    outcome = run(tmp_path, Campaign(sessions=4, seconds=6, runs_per_s=4))
     assert not outcome.failed
     assert not [error for answer in outcome.answers for error in answer.page.errors]
     assert len({answer.click.page for answer in outcome.answers}) == 5

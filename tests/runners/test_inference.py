@@ -103,9 +103,10 @@ FORMS: list[tuple[str | None, str]] = [
     ("structured 50 %", "float32"), ("distilled", "float32"),
 ]  # fmt: skip
 OTHERS: dict[str, dict[str, int]] = {
-    "lstm": {"units": 8}, "transformer": {"layers": 1, "width": 8, "heads": 2},
-    "resnet8": {"width": 4},
-} | ({"vgg11": {"width": 2}, "wide-resnet": {"k": 1, "n": 1}} if FULL else {})  # fmt: skip
+    "transformer": {"layers": 1, "width": 8, "heads": 2}, "resnet8": {"width": 4},
+}  # fmt: skip
+if FULL:
+    OTHERS |= {"lstm": {"units": 8}, "vgg11": {"width": 2}, "wide-resnet": {"k": 1, "n": 1}}
 MADE = """
 import json
 import keras
