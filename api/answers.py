@@ -1,4 +1,4 @@
-"""The answer of each address as plain data, from `planner.answers._asking`."""
+"""The answer of each address as a record, from `planner.answers`."""
 
 from __future__ import annotations
 
@@ -8,16 +8,27 @@ from datetime import date
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct
+
 from planner.answers import (
     NO_RUN,
-    Body,
     compare_answered,
-    compare_body,
     curve_answered,
-    curve_body,
+    curves,
+    hardware_comparison,
     how_long_answered,
-    projection_body,
     results_answered,
+)
+from planner.answers import projection as projected
+from planner.answers.records import (
+    Choice,
+    Index,
+    Options,
+    Pattern,
+    Results,
+    RunRow,
+    Workload,
+    rows_of,
 )
 from planner.catalog import Catalog
 from planner.core import Given, Problem
@@ -34,7 +45,8 @@ class Sources:
     today: date
 
 
-Answer = tuple[Body, Sequence[Problem]]
+Answer = tuple[Struct | None, Sequence[Problem]]
+"""The record, None where the question has a problem; and the problems."""
 AnswerFunction = Callable[[Sources, Given], Answer]
 
 
@@ -42,47 +54,47 @@ def index(sources: Sources, query: Given) -> Answer:
     """Return every workload with its patterns, by slug and name."""
     problems = [Problem(parameter=n, message="This address takes no parameters.") for n in query]
     slugs_to_names = slugs(queries.workloads(sources.store))
-    workloads = [
-        {
-            "workload": short,
-            "name": name,
-            "patterns": [
-                {"pattern": p, "name": n}
+    workloads = tuple(
+        Workload(
+            workload=short,
+            name=name,
+            patterns=tuple(
+                Pattern(pattern=p, name=n)
                 for p, n in slugs(queries.patterns(sources.store, name)).items()
-            ],
-        }
+            ),
+        )
         for short, name in slugs_to_names.items()
-    ]
-    return {"openapi": "/api/v1/openapi.json", "workloads": workloads}, problems
+    )
+    return Index(openapi="/api/v1/openapi.json", workloads=workloads), problems
 
 
 def results(sources: Sources, query: Given) -> Answer:
     """Return filtered runs."""
     answer = results_answered(sources.store, query)
-    body = {
-        "query": answer.query,
-        "total": answer.total,
-        "next_cursor": answer.next_cursor or None,
-        "rows": list(answer.rows),
-    }
-    return body, answer.problems
+    record = Results(
+        query=answer.query,
+        total=answer.total,
+        next_cursor=answer.next_cursor or None,
+        rows=rows_of(RunRow, answer.rows),
+    )
+    return record, answer.problems
 
 
 def projection(sources: Sources, query: Given) -> Answer:
     """Return the times of N epochs on each system."""
     answer = how_long_answered(sources.store, query)
     if answer.problems or answer.result is None:
-        return {}, answer.problems or [NO_RUN]
-    return projection_body(answer.result, answer.suspect, sources.store.sets, answer.query), ()
+        return None, answer.problems or [NO_RUN]
+    return projected(answer.result, answer.suspect, sources.store.sets, answer.query), ()
 
 
 def curve(sources: Sources, query: Given) -> Answer:
     """Return throughput against batch size."""
     answer = curve_answered(sources.store, query)
     if answer.problems:
-        return {}, answer.problems
+        return None, answer.problems
     sets = sources.store.sets
-    return curve_body(answer.chosen, answer.batches, sets, answer.query, answer.notes), ()
+    return curves(answer.chosen, answer.batches, sets, answer.query, answer.notes), ()
 
 
 def compare(sources: Sources, query: Given) -> Answer:
@@ -90,19 +102,19 @@ def compare(sources: Sources, query: Given) -> Answer:
     answer = compare_answered(sources.store, sources.catalog, query, sources.today)
     comparison = answer.answered.comparison
     if answer.problems or comparison is None:
-        return {}, answer.problems or [NO_RUN]
-    return compare_body(comparison, answer.display, answer.query, answer.by), ()
+        return None, answer.problems or [NO_RUN]
+    return hardware_comparison(comparison, answer.display, answer.query, answer.by), ()
 
 
 def options(sources: Sources, query: Given) -> Answer:
     """Return every option of a comparison."""
     answer = compare_answered(sources.store, sources.catalog, query, sources.today)
-    rows = [
-        {"option_id": c.id, "option": c.label, "way": c.way, "price": c.price,
-         "price_is_stale": c.stale, "usual": c.id in answer.answered.chosen}
+    rows = tuple(
+        Choice(option_id=c.id, option=c.label, way=c.way, price=c.price, price_is_stale=c.stale,
+               usual=c.id in answer.answered.chosen)
         for c in answer.answered.candidates
-    ]  # fmt: skip
-    return {"query": answer.query, "rows": rows}, answer.problems
+    )  # fmt: skip
+    return Options(query=answer.query, rows=rows), answer.problems
 
 
 ANSWERS: Final[Mapping[str, AnswerFunction]] = MappingProxyType(

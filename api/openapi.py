@@ -1,221 +1,44 @@
-"""The description of the HTTP interface (OpenAPI 3.1), made from the tables of parameters."""
+"""The description of the HTTP interface (OpenAPI 3.1), from records and tables of parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
+
+from msgspec.json import schema_components
 
 from api.problems import MEDIA_TYPE
 from planner.answers import parameters
 from planner.answers.comparison import COMPARE
+from planner.answers.records import (
+    Curves,
+    HardwareComparison,
+    Index,
+    Options,
+    Problem,
+    Projection,
+    Results,
+)
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.core import LONGEST_VALUE, Parameter
 
 Schema = dict[str, Any]
 
-_WITH_ENDS: Final = ("", "_low", "_high")
-
-
-def _ends(*names: str) -> dict[str, str]:
-    return {f"{n}{end}": "number?" for n in names for end in _WITH_ENDS}
-
-
-_PROJECTION: Final = {
-    "option": "string", "workload": "string", "input_pattern": "string", "system": "string",
-    "global_batch_size": "integer?", "epochs": "integer", "samples_per_epoch": "number?",
-    "timed_samples_per_epoch": "number?", "total_s": "number?",
-    "total_hms": "string?", "low_s": "number?", "high_s": "number?", "level": "number?",
-    "baseline": "string", "speed_ratio_to_baseline": "number?", "speed_ratio_low": "number?",
-    "speed_ratio_high": "number?", "another_session": "boolean", "rest_like_last": "boolean",
-    "suspect": "string?", "left_out": "boolean", "basis": "string", "refused": "string?",
-    "measure_next": "string?", "notes": "string?", "result_set": "string", "run_id": "string",
-    "source": "string?", "licence": "string?",
-}  # fmt: skip
-_CURVE: Final = {
-    "curve": "string", "points": "integer", "left_out": "integer", "scatter_percent": "number?",
-    "basis": "string", "notes": "string?", "refused": "string?", "measure_next": "string?",
-    **_ends("asymptotic_throughput", "overhead_s", "batch_50", "batch_90"),
-}  # fmt: skip
-_POINT: Final = {
-    "curve": "string", "global_batch_size": "integer", "step_s": "number",
-    "samples_per_s": "number", "fitted_step_s": "number?",
-    "measured_against_fit_percent": "number?", "in_fit": "boolean", "run_id": "string",
-}  # fmt: skip
-_AT_BATCH: Final = {
-    "curve": "string", "global_batch_size": "number", **_ends("samples_per_s", "step_s"),
-    "basis": "string?", "notes": "string?", "refused": "string?", "measure_next": "string?",
-}  # fmt: skip
-_OPTION: Final = {
-    "option_id": "string", "option": "string", "way": "string", "system": "string",
-    "accelerator": "string?", "accelerators": "integer", "machines": "integer",
-    "rank": "integer?", "tied": "boolean", "workload": "string", "goal": "string",
-    "global_batch_size": "number?", **_ends("time_s"), "time_hms": "string?",
-    "finishes": "string?", **_ends("samples_per_s"), "startup_s": "number?",
-    "currency": "string",
-    **_ends("cost_per_run", "to_pay", "cost_per_month"),
-    **_ends("energy_kwh"), "co2_kg": "number?", "probability_cheapest": "number?",
-    "probability_fastest": "number?", "probability_in_time": "number?",
-    "probability_in_budget": "number?", "probability_meets_limits": "number?",
-    "on_frontier": "boolean",
-    "memory": "string", "memory_headroom": "number?", "memory_needed": "string?",
-    "way_out": "string?", "basis": "string?", "notes": "string?", "price": "string",
-    "price_is_stale": "boolean", "refused": "string?", "measure_next": "string?",
-    "run_id": "string?", "price_source": "string?",
-}  # fmt: skip
-_RUN: Final = {
-    "run_id": "string", "workload": "string", "system": "string", "global_batch_size": "integer?",
-    "pattern": "string", "software": "string", "status": "string", "basis": "string",
-    "epochs_measured": "integer?", "samples_per_epoch": "integer?",
-    "first_epoch_s": "number?", "later_epoch_mean_s": "number?",
-    "later_epoch_sd_s": "number?", "samples_per_s": "number?", "total_s": "number?",
-    "result_set": "string", "folder": "string", "recorded_at": "string?", "suspect": "string?",
-    "published_on": "string?", "source_url": "string?", "licence": "string?",
-}  # fmt: skip
-_CHOICE: Final = {
-    "option_id": "string", "option": "string", "way": "string", "price": "string",
-    "price_is_stale": "boolean", "usual": "boolean",
-}  # fmt: skip
-_ROWS: Final = {
-    "ProjectionRow": _PROJECTION, "CurveRow": _CURVE, "PointRow": _POINT, "BatchRow": _AT_BATCH,
-    "OptionRow": _OPTION, "RunRow": _RUN, "Choice": _CHOICE,
-}  # fmt: skip
-_WORDS: Final = {
-    "finishes": "The end if work begins now, ISO 8601 with its zone: 2026-11-22T07:43Z. In files "
-    "only; null here, as answers have no time of request.",
-}
-"""Descriptions of fields whose format is not obvious."""
-_OPTIONAL: Final = {"CurveRow": {"points", "left_out", "curve"}}
-"""Required fields of rows with optional ones: a refused curve has no parameters."""
+RECORDS: Final = (Index, Results, Projection, Curves, HardwareComparison, Options, Problem)
+"""The answers; their fields are described with them."""
 
 
 def schemas() -> dict[str, Schema]:
-    """Return all schemas by name."""
-    rows = {name: _row(columns, _OPTIONAL.get(name)) for name, columns in _ROWS.items()}
-    source: Schema = {"type": "object", "additionalProperties": _type("any?")}
-    return rows | {
-        "Source": source | {"description": "Where numbers come from, with licence and date."},
-        "Index": _object({"openapi": _type("string"), "workloads": _list(_workload())}),
-        "Results": _object({"query": _type("string"), "total": _type("integer"),
-                            "next_cursor": _type("string?"), "rows": _rows("RunRow")}),
-        "Projection": _object({"query": _type("string"), "epochs": _type("integer"),
-                               "samples_per_epoch": _type("number?"),
-                               "epoch_size": _type("string"),
-                               "start_up": _type("string?"),
-                               "baseline": _type("string"), "sentence": _type("string"),
-                               "undecided": _type("string?"), "rows": _rows("ProjectionRow"),
-                               "sources": _rows("Source")}),
-        "Curves": _object({"query": _type("string"), "sentences": _list(_type("string")),
-                           "notes": _list(_type("string")),
-                           "curves": _rows("CurveRow"), "at_batch": _rows("BatchRow"),
-                           "points": _rows("PointRow"), "sources": _rows("Source")}),
-        "Comparison": _comparison(),
-        "Options": _object({"query": _type("string"), "rows": _rows("Choice")}),
-        "Problem": _problem(),
-    }  # fmt: skip
-
-
-def _comparison() -> Schema:
-    assumed = {f.name: _assumption(f.name) for f in fields(Assumptions)}
-    bought = _object(
-        {
-            "sentence": _type("string"),
-            "rent": _type("string"),
-            "buy": _type("string"),
-            **_plain(_ends("utilisation", "runs_per_month")),
-        }
-    )
-    bar = _object({"input": _type("string"), "low": _type("number?"), "high": _type("number?")})
-    matters = _object(
-        {
-            "title": _type("string"),
-            "unit": _type("string"),
-            "base": _type("number?"),
-            "inputs": _list(bar),
-        }
-    )
-    return _object({
-        "query": _type("string"), "workload": _type("string"), "goal": _type("string"),
-        "samples_per_epoch": _type("number?"),
-        "sentence": _type("string"), "undecided": _type("string?"),
-        "measure_next": _type("string?"), "timed_step": _type("string?"),
-        "money": _type("string"), "rows": _rows("OptionRow"),
-        "rent_or_buy": _or_null(bought), "matters_most": _or_null(matters),
-        "keeps": _type("string?"), "assumptions": _object(assumed),
-        "electricity": _or_null(_electricity()), "assumed": _list(_type("string")),
-        "sources": _rows("Source"),
-    })  # fmt: skip
-
-
-def _electricity() -> Schema:
-    names = ("customer", "price_as_of", "price_source", "carbon_as_of", "carbon_source", "note")
-    return _object({"country": _type("string"), "price_is_stale": _type("boolean"),
-                    **{name: _type("string?") for name in names}})  # fmt: skip
-
-
-def _assumption(name: str) -> Schema:
-    text = ASSUMPTION_TEXTS[name]
-    return _type("number?") | {"description": f"{text.words} [{text.unit}]: {text.why}"}
-
-
-def _workload() -> Schema:
-    pattern = _object({"pattern": _type("string"), "name": _type("string")})
-    return _object({"workload": _type("string"), "name": _type("string"),
-                    "patterns": _list(pattern)})  # fmt: skip
-
-
-def _problem() -> Schema:
-    error = {"type": "object", "required": ["detail"],
-             "properties": {"parameter": _type("string"), "detail": _type("string")}}  # fmt: skip
-    return {
-        "type": "object",
-        "description": "RFC 9457; `errors` names every parameter that is wrong.",
-        "required": ["type", "title", "status", "detail"],
-        "properties": {"type": _type("string"), "title": _type("string"),
-                       "status": _type("integer"), "detail": _type("string"),
-                       "errors": _list(error)},
-    }  # fmt: skip
-
-
-def _row(columns: Mapping[str, str], needed: set[str] | None) -> Schema:
-    made = _object(_plain(columns))
-    return made if needed is None else made | {"required": sorted(needed)}
-
-
-def _plain(columns: Mapping[str, str]) -> dict[str, Schema]:
-    return {name: _described(name, _type(kind)) for name, kind in columns.items()}
-
-
-def _described(name: str, schema: Schema) -> Schema:
-    return schema | {"description": _WORDS[name]} if name in _WORDS else schema
-
-
-def _object(properties: Mapping[str, Schema]) -> Schema:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _type(kind: str) -> Schema:
-    if kind == "any?":
-        return {"type": ["string", "number", "boolean", "null"]}
-    return {"type": [kind[:-1], "null"]} if kind.endswith("?") else {"type": kind}
-
-
-def _list(of: Schema) -> Schema:
-    return {"type": "array", "items": of}
-
-
-def _rows(name: str) -> Schema:
-    return _list({"$ref": f"#/components/schemas/{name}"})
-
-
-def _or_null(of: Schema) -> Schema:
-    return {"anyOf": [of, {"type": "null"}]}
+    """Return the JSON schemas of all records, by name."""
+    found: dict[str, Schema] = schema_components(
+        RECORDS, ref_template="#/components/schemas/{name}"
+    )[1]
+    assumed = found[Assumptions.__name__]
+    for name, text in ASSUMPTION_TEXTS.items():
+        assumed["properties"][name]["description"] = f"{text.words} [{text.unit}]: {text.why}"
+    return found
 
 
 PATH: Final = "/api/v1/openapi.json"
@@ -272,7 +95,7 @@ ADDRESSES: Final = (
         name="compare",
         summary="Hardware, rented, bought or already owned: time, cost and probability",
         about="As on the page Compare hardware. Money is in `currency`.",
-        schema="Comparison",
+        schema="HardwareComparison",
         parameters=COMPARE,
     ),
     Address(

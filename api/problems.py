@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
+from msgspec import UNSET
+from msgspec.json import encode
 from starlette.responses import Response
 
-from planner.answers import NO_RUN
+from planner.answers import NO_RUN, records
 from planner.core import Problem
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -21,11 +22,6 @@ HEADERS: Final = {
 """Headers of every response of this interface."""
 PARAMETERS: Final = "urn:epochwise:problem:parameters"
 NO_DATA: Final = "urn:epochwise:problem:no-data"
-
-
-def encoded(content: Any) -> bytes:  # noqa: ANN401 - whatever JSON holds
-    """Return plain data as JSON bytes."""
-    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
 
 
 def problem(
@@ -46,11 +42,12 @@ def problem(
         headers: further headers.
     """
     title = "The question is invalid" if errors else status.phrase
-    body: dict[str, Any] = {"type": kind, "title": title, "status": int(status), "detail": detail}
-    if errors:
-        body["errors"] = [_error(e) for e in errors]
+    body = records.Problem(
+        type=kind, title=title, status=int(status), detail=detail,
+        errors=tuple(map(_error, errors)) or UNSET,
+    )  # fmt: skip
     sent = {**HEADERS, "Cache-Control": "no-store", **(headers or {})}
-    return Response(encoded(body), status_code=int(status), headers=sent, media_type=MEDIA_TYPE)
+    return Response(encode(body), status_code=int(status), headers=sent, media_type=MEDIA_TYPE)
 
 
 def of_parameters(errors: Sequence[Problem]) -> Response:
@@ -65,7 +62,5 @@ def of_parameters(errors: Sequence[Problem]) -> Response:
     )
 
 
-def _error(error: Problem) -> dict[str, str]:
-    return {"parameter": error.parameter, "detail": error.message} if error.parameter else {
-        "detail": error.message
-    }  # fmt: skip
+def _error(error: Problem) -> records.Fault:
+    return records.Fault(detail=error.message, parameter=error.parameter or UNSET)

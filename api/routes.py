@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs
 
+from msgspec.json import encode
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from api import openapi
 from api.answers import ANSWERS, AnswerFunction, Sources
-from api.problems import HEADERS, encoded, of_parameters, problem
+from api.problems import HEADERS, of_parameters, problem
 from planner.catalog import TABLE_NAMES, Catalog
 from planner.core import LONGEST_QUERY, MOST_GIVEN, Problem
 from planner.store import Store
@@ -145,8 +146,8 @@ class _Desk:
         self, answer: AnswerFunction, store: Store, values: dict[str, list[str]]
     ) -> bytes | Response:
         sources = Sources(store=store, catalog=self._catalog(), today=self.rules.today())
-        body, problems = answer(sources, values)
-        return of_parameters(problems) if problems else encoded(body)
+        record, problems = answer(sources, values)
+        return of_parameters(problems) if problems else encode(record)
 
     def _catalog(self) -> Catalog:
         shipped, *own = self.rules.catalogs
@@ -161,7 +162,7 @@ def _answering(desk: _Desk, path: str) -> Endpoint:
 
 
 def _describing() -> Endpoint:
-    body = encoded(openapi.description())
+    body = encode(openapi.description())
 
     async def describe(request: Request) -> Response:
         return _fresh(body, request)

@@ -13,12 +13,7 @@ from planner.answers._asking import (
     curve_answered,
     how_long_answered,
 )
-from planner.answers._bodies import (
-    Body,
-    compare_body,
-    curve_body,
-    projection_body,
-)
+from planner.answers._bodies import curves, hardware_comparison, projection
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
@@ -34,28 +29,29 @@ from planner.answers.how_long_tables import (
     ratio_rows,
     total_in_words,
 )
+from planner.answers.records import plain
 
 __all__ = [
     "NO_RUN",
     "PAGES",
     "RULES",
-    "Body",
     "CompareAnswer",
     "answer_sentences",
     "batch_rows",
     "compare",
     "compare_answered",
-    "compare_body",
     "compare_facts",
     "curve_answered",
-    "curve_body",
+    "curves",
     "facts",
     "half_width",
+    "hardware_comparison",
     "host_of",
     "how_long_answered",
     "is_loopback",
     "is_own",
-    "projection_body",
+    "plain",
+    "projection",
     "question",
     "ratio_rows",
     "results_answered",

@@ -19,8 +19,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.answers._asking import compare_answered
-from planner.answers._bodies import compare_body
+from planner.answers._bodies import hardware_comparison
 from planner.answers.comparison import option_rows, samples_per_s_of, startup_s_of
+from planner.answers.records import plain
 from planner.compare.comparison import Comparison, Row
 from planner.core import Estimate, Refusal, text_of
 from planner.store.catalog import own_folder, read_catalog
@@ -107,16 +108,16 @@ def compare(
         return ComparisonAnswer(sentence="", undecided="", workload="", goal="", rows=(),
                                 problems=problems, query=answer.query,
                                 body=MappingProxyType({}))  # fmt: skip
-    body = compare_body(comparison, answer.display, answer.query, answer.by)
+    record = hardware_comparison(comparison, answer.display, answer.query, answer.by)
     return ComparisonAnswer(
-        sentence=str(body["sentence"]),
-        undecided=str(body["undecided"] or ""),
-        workload=comparison.question.job.workload,
-        goal=comparison.question.goal.words,
+        sentence=record.sentence,
+        undecided=record.undecided or "",
+        workload=record.workload,
+        goal=record.goal,
         rows=_rows(comparison, option_rows(comparison, answer.display, begins)),
         problems=problems,
         query=answer.query,
-        body=MappingProxyType(body),
+        body=MappingProxyType(plain(record)),
     )
 
 

@@ -12,13 +12,14 @@ from planner.answers import (
     answer_sentences,
     batch_rows,
     compare_answered,
-    compare_body,
     curve_answered,
-    curve_body,
+    curves,
     half_width,
+    hardware_comparison,
     how_long_answered,
     parameters,
-    projection_body,
+    plain,
+    projection,
     total_in_words,
 )
 from planner.answers.comparison import COMPARE
@@ -88,7 +89,7 @@ def run_how_long(arguments: argparse.Namespace) -> int:
     if answer.result is None:
         return words.REFUSED
     if arguments.json:
-        words.print_json(projection_body(answer.result, answer.suspect, store.sets, answer.query))
+        words.print_json(plain(projection(answer.result, answer.suspect, store.sets, answer.query)))
     else:
         _print_how_long(answer.result)
     has_total = any(not isinstance(a.total, Refusal) for a in answer.result.answers)
@@ -104,8 +105,8 @@ def run_curve(arguments: argparse.Namespace) -> int:
     answer = curve_answered(store, words.given_of(arguments, [p.name for p in parameters.CURVE]))
     words.refuse((*arguments.strange, *answer.problems))
     if arguments.json:
-        body = curve_body(answer.chosen, answer.batches, store.sets, answer.query, answer.notes)
-        words.print_json(body)
+        record = curves(answer.chosen, answer.batches, store.sets, answer.query, answer.notes)
+        words.print_json(plain(record))
     else:
         print_answer(answer_sentences(answer.chosen))
         _print_curves(curve_rows(answer.chosen))
@@ -125,7 +126,8 @@ def run_compare(arguments: argparse.Namespace) -> int:
     if comparison is None:
         return words.REFUSED
     if arguments.json:
-        words.print_json(compare_body(comparison, answer.display, answer.query, answer.by))
+        record = hardware_comparison(comparison, answer.display, answer.query, answer.by)
+        words.print_json(plain(record))
     else:
         _print_compare(comparison, answer)
     return words.ANSWERED if comparison.answered else words.REFUSED

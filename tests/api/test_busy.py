@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -26,6 +27,12 @@ from tests.shipped import store
 
 MANY = 60
 """More than Starlette has threads for everything."""
+
+
+class Echo(Struct):
+    """What was asked."""
+
+    given: dict[str, list[str]]
 
 
 class Held:
@@ -47,7 +54,7 @@ class Held:
         self.gate.wait(60)
         with self._lock:
             self._now -= 1
-        return {"given": {name: list(texts) for name, texts in given.items()}}, ()
+        return Echo(given={name: list(texts) for name, texts in given.items()}), ()
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_every_answer_is_as_described(path: str) -> None:
 
 
 def test_every_problem_is_as_described() -> None:
-    problem = DOCUMENT["components"]["schemas"]["Problem"]
+    problem = {"$ref": "#/components/schemas/Problem", "components": DOCUMENT["components"]}
     for target in ("/api/v1/compare?epochs=0&x=1", "/api/v1/nope", "/api/v1/results?cursor=1"):
         Draft202012Validator(problem).validate(ask(APP, target).json)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pages.common import hardware
-from planner.answers import compare_answered, how_long_answered, projection_body
+from planner.answers import compare_answered, how_long_answered, plain, projection
 from planner.core import Refusal
 from planner.core.slugs import slugs
 from planner.store import Store, commit_runs, queries
@@ -71,7 +71,7 @@ def test_vgg_11_takes_the_least_time_at_a_large_batch(store: Store) -> None:
     assert last.option.run.global_batch_size == 4
     assert best.speed_ratio is not None
     assert 6.5 < float(best.speed_ratio.value) < 7.5
-    body = projection_body(told.result, {}, store.sets, told.query)
+    body = plain(projection(told.result, {}, store.sets, told.query))
     assert body["samples_per_epoch"] == 50_000.0
     assert {r["timed_samples_per_epoch"] for r in body["rows"]} >= {48.0, 3_072.0}
 

@@ -11,11 +11,12 @@ from pages.common import hardware
 from pages.compare import state
 from planner.answers import (
     compare_answered,
-    compare_body,
     curve_answered,
-    curve_body,
+    curves,
+    hardware_comparison,
     how_long_answered,
-    projection_body,
+    plain,
+    projection,
 )
 from tests.pages.comparing import address_of
 from tests.pages.conftest import show
@@ -35,13 +36,13 @@ def _how_long(given: Question) -> dict[str, Any]:
     told = how_long_answered(store(), given)
     assert told.problems == ()
     assert told.result is not None
-    return projection_body(told.result, told.suspect, store().sets, told.query)
+    return plain(projection(told.result, told.suspect, store().sets, told.query))
 
 
 def _curve(given: Question) -> dict[str, Any]:
     told = curve_answered(store(), given)
     assert told.problems == ()
-    return curve_body(told.chosen, told.batches, store().sets, told.query, told.notes)
+    return plain(curves(told.chosen, told.batches, store().sets, told.query, told.notes))
 
 
 def _compare(given: Question) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def _compare(given: Question) -> dict[str, Any]:
     told = compare_answered(store(), hardware.catalog().catalog, given, day)
     assert told.problems == ()
     assert told.answered.comparison is not None
-    return compare_body(told.answered.comparison, told.display, told.query)
+    return plain(hardware_comparison(told.answered.comparison, told.display, told.query))
 
 
 ASKED: list[tuple[str, Any, Question]] = [

@@ -11,9 +11,10 @@ import pytest
 
 from planner.answers import (
     compare_answered,
-    compare_body,
+    hardware_comparison,
     how_long_answered,
-    projection_body,
+    plain,
+    projection,
     ratio_rows,
 )
 from planner.answers.how_long_tables import answer_rows
@@ -60,14 +61,14 @@ def test_a_table_without_start_up_times_is_answered_everywhere_and_says_what_is_
         assert answer.total.value == pytest.approx(12.0 + 99 * 10.0)
         assert START_NOT_INCLUDED in answer.total.reasons
     assert "start-up time not included" in told.result.sentence
-    rows = projection_body(told.result, {}, store.sets, told.query)["rows"]
+    rows = plain(projection(told.result, {}, store.sets, told.query))["rows"]
     assert all(START_NOT_INCLUDED in r["notes"] for r in rows)
     assert all("start-up time not included" in r["basis"] for r in rows)
     assert csv_text(answer_rows(told.result)).count(START_NOT_INCLUDED) == 4
     compared = compare_answered(store, CATALOG, {"epochs": ["100"]}, date(2026, 11, 22))
     comparison = compared.answered.comparison
     assert comparison is not None
-    body = compare_body(comparison, compared.display, compared.query)
+    body = plain(hardware_comparison(comparison, compared.display, compared.query))
     measured = {r.candidate.id for r in comparison.rows if r.candidate.run is not None}
     assert measured
     for line in body["rows"]:
@@ -159,7 +160,7 @@ def test_totals_with_and_without_start_up_are_all_compared_from_epoch_1(tmp_path
         assert isinstance(answer.total, Estimate)
         assert START_NOT_INCLUDED in answer.total.reasons
     assert told.result.start_sentence == f"{LEFT_OUT}A100 · batch 64 does not state it."
-    assert projection_body(told.result, {}, (), "")["start_up"] == told.result.start_sentence
+    assert projection(told.result, {}, (), "").start_up == told.result.start_sentence
     alone = how_long_answered(store, {"epochs": ["10"], "baseline": ["t4-batch-64"],
                                       "systems": ["t4-batch-64"]}).result  # fmt: skip
     assert alone is not None
@@ -210,7 +211,7 @@ def test_compare_starts_with_epoch_1_for_all_options_too(tmp_path: Path) -> None
     notes = [n for n in comparison.question.notes if n.startswith(LEFT_OUT)]
     assert len(notes) == 1
     assert "A100" in notes[0]
-    assert notes[0] in compare_body(comparison, compared.display, compared.query)["assumed"]
+    assert notes[0] in hardware_comparison(comparison, compared.display, compared.query).assumed
     ranked = how_long_answered(store, {"epochs": ["10"], "session": ["on"]}).result
     assert ranked is not None
     totals = {a.option.run.run_id: a.total for a in ranked.answers}

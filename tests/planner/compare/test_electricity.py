@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner.answers import compare_body
+from planner.answers import hardware_comparison, plain
 from planner.answers.comparison import Facts, Request
 from planner.answers.comparison.question import answered
 from planner.catalog import Tariff
@@ -57,7 +57,7 @@ def test_country_customer_date_and_source_are_told_and_sent() -> None:
     lines = " ".join(assumed_lines(told))
     assert f"Price of electricity: Nowhere, household, Oct 2026, from {SOURCE}." in lines
     assert "A firm pays less" in lines
-    body = compare_body(told, DOLLARS, "")["electricity"]
+    body = plain(hardware_comparison(told, DOLLARS, ""))["electricity"]
     assert (body["country"], body["customer"]) == ("Nowhere", "household")
     assert (body["price_as_of"], body["price_source"]) == ("2026-10-01", SOURCE)
     assert body["price_is_stale"] is False

@@ -1,0 +1,379 @@
+"""Answers as records: one for each question, the same for page, command and HTTP interface.
+
+Fields ending in `_s` are seconds; `_low` and `_high` are the ends of 90 % intervals; None is
+unknown. `plain` gives the JSON data of a record. The OpenAPI description and the checks of rows are
+made from these classes by msgspec (docs/decisions/0042).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, to_builtins
+
+from planner.compare import Assumptions
+
+Body = dict[str, Any]
+"""JSON data: texts, numbers, lists and objects, without NaN."""
+Number = int | float
+Source = Mapping[str, str | float | int | bool | None]
+"""Where numbers come from, with licence and date."""
+FINISHES: Final = (
+    "The end if work begins now, ISO 8601 with its zone: 2026-11-22T07:43Z. In files only; null "
+    "here, as answers have no time of request."
+)
+
+
+class _Record(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A record that refuses unknown fields."""
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Struct)
+
+
+def plain(record: Struct) -> Body:
+    """Return a record as JSON data."""
+    body: Body = to_builtins(record)
+    return body
+
+
+def rows_of(kind: type[AnyRecord], rows: Sequence[Mapping[str, object]]) -> tuple[AnyRecord, ...]:
+    """Return rows of a table as records; msgspec.ValidationError for a wrong or missing field."""
+    return tuple(convert(row, kind) for row in rows)
+
+
+class ProjectionRow(_Record, frozen=True, kw_only=True):
+    """The time of N epochs on a system [s]."""
+
+    option: str
+    workload: str
+    input_pattern: str
+    system: str
+    global_batch_size: int | None
+    epochs: int
+    samples_per_epoch: Number | None
+    timed_samples_per_epoch: Number | None
+    total_s: Number | None
+    total_hms: str | None
+    low_s: Number | None
+    high_s: Number | None
+    level: Number | None
+    baseline: str
+    speed_ratio_to_baseline: Number | None
+    speed_ratio_low: Number | None
+    speed_ratio_high: Number | None
+    another_session: bool
+    rest_like_last: bool
+    suspect: str | None
+    left_out: bool
+    basis: str
+    refused: str | None
+    measure_next: str | None
+    notes: str | None
+    result_set: str
+    run_id: str
+    source: str | None
+    licence: str | None
+
+
+class CurveRow(_Record, frozen=True, kw_only=True):
+    """A throughput curve: parameters with the ends of their intervals."""
+
+    curve: str
+    points: int
+    left_out: int
+    asymptotic_throughput: Number | UnsetType | None = UNSET
+    asymptotic_throughput_low: Number | UnsetType | None = UNSET
+    asymptotic_throughput_high: Number | UnsetType | None = UNSET
+    overhead_s: Number | UnsetType | None = UNSET
+    overhead_s_low: Number | UnsetType | None = UNSET
+    overhead_s_high: Number | UnsetType | None = UNSET
+    batch_50: Number | UnsetType | None = UNSET
+    batch_50_low: Number | UnsetType | None = UNSET
+    batch_50_high: Number | UnsetType | None = UNSET
+    batch_90: Number | UnsetType | None = UNSET
+    batch_90_low: Number | UnsetType | None = UNSET
+    batch_90_high: Number | UnsetType | None = UNSET
+    scatter_percent: Number | UnsetType | None = UNSET
+    basis: str | UnsetType = UNSET
+    notes: str | UnsetType | None = UNSET
+    refused: str | UnsetType | None = UNSET
+    measure_next: str | UnsetType | None = UNSET
+
+
+class PointRow(_Record, frozen=True, kw_only=True):
+    """A measured point of a curve."""
+
+    curve: str
+    global_batch_size: int
+    step_s: Number
+    samples_per_s: Number
+    fitted_step_s: Number | None
+    measured_against_fit_percent: Number | None
+    in_fit: bool
+    run_id: str
+
+
+class BatchRow(_Record, frozen=True, kw_only=True):
+    """A curve at a requested batch size."""
+
+    curve: str
+    global_batch_size: Number
+    samples_per_s: Number | None
+    samples_per_s_low: Number | None
+    samples_per_s_high: Number | None
+    step_s: Number | None
+    step_s_low: Number | None
+    step_s_high: Number | None
+    basis: str | None
+    notes: str | None
+    refused: str | None
+    measure_next: str | None
+
+
+class OptionRow(_Record, frozen=True, kw_only=True):
+    """An option of a comparison: time [s], money in `currency`, probabilities."""
+
+    option_id: str
+    option: str
+    way: str
+    system: str
+    accelerator: str | None
+    accelerators: int
+    machines: int
+    rank: int | None
+    tied: bool
+    workload: str
+    goal: str
+    global_batch_size: Number | None
+    time_s: Number | None
+    time_s_low: Number | None
+    time_s_high: Number | None
+    time_hms: str | None
+    finishes: Annotated[str | None, Meta(description=FINISHES)]
+    samples_per_s: Number | None
+    samples_per_s_low: Number | None
+    samples_per_s_high: Number | None
+    startup_s: Number | None
+    currency: str
+    cost_per_run: Number | None
+    cost_per_run_low: Number | None
+    cost_per_run_high: Number | None
+    to_pay: Number | None
+    to_pay_low: Number | None
+    to_pay_high: Number | None
+    cost_per_month: Number | None
+    cost_per_month_low: Number | None
+    cost_per_month_high: Number | None
+    energy_kwh: Number | None
+    energy_kwh_low: Number | None
+    energy_kwh_high: Number | None
+    co2_kg: Number | None
+    probability_cheapest: Number | None
+    probability_fastest: Number | None
+    probability_in_time: Number | None
+    probability_in_budget: Number | None
+    probability_meets_limits: Number | None
+    on_frontier: bool
+    memory: str
+    memory_headroom: Number | None
+    memory_needed: str | None
+    way_out: str | None
+    basis: str | None
+    notes: str | None
+    price: str
+    price_is_stale: bool
+    refused: str | None
+    measure_next: str | None
+    run_id: str | None
+    price_source: str | None
+
+
+class RunRow(_Record, frozen=True, kw_only=True):
+    """A measured or published run."""
+
+    run_id: str
+    workload: str
+    system: str
+    global_batch_size: int | None
+    pattern: str
+    software: str
+    status: str
+    basis: str
+    epochs_measured: int | None
+    samples_per_epoch: int | None
+    first_epoch_s: Number | None
+    later_epoch_mean_s: Number | None
+    later_epoch_sd_s: Number | None
+    samples_per_s: Number | None
+    total_s: Number | None
+    result_set: str
+    folder: str
+    recorded_at: str | None
+    suspect: str | None
+    published_on: str | None
+    source_url: str | None
+    licence: str | None
+
+
+class Choice(_Record, frozen=True, kw_only=True):
+    """An option that can be chosen."""
+
+    option_id: str
+    option: str
+    way: str
+    price: str
+    price_is_stale: bool
+    usual: bool
+
+
+class Pattern(_Record, frozen=True, kw_only=True):
+    """An input pattern of a workload, by slug and name."""
+
+    pattern: str
+    name: str
+
+
+class Workload(_Record, frozen=True, kw_only=True):
+    """A workload with its input patterns, by slug and name."""
+
+    workload: str
+    name: str
+    patterns: tuple[Pattern, ...]
+
+
+class Index(_Record, frozen=True, kw_only=True):
+    """What can be asked about."""
+
+    openapi: str
+    workloads: tuple[Workload, ...]
+
+
+class Results(_Record, frozen=True, kw_only=True):
+    """A part of the runs that match a question."""
+
+    query: str
+    total: int
+    next_cursor: str | None
+    rows: tuple[RunRow, ...]
+
+
+class Projection(_Record, frozen=True, kw_only=True):
+    """The answer of How long?: times of N epochs on each system."""
+
+    query: str
+    epochs: int
+    samples_per_epoch: Number | None
+    epoch_size: str
+    start_up: str | None
+    baseline: str
+    sentence: str
+    undecided: str | None
+    rows: tuple[ProjectionRow, ...]
+    sources: tuple[Source, ...]
+
+
+class Curves(_Record, frozen=True, kw_only=True):
+    """Throughput curves, their points, and their values at requested batch sizes."""
+
+    query: str
+    sentences: tuple[str, ...]
+    notes: tuple[str, ...]
+    curves: tuple[CurveRow, ...]
+    at_batch: tuple[BatchRow, ...]
+    points: tuple[PointRow, ...]
+    sources: tuple[Source, ...]
+
+
+class BuyOrRent(_Record, frozen=True, kw_only=True):
+    """From which use on buying is cheaper than the best rental."""
+
+    sentence: str
+    rent: str
+    buy: str
+    utilisation: Number | None
+    utilisation_low: Number | None
+    utilisation_high: Number | None
+    runs_per_month: Number | None
+    runs_per_month_low: Number | None
+    runs_per_month_high: Number | None
+
+
+class Bar(_Record, frozen=True, kw_only=True):
+    """An uncertain input, and the answer at both ends of it."""
+
+    input: str
+    low: Number | None
+    high: Number | None
+
+
+class Tornado(_Record, frozen=True, kw_only=True):
+    """How far each uncertain input moves the answer by itself."""
+
+    title: str
+    unit: str
+    base: Number | None
+    inputs: tuple[Bar, ...]
+
+
+class ElectricityRow(_Record, frozen=True, kw_only=True):
+    """The electricity price of a country: customer, dates and sources."""
+
+    country: str
+    customer: str | None
+    price_as_of: str | None
+    price_source: str | None
+    price_is_stale: bool
+    carbon_as_of: str | None
+    carbon_source: str | None
+    note: str | None
+
+
+class HardwareComparison(_Record, frozen=True, kw_only=True):
+    """The answer of Compare hardware. Money is in the requested currency with its tax.
+
+    Assumptions are in USD.
+    """
+
+    query: str
+    workload: str
+    goal: str
+    samples_per_epoch: Number | None
+    sentence: str
+    undecided: str | None
+    measure_next: str | None
+    timed_step: str | None
+    money: str
+    rows: tuple[OptionRow, ...]
+    rent_or_buy: BuyOrRent | None
+    matters_most: Tornado | None
+    keeps: str | None
+    assumptions: Assumptions
+    electricity: ElectricityRow | None
+    assumed: tuple[str, ...]
+    sources: tuple[Source, ...]
+
+
+class Options(_Record, frozen=True, kw_only=True):
+    """All options of a comparison; `usual` marks the default ones."""
+
+    query: str
+    rows: tuple[Choice, ...]
+
+
+class Fault(_Record, frozen=True, kw_only=True):
+    """What is wrong with a parameter, or with the question as a whole."""
+
+    detail: str
+    parameter: str | UnsetType = UNSET
+
+
+class Problem(_Record, frozen=True, kw_only=True):
+    """RFC 9457; `errors` names every parameter that is wrong."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    errors: tuple[Fault, ...] | UnsetType = UNSET
