@@ -283,6 +283,18 @@ class Link:
         self._begin(name, [requested[:most]], [])
         return list(st.session_state[self.key(name)])
 
+    def numbers(self, parameter: Parameter) -> tuple[list[float], list[str]]:
+        """Return the numbers of a list whose widget holds texts, and what is wrong with others."""
+        name, key = parameter.name, self.key(parameter.name)
+        self._defaults[name] = []
+        requested = list(dict.fromkeys(self._initial.get(name, [])))[: parameter.many]
+        if key not in st.session_state:
+            errors = (value_of(parameter, text)[1] for text in requested)
+            self.problems += [as_text(f"{name}: {error}") for error in errors if error]
+        self._begin(name, [[t for t in requested if not value_of(parameter, t)[1]]], [])
+        read = [value_of(parameter, text) for text in st.session_state[key]]
+        return [value for value, error in read if not error], [error for _, error in read if error]
+
     def put(self, name: str, value: object) -> None:
         """Set a parameter from a button's callback."""
         st.session_state[self.key(name)] = value

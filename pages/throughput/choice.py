@@ -55,7 +55,6 @@ def draw(link: Link, shared: Store, left_out: frozenset[str]) -> Choice | None:
     runs = [r for p in patterns for r in kept.runs_of(shared, workload, p) if r.system in systems]
     others = {s: name for s, name in workloads.items() if s != short}
     link.drop("beside", lambda text: looked_up(text, workloads) == short)
-    link.keep("batch")  # a parameter of programs; the chart shows every batch
     steps = with_step_times(runs, size) if runs else None
     timed = steps.runs if steps else ()
     chosen = kept.fitted_curves(shared, [*timed, *_beside(link, shared, others, boxes)], left_out)

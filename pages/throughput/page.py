@@ -19,8 +19,9 @@ from pages.throughput import choice as curve_choice
 from pages.throughput import factor
 from pages.throughput.lines import lines
 from planner import figures
-from planner.answers import answer_sentences, source_rows
-from planner.core import Record, Report, csv_text, html_page
+from planner.answers import answer_sentences, batch_rows, source_rows
+from planner.answers.parameters import BATCH
+from planner.core import Record, Report, csv_text, html_page, plain
 from planner.figures.frame import LIGHT_THEME
 from planner.runs import form_rows
 from planner.store import Store
@@ -42,6 +43,7 @@ def show() -> None:
         return
     everything, chosen, workload = choice.everything, choice.chosen, choice.workload
     effects = factor.offer(link, shared, workload, left_out)
+    batches, wrong = link.numbers(BATCH)
     link.write()
     link.warn()
     if choice.steps is not None:
@@ -61,6 +63,7 @@ def show() -> None:
     _answer(link, everything, chosen, shared)
     _charts(link, everything, chosen, shared)
     _tables(chosen, shared)
+    _at_batches(link, chosen, batches, wrong)
     factor.draw(link, effects, workload)
     _forms(chosen, shared)
 
@@ -174,6 +177,49 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
                 key="throughput.sources",
                 alt="Sources of every curve",
             )
+
+
+def _at_batches(
+    link: Link, chosen: list[SystemCurve], batches: list[float], wrong: list[str]
+) -> None:
+    """Draw the field of batch sizes, and the answer of each curve there."""
+    with st.container(border=True):
+        st.markdown("**At your batch sizes**")
+        held = [str(text) for text in st.session_state[link.key(BATCH.name)]]
+        st.multiselect(
+            "Global batch sizes",
+            held,
+            key=link.key(BATCH.name),
+            accept_new_options=True,
+            max_selections=BATCH.many,
+            placeholder="Type a batch size, such as 256",
+            help="Each curve answers with its 90 % interval, or says why not",
+        )
+        for error in wrong:
+            st.warning(as_text(error), icon=":material/error:")
+        rows = batch_rows(chosen, batches)
+        if not rows:
+            return
+        widgets.table(
+            [_shown_at(r) for r in rows],
+            key="throughput.batches",
+            alt="Samples per second and step time of every curve at the entered batch sizes",
+        )
+        widgets.download(
+            "CSV", lambda: csv_text(rows), "epochwise-batches.csv", key="throughput.batches.csv"
+        )
+
+
+def _shown_at(row: Record) -> dict[str, object]:
+    refused = bool(row["refused"])
+    return {
+        "Curve": row["curve"],
+        "Batch": plain(float(str(row["global_batch_size"]))),
+        "Samples/s": "refused" if refused else curves.interval_cell(row, "samples_per_s"),
+        "Step (s)": "" if refused else curves.interval_cell(row, "step_s"),
+        "Basis": row["basis"] or "",
+        "Notes": f"{row['refused']} {row['measure_next']}" if refused else row["notes"] or "",
+    }
 
 
 def _forms(chosen: list[SystemCurve], shared: Store) -> None:

@@ -37,6 +37,10 @@ HOW_LONG: Final = (
               "continues like the last part", kind="flag", default=False),
     _WITHOUT,
 )  # fmt: skip
+BATCH: Final = Parameter(
+    name="batch", words="global batch sizes to answer at", kind="number", unit="samples",
+    least=1.0, most=1e9, many=MOST_BATCHES,
+)  # fmt: skip
 CURVE: Final = (
     _WORKLOAD,
     Parameter(name="pattern", words="one input pattern, as its slug; the same as patterns"),
@@ -47,8 +51,7 @@ CURVE: Final = (
     SAMPLES_PER_EPOCH,
     Parameter(name="beside", words="further workloads to compare with, as their slugs",
               many=MOST_BESIDE),
-    Parameter(name="batch", words="global batch sizes to answer at", kind="number",
-              unit="samples", least=1.0, most=1e9, many=MOST_BATCHES),
+    BATCH,
     _WITHOUT,
 )  # fmt: skip
 STATED: Final = ("workload", "pattern", "epochs", "patterns", "systems", "baseline")

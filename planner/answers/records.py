@@ -365,8 +365,8 @@ class Options(_Record, frozen=True, kw_only=True):
 class Fault(_Record, frozen=True, kw_only=True):
     """What is wrong with a parameter, or with the question as a whole."""
 
-    detail: str
     parameter: str | UnsetType = UNSET
+    detail: str
 
 
 class Problem(_Record, frozen=True, kw_only=True):

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.common.link import slugs
 from pages.how_long.options import MOST_CHOSEN, usual_options
 from pages.results import page
-from planner.answers import how_long_tables, ratio_rows
+from planner.answers import batch_rows, curve_answered, how_long_tables, ratio_rows
 from planner.epochs import EPOCHS, HowLong, Option, options_of
 from planner.epochs.how_long import how_long
 from planner.figures.frame import LIGHT
@@ -353,3 +354,22 @@ def test_of_each_system_the_smallest_and_the_largest_batch_are_usual(store: Stor
         "tpu-v2-8-batch-4-096",
     ]  # fmt: skip
     assert len(usual) <= MOST_CHOSEN
+
+
+def test_throughput_answers_at_the_batch_sizes_of_the_link_as_the_command_does(
+    store: Store,
+) -> None:
+    shown = show("throughput", batch=["300", "-1"])
+    assert [w.value for w in shown.warning if "batch" in w.value]
+    rows = batch_rows(curve_answered(store, {"batch": ["300"]}).chosen, [300.0])
+    table = _at_batches(shown)
+    assert list(table["Curve"]) == [r["curve"] for r in rows]
+    assert list(table["Batch"]) == ["300"] * len(rows)
+    shown.multiselect(key="throughput.batch").set_value(["300", "many"])
+    again = sound(shown.run())
+    assert any("not a number from 1 to" in w.value for w in again.warning)
+    assert len(_at_batches(again)) == len(rows)
+
+
+def _at_batches(shown: AppTest) -> Any:  # noqa: ANN401 - a table of pandas
+    return next(t.value for t in shown.dataframe if "Step (s)" in t.value)
