@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -18,7 +19,7 @@ from pages.common.link import (
     page_link,
     slugs,
 )
-from planner.answers import results_answered
+from planner.answers import mfu_shares, results_answered
 from planner.answers.comparison import (
     DESCRIPTION,
     FORMATS,
@@ -309,6 +310,8 @@ def _help(name: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
+_ENOUGH: Final = 3
+_DECILES: Final = (0.1, 0.5, 0.9)
 _RESULTS: Final = Path(__file__).resolve().parent.parent / "results" / "page.py"
 _MFU_NAME: Final = "assumed_mfu"
 _MFU: Final = next(p for p in DESCRIPTION if p.name == _MFU_NAME)
@@ -348,7 +351,8 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
         if stepped is not None:
             st.markdown(as_text(f"With your timed step: {stepped.value:.0%}".replace("%", " %")))
         count_text, rows = _published(shared, job.family, question.accelerator)
-        st.markdown(as_text(count_text))
+        reached = mfu_shares(shared, rows, hardware.catalog().catalog.accelerators)
+        st.markdown(as_text(f"{count_text} {_reached(reached)}".strip()))
         page_link(link.page, _RESULTS, "Show these runs", ":material/table_rows:", rows)
 
 
@@ -372,6 +376,17 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
     rows = _rows(shared, values)
     number = results_answered(shared, rows).total
     return _counted(number, family, f"none on {card.name}"), rows
+
+
+def _reached(shares: Sequence[float]) -> str:
+    """Return the quantiles of what the runs themselves reached; "" below three runs."""
+    if len(shares) < _ENOUGH:
+        return ""
+    tenth, half, most = (f"{s:.0%}".replace("%", "\u00a0%") for s in np.quantile(shares, _DECILES))
+    return (
+        f"Of {len(shares):,} with known operations, 10\u00a0% reach less than {tenth}, half less "
+        f"than {half}, 90\u00a0% less than {most}."
+    )
 
 
 def _counted(number: int, family: str, where: str) -> str:

@@ -17,7 +17,7 @@ from planner.answers._bodies import curves, hardware_comparison, projection
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
 from planner.answers._documented import PAGES, RULES
 from planner.answers._door import compare
-from planner.answers._listing import results_answered
+from planner.answers._listing import mfu_shares, results_answered
 from planner.answers._origins import host_of, is_loopback, is_own
 from planner.answers.comparison import (
     facts,
@@ -50,6 +50,7 @@ __all__ = [
     "how_long_answered",
     "is_loopback",
     "is_own",
+    "mfu_shares",
     "plain",
     "projection",
     "question",

@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from planner.answers import parameters
 from planner.answers.runs import suspects_of
+from planner.catalog import Accelerator
 from planner.core import Given, Problem, looked_up, not_found, query_of, read
 from planner.core.slugs import slugs
+from planner.published import half_peak
 from planner.store import queries
 from planner.store.reader import Store
 from planner.suspects import ANY, NAMES, NONE, narrowed
@@ -57,6 +59,23 @@ def results_answered(store: Store, question: Given) -> ResultsAnswer:
         query=query_of(parameters.RESULTS, values),
         problems=tuple(problems),
     )
+
+
+def mfu_shares(
+    store: Store, question: Given, accelerators: Sequence[Accelerator]
+) -> tuple[float, ...]:
+    """Return the MFU of filtered runs in ascending order [share of the half-precision peak].
+
+    Runs without operations, on unknown accelerators, or above the peak have none.
+    """
+    values = read(parameters.RESULTS, question).values
+    peaks = {a.name: half_peak(a) for a in accelerators}
+    shares = (
+        speed / (count * peak)
+        for name, count, speed in queries.work(store, _filters(store, values, []))
+        if (peak := peaks.get(name))
+    )
+    return tuple(sorted(share for share in shares if share <= 1.0))
 
 
 def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:

@@ -321,6 +321,12 @@ def library_rows(store: Store, workload: str, most: int = MOST_SPEEDS) -> list[d
     return list(store.arrow(sql.LIBRARY_ROWS, [workload, most]).to_pylist())
 
 
+def work(store: Store, filters: Filters) -> list[tuple[str, int, float]]:
+    """Return accelerator, their count and model operations [FLOP/s] of runs that state them."""
+    rows = store.rows(sql.WORK, _parameters(filters))
+    return [(str(name), int(count), float(speed)) for name, count, speed in rows]
+
+
 def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) -> pa.Table:
     """Return the runs that match the filters, at most `most` after the first `skip`."""
     return store.arrow(sql.TABLE, _parameters(filters) | {"most": most, "skip": skip})

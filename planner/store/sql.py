@@ -228,6 +228,13 @@ ALL_FACETS: Final = f"""
 """As `FACET` for every facet under all filters: valid for facets without their own filter."""
 
 COUNT: Final = f"SELECT count(*) FROM runs WHERE {_where()}"
+WORK: Final = f"""
+    SELECT accelerator_model_name,
+        coalesce(accelerators_per_node, 1) * coalesce(number_of_nodes, 1),
+        coalesce(samples_per_s, throughput) * train_flops_per_sample
+    FROM runs WHERE {_where()} AND status = 'ok' AND mode = 'training'
+        AND accelerator_model_name IS NOT NULL AND train_flops_per_sample > 0
+        AND coalesce(samples_per_s, throughput) > 0"""
 WHICH: Final = f"SELECT run_id FROM runs WHERE {_where()}"
 COUNT_ALL: Final = "SELECT count(*), max(recorded_at) FROM runs"
 TABLE: Final = f"""

@@ -8,10 +8,11 @@ from datetime import date
 
 import pytest
 
-from planner.answers import compare_answered, how_long_answered
+from planner.answers import compare_answered, how_long_answered, mfu_shares, results_answered
 from planner.core import Estimate
 from planner.core.slugs import slugs
 from planner.epochs import MOST_CHOSEN, options_of
+from planner.published import half_peak
 from planner.store import Store, queries
 from planner.store.catalog import read_catalog
 from planner.store.disk.folders import Folder
@@ -85,3 +86,19 @@ def _agree(workload: str, pattern: str) -> int:
             assert float(row.timed.total.value) == pytest.approx(fastest, rel=1e-9)
         compared += 1
     return compared
+
+
+def test_the_shares_of_the_peak_are_those_of_each_run_alone() -> None:
+    question = {"family": ["moe"], "basis": ["published"]}
+    peaks = {a.name: half_peak(a) for a in CATALOG.accelerators}
+    expected = []
+    for row in results_answered(library(), question | {"limit": ["1000"]}).rows:
+        run = queries.all_columns(library(), row["run_id"])
+        peak = peaks.get(run["accelerator_model_name"])
+        if peak and run.get("train_flops_per_sample") and row["samples_per_s"]:
+            count = run.get("accelerators_per_node", 1) * run.get("number_of_nodes", 1)
+            expected.append(row["samples_per_s"] * run["train_flops_per_sample"] / (count * peak))
+    shares = mfu_shares(library(), question, CATALOG.accelerators)
+    assert len(shares) > 40
+    assert shares == pytest.approx(sorted(s for s in expected if s <= 1.0))
+    assert mfu_shares(library(), {"family": ["speech"]}, CATALOG.accelerators) == ()
