@@ -19,7 +19,7 @@ from pages.common.link import (
     page_link,
     slugs,
 )
-from planner.answers import mfu_shares, results_answered
+from planner.answers import mfu_shares
 from planner.answers.comparison import (
     DESCRIPTION,
     FORMATS,
@@ -370,11 +370,11 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
     for where, names in places:
         values = {"family": [family], "accelerator_model_name": names, "basis": ["published"]}
         rows = _rows(shared, values)
-        if len(rows) == len(values) and (number := results_answered(shared, rows).total):
+        if len(rows) == len(values) and (number := kept.result_count(shared, rows)):
             return _counted(number, family, where), rows
     values = {"family": [family], "basis": ["published"]}
     rows = _rows(shared, values)
-    number = results_answered(shared, rows).total
+    number = kept.result_count(shared, rows)
     return _counted(number, family, f"none on {card.name}"), rows
 
 

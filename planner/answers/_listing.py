@@ -66,16 +66,22 @@ def mfu_shares(
 ) -> tuple[float, ...]:
     """Return the MFU of filtered runs in ascending order [share of the half-precision peak].
 
-    Runs without operations, on unknown accelerators, or above the peak have none.
+    Runs without operations, on unknown accelerators, or above the peak have none. Cached until a
+    run or a peak changes.
     """
     values = read(parameters.RESULTS, question).values
     peaks = {a.name: half_peak(a) for a in accelerators}
-    shares = (
-        speed / (count * peak)
-        for name, count, speed in queries.work(store, _filters(store, values, []))
-        if (peak := peaks.get(name))
-    )
-    return tuple(sorted(share for share in shares if share <= 1.0))
+
+    def query() -> tuple[float, ...]:
+        shares = (
+            speed / (count * peak)
+            for name, count, speed in queries.work(store, _filters(store, values, []))
+            if (peak := peaks.get(name))
+        )
+        return tuple(sorted(share for share in shares if share <= 1.0))
+
+    key = ("MFU", query_of(parameters.RESULTS, values), tuple(peaks.items()), store.generation)
+    return store.kept.once(key, query)
 
 
 def _row(row: Mapping[str, Any], suspect: Mapping[str, str]) -> dict[str, Any]:
