@@ -55,6 +55,7 @@ from planner.job._memory import least_count
 from planner.job._placing import (
     PER_NODE,
     effective_precision,
+    format_of,
     no_peak,
     peak_of,
     peak_sentence,
@@ -120,11 +121,12 @@ def question_of(job: Job, hardware: Hardware, batch: float | None) -> Question |
     if not has_efficiency(job) or job.family not in DOMAIN_OF:
         return None
     lora = job.training != "full" and job.family == TOKENS_FAMILY
+    card = hardware.accelerator
     return Question(
         family="lora" if lora else job.family,
-        accelerator=hardware.accelerator,
+        accelerator=card,
         flops_per_sample=job.train_flops_per_sample,
-        precision=job.precision,
+        precision=format_of(card, job.precision) or job.precision,
         devices=hardware.count,
         nodes=hardware.nodes,
         params=job.params,

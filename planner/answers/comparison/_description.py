@@ -36,7 +36,8 @@ _INT8: Final = (
     f"int8 is for inference; training in it is not estimated. Choose {', '.join(TRAINED_IN[:-1])} "
     f"or {TRAINED_IN[-1]}."
 )
-_LANGUAGE: Final = frozenset({"dense", "moe", "encoder", "encoder-decoder"})
+_SINGLE: Final = frozenset({"", "recommender"})
+"""Families trained in float32 by default; "" is an unknown one."""
 _LARGE: Final = 9e17
 """About the largest whole number of a browser's field."""
 LONGEST_NAME: Final = 80
@@ -92,8 +93,8 @@ DESCRIPTION: Final = (
               longest=LONGEST_NAME),
     Parameter(name="step_count", words="accelerators of the timed step", kind="whole",
               default=1, least=1, most=MOST_COUNT),
-    Parameter(name="precision", words="number format it is trained in; without it bfloat16 for a "
-              "language model, else float32", kind="choice", choices=TRAINED_IN, also=FORMATS),
+    Parameter(name="precision", words="number format it is trained in; without it bfloat16, "
+              "or float32 for a recommender and where no family is known", kind="choice", choices=TRAINED_IN, also=FORMATS),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
               "without it Adam's two moments are assumed", longest=LONGEST_NAME),
     Parameter(name="batch", words="global batch size; of a measured workload one that was "
@@ -186,9 +187,10 @@ def _step(values: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep 
 def usual_precision(family: str) -> str:
     """Return the default number format of a family.
 
-    Nearly all published language models are trained in bfloat16; the default of Keras is float32.
+    Most networks published since 2020 are trained in half precision; embeddings of recommenders
+    are kept in float32, the default of Keras.
     """
-    return "bfloat16" if family in _LANGUAGE else "float32"
+    return "float32" if family in _SINGLE else "bfloat16"
 
 
 def _family(filled: Mapping[str, Any]) -> str:

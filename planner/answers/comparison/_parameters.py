@@ -106,8 +106,8 @@ _LAST: Final = date.max - timedelta(days=2)
 
 QUESTION: Final = (
     Parameter(name="workload", words="workload slug; `described` for one without measurements; "
-              "default: the workload measured on most systems; without any parameter, fine-tuning "
-              "Llama 3 8B on 100M tokens"),
+              "default: the workload measured on most systems; without any parameter of the "
+              "job, fine-tuning Llama 3 8B on 100M tokens"),
     Parameter(name="pattern", words="input pattern, as its slug; default: the best documented"),
     Parameter(name="goal", words="train for epochs or to a target", kind="choice",
               choices=("epochs", "target"), default="epochs"),
@@ -176,6 +176,11 @@ STATED: Final = (
     *(p.name for p in DESCRIPTION),
 )  # fmt: skip
 """Parameters of every shared link, even at their current defaults."""
+_OF_ANY_JOB: Final = frozenset(
+    {"own", "order", "deadline", "by", "budget", "cost_limit", "country", "made"}
+    | {p.name for p in (*DISPLAY, *ASSUMED)}
+)
+"""Parameters that do not name a job."""
 _DESCRIBES: Final = frozenset({"network", "params", "flops", "total_tokens"})
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
@@ -225,11 +230,11 @@ class CompareParameters:
 
 
 def asks(question: Given) -> bool:
-    """Return whether a question has any parameter; without one, `OPENING` is the question.
+    """Return whether a question says what is trained, or on what; if not, the job is `OPENING`.
 
-    A link with only a price or a deadline is about the workload of most systems.
+    Money, limits, own machines and assumptions keep the job of the opening question.
     """
-    return bool(BY_NAME.keys() & question.keys())
+    return bool((BY_NAME.keys() - _OF_ANY_JOB) & question.keys())
 
 
 def described_given(question: Given) -> Given:

@@ -14,7 +14,8 @@ from tests.pages.comparing import address_of, table
 from tests.pages.conftest import show, sound, texts, unfold
 
 BY = "2026-11-27T09:00+09:00"
-LINK: dict[str, str | list[str]] = {"options": ["buy-1x-rtx-5090"], "by": BY}
+MEASURED = {"workload": ["wideresnet-103m-cifar-100-adam-float32"], "options": ["buy-1x-rtx-5090"]}
+LINK: dict[str, str | list[str]] = {**MEASURED, "by": BY}
 BEGINS = datetime(2026, 11, 22, 9, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
 
 
@@ -44,7 +45,7 @@ def test_the_same_link_promises_the_same_friday_tomorrow(monkeypatch: pytest.Mon
     tomorrow = show("compare", **LINK)
     for shown in (today, tomorrow):
         assert "by Fri 27 Nov 2026, 09:00" in texts(shown)
-        assert address_of(shown) == {"options": ["buy-1x-rtx-5090"], "by": [BY]}
+        assert address_of(shown) == {**MEASURED, "by": [BY]}
     assert tomorrow.number_input(key="compare.deadline").placeholder == "96.0 left"
 
 
@@ -67,7 +68,7 @@ def test_hours_that_are_typed_take_the_place_of_the_date_and_a_button_drops_it()
     shown = show("compare", **LINK)
     shown.number_input(key="compare.deadline").set_value(48.0)
     sound(shown.run())
-    assert address_of(shown) == {"options": ["buy-1x-rtx-5090"], "deadline": ["48"]}
+    assert address_of(shown) == {**MEASURED, "deadline": ["48"]}
     dropped = show("compare", **LINK)
     dropped.button(key="compare.by.drop").click()
     assert "by" not in address_of(sound(dropped.run()))

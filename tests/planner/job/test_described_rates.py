@@ -137,3 +137,20 @@ def test_no_interval_reaches_above_the_peak_in_speed_or_time() -> None:
     [row] = compare(question, [one]).rows
     assert row.drawn is not None
     assert row.drawn.work_s.min() >= 0.999 * LLAMA.samples_per_epoch / told.most
+
+
+@pytest.mark.parametrize("card", ["a100-sxm-80gb", "h100-sxm", "rtx-3090"])
+def test_float32_on_nvidia_since_ampere_is_answered_as_the_tf32_that_it_names(card: str) -> None:
+    """The published rows of such cards are TF32 too, so both have the same efficiency."""
+    of_images = Described(
+        name="SDXL", samples_per_epoch=1e6, precision="float32", flops_per_sample=17.9e12,
+        family="diffusion", network="sdxl",
+    )  # fmt: skip
+    single, tf32 = (
+        timed(job_described(replace(of_images, precision=p)), ONCE, on(card), Known()).total
+        for p in ("float32", "tensorfloat32")
+    )
+    assert isinstance(single, Estimate)
+    assert isinstance(tf32, Estimate)
+    assert (single.value, single.low, single.high) == (tf32.value, tf32.low, tf32.high)
+    assert any("TF32" in reason or "tensorfloat32" in reason for reason in single.reasons)

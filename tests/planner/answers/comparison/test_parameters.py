@@ -31,7 +31,35 @@ def test_nothing_given_asks_to_fine_tune_a_language_model() -> None:
     assert asking.described.network == "llama-3-8b"
     assert asking.described.total_tokens == 100e6
     assert parse_qs(asking.query)["workload"] == ["described"]
-    assert compare_parameters({"deadline": ["72"]})[0].described is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("deadline", "72"), ("currency", "JPY"), ("country", "DE"), ("life_years", "6"),
+     ("own", "rent|h100-sxm|8|24")],
+)  # fmt: skip
+def test_money_limits_and_own_machines_keep_the_opening_job(name: str, text: str) -> None:
+    described = compare_parameters({name: [text]})[0].described
+    assert described is not None
+    assert described.network == "llama-3-8b"
+
+
+def test_a_question_about_a_measured_job_is_not_the_opening_one() -> None:
+    for asked in ({"epochs": ["20"]}, {"options": ["buy-1x-rtx-5090"]}, {"goal": ["target"]}):
+        assert compare_parameters(asked)[0].described is None
+
+
+@pytest.mark.parametrize(
+    ("network", "usual"),
+    [("SDXL", "bfloat16"), ("ResNet-50", "bfloat16"), ("Llama 3 8B", "bfloat16"),
+     ("DLRM", "float32")],
+)  # fmt: skip
+def test_a_named_network_has_the_number_format_that_the_page_fills_in(
+    network: str, usual: str
+) -> None:
+    described = compare_parameters({"network": [network], "samples": ["1e6"]})[0].described
+    assert described is not None
+    assert described.precision == usual
 
 
 def test_every_field_of_the_assumptions_is_a_parameter_of_its_own_name() -> None:
@@ -94,12 +122,13 @@ def test_a_rate_of_a_day_that_has_not_come_is_refused() -> None:
 
 
 def test_a_tariff_that_is_typed_is_known_as_typed_be_it_the_usual_one() -> None:
-    plain, _ = compare_parameters({"country": ["DE"]})
-    typed, _ = compare_parameters({"country": ["DE"], TARIFF: ["0.15"]})
+    given = {"country": ["DE"], "epochs": ["20"]}
+    plain, _ = compare_parameters(given)
+    typed, _ = compare_parameters({**given, TARIFF: ["0.15"]})
     assert plain.request.assumed == typed.request.assumed == Assumptions()
     assert not plain.request.tariff_typed
     assert typed.request.tariff_typed
-    assert parse_qs(typed.query) == {"country": ["DE"], TARIFF: ["0.15"]}
+    assert parse_qs(typed.query) == {**given, TARIFF: ["0.15"]}
 
 
 def test_a_workload_nobody_measured_is_described() -> None:
@@ -209,8 +238,9 @@ def _asked_at(day: int, **given: list[str]) -> tuple[float | None, str]:
 def test_a_date_stays_the_same_date_whenever_the_link_is_opened() -> None:
     assert _asked_at(22) == (5 * 86400.0, "")
     assert _asked_at(23) == (4 * 86400.0, "")
-    asking, _ = compare_parameters({"by": [_BY]}, begins=datetime(2026, 11, 22, tzinfo=UTC))
-    assert parse_qs(asking.query) == {"by": [_BY]}
+    given = {"by": [_BY], "epochs": ["20"]}
+    asking, _ = compare_parameters(given, begins=datetime(2026, 11, 22, tzinfo=UTC))
+    assert parse_qs(asking.query) == given
     assert asking.by is not None
     assert moment_text(asking.by) == _BY
 
