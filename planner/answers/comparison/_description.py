@@ -94,7 +94,8 @@ DESCRIPTION: Final = (
     Parameter(name="step_count", words="accelerators of the timed step", kind="whole",
               default=1, least=1, most=MOST_COUNT),
     Parameter(name="precision", words="number format it is trained in; without it bfloat16, "
-              "or float32 for a recommender and where no family is known", kind="choice", choices=TRAINED_IN, also=FORMATS),
+              "or float32 for a recommender and where no family is known", kind="choice",
+              choices=TRAINED_IN, also=FORMATS),
     Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
               "without it Adam's two moments are assumed", longest=LONGEST_NAME),
     Parameter(name="batch", words="global batch size; of a measured workload one that was "
