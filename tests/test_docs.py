@@ -58,13 +58,35 @@ def test_no_blank_is_left_to_fill_in(document: str) -> None:
 
 @pytest.mark.parametrize(
     "document",
-    ["README.md", "CONTRIBUTING.md", *PAGES, "words", "architecture", "measure", "facts"],
+    [
+        "README.md",
+        "CONTRIBUTING.md",
+        *PAGES,
+        "words",
+        "architecture",
+        "measure",
+        "facts",
+        "evidence",
+    ],
 )
 def test_links_between_pages_lead_somewhere(document: str) -> None:
     path = ROOT / document if document.endswith(".md") else ROOT / "docs" / f"{document}.md"
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text(encoding="utf-8"))
     missing = [t for t in targets if not (path.parent / t).exists()]
     assert not missing
+
+
+def test_docstrings_and_pages_name_sections_of_the_evidence_that_exist() -> None:
+    text = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    headings = {h.lower().replace(" ", "-") for h in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+    folders = (ROOT / "planner", ROOT / "backtest", ROOT / "docs")
+    named = {
+        anchor
+        for path in (p for f in folders for p in f.rglob("*") if p.suffix in (".py", ".md"))
+        for anchor in re.findall(r"evidence\.md#([\w-]+)", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 10
+    assert named <= headings
 
 
 def test_python_examples_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,6 @@ A question has the inputs of Compare: parameters, length or image size, precisio
 accelerator and count; never a speed or a utilisation of the row. The answer is that of Compare
 itself (`planner.job._times`, and its joint draws for pairs). Errors are of the time.
 
-One question of the back-test on published tables, the product's answer, and the figures.
-
 `Answer` is a number with its truth, `Pair` a choice between two accelerators. Errors are
 |predicted/measured - 1| and every question counts the same.
 """

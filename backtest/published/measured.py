@@ -3,12 +3,11 @@
 Hidden points are of the same series as shown ones. Device counts are predicted as step times, from
 fits on the smaller half of the counts; batches are predicted as speeds.
 
-Series over device counts in published tables: one workload on one kind of accelerator.
-
-The rows of a series state the same source, page, model, length, image size, precision, software,
-accelerator and memory. Speeds are samples/s of all devices together. For MLPerf they are samples to
-target over time to target, including evaluations. The batch per device is the micro-batch if
-stated, else the global batch over the devices.
+A series over device counts is one workload on one kind of accelerator. Its rows state the same
+source, page, model, length, image size, precision, software, accelerator and memory. Speeds are
+samples/s of all devices together. For MLPerf they are samples to target over time to target,
+including evaluations. The batch per device is the micro-batch if stated, else the global batch over
+the devices.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 It has every task of `DESCRIBED` and `MEASURED` with its score and largest errors, and each
 published whole job with our estimate.
 
-The back-test on published tables: every task, its answers, and one JSON object of figures.
-
 Compare predicts described workloads as seconds per sample, whole language-model jobs as
 device-hours, and pairs as the faster of two accelerators. Within published series, steps on the
 larger half of the device counts are predicted, and samples/s at a hidden batch. Stated memory is

@@ -1,15 +1,13 @@
-"""Errors of the step time on more devices than were measured.
+"""Errors of the step time on more devices than were measured, and their share in common.
 
-Share of the scaling error that a workload has in common between clusters.
-
-The error is that of our efficiency, e(n) of `planner.job.efficiency`, for the same workload on as
-many devices of two clusters. Its shared part of the variance, over all pairs of clusters:
+A workload has a share of the scaling error in common between clusters. The error is that of our
+efficiency, e(n) of `planner.job.efficiency`, for the same workload on as many devices of two
+clusters. Its shared part of the variance, over all pairs of clusters:
 
     share = mean(x*y) / mean((x^2 + y^2)/2),   x, y = ln(measured/estimated), per doubling
 
 Doublings are on one node. The share is 1 for equal clusters, 0 if nothing is shared, below 0 if
-errors are opposite. Workloads are paired
-by name; every device count is a separate pair.
+errors are opposite. Workloads are paired by name; every device count is a separate pair.
 """
 
 from __future__ import annotations

@@ -3,9 +3,7 @@
 Every method takes `Cases` and predicts all its hidden points. Methods that were published without
 an interval have none here. `answered` holds the product's refusals.
 
-Published forms to compare with, each with its source.
-
-They have no intervals and no refusals, as published. The product uses them only in comparisons.
+Published forms have no refusals either. The product uses them only in comparisons.
 
     name                  over            free   published in
     Ernest                batch, devices  4      Venkataraman et al., NSDI 2016; amplab/ernest

@@ -3,10 +3,8 @@
 Each has a default with a reason, is shown beside every answer, and can be changed. An uncertainty
 of 0.1 draws a value from a triangle that reaches 10 % below and above it.
 
-Price and carbon of a country's electricity, their age, and who pays.
-
-An entered price counts first, then the country's row of the catalogue, then the default. A price
-older than 12 months has the uncertainty of any old price (`stale_price_doubt`).
+For electricity, an entered price counts first, then the country's row of the catalogue, then the
+default. A price older than 12 months has the uncertainty of any old price (`stale_price_doubt`).
 """
 
 from __future__ import annotations

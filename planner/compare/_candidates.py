@@ -2,7 +2,7 @@
 
 A candidate's `id` is used in links: the way, then the hardware or the offer as a slug.
 
-Options entered by hand, as written in a link.
+Options entered by hand are written in a link as
 
     way|accelerator|count|price        rent|h100-sxm|8|19.90, buy|rtx-4090|2|1800, own|t4|4
     ...|currency|units for one USD     rent|h100-sxm|8|19.90|EUR|0.86

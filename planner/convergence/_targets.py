@@ -1,28 +1,21 @@
-"""Steps of each trial to a target chosen after training.
+"""Steps of each trial to a target chosen after training, and their resolution.
 
-    steps = s0 + (target - v0)/(v1 - v0)*(s1 - s0)
+    steps      = s0 + (target - v0)/(v1 - v0)*(s1 - s0)
+    resolution = (s1 - s0)/steps                    [share]
 
 where (s1, v1) is a trial's first evaluation that reaches the target and (s0, v0) the one before it.
-The crossing is between the two, so s1 - s0 is reported as the resolution. A trial that never
-reaches the target counts as infinitely many steps, so that medians over seeds are unbiased.
-Interpolation assumes a linear metric between two evaluations; if the one before is not a number (a
-loss that overflowed), the first that reached the target counts.
+Interpolation assumes a linear metric between the two; if the one before is not a number (a loss
+that overflowed), the first that reached the target counts. A trial that never reaches the target
+counts as infinitely many steps, so that medians over seeds are unbiased.
+
+At a resolution of 1 or more, no evaluation came before the target: the count shows the grid of
+evaluations, not the training. Below 1 the crossing is anywhere between the two, so one count has a
+relative standard deviation of at most resolution/sqrt(12), that of a uniform distribution.
 
 From trials to a curve: `steps_to_target`, then `best_learning_rates` (the rate is chosen per batch
 size, as in Shallue et al. 2019), then `planner.convergence.fit.fit_convergence`.
 
-Resolution of steps to a target, which lie between two evaluations.
-
-    resolution = (s1 - s0)/steps                    [share]
-
-(s1 is the first evaluation that reaches the target, s0 the one before it.) At 1 or more, no
-evaluation came before the target: the count shows the grid of evaluations, not the training. Below
-1, the crossing is anywhere between the two, so one count has a relative standard deviation of at
-most resolution/sqrt(12), that of a uniform distribution.
-
-On the shipped trials of digits (three optimisers, nine batches) the resolution at the best rates is
-1 to 2 % at the recorded target, 2.5 % error; to 60 % error it is 52 to 58 % in the middle, and to
-80 % error 1 at every batch.
+Evidence: docs/evidence.md#resolution-of-evaluations.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Steps to a target at batch B.
+"""Steps to a target at batch B: the law, its fit to trials, and its answers.
 
     E(B) = Emin + Smin*B          samples to target [samples]
     S(B) = Smin*(1 + Bcrit/B)     steps to target [steps], S = E/B
@@ -6,65 +6,20 @@
 
 Smin is the least number of steps, however large the batch [steps], Emin the least number of
 samples, however small it is [samples], and Bcrit = Emin/Smin the critical batch size, which needs
-twice the samples [samples]. The form is that of McCandlish et al. 2018 ("An
-empirical model of large-batch training", (S/Smin - 1)(E/Emin - 1) = 1), and E is the straight
-line of `planner.fits.lines`, as for step times.
+twice the samples [samples]. The form is that of McCandlish et al. 2018 ("An empirical model of
+large-batch training", (S/Smin - 1)(E/Emin - 1) = 1), fitted as the line of `planner.fits.lines`
+with its own prior of the scatter, `PRIOR`.
 
-Three regimes, by their borders: perfect scaling up to Bcrit/9 (e at least 90 %), diminishing
-returns, and beyond 9*Bcrit maximal data parallelism (S within 11 % of Smin). Bcrit belongs to data,
-network, optimiser and target together, never to the network alone: it differed 2.6 times between
-two optimisers of one network.
+Three regimes: perfect scaling up to Bcrit/9 (e at least 90 %), diminishing returns, and beyond
+9*Bcrit maximal data parallelism (S within 11 % of Smin). Bcrit belongs to data, network, optimiser
+and target together. With points on one side only, Smin or Emin may be 0, and sentences say so.
 
-Evidence: 17 workloads with at least four batch sizes (Shallue et al. 2019, digitised: 5; C4
-language models of Zhang et al. 2024: 3; MLPerf reference convergence points: 9). Error is the mean
-over workloads of the mean |fit/measured - 1|; "coverage" is the share of held-out points
-inside the nominal 90 % band. tests/planner/convergence/test_convergence_public.py
-prints the table.
+A batch that missed the target needed more steps than were run, so the law has no number for it.
+Between its nearest neighbours that reached the target the law is used, with a warning. Outside the
+batches that reached the target there is no answer once one missed it. docs/refusals.md lists the
+other refusals and warnings.
 
-    prediction of                          Shallue     C4          RCP         coverage
-    a batch left out between others        13.3 %      5.2 %       5.7 %       93 %
-    3 batches (ends, middle) -> the rest   17.0 %      7.5 %       4.9 %       95 %
-    2 batches (ends) -> the rest           20.3 %      8.4 %       8.7 %       77 %
-    up to twice the largest                28.1 %      8.9 %       8.5 %       90 %
-    twice to four times the largest        39.6 %      16.5 %      21.5 %      90 %
-    relative scatter about the law         13 to 19 %  5 to 8 %    3 to 15 %
-
-Three batches predict the rest to 8.9 % over the 17 workloads; the mean of the three sets is 9.8 %
-(docs/accuracy.md, where what is refused is left out for all methods: 5.4 % for RCP, 10.0 % in all).
-The median scatter is 8 %, more than that of step times, so the prior on scatter is PRIOR, 8 %, not
-the 5 % of `planner.fits.lines`: whichever of the three sets was left out, the others chose 6 to
-10 %
-(`python -m planner backtest --constants`). With 5 % the coverage was 89, 86, 66, 86, 87 %.
-
-Refusals and warnings, and the error that the answer would have had on the same data:
-
-    case                                     answer                otherwise
-    one batch size                           refused               34 to 76 % (median by data set)
-    two, less than a factor 4 apart          up to twice away      54 to 663 % about the largest
-    more than 2x the largest measured        wide, extrapolated    15 to 34 % up to 4x
-    more than 4x the largest measured        refused               unknown
-    relative scatter above 30 %              refused               healthy: at most 19 %
-    one batch 1.5 times off the law          warned                healthy: at most 1.44 times
-    target not reached at a batch            that one refused, between its neighbours warned
-    ... at all larger (smaller) batches      refused beyond the last one that reached it
-    target at the first evaluation           left out              the grid of the evaluations
-
-A fitted law of steps to target, and its predictions.
-
-The records made by `planner.convergence.fit.fit_convergence`, which describes the law, its regimes,
-limits and evidence.
-
-Smin, Emin and Bcrit of a line E(B) = Emin + Smin*B.
-
-Includes the sentences for points on one side only: no limit seen (Smin may be 0), no perfect
-scaling seen (Emin may be 0).
-
-Answers at and around batches that did not reach the target.
-
-Such a batch needed more steps than were run, so the law has no number for it. Between its nearest
-neighbours that reached the target the law is used, and every answer mentions the missed batch.
-Outside the batches that reached the target there is no answer once one missed it
-(`planner.convergence.fit`).
+Evidence: docs/evidence.md#steps-to-a-target.
 """
 
 from __future__ import annotations

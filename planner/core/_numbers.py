@@ -1,16 +1,10 @@
-"""Numbers in text, without exponents.
+"""Numbers in text without exponents, and ratios in words that name the side ahead.
 
-`f"{3620:.3g}"` is 3.62e+03, and `:g` writes a million as 1e+06.
-
-    plain(3621.4, 3)   3,620
-    plain(1e6)         1,000,000
-    plain(1e-05)       0.00001
-    large(7e10)        70 billion
-    counted(2000)      2000: no separator below 10,000
-    counted(1e6)       1,000,000
-
-A ratio in words that are right whichever side is ahead: "24.3x faster", "16.3x slower".
-
+    plain(3621.4, 3)            3,620
+    plain(1e-05)                0.00001
+    large(7e10)                 70 billion
+    counted(2000)               2000: no separator below 10,000
+    counted(1e6)                1,000,000
     times(24.28)                24.3x
     ahead(24.28)                24.3x faster
     ahead(0.0614)               16.3x slower

@@ -4,17 +4,17 @@ Records state costs (`Rental`, `Owned`, uncertain quantities as a `Range`). Each
 numbers or arrays is in one module, with units, limits and source:
 
     quantity                                       function                    module
-    billed time, cost of a run or a month          rent_per_run, ..per_month   rent
-    cost of an hour or a run of an own machine     cost_per_busy_hour, ...     own
-    electricity and carbon dioxide                 energy_kwh, co2_kg          energy
-    per epoch, per hour of work                    per_epoch, ...              per
+    billed time, cost of a run or a month          rent_per_run, ..per_month   _costs
+    cost of an hour or a run of an own machine     cost_per_busy_hour, ...     _own
+    electricity and carbon dioxide                 energy_kwh, co2_kg          _own
+    per epoch, per hour of work                    per_epoch, ...              break_even
     utilisation above which owning is cheaper      break_even                  break_even
     months until it has paid for itself            payback                     payback
-    a cost with its interval                       cost_of_renting, ...        costs
-    draws of times and prices                      draw_times, draw_record     times, draws
-    cheapest, fastest, in time                     probability_..., quantiles  chances
+    a cost with its interval                       cost_of_renting, ...        _costs
+    draws of times and prices                      draw_times, draw_record     _costs, _draws
+    cheapest, fastest, in time                     probability_..., quantiles  _draws
     effect of each input                           sensitivity                 sensitivity
-    currency, tax, words                           Display, money, price       display
+    currency, tax, words                           Display, money, price       _display
 
 Formulas take a range at its likely value; functions that end in an `Estimate` draw it.
 """

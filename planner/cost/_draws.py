@@ -1,4 +1,4 @@
-"""Draws of uncertain prices, the same for every question.
+"""Draws of uncertain prices, the same for every question, and probabilities from them.
 
 Each uncertain quantity has a key. Its draws are the `draws` quantiles at (k + 1/2)/draws of its
 distribution, so its median, mean and ends are exact to 1/draws. Their order depends on seed and key
@@ -6,11 +6,10 @@ only, not on other quantities; two of one key are one quantity. Orders of differ
 independent (Latin hypercube with the middles of
 the strata: McKay, Beckman & Conover 1979, Technometrics 21:239).
 
-Probability that an option is cheaper, faster or in time, from shares of draws.
-
-Costs or times of several options are drawn together (`planner.cost._draws`), so shared uncertainty
-cancels. Ties are shared. With 4,096 draws a probability of 50 % has an error of at most 2 % (a
-standard deviation of 0.8 % for independent draws).
+The probability that an option is cheaper, faster or in time is a share of the draws. Costs or times
+of several options are drawn together, so shared uncertainty cancels. Ties are shared. With 4,096
+draws a probability of 50 % has an error of at most 2 % (a standard deviation of 0.8 % for
+independent draws).
 """
 
 from __future__ import annotations

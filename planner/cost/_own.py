@@ -1,4 +1,4 @@
-"""Cost of a run on an owned machine.
+"""Cost of a run on an owned machine, its electricity and its carbon dioxide.
 
     CRF     = r / (1 - (1 + r)^-Y), 1/Y at r = 0                      capital recovery [1/year]
     A       = capex*((1 - residual)*CRF + residual*r) + upkeep        [USD/year]
@@ -6,26 +6,20 @@
     energy  = busy + idle*(1 - u)/u                                   [USD per busy hour]
     hourly  = A/(8760 u) + energy                                     [USD per busy hour]
     run     = hourly*work/3600                                        [USD]
+    energy  = (busy + idle*(1 - u)/u)*work/3600, without the tariff   [kWh]
+    CO2     = energy*kg per kWh                                       [kg]
 
 with capex = price*(1 + overhead), life Y [years], rate r [1/year], utilisation u [share of the
-8,760 hours of a year in which it works]. So 8760 u hours pay for the whole year: the machine's
-price and its idle energy. (1 - residual)*CRF + residual*r is the usual capital recovery with
-salvage, equal to (1 - residual/(1 + r)^Y)*CRF; this form is exact where residual is 1 (only
-interest is paid) and r is 0. Source: any text on engineering economics (capital recovery with
-salvage value); the split into fixed and busy hours is what data centre cost models do.
+8,760 hours of a year in which it works].
 
-Limits: equal years, no inflation, no tax on profit; power and utilisation are means of the year. A
-life of 0 years has no hour to work in: infinity here, a sentence by `refuse_owned`.
+(1 - residual)*CRF + residual*r equals the usual (1 - residual/(1 + r)^Y)*CRF, and is exact where
+residual is 1 (only interest is paid) and r is 0. Sources: capital recovery with salvage value, any
+text on engineering economics; the split into fixed and busy hours, data centre cost models; PUE,
+the power of the building over that of its machines, ISO/IEC 30134-2.
 
-Electricity of a run and its carbon dioxide.
-
-    kilowatts = watts/1000*pue                                   [kW at the meter of the building]
-    energy    = (busy + idle*(1 - u)/u)*work/3600                [kWh]
-    CO2       = energy*kg per kWh                                [kg]
-
-u is the utilisation: the share of the year in which the machine works. Source: PUE is the power of
-the building over that of its machines (ISO/IEC 30134-2). Limits: means of the year; manufacturing
-of the machine is not included.
+Limits: equal years, no inflation, no tax on profit; power and utilisation are means of the year;
+CO2 of manufacturing is not included. A life of 0 years has no hour to work in: infinity here, a
+sentence by `refuse_owned`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ is for the whole instance or machine with all its devices. Every quantity is an 
 a `Range` if uncertain, or an array of draws from `planner.cost._draws`. Formulas take all three; a
 range at its likely value.
 
-A quantity of money or power is a number, a range, or draws of a range.
-
 Every `Amount` is checked where a record is made, every argument of a formula here.
 """
 

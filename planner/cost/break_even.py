@@ -11,9 +11,8 @@ set-up are in `planner.cost.per_hour_of_work`.
 Limits: a commitment makes c depend on the use; then compare costs of a month instead. Needed use is
 a share of one machine: above 1 buying never pays off, and is refused.
 
-Cost per unit of work: an epoch, an hour.
-
-The work of a run to a target is the time to the target, so its cost is the cost of the target.
+Costs are also given per unit of work: an epoch, an hour. The work of a run to a target is the time
+to the target, so its cost is the cost of the target.
 """
 
 from __future__ import annotations

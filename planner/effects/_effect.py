@@ -1,49 +1,24 @@
 """The effect of one factor on time: validation, augmentation, storage, workers, feed, jit.
 
     effect = time with the factor changed / time without       [1]; above 1 it costs time
+    images = trained + VALIDATION_WORK * validated             processed images of an epoch
 
-for pairs of runs that are equal in everything else, batch included. Ratios multiply, so pairs
-are averaged in logarithms (geometric mean) and the interval is Student's t on them.
-
-An epoch is not always the same amount of work. Feeds that drop the last partial batch train on
-fewer images (12 batches of 4096 are 49,152 of 50,000), and one published pattern with augmentation
-validated on 64 images an epoch where the others took 8,192, which explains part of "augmentation
-makes it faster". So each effect is reported per epoch and per processed image:
-
-    images = trained + VALIDATION_WORK * validated             VALIDATION_WORK = 1/3: forward alone
-
-Results for article 002's sweep, from its public raw data (validated on a batch of 32 at a time
-where the feed was memory), without the one faulty run:
-
-    storage against memory, 9 pairs of TPU and GPU    1.03 per epoch   0.98 per image
-    the same at batch 4096 alone                      1.13             1.07
-    four workers against one at batch 4096            1.16             1.16
-
-Pairs of runs that differ in one factor alone.
+Pairs are runs that differ in one factor alone, batch included. Ratios multiply, so pairs are
+averaged in logarithms (geometric mean) and the interval is Student's t on them. Repeats of one side
+of a pair are averaged first.
 
 A factor may change others with it (`BROUGHT`): four workers are processes, a generator drops the
-remainder, a framework has its own backend. Runs that agree in those too are paired first. If none
-do, one pair is made of all of them, and the sentence names the other changes.
-Repeats of one side of a pair are averaged, in logarithms, before the comparison.
+remainder. Runs that agree in those too are paired first; if none do, one pair is made of all of
+them, and the sentence names the other changes. With fewer than `ENOUGH` pairs, the scatter between
+two sessions is used (`planner.epochs.projection.SESSION_SD`).
 
-One effect from the ratios of pairs: their mean in logarithms, with Student's t.
+An epoch is not always the same amount of work: feeds that drop the last partial batch train on
+fewer images, and patterns validate different numbers. So each effect is reported per epoch and per
+processed image. The validated images of article 002's pattern (T, T, F) are
+32 * (10,000 // batch): its code uses Keras' default validation batches of 32, one for each whole
+training batch.
 
-One or two pairs do not show their scatter: that between two sessions of one case is used, with the
-weight of the five pairs it was measured from (`planner.epochs.projection.SESSION_SD`). From
-`ENOUGH` pairs on their own scatter is used.
-
-The work of an epoch of a workload's runs: images dropped and images validated.
-
-Feeds that drop the last partial batch train on fewer images, which rows state. No row states the
-validated images of pattern (T, T, F) of article 002: its code uses validation batches of 32, Keras'
-default, but as many as there are whole training batches in the 10,000 images,
-
-    32 * (10,000 // batch)      64 at batch 4096, where the other patterns validate 8,192
-
-This explains part of "augmentation makes it faster". (T, T, F) against (T, F, T), the nearest
-pattern without augmentation, from the public table of the sweep, TPU at batch 4096:
-
-    0.93 per epoch              0.98 per processed image
+Evidence: docs/evidence.md#effects-of-factors.
 """
 
 from __future__ import annotations

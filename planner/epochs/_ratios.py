@@ -1,28 +1,23 @@
-"""Speed-ups between two runs or two systems.
+"""Speed-ups between two runs or two systems, over N epochs and asymptotically.
 
     speed-up of a over b = time of b / time of a       [1]; above 1, a is faster
 
 over N epochs (pre-train and epoch 1 included) and asymptotically (the mean later epoch: what the
-ratio tends to as N grows). The interval of a gap: half-widths of both times in
-quadrature, with the spread between two sessions, because two runs are two sessions. One session
-deviates with a sd of 2.1 %, two of them differ by 2.9 % (five pairs, hence Student t
-with 5 degrees of freedom). A speed-up is `decided` only where its interval excludes 1.
+ratio tends to as N grows). Two runs are two sessions, so the half-widths of both times and the
+spread between sessions (`planner.epochs.projection.SESSION_SD`) add in quadrature. A speed-up is
+`decided` only where its interval excludes 1.
 
 There are four comparisons of two systems, each with a name:
 
     same batch          one pair for every batch size that both have measured
     best against best   the fastest run of each
-    largest speed-up    the fastest run of a against the slowest of b, as in headlines:
-                        article 002's 21.93 over 20 epochs and 24.33 asymptotically are TPU
-                        at batch 4096 against GPU at batch 64, whose best batch is 256; best
-                        against best is 14.71 and 16.29
+    largest speed-up    the fastest run of a against the slowest of b, as in headlines
     smallest speed-up   the slowest run of a against the fastest of b, below 1 where that is slower
-                        (the article: TPU 64 is 1.14 times slower than GPU 256)
-
-Times of one measured run: over N epochs, and of a later epoch.
 
 `RunTimes` are both times with their run. A run from a printed table is a `TimedRun`; at the
 measured N its own total is used.
+
+Evidence: docs/evidence.md#speed-ups-of-article-002.
 """
 
 from __future__ import annotations

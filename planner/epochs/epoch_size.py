@@ -1,7 +1,6 @@
 """The size of an epoch [samples]: one for all runs of a workload, so that epochs compare.
 
-An epoch is one pass over the training samples of the data set. A run may time less: a sweep of 12
-steps at every batch has epochs of 48 samples at batch 4 and of 3,072 at batch 256. So the size is
+An epoch is one pass over the training samples of the data set. A run may time less, so the size is
 decided once for all runs, and a run that timed another number of samples is converted:
 
     time of an epoch = time of a timed epoch * samples of an epoch/samples of a timed epoch
@@ -12,17 +11,15 @@ The size is the first of these that applies:
     stated      all runs state one number of training samples
     published   the data set is public (`planner.runs._run`); a synthetic stand-in has
                 the size of the original
-    timed       the epochs of all runs have one size, within 2 %: no run is converted
+    timed       the epochs of all runs have one size, within `SAME`: no run is converted
     unstated    no run states how many samples an epoch has: each epoch is one pass
     unknown     epochs differ, or none was timed, and nothing gives the size: nothing is ranked
 
-A run without stated samples is refused beside runs with them, even with an entered size: its part
-of an epoch is unknown. If no run states any, each timed epoch is one pass; an entered size then
-applies to hardware without runs only.
+A run without stated samples is refused beside runs with them. If no run states any, an entered size
+applies to hardware without runs only. A feed that drops the last partial batch is reported, not
+converted. Validation is converted by its own sizes where its time and both sizes are stated.
 
-A feed that drops the last partial batch times up to 2 % less; that is reported, not converted.
-Validation is a part of the epoch with its own size: if its time and both of its sizes are stated,
-it is converted by them. docs/decisions/0024-size-of-an-epoch.md has the reasons.
+Reasons: docs/decisions/0024-size-of-an-epoch.md.
 """
 
 from __future__ import annotations

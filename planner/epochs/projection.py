@@ -1,68 +1,28 @@
-"""Time of N epochs.
+"""Time of N epochs, and the prior of their scatter from other runs on the same machine.
 
-    total(N) = pre-train + epoch 1 + mean(epochs 2..) * (N - 1)         [s]
+    total(N) = pre-train + epoch 1 + mean*(M - 1)         [s]
+    M = N * epoch_ratio timed epochs, mean over epochs 2..
 
-Epoch 1 differs from the others (graph building, caches: 1.0 to 5.8 times as long), so it is counted
-once and the mean starts at epoch 2. `planner.runs.later_epochs` has the interval of the sum of
-later epochs. Another session moves everything, epoch 1 included: the measured and the new session
-each by `session_sd`, so the standard deviation between them is sqrt(2)*session_sd*total, from five
-pairs (SESSION_DOF). The two half-widths add in quadrature.
+Epoch 1 differs from the others (graph building, caches), so it is counted once and the mean starts
+at epoch 2. `epoch_ratio` is 1 except for runs that timed epochs of another size
+(`planner.epochs.epoch_size`). For M < 1 that part of the mean counts. `planner.runs.later_epochs`
+has the interval of the later epochs. Another session moves everything: the sd between two sessions
+is sqrt(2)*session_sd*total, added in quadrature. Epochs of several kinds
+(`planner.epochs.steadiness`) are refused: no mean predicts the rest.
 
-    constant     value  unit               meaning
-    SESSION_SD   0.021  share of the total one session's deviation (two differ by 2.9 %, rms)
-    SESSION_DOF  5      degrees of freedom five pairs of sessions
-    MAX_CV       0.20   share of the mean  above this the epochs are not of one kind
-
-Epochs of several kinds (`planner.epochs.steadiness`) are refused: no mean predicts the rest.
-
-Runs that timed epochs of another size (`planner.epochs.epoch_size`) have an `epoch_ratio`, the
-timed epochs per epoch. N epochs are M = N * epoch_ratio timed epochs:
-
-    total(N) = pre-train + epoch 1 + mean*(M - 1)                       [s]
-
-so that start-up and the extra time of epoch 1 (tracing, caches) are counted once, and the interval
-is that of M epochs. For M < 1 that part of the mean counts.
-
-Prior of the scatter of a run's epochs, from other runs on the same machine.
-
-Two epochs do not show the scatter of a run, and machines differ: runs of Colab scatter by 0.3 to
-0.6 % (median of the relative standard deviation), runs on a shared machine by 4 to 14 %. So the
-prior of a run (`EpochPrior.sd`) comes from the other runs of its result set on its system, for
-training and inference apart, without excluded suspect runs. It is the usual empirical Bayes of
-variances (Smyth 2004, "limma", without its search for the degrees of freedom): with d = epochs - 2
-the logarithm of a measured variance has the mean and the variance
+The prior of a run's scatter (`EpochPrior.sd`) comes from the other runs of its result set on its
+system, for training and inference apart, without excluded suspect runs. It is the empirical Bayes
+of variances (Smyth 2004, "limma", with fixed degrees of freedom): with d = epochs - 2
 
     E  ln s^2 = ln sd^2 + psi(d/2) - ln(d/2) - psi(NU0/2) + ln(NU0/2)
     V  ln s^2 = psi'(d/2) + psi'(NU0/2)                                   (di- and trigamma)
 
 so ln sd^2 is the mean of the other runs' logarithms, each less its bias and weighted by 1/V, and of
-ln SD0^2 with the weight 1/(2 SETS_SD)^2. The drift grows in the same proportion, since disturbances
-last. A set never narrows the interval: the runs of Colab's GPU scatter by 0.3 %, and with that
-prior the coverage was 87 and 80 instead of 93 % after 2 and 3 epochs.
+ln SD0^2 with the weight 1/(2 SETS_SD)^2. The drift grows in proportion. A set never narrows the
+interval. A scatter above MAX_CV counts as MAX_CV. Limit: the prior is one number for all workloads
+of a set, which does not fit an unlike run.
 
-    constant  value  unit           meaning
-    SETS_SD   1      ln             spread of the scatter of sets about SD0: a factor of e
-    NOISIER   1.5    factor         a set with less scatter than this above SD0 gets SD0
-    QUIETEST  0.001  share          a smaller scatter is that of the clock's digits
-
-A scatter above MAX_CV (20 %) counts as MAX_CV, though such runs are refused: without them the
-coverage on the shared machine was 88 instead of 93 % after 2 epochs. So a single run in phases
-widens the intervals of the others. No prior is above MAX_CV.
-
-Coverage of the 90 % interval / its median width [%], one prior for all against this one:
-
-    epochs known                       2          3          5          10         20
-    shared 2-core machine, one prior   27 / 1.0   68 / 1.5   78 / 2.8   50 / 3.4   40 / 2.6
-    (six sets)             this one    93 / 11    90 / 5.8   98 / 8.8   94 / 12    93 / 11
-    DAWNBench, steady      one prior   77 / 6.0   90 / 4.7   94 / 3.6   90 / 3.0   90 / 2.6
-                           this one    87 / 7.0   100 / 4.7  100 / 3.6  100 / 3.0  97 / 2.6
-    Colab                  either      93 / 4.5   97 / 2.3   93 / 1.5   88 / 0.8
-
-SETS_SD and the drift rule were not chosen on the shared machine (docs/constants.md has the choices
-of the others), but its sets showed the need for them. NOISIER is a round number, added because
-Colab's TPU, whose runs scatter 3 % more than SD0, had wider intervals without benefit (4.55 instead
-of 4.5 % after 2 epochs). The prior is one number for all workloads of a set, which does not fit an
-unlike run (epochs of milliseconds among epochs of seconds).
+Evidence: docs/evidence.md#time-of-n-epochs. Reasons: docs/decisions/0005-interval-of-n-epochs.md.
 """
 
 from __future__ import annotations
@@ -158,8 +118,11 @@ def bad_ratio(epoch_ratio: float) -> list[str]:
 
 
 SESSION_SD: Final = 0.021
+"""Deviation of one session from the mean of sessions [share of the total]."""
 SESSION_DOF: Final = 5.0
+"""Degrees of freedom of that: five pairs of sessions."""
 MAX_CV: Final = 0.20
+"""Variation above which the epochs are not of one kind [share of the mean]."""
 MOST_EPOCHS: Final = 1e12
 EPOCHS_TO_MEASURE: Final = "Measure at least 3 epochs: the first one, and two like all the rest."
 EACH_KIND: Final = (
@@ -448,8 +411,11 @@ def _measured(times: Floats, after: int, prior: EpochPrior) -> LaterEpochs:
 
 
 SETS_SD: Final = 1.0
+"""Spread of the scatter of result sets about SD0 [logarithm]: a factor of e."""
 NOISIER: Final = 1.5
+"""A set whose scatter is less than this factor above SD0 gets SD0."""
 QUIETEST: Final = 0.001
+"""A smaller scatter is that of the clock's digits [share of the mean]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,29 +7,15 @@ cut into segments:
 
     1. a running median of three, with Tukey's rule at both ends, removes single hiccups;
     2. the cuts minimise  sum of squares about each segment's mean + penalty per segment,
-       segments at least 2 epochs long, exactly (Jackson et al. 2005, "optimal partitioning");
-       penalty = max(ln(1.2)^2, NOISE * s^2 * ln n), s the scatter between neighbouring epochs;
+       segments at least SHORTEST epochs long, exactly (Jackson et al. 2005, "optimal
+       partitioning"); penalty = max(ln(1.2)^2, NOISE * s^2 * ln n), s the scatter between
+       neighbouring epochs;
     3. cuts across which the median changes by 20 % or less are dropped. Where none is left and
        the lowest and the highest segment still differ by more, the epochs drift and all are kept.
 
-    constant   value  unit        meaning
-    CHANGE     0.20   share       smaller changes are scatter or drift, covered by the interval
-    SHORTEST   2      epochs      one epoch alone is a hiccup, not a change
-    NOISE      6      variances   scatter that a cut must explain
+No constant was fitted to runs. Limit: correlated scatter of 10 % is sometimes cut in error.
 
-No constant was fitted to the runs below. Public training runs (DAWNBench, 43 entries of 14 to 400
-epochs): the 11 with a variation above 20 % (larger images, other batches) are all cut, each from
-the second epoch after its first change on; of the other 32 one is, whose epochs drift between 32
-and 39 min. Of 60 runs of 20 epochs of one network on two systems none is. Simulated steady runs,
-200 a cell, cut in error:
-
-    scatter, neighbours' correlation        8 epochs   20 epochs   60 epochs
-    normal 5 %, 0 or 0.5                    0 %        0 %         0 %
-    normal 10 %, 0                          2 %        0 %         0 %
-    normal 10 %, 0.5                        3 %        9 %         12 %
-    Student t (3 dof) 5 %, 0.5              0 %        2 %         6 %
-
-and a change by 30 % in normal scatter of 2 % was found in all of them, by 25 % in 89 to 100 %.
+Evidence: docs/evidence.md#steady-epochs.
 """
 
 from __future__ import annotations
@@ -49,8 +35,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 CHANGE: Final = 0.20
+"""Smaller changes are scatter or drift, covered by the interval [share]."""
 SHORTEST: Final = 2
+"""Least length of a segment [epochs]: one epoch alone is a hiccup."""
 NOISE: Final = 6.0
+"""Scatter that a cut must explain [variances]."""
 STEP: Final = float(np.log1p(CHANGE))
 """The smallest change in the logarithm of an epoch time."""
 NORMAL: Final = 1.4826

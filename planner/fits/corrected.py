@@ -3,54 +3,20 @@
     T(b) = (t + b/v0) * exp(w(b)*g(ln b))       g ~ Gaussian process, mean 0
 
 t and v0 are those of `planner.fits.lines`; g predicts the logarithms of the residuals in their
-neighbourhood (simple kriging; Rasmussen & Williams 2006, chapter 2). It counts in full (w = 1)
-inside the measured range and one doubling beyond, fades over the next doubling in proportion to
-ln b and is gone (w = 0) from twice that on, where the plain line answers; the interval goes from
-the one to the other in the same way. So the curve has no jump: a kink of its slope at twice and at
-half the range is all. Above the range steps tend to grow faster than a line: where the last point
-lies above the line through the others by r = ln(measured/line) > 0, the answer is multiplied by
-exp(BEND*r*d), d = min(octaves above the range, 1), and the half-width of its interval (in the
-logarithm) by 1 + WIDER*d, whatever r is. Its constants are fixed:
+neighbourhood, with a Matern-3/2 kernel (simple kriging; Rasmussen & Williams 2006, chapter 2). It
+counts in full (w = 1) inside the measured range and one doubling beyond. It fades over the next
+doubling in proportion to ln b and is gone (w = 0) from twice that on, where the plain line answers;
+the interval changes in the same way. So the curve has no jump, only kinks of its slope.
 
-    constant   value  unit                meaning
-    AMPLITUDE  0.15   relative sd         deviation of times from the line
-    LENGTH     2.77   ln(batch), ln 16    length scale of that deviation (Matern-3/2)
-    NUGGET     0.04   relative sd         scatter of a single measurement
-    NU0        4      degrees of freedom  weight of the prior that the two sizes above are right
-    LEAST      4      batch sizes         fewer get the plain line and its interval
-    MOST       64     batch sizes         more get it too: no sweep has as many
-    GONE       2      octaves             outside the measured range, where g has faded out
-    BEND       0.75   share               of the last point's residual, one octave above the range
-    WIDER      0.25   share               by which the interval is wider there
+Above the range steps tend to grow faster than a line. With r = ln(measured/line) > 0 of the last
+point over the line through the others and d = min(octaves above the range, 1), the answer is
+multiplied by exp(BEND*r*d), and the half-width of its interval (in the logarithm) by 1 + WIDER*d,
+whatever r is.
 
 Repeats of a batch count as their mean with a smaller nugget, which is the same process. All groups
 are fitted at once: one batched inverse of matrices as large as the longest group.
 
-What it changes (`python -m planner backtest`, docs/accuracy.md; error = median / mean over the
-answered points, mean of five data sets; "held" is the coverage of a nominal 90 %):
-
-    prediction                          line           held   corrected      held
-    one batch left out between others   3.7 /  5.1 %   91 %   3.0 /  4.5 %   90 %
-    twice the largest                   9.4 / 10.8 %   89 %   5.2 /  7.9 %   97 %
-    four times the largest             16.7 / 20.3 %   84 %  14.7 / 19.8 %   93 %
-
-Without BEND and WIDER twice the largest was 7.4 / 8.4 % with 96 % coverage. On the checks (Sia on
-several devices, on which nothing was chosen; the library's batch curves of one benchmark suite)
-they take 9.3 / 17.4 % held 77 to 5.3 / 15.4 % held 86, and 6.3 / 8.3 % held 93 to 4.3 / 7.0 % held
-93. BEND of 0.5 to 1 gives the same mean error. On three batch sizes a bend makes errors larger (5.5
-to 10.6 %).
-
-The rule (from 4 batch sizes on, whatever they scatter) is what the other data sets choose whichever
-is left out, beside never, two thresholds of scatter and a rule that asks each sweep's own
-leave-one-out errors (docs/constants.md). Undamped, four times the largest were 14.5 / 18.9 %, but
-4.4 / 7.9 instead of 3.7 / 6.9 % on the one quiet sweep (Colab TPU), which is why it fades. On that
-sweep it costs something inside (3.9 / 3.9 instead of 2.5 / 3.3 %) and gains at twice (1.9 / 2.5
-instead of 2.5 / 3.7 %). On simulated straight lines with 1 to 8 % scatter the error is 3 to 9 %
-larger than the line's (1.95 instead of 1.81 % at 2 %, 7 batch sizes).
-
-Line and process fitted together (3.4 / 4.8 inside, 7.3 / 7.4 at twice) were tried on the same data:
-no better inside, better beyond, but t and v0 would differ from those of the plain line. The
-sizes above were found before the project on fuller copies of the same data.
+Evidence: docs/evidence.md#correction-of-the-line. Reasons: docs/decisions/0017-corrected-line.md.
 """
 
 from __future__ import annotations
@@ -74,19 +40,28 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 AMPLITUDE: Final = 0.15
+"""Deviation of times from the line [relative sd]."""
 LENGTH: Final = float(np.log(16.0))
+"""Length scale of that deviation [ln(batch)]."""
 NUGGET: Final = 0.04
+"""Scatter of a single measurement [relative sd]."""
 NU0: Final = 4.0
+"""Weight of the prior that these sizes are right [degrees of freedom]."""
 LEAST: Final = 4
+"""Batch sizes below which the plain line and its interval are used."""
 MOST: Final = 64
+"""Batch sizes above which the plain line is used too: no sweep has as many."""
 GONE: Final = 2.0
+"""Distance from the measured range at which the correction has faded out [octaves]."""
 BEND: Final = 0.75
+"""Share of the last point's residual that is added one octave above the range."""
 WIDER: Final = 0.25
+"""Share by which the interval is wider there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """The sizes of the process; see the table above."""
+    """The sizes of the process; the constants with their names describe them."""
 
     amplitude: float = AMPLITUDE
     length: float = LENGTH

@@ -1,41 +1,18 @@
-"""One straight line per group is the fit behind every curve of the product.
+"""One straight line per group: the fit behind every curve of the product, with its intervals.
 
     y = intercept + slope*x        intercept >= 0, slope >= 0
 
-is the step time T(b) = t + b/v0 and also the samples to target E(B) = Emin + Smin*B. Scatter of
-measured times is proportional to the time itself, so each point weighs 1/y^2, and what is
-minimised is sum(((intercept + slope*x - y)/y)^2). Two unknowns need no solver: all groups are
-fitted at once by closed form, 100,000 groups of 8 points in a few hundredths of a second.
+is the step time T(b) = t + b/v0 and also the samples to target E(B) = Emin + Smin*B. The scatter of
+measured times is proportional to the time itself, so each point weighs 1/y^2, and what is minimised
+is sum(((intercept + slope*x - y)/y)^2). Two unknowns need no solver: all groups are fitted at once
+by closed form.
 
-Three to eight points say little about their own scatter: textbook intervals are useless at three
-points and impossible at two. So the scatter has a prior, shared by all groups of one use (`Prior`);
-step times have the one below. Its constants, and the evidence for them (the share of points never
-shown to the fit that fell inside its nominal 90 % band, and the band's median width; mean of Colab
-TPU, Pollux T4 on one and on several devices, Sia and Gavel, where the product answers). Its source:
-`python -m planner backtest`, see docs/accuracy.md and docs/constants.md.
+Three to eight points show little of their own scatter, so it has a prior, shared by all groups of
+one use (`Prior`). Prior and residuals are pooled into confidence intervals of intercept, slope and
+their ratio, and predictive intervals at x. KAPPA widens them for every doubling outside the
+measured range.
 
-    constant   value  unit               meaning
-    NU0        4      degrees of freedom weight of the prior on scatter
-    SD0        0.05   relative sd        prior scatter of a group
-    KAPPA      0.1    relative sd/octave added per doubling outside the measured range
-
-    prediction of                              inside the band   median width
-    a batch left out between measured ones     91 %              21 %
-    3 points, ends and middle                  85 %              25 %
-    2 points, both ends                        78 %              27 %
-    twice the largest batch                    89 %              47 %
-    four times the largest batch               84 %              85 %
-
-Whichever set is left out, the others choose SD0 = 0.05 (once 0.03) and KAPPA = 0.1 (once 0.05), and
-NU0 = 1, which would widen the bands of two and three points to 82 and 35 %: they hold too little.
-Before the project, on fuller data without refusals, the five lines were 94, 91, 80, 80 and 91 %.
-There a residual bootstrap had a coverage of 41 to 83 %.
-
-Intervals of a fitted line, and of a new measurement on it.
-
-Confidence intervals of intercept, slope and their ratio, and predictive intervals at x, all from
-the relative scatter of prior and residuals pooled. `planner.fits.lines` has the constants and the
-evidence.
+Evidence: docs/evidence.md#throughput-of-a-batch.
 """
 
 from __future__ import annotations
@@ -197,8 +174,11 @@ def log_interval(mid: Floats, q: Floats) -> tuple[Floats, Floats]:
 
 
 NU0: Final = 4.0
+"""Weight of the prior of the scatter [degrees of freedom]."""
 SD0: Final = 0.05
+"""Prior scatter of a group [relative sd]."""
 KAPPA: Final = 0.1
+"""Uncertainty per doubling outside the measured range [relative sd per octave]."""
 ROUNDING: Final = 1e-12
 """A share of y below this is rounding, not an intercept or a slope."""
 _BLOCK: Final = 8192

@@ -1,6 +1,4 @@
-"""Jobs, made from rows of the run table or from a description.
-
-The batch at which a job runs on hardware where it was not timed.
+"""Jobs, made from rows of the run table or from a description, and their batches.
 
 A transferred time has the batch of its source run: the one on the same accelerator if there is
 one, else the fastest on any. An estimate from FLOPs has the same batch, or

@@ -6,29 +6,17 @@
 A module with several devices (K80, MI250, a chip of TPU v3) has separate memories. Under plain data
 parallelism every device keeps weights, gradients and optimiser state (the state). Where that is too
 much, the state is sharded over all devices (ZeRO stages 1 to 3, FSDP); activations stay per device.
-`planner.networks` estimates both: the state by what is trained (all weights, LoRA, QLoRA), the
-activations of a sample by the network's family.
+`planner.networks` estimates both.
 
 A job is refused if its state exceeds the memory of all devices together. It is also refused if one
 recomputed sample exceeds it, or one measured sample exceeds what the state leaves of a device.
-Above `TIGHT` of a card it is offered with a warning, since activations are estimates. Bytes per
-parameter: 4 for float32 weights, 4 for gradients, 4 for each moment of the optimiser
-(`MOMENTS`; Adam's two if none is stated, and the sentence says so). Mixed precision
-adds a half-size copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1: 16 for Adam in
-mixed precision, counting half-size gradients).
+Above `TIGHT` of a card it is offered with a warning, since activations are estimates.
 
-Numbers an optimiser keeps for every weight (moments).
-
-Copies of the weights, each in float32, besides weights and gradients:
-
-    0  SGD; Adafactor (a row and a column of each matrix: Shazeer and Stern 2018)
-    1  momentum, Nesterov, LARS, Lion, Muon, Adagrad, RMSprop, NovoGrad
-    2  Adam, AdamW, Adamax, NAdam, RAdam, LAMB, Yogi, AdaBelief, Adadelta, FTRL
-    3  AMSGrad (Adam and the largest second moment)
-
-as in Keras and PyTorch. A name is read by its words: "SGD momentum 0.9" has one. For an unknown or
-missing name Adam's two are assumed, which is usual and on the safe side. The sentence about memory
-says so.
+Bytes per parameter: 4 for float32 weights, 4 for gradients, 4 for each moment of the optimiser.
+Mixed precision adds a half-size copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1).
+`MOMENTS` has the optimisers, as in Keras and PyTorch; Adafactor keeps a row and a column of each
+matrix (Shazeer and Stern 2018), which count as none. A name is read by its words: "SGD momentum
+0.9" has one. For an unknown or missing name Adam's two are assumed, and the sentence says so.
 """
 
 from __future__ import annotations

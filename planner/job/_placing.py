@@ -1,12 +1,10 @@
-"""A run's machine as hardware of the catalogue.
+"""A run's machine as hardware of the catalogue, and its data sheet for estimates of speed.
 
 Accelerators are counted as the maker sells them: a row with 8 for a TPU v2-8 counts cores, two per
 chip. Names of TPU slices count TensorCores up to v4 and for v5p (cloud.google.com/tpu/docs,
 "system architecture"), chips for v5e and later.
 
-Data sheets in the form that estimates of speed need.
-
-Frameworks multiply float32 in other formats by default. The format decides which peak limits a run:
+Frameworks multiply float32 in other formats by default, so the format decides the peak:
 
     NVIDIA since Ampere   TF32       TensorFlow ("enable_tensor_float_32_execution"), JAX ("Matmul
                                      precision"); PyTorch in convolutions, not in its matmuls
@@ -16,10 +14,10 @@ Frameworks multiply float32 in other formats by default. The format decides whic
                                      (HIPBLASLT_ALLOW_TF32=1)
 
 Every answer states the peak used in place of float32 (`peak_sentence`). A request for TF32 by name
-uses that peak of any maker. An accelerator without a float32 peak (Gaudi) has no float32 answer.
+uses that peak of any maker. An accelerator without a float32 peak (Gaudi) has no float32 answer. A
+half-size format never uses the float32 peak, which is at least four times smaller.
 
-A half-size format never uses the float32 peak: tensor units are at least four times as fast, so an
-incomplete data sheet would look like a slow card.
+Reasons: docs/decisions/0022-nothing-measured.md.
 """
 
 from __future__ import annotations

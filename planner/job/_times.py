@@ -1,34 +1,25 @@
-"""Time of the job on an option's hardware.
+"""Time of the job on an option's hardware, and draws of it.
 
     epochs, measured there    pre-train + epoch 1 + mean*(N - 1)     `planner.epochs.projection`
-    target, measured there    pre-train + S(B*)*T(B*), best batch
-                              `planner.time_to_target.goodput`
+    target, measured there    pre-train + S(B*)*T(B*), B* best     `planner.time_to_target.goodput`
     anywhere else             pre-train + samples/rate               `planner.job.rates`
 
-Every total includes the start-up time if any run states it. On another machine it is the job's
-median, `PRE_TRAIN_FACTOR` less or more at 90 %: disk, host and compiler decide it, not the
-accelerator. The half-widths of both parts add in quadrature. Where no run of the job states it, it
-is left out, and a reason says so (`START_NOT_INCLUDED`).
+Every total [s] includes the start-up time if any run states it; otherwise a reason says so
+(`START_NOT_INCLUDED`). On another machine it is the job's median, `PRE_TRAIN_FACTOR` less or more
+at 90 %: disk, host and compiler decide it. The half-widths of both parts add in quadrature.
 
 A rented or bought machine is another one of the same kind: a measured time includes machine-to-
-machine variation, in which start and work move together (`planner.epochs.projection`). The samples
-to a target are the same on all machines. Their uncertainty is kept apart (`Timed.samples`), so that
-it cancels between two options.
+machine variation, in which start and work move together. The samples to a target are the same on
+all machines, so their uncertainty is kept apart (`Timed.samples`) and cancels between two options.
 
-Draws of a time, split into uncertainty in common with other options and the option's own.
+    draw = value * (factor of one accelerator) * (factor of scaling) * (factor of the samples)
 
-    time = value * (factor of one accelerator) * (factor of scaling) * (factor of the samples)
-
-The first factor is one draw per accelerator, or per system the job was measured on: it is the same
-for every device count and every provider. The second is the scaling: a small part is one draw for
-all, the rest one per accelerator (`planner.job.efficiency`). Both move a time by z*sd*log2(n/m),
-from m measured devices or from one. So they cancel between two offers of the same machine. Several
-nodes have a draw of their own. The third is one draw for all options: a target takes the same
-samples everywhere.
-
-Accelerators with the same basis share a part of the first factor
-(`planner.job.rates.Rate.shared_sd`). For a described workload with a family, all options share
-some parts, those of one maker others, those of one generation others (`planner.mfu`).
+The first factor is one draw per accelerator, or per system the job was measured on, for every
+device count and provider. Accelerators with the same basis share a part of it
+(`planner.job.rates.Rate.shared_sd`; by maker and generation for a family, `planner.mfu`). The
+second is in small part one draw for all, the rest one per accelerator: z*sd*log2(n/m), from m
+measured devices or from one (`planner.job.efficiency`). Several nodes have a draw of their own. The
+third is one draw for all options.
 """
 
 from __future__ import annotations

@@ -5,36 +5,16 @@ The scaling efficiency of data parallelism at a fixed batch per device (weak sca
     ln e = -NODE_LOSS*log2(devices)          +- NODE_SD*log2(devices)    on one node
     ln e = -NODES_LOSS*(1 + log2(devices))   +- NODES_SD                 on several
 
-    constant     value  meaning
-    NODE_LOSS    0.10   lost for every doubling, mean of eight clusters, 2 to 8 devices
-    NODE_SD      0.125  sd between clusters and workloads, for every doubling
-    LINKED_LOSS  0.03   the same where the accelerators of a machine have links of their own
-                        (NVLink without a bridge, ICI, Infinity Fabric ...): with it 396 ratios to
-                        one device in NVIDIA's tables are 5.5 % off, with NODE_LOSS 17 %
-    LINKED_SD    0.06   its sd: at 8 devices A100 machines reach 0.94 of perfect, V100 0.88
-    NODES_LOSS   0.12   the same over several nodes, mean of five clusters
-    NODES_SD     0.45   their sd: from 0.3 of perfect (10 Gbit/s) to perfect (InfiniBand)
-    SPREAD_DOF   5      degrees of freedom: clusters are few
-    NODE_SHARED  0.1    part of the variance on one node that is the workload's, alike on every
-                        accelerator: the rest is the links and hosts of one
+Machines whose accelerators have links of their own (NVLink without a bridge, ICI, Infinity Fabric)
+have LINKED_LOSS and LINKED_SD instead. Where m were measured, n have e(n)/e(m) with NODE_SD for
+every doubling between m and n. From one node to several it is NODES_SD again: the link between
+them was not in the measurement.
 
-A workload that scales well on one cluster often does not on the next. Correlation of the errors of
-one workload on two clusters with equal device counts, as a share of their variance:
+Limits: a workload that scales well on one cluster often does not on the next, so NODE_SHARED of
+the variance on one node is the workload's, alike on every accelerator, and none of it on several.
+`planner.scaling.fit` uses timings of the job itself on several devices.
 
-    one node        6 % of 103 pairs (15 % of the means of workloads)     taken as 10 %
-    several nodes   below 0: nothing                                      taken as 0
-
-Where m were measured, n have e(n)/e(m) with NODE_SD for every doubling between m and n. Against the
-public runs, root mean square of the error in the logarithm, clusters alike:
-
-    doublings from m       1      2      3
-    one node            0.13   0.16      -     within NODE_SD of 0.125, 0.25
-    several nodes       0.12   0.14   0.20     within it too, so NODES_SD is not paid twice
-
-From one node to several it is NODES_SD again: the link between them was not in the measurement.
-
-`backtest.questions.described` reads the constants off the public data and scores them
-(docs/accuracy.md). `planner.scaling.fit` uses timings of the job itself on several devices.
+Evidence: docs/evidence.md#efficiency-of-several-accelerators.
 """
 
 from __future__ import annotations
@@ -48,13 +28,21 @@ from planner.core import LEVEL, Estimate, t_quantile
 from planner.job._records import Hardware, Scaling
 
 NODE_LOSS: Final = 0.10
+"""Lost for every doubling of devices on one node [logarithm]."""
 NODE_SD: Final = 0.125
+"""Of that between clusters and workloads, for every doubling [relative sd]."""
 LINKED_LOSS: Final = 0.03
+"""Lost for every doubling where the accelerators have links of their own [logarithm]."""
 LINKED_SD: Final = 0.06
+"""Of that, for every doubling [relative sd]."""
 NODES_LOSS: Final = 0.12
+"""Lost for every doubling over several nodes [logarithm]."""
 NODES_SD: Final = 0.45
+"""Of that between clusters [relative sd]."""
 SPREAD_DOF: Final = 5.0
+"""Degrees of freedom of these intervals: clusters are few."""
 NODE_SHARED: Final = 0.1
+"""Share of the variance on one node that is the workload's, alike on every accelerator."""
 _LINKS: Final = re.compile(r"NVLink|NeuronLink|ICI|Infinity Fabric|IPU-Link|Ethernet x")
 
 

@@ -1,42 +1,22 @@
 """Speed of the job on hardware where it was not timed.
 
     samples/s = (samples/s of one accelerator) * count * e(devices, nodes)
+    step      = batch/(samples/s) + overhead                              [s]
 
 The first factor comes from `planner.transfer` if the job was timed on an accelerator of the
-catalogue (all available runs form the library), else from its operations. Where m of the
-accelerator were timed, it is their joint speed, and count*e is relative to theirs:
+catalogue (all available runs form the library). Where m of the accelerator were timed, it is their
+joint speed, and count*e is relative to theirs. e and its uncertainty are those of
+`planner.job.efficiency`. A job that was not timed is estimated from its operations:
 
-    samples/s = MFU * peak FLOP/s in its precision / FLOPs per sample
+    samples/s = MFU * peak FLOP/s in its precision / FLOPs per sample                 no family
+    samples/s = efficiency * half-precision peak * accelerators / FLOPs per sample    by family
 
-    step    = batch/(samples/s) + overhead,  so a small network is as slow as its host is
+The efficiency of a family is that of `planner.mfu`. It includes the loss between devices and nodes,
+small batches and the overhead of short steps, so `planner.job.efficiency` is not applied again.
+Several accelerators are more uncertain than one, by DOUBLING_SD and MACHINES_SD. Half-widths add in
+quadrature, in the logarithm.
 
-with the efficiency of the workload's family; where no family is
-stated with the model FLOPs utilisation MFU of convolutional networks: 23 % (90 %: 7 to 79 %). The
-efficiency e and its uncertainty between m and n are those of `planner.job.efficiency`.
-
-    constant  value  meaning
-    MFU       0.23   geometric mean of one device over 111 public runs (convolutional networks and
-                     BERT, K80 to RTX 6000 Ada, three collections)
-    MFU_SD    0.68   their sd in the logarithm
-    MFU_SHARED 0.5   the part of it due to the workload, the same on all cards
-    OVERHEAD_S  0.001  overhead of a step where none was measured [s]; ten times less or more. Own
-                     small networks took 0.5 ms a step on two cores, NCF 7 to 13 ms on a T4
-    MFU_DOF   10     degrees of freedom: workloads and cards, not runs, are independent
-
-`backtest.questions.described` reads them off the public data and scores them (docs/accuracy.md).
-Two half-widths add in quadrature, in the logarithm.
-
-Speed of a described workload whose family is stated, by the efficiency model.
-
-    samples/s = efficiency x half-precision peak x accelerators / FLOPs per sample
-
-with the efficiency of `planner.mfu`. It includes the loss between devices and nodes, small batches
-per device and the overhead of short steps, so `planner.job.efficiency` is not applied again.
-Several accelerators are somewhat more uncertain than one:
-
-    DOUBLING_SD   0.03   for each doubling of the devices of one machine
-    MACHINES_SD   0.05   for each doubling of machines
-    ASSUMED_SD    0.1    of an efficiency that the user states
+Evidence: docs/evidence.md#described-workloads.
 """
 
 from __future__ import annotations
@@ -81,8 +61,11 @@ from planner.published import half_peak, network_key
 from planner.transfer import Cell, Library, Transferred, transfer
 
 DOUBLING_SD: Final = 0.03
+"""Of an estimated speed, for each doubling of the devices of one machine [relative sd]."""
 MACHINES_SD: Final = 0.05
+"""The same for each doubling of machines [relative sd]."""
 ASSUMED_SD: Final = 0.1
+"""Of an efficiency that the user states [relative sd]."""
 TOKENS_FAMILY: Final = "dense"
 
 
@@ -294,14 +277,21 @@ def _reasons(question: Question, efficiency: Efficiency) -> tuple[str, ...]:
 
 
 MFU: Final = 0.23
+"""Share of the peak that a described workload without a family uses: mean of public runs."""
 MFU_SD: Final = 0.68
+"""Scatter of that between public runs [sd of the logarithm]."""
 MFU_SHARED: Final = 0.5
+"""Part of it due to the workload, the same on all accelerators [sd of the logarithm]."""
 OVERHEAD_S: Final = 0.001
+"""Overhead of a step where none was measured [s]."""
 OVERHEAD_FACTOR: Final = 10.0
+"""Range of that: this many times larger or smaller."""
 HOST_FACTOR: Final = 3.0
 """Range of an overhead on another host: this many times larger or smaller."""
 OVERHEAD_MATTERS: Final = 0.1
+"""Share of a step above which its overhead is reported."""
 MFU_DOF: Final = 10.0
+"""Degrees of freedom of that interval: workloads and cards, not runs, are independent."""
 MEASURED: Final = "the measured workload"
 FLOPS: Final[Basis] = "estimated from FLOPs"
 ESTIMATED: Final[frozenset[Basis]] = frozenset({FLOPS, "transferred from another GPU"})

@@ -9,9 +9,9 @@ of several cards has none, nor has a processor: a machine may be part of a socke
 Operations are those of the network, not of its implementation (Chowdhery et al. 2022, PaLM,
 appendix B); a fused multiply-add counts as two.
 
-A share above 1 means that the peak is wrong, and is refused. It happens on shared machines: of 224
-shares on two shared cores five were above 1 (1.02 to 1.69). Their matrix products reached 175 to
-322 GFLOP/s, against a median of 412.
+A share above 1 means that the peak is wrong, and is refused. It happens on shared machines.
+
+Evidence: docs/evidence.md#model-flops-utilisation.
 """
 
 from __future__ import annotations

@@ -1,35 +1,27 @@
-"""The fitted efficiency of a described workload: value, interval and its parts.
+"""The fitted efficiency of a described workload: value, interval, parts, and a timed step.
 
 *Efficiency* is model operations per second and device over the dense half-precision peak, whatever
 the precision of the run, so that float8 may exceed 1. `constants.json` has the fit of
-`python -m planner mfu DIR` to published tables; docs/efficiency.md shows it.
+`python -m planner mfu DIR` to published tables.
 
     ln e = terms . coefficients + effects of maker, generation, accelerator, ... + shift of a family
-
     variance = constants + what is not in the tables (accelerator, generation, network)
                + source (who wrote and tuned the software) + rest
 
-times the square of a family's calibration. Shared parts cancel between options: `parts` splits the
-variance into parts in common with all answers about one workload, with those of one maker and of
-one generation, and the accelerator's own.
+times the square of a family's calibration. `parts` splits the variance into parts in common with
+all answers about one workload, with those of one maker and of one generation, and the
+accelerator's own. Shared parts cancel between options.
 
-The efficiency of a described workload, given one timed step.
-
-The common uncertainty of two runs of a workload is that of `Efficiency.shared`: the workload's
-software and the maker and, if equal, the generation and the accelerator. A timed step moves the
-estimate by the shared part of its residual and removes that part from the variance:
+One timed step moves the estimate by the shared part of its residual (`Efficiency.shared`: software,
+maker and, if equal, generation and accelerator) and removes that part from the variance:
 
     gain = shared / (variance there + noise)
     ln e = ln e before + gain * ln(timed / expected there)
     sd   = WIDER * sqrt(variance before - gain * shared), at most the sd before
 
-A step on another maker's accelerators is not used: on held-out sources it increased the median
-error of language models. docs/efficiency.md has the table.
+Limit: a step on another maker's accelerators is not used.
 
-    WIDER      1.25   for a coverage of about 90 % on held-out sources
-    REPEAT_SD  0.06   of ln(speed) between two runs of one configuration: published submitters of
-                      one accelerator, count and batch differ by 0.03 to 0.07
-    COUNT_SD   0.085  of ln(speed per accelerator) for a doubling of their number, as a root
+Evidence: docs/efficiency.md and docs/evidence.md#a-timed-step.
 """
 
 from __future__ import annotations
@@ -294,8 +286,11 @@ def written_fit(fit: Fit) -> dict[str, Any]:
 
 
 REPEAT_SD: Final = 0.06
+"""Of ln(speed) between two runs of one configuration."""
 COUNT_SD: Final = 0.085
+"""Of ln(speed per accelerator), for the root of each doubling of their number."""
 WIDER: Final = 1.25
+"""Factor on the sd that remains after a timed step."""
 EVERYTHING: Final = frozenset({"workload", "maker", "generation", "accelerator"})
 """Keys of the uncertainty in common of two runs on one accelerator."""
 

@@ -7,8 +7,6 @@ The reference of language models is a dense model of at least 3e9 parameters in 
 8 accelerators with at least 16,384 tokens a step on each; of encoders BERT-large; of image networks
 24e9 operations a sample.
 
-The generation of an accelerator, and how many of it one machine of fast links holds.
-
 Accelerators of one generation share an instruction set and kernels, so their efficiencies are
 correlated. Consumer and data-centre cards are separate where their memory and tensor units differ.
 """

@@ -1,4 +1,4 @@
-"""Memory that training takes on a device: weights, gradients, optimiser state, activations.
+"""Memory and operations of training: weights, gradients, optimiser state, activations, FLOPs.
 
 Bytes per parameter, in mixed precision with Adam (Rajbhandari et al. 2020, ZeRO, section 3.1):
 
@@ -9,17 +9,13 @@ Bytes per parameter, in mixed precision with Adam (Rajbhandari et al. 2020, ZeRO
 Data parallelism keeps all of it on every device. ZeRO shards the optimiser state (stage 1), the
 gradients too (2), the weights too (3, FSDP) over the devices.
 
-Activations of one sample that the backward pass needs, in half precision:
+Activations of one sample that the backward pass needs, in half precision (float32 takes twice):
 
     transformer, a token   34 L d bytes, recomputed 3 L d      Korthikanti et al. 2022, without the
                            + 6 bytes a word of the vocabulary  scores that flash attention drops
     images, a sample       0.028 GB x (multiply-adds / 1e9)^0.65, recomputed a quarter
 
-The law of images is a line through six networks of milabench's tables (ResNet-50 to a U-Net of
-Stable Diffusion) in the logarithm, good to a factor of two; `backtest.published.memory` scores both
-against published memory (docs/accuracy.md). float32 takes twice as much.
-
-Operations of one training sample, from parameters and tokens or from the forward pass.
+Model operations of one training sample [FLOP]:
 
     dense decoder, encoder, a token   6 N + 12 L d s     2 forward, 4 backward (Kaplan et al. 2020)
     mixture of experts, a token       6 N_active + 12 L d s
@@ -28,14 +24,12 @@ Operations of one training sample, from parameters and tokens or from the forwar
     convolutional, ViT, U-Net         3 x forward at the reference size x (px / reference px)^2
 
 with N parameters, L layers, d the width of the attention (heads x head width) and s tokens of a
-sequence. The attention is counted in full, as published utilisation figures count it and as the
-efficiency of `planner.mfu` was fitted; half of it is masked in a causal network (`causal`), which
-kernels skip in part only. A network of 1 token a sample (fully connected) has no attention.
+sequence; 1 token a sample (fully connected) has no attention. Where layers and width are not
+stated, L d follows from N: log-log between published networks. Attention counts in full, as in
+published utilisation figures, though half of it is masked in a causal network (`causal`).
+Recomputation repeats the forward pass and counts as hardware operations only.
 
-Model operations are those that the result needs. Recomputation of activations repeats the forward
-pass: these count as hardware operations only, since no efficiency here includes them.
-
-Where layers and width are not stated, L d follows from N: log-log between published networks.
+Evidence: docs/evidence.md#memory-of-training.
 """
 
 from __future__ import annotations

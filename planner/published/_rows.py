@@ -1,10 +1,8 @@
-"""Rows of published measurements, read from tab-separated tables with 35 named columns.
+"""Rows of published measurements, from tab-separated tables, and their accelerators.
 
-A table may lack columns, have further ones, any line ends and bytes that are not UTF-8. An
-unreadable row is skipped with a line that names file and row; nothing raises. An odd cell of a
-column for one task only is left out, with a line, and its row is kept.
-
-The accelerator of the catalogue for a published row.
+A table has 35 named columns. It may lack columns, have further ones, any line ends and bytes that
+are not UTF-8. An unreadable row is skipped with a line that names file and row; nothing raises. An
+odd cell of a column for one task only is left out, with a line, and its row is kept.
 
 Sources name one card in many ways ("DGX-H100", "NVIDIA Blackwell GPU (B200-SXM-180GB)", "A100
 400W"). The words that state a model must be those of a catalogue entry; form and memory then

@@ -11,13 +11,11 @@ kept, with the reason in `suspect_reason`.
     precision    the number format of the multiplications, None where not stated
     nodes        as stated, else servers of the usual size (`node_size`)
 
-Samples of language models are sequences. docs/decisions/0032-published-library.md has the reasons.
+Samples of language models are sequences. Quality targets are those of MLPerf's training rules
+(github.com/mlcommons/training_policies, training_rules.adoc) of the round a row was submitted to;
+of a target with two parts (boxes and masks, FID and CLIP) the first.
 
-MLPerf Training's benchmarks: data set, samples of an epoch and the quality that ends a run.
-
-Quality targets are those of the training rules (github.com/mlcommons/training_policies,
-training_rules.adoc) of the round a row was submitted to. Where a target has two parts (boxes and
-masks, FID and CLIP) the first is here.
+Reasons: docs/decisions/0032-published-library.md.
 """
 
 from __future__ import annotations

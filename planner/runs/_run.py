@@ -1,15 +1,13 @@
-"""A run as the reasoning sees it: the summary of one row, frozen.
+"""A run as the reasoning sees it (one row, frozen), forms of a network, and sizes of data sets.
 
-Forms of a network for inference (int8, pruned, distilled ...): speed-up and accuracy loss.
+Forms for inference (int8, pruned, distilled ...) have a speed-up and an accuracy loss. Speed is the
+largest measured throughput of a form, against that of the network as it was trained on the same
+system, software and engine; accuracy is given in points lost against it.
 
-Speed is the largest measured throughput of a form, against that of the network as it was trained
-on the same system, software and engine; accuracy is given in points lost against it.
-
-Samples in the training and validation split of public data sets, by name.
-
-A run that names such a data set but not its size is converted by this table; a synthetic stand-in
-("synthetic CIFAR-10") has the size of the original. Every row names the source of the size.
-`synthetic tokens` and `digits` are the project's own (docs/measure.md).
+The table of public data sets has the samples of their training and validation split, by name. A run
+that names such a data set but not its size is converted by it; a synthetic stand-in ("synthetic
+CIFAR-10") has the size of the original. Every row names the source of the size. `synthetic tokens`
+and `digits` are the project's own (docs/measure.md).
 """
 
 from __future__ import annotations

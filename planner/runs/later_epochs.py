@@ -5,33 +5,13 @@ The sum of m future epochs, estimated from the mean of n measured ones, has the 
     s^2 (m + m^2/n) (1 + RHO)/(1 - RHO) + (DRIFT*mean*m)^2 * min(max(m, SEEN), SETTLED)/SEEN
 
 and a Student t distribution with NU0 + n - 1 degrees of freedom, where s^2 pools the measured
-scatter with a prior of SD0 times the mean. Epochs of one run are correlated and drift: the textbook
-interval ignores both and has a coverage of 65 to 76 % instead of 90 % on 80 real runs.
+scatter with a prior of SD0 times the mean. Epochs of one run are correlated and drift, which a
+textbook interval ignores. The drift continues as a random walk from SEEN to SETTLED epochs.
 
-    constant     value  unit               meaning
-    NU0          2      degrees of freedom weight of the prior on epoch scatter
-    SD0          0.006  share of the mean  prior scatter of epochs
-    RHO          0.3    correlation        of neighbouring epochs (median 0.25)
-    DRIFT        0.003  share of the mean  slow drift over a run (median 0.53 % over 19 epochs)
-    SEEN         20     epochs             over which that drift was measured; it continues beyond
-    SETTLED      200    epochs             after which it grows no further, as in long runs
+Limit: on shared processors, whose speed changes during a run, the interval is too narrow for long
+rests.
 
-On 80 runs of 20 epochs the median error of the total after k = 2, 3, 5, 10 epochs was 0.44, 0.33,
-0.23, 0.12 %; the coverage was 94, 96, 93, 90 %, the width 4.3, 2.3, 1.4, 0.7 %. On 31 steady public
-runs of 14 to 400 epochs (DAWNBench) errors were 0.51, 0.54, 0.53, 0.27 %. With a constant drift of
-0.3 % the coverage fell with the number of known epochs; with a random walk beyond 20 epochs, up to
-200, it does not:
-
-    epochs known                  2     3     5     10    15    20    30
-    drift that stays        [%]   77    87    90    84    80    79    73
-    drift that wanders      [%]   77    90    94    90    87    90    86
-    its interval's width    [%]   6.0   4.7   3.6   3.0   2.8   2.6   2.3
-
-Two epochs are too few there. Nothing was fitted: SEEN is the length of the runs for DRIFT, SETTLED
-a round number above the 181 epochs of most long ones (tried: 50 to 400; two runs of 400 drift no
-further). The evidence is one team's runs of 181 epochs: without them 50 epochs would be best
-(docs/constants.md). For more than 130 remaining epochs the coverage is 77 % from ten epochs on (62
-and 54 % before): three of 13 ran on shared processors, whose speed changes by 4 to 15 %.
+Evidence: docs/evidence.md#later-epochs-of-a-run.
 """
 
 from __future__ import annotations
@@ -47,16 +27,22 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 NU0: Final = 2.0
+"""Weight of the prior of the scatter [degrees of freedom]."""
 SD0: Final = 0.006
+"""Prior scatter of epochs [share of the mean]."""
 RHO: Final = 0.3
+"""Correlation of neighbouring epochs."""
 DRIFT: Final = 0.003
+"""Slow drift over a run of SEEN epochs [share of the mean]."""
 SEEN: Final = 20.0
+"""Length of the runs with that drift [epochs]."""
 SETTLED: Final = 200.0
+"""Length of a run after which the drift grows no further [epochs]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochPrior:
-    """The prior of epoch times; see the table above.
+    """The prior of epoch times; its defaults are the constants above.
 
     `planner.epochs.projection` refines it by other runs on the same machine.
     """

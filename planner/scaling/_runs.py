@@ -1,9 +1,9 @@
-"""The scaling curve of one workload's runs on one system.
+"""The scaling curve of one workload's runs on one system, and its curve at one device count.
 
 Runs on one device and on several, under one input pattern and software, make one curve
 (`planner.scaling.fit`). `planner.time_to_target.frontier` uses it for the best devices and batch.
 
-A fitted scaling curve at one device count, as a curve over the global batch.
+At one device count it is a curve over the global batch:
 
     T(B, n) = (t + link(n)) + B/(n*v0)          step time [s] at the global batch B [samples]
 

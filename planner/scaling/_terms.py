@@ -1,41 +1,23 @@
-"""The terms of a step time on several devices, and their fit to runs.
+"""The terms of a step time on several devices, their fit to runs, and the law of published series.
 
     T(b, n) = launch + b/v0 + [one node, n > 1](a1 + a2*g(n)) + [several nodes](c1 + c2*g(n))
 
-`planner.scaling.fit` describes the form, its limits and its evidence; this is its arithmetic.
+`planner.scaling.fit` describes the form and its limits; this is its arithmetic.
 
-Speed at another device count, where the runs do not determine the form.
-
-Most published series time one batch per device count: MLPerf's time to train, language models over
-nodes. `planner.scaling.fit` cannot separate batch, link and launch there. A law of published series
-is used instead. It starts from the largest measured count m at its batch per device b0, with step
-time T0 [s]:
+Most published series time one batch per device count, so batch, link and launch cannot be
+separated. There a law of published series starts from the largest measured count m at its batch per
+device b0, with step time T0 [s]:
 
     ln(v(n, b)/n) = ln(v(m, b0)/m) - loss*D - fewer*T0^-power*(2^(power*H) - 1)/(power*ln 2)
     D = log2(n/m), H = log2(b0/b);  v in samples/s over all devices
+    sd = max(SD0, spread*min(max(T0, SHORT_S), LONG_S)^(-1/4)*sqrt(|D| + |H|))     of the logarithm
 
 A doubling of the devices costs each of them the share `loss`. A halving of the batch per device
-costs more at shorter steps: `fewer` at 1 s, twice that at 0.1 s. The last term sums this up over
-all halvings; a larger batch gains by the same curve. The sd of the logarithm is
+costs more at shorter steps; a larger batch gains by the same curve. CROSSED_SD is added in
+quadrature for several nodes if no run was on several. Limit: published links are fast (NVLink,
+InfiniBand, TPU slices), and nodes with slower links lose more.
 
-    max(SD0, spread*min(max(T0, SHORT_S), LONG_S)^(-1/4)*sqrt(|D| + |H|))
-
-and CROSSED_SD is added in quadrature for several nodes if no run was on several.
-
-    constant  value  unit                meaning
-    loss      0.015  logarithm           per doubling of the devices
-    fewer     0.10   logarithm           per halving of the batch per device, at a step of 1 s
-    power     0.3    exponent            growth of that as steps shorten
-    spread    0.045  relative sd         after one doubling or halving, at steps of 1 s or more
-    SHORT_S   0.05   s                   the sd grows no further below it
-    LONG_S    1      s                   nor shrinks above it
-    CROSSED_SD 0.15  relative sd         of a link between nodes that no run crossed
-
-`python -m planner backtest --constants` chooses them again with whole benchmarks left out; figures
-in docs/constants.md, docs/accuracy.md and docs/decisions/0035-scaling-law.md. Published links are
-fast (NVLink, InfiniBand, TPU slices): nodes with slower links lose more. CROSSED_SD covers this:
-OneFlow's tables, with 100 Gbit/s between nodes, were 20 % off on 9 to 16 devices from one node,
-with 58 % coverage without it.
+Evidence: docs/evidence.md#scaling-of-published-series. Reasons: docs/decisions/0035-scaling-law.md.
 """
 
 from __future__ import annotations
@@ -66,6 +48,7 @@ if TYPE_CHECKING:
 
 
 DOF: Final = 5.0
+"""Degrees of freedom of the Student t of every interval."""
 LINKS: Final = ("one device", "several devices of one node", "several nodes")
 """The link classes, in the order of their numbers 0, 1, 2."""
 WHERE: Final = ("alone", "in one node", "over several nodes")
@@ -304,8 +287,11 @@ def _speak_once(problems: list[str]) -> None:
 
 
 SHORT_S: Final = 0.05
+"""Step time below which the sd of published series grows no further [s]."""
 LONG_S: Final = 1.0
+"""Step time above which it shrinks no further [s]."""
 CROSSED_SD: Final = 0.15
+"""Of a link between nodes that no run crossed [relative sd]."""
 _LEAST_S: Final = 0.002
 _MOST_S: Final = 1000.0
 """Limits of the step time: published series have no shorter or longer ones."""
@@ -313,7 +299,12 @@ _MOST_S: Final = 1000.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScalingLaw:
-    """The four constants of the law; see the table above."""
+    """The four constants of the law.
+
+    `loss` is lost per doubling of the devices, `fewer` per halving of the batch per device at a
+    step of 1 s [logarithm]; `power` is the growth of that as steps shorten [exponent], `spread` the
+    relative sd after one doubling or halving at steps of 1 s or more.
+    """
 
     loss: float = 0.015
     fewer: float = 0.10

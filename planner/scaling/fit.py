@@ -7,83 +7,19 @@
     g(n) = 1 + r + r^2 + ...        one summand per doubling of n, r = FADING
 
 b is the batch per device, v0 the asymptotic throughput of one device [samples/s] and t its
-overhead per step [s], as in `planner.throughput.fit`. Every term is at least 0. A link costs a
-constant (a1, c1) and grows with the doublings of n (a2, c2), each costing r of the one before: r =
-1 is a reduction tree, g = log2(n), and r = 1/2 a ring, g = 2(n - 1)/n. Each launch mode beyond the
-fastest adds a constant. Weights are 1/T^2, because measured times scatter in proportion to
-themselves. Fitted by non-negative least squares: 6 terms to 160 runs in 0.5 ms, answers included; a
-grid of 200 x 40 takes 0.1 ms.
+overhead per step [s], as in `planner.throughput.fit`. Every term is at least 0. A link has a
+constant cost (a1, c1) and a cost that grows with the doublings of n (a2, c2). Each doubling costs r
+of the one before: r = 1 is a reduction tree, g = log2(n), and r = 1/2 a ring, g = 2(n - 1)/n. Each
+launch mode beyond the fastest adds a constant. Weights are 1/T^2, because the scatter of times is
+proportional to them. The fit is non-negative least squares.
 
-    constant  value  unit                meaning
-    FADING    0.85   share               cost of a doubling over the one before; without T4, RTX,
-                                         A100 or A100 ext. the others chose 0.85, 0.9, 0.85, 0.85
-    GROWING   0.5    share               of a link's cost, where one device count was measured on
-                                         it; 10 runs (below) gave 19.9, 17.0, 18.4, 25.5 % with
-                                         0, 0.25, 0.5, 1, six published tables least at 0.5 to 1
-    KAPPA     0.08   relative sd/octave  per doubling of the devices outside the measured ones
-    DOF       5      degrees of freedom  of the Student t of every interval
-    NO_FORM   0.3    relative sd         scatter above which there is no curve, see below
-    SD0       0.05   relative sd         least assumed scatter, see `planner.fits.lines`
-    TWICE     2      factor              beyond this many times the measured devices: a guess
+Limits: a link class or launch mode without a run is refused, since no other link shows its cost.
+Where the runs do not determine an answer, the law of published series continues from the largest
+measured count (`planner.scaling._terms`), with the basis "similar workload". Scatter above
+`MAX_SCATTER` of `planner.throughput.fit` causes a warning, and no answer is "measured". Above
+`NO_FORM` there is no curve.
 
-Mean error in % (average over the workloads) on clusters of the Pollux and Sia traces, trained on
-at most 4 devices, r chosen by the other clusters; and the nominal 90 % interval. "log2" is this
-form with r = 1, "AdaptDL" the better of its two fits, with and without known compute times.
-
-    4 workloads (A100: 3)   n      ours  log2   Ernest  AdaptDL  perfect   inside  width
-    T4, 4 a node            5-8    11.1  11.7     22.1     26.1     55.9     93 %   71 %
-                            9-16    9.3  10.5     38.6     50.9     58.1    100 %   82 %
-                            20-64  12.3  12.2    109.1    174.3     67.0     98 %  117 %
-    RTX 2080 Ti, 8 a node   5-8     8.2   8.4     11.5     14.3     37.3     98 %   43 %
-                            9-16    9.2  11.2     24.3     49.1     42.4    100 %   62 %
-                            20-24  10.0  16.4     54.6    123.7     46.9    100 %   89 %
-    A100, 8 a node          5-8     9.6   9.3     17.5     17.6     18.1     91 %   60 %
-                            9-16   11.5  12.0     37.6     44.5     18.7     95 %   75 %
-    A100 ext., 8 a node     5-8    10.7  10.6     14.5     10.9     17.9     95 %   59 %
-                            9-16   13.2  13.0     28.6     20.1     18.4     98 %   74 %
-
-Published tables, r = FADING; error of the middle curve / mean over the curves:
-
-    data, trained -> tested   curves        ours     Ernest    AdaptDL  inside
-    TensorFlow 2017, 4 -> 8       16    1.5/ 2.5   2.3/ 2.9   1.5/ 2.9    24/24
-    ElasticFlow A100, 4 -> 8       5    4.9/ 4.9   3.9/ 3.7   3.2/ 9.1    12/12
-    DLPerf V100, 4 -> 8           50    5.5/13.7   6.6/ 9.8   5.2/13.7    36/50
-    TensorFlow, 16 -> 32, 64       2    9.0/ 9.0   5.5/ 5.5   5.6/ 5.6      6/6
-    ElasticFlow, 16 -> 32, 64      4    8.3/ 9.3  20.2/16.6   8.2/10.6    17/17
-    DLPerf, 16 -> 32              25    2.4/ 2.9  16.4/17.4   5.3/11.2    25/25
-
-From 10 runs (1 device at 4 batches, 1x2, 1x4 and 2 nodes x1 at 2) all n <= 16 of Pollux and Sia
-are 18.3 % off on average, with AdaptDL 18.6, Ernest 22.0, perfect speed-up 34.2.
-
-Where the runs do not determine an answer, as in published series with one batch per device count,
-`planner.scaling._terms` continues from the largest measured count; the basis is "similar
-workload".
-
-GROWING was chosen on all of these data, KAPPA, DOF and SD0 on Pollux and Sia before the project;
-the back-test is to choose both again. The intervals are wider than necessary.
-
-Where other forms are better: ElasticFlow's links grow faster than FADING (log2: 4.4/3.8). On 13 of
-DLPerf's curves the host cannot feed 8 cards: a step takes 1.3 to 2 times as long as on 4, which no
-link term predicts (40 % off); the other 37 are 4.3 % off. TensorFlow's two curves have several
-nodes at one count only, so the growth of the cost is assumed (GROWING). Devices of one node do not
-show the cost of a second node, so that is refused: on ElasticFlow's 16 to 64 from 4 Ernest was 54
-%, perfect speed-up 43 %, AdaptDL 211 % off. No form fitted one cluster measured before the project
-(V100, step times not smooth in n) beyond 8 devices: 22 to 41 % off at 9-16, with 48 % coverage.
-
-Runs that scatter by more than 12 % about the form cause a warning, and no answer is "measured";
-above NO_FORM there is no curve. The limit of 12 % of a curve over one batch axis would refuse good
-curves
-here: the 15 workloads of the four clusters scatter 4 to 29 % (at most 4 devices; median 9 %). The 6
-above 12 % were 6 to 24 % off at 5 to 64 devices, as their intervals state. So the limit is just
-above the worst of them. It refuses 6 of DLPerf's 42 curves with a spare run: the host could not
-feed 8 cards. Two of these were tested at 32 devices; their answers would have been 2 and 3 % off.
-
-`pytest -s tests/planner/scaling/test_scaling_public.py` measures and prints all of this.
-
-A step time fitted over device counts, and its predictions.
-
-The records made by `planner.scaling.fit.fit_scaling`; `planner.scaling.answers` computes their
-predictions. `planner.scaling.fit` describes the form, its limits and its evidence.
+Evidence: docs/evidence.md#scaling-over-devices. Reasons: docs/decisions/0014-scaling.md.
 """
 
 from __future__ import annotations

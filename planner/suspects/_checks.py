@@ -4,7 +4,7 @@ Every check is a pure function of flat records and returns named flags. A flag s
 with its numbers; the run is kept until the user decides.
 
     flag                       value of the flag                 flagged where
-    unlike its neighbours      robust z [1]                      |z| > 10
+    unlike its neighbours      robust z [1]                      |z| > UNLIKE
     unsteady epochs            variation of later epochs [share] > 0.20
     throughput falls           share lost between two batches    > 0.10
     impossible scaling         speed-up / ideal speed-up [1]     > 1.15
@@ -14,35 +14,24 @@ with its numbers; the run is kept until the user decides.
     above the peak             1                                 a published speed is impossible
 
 Where runs contradict each other, the few that take part in every contradiction are flagged
-(`planner.suspects._curves`). The neighbours are those of `planner.suspects.neighbours`. A run's own
-scatter does not show such a fault: in the one known faulty run it is 5 %, as in good ones, but its
-neighbours take a third less time.
+(`planner.suspects._curves`). All but unsteady epochs make a run a candidate to leave out of a fit
+(`LEFT_OUT`): varying epochs make a mean less precise, not wrong.
 
-All but unsteady epochs make a run a candidate to leave out of a fit (`LEFT_OUT`): its mean may be
-wrong. Varying epochs make a mean less precise, not wrong, and are frequent on shared machines.
-
-Times 60, 1000 or 3600 times off: minutes, milliseconds or hours entered as seconds.
-
-The expected value comes from these sources, in this order; the first wrong unit is reported:
+A unit slip is a time 60, 1000 or 3600 times off. The expected value comes from these sources; the
+first wrong unit is reported:
 
     neighbours       the epoch time against configuration and pattern
-                     (`planner.suspects.neighbours`)
     other batches    the step time against batches that agree (`planner.suspects._curves`)
-    the run itself   numbers that say one thing twice: a total and its parts, an epoch and its
-                     steps or samples/s; a first epoch that is far shorter than later ones
+    the run itself   a total and its parts, an epoch and its steps, a first epoch far too short
     its case         a start (`pre_train_s`) far shorter than the even ones of 3 or more other runs
     the scatter      a standard deviation that epochs of that mean cannot have
 
 Possible values are not flagged: a scatter 60 times too small, or a long start without a total time.
 
-Two runs with the same measured numbers to the last digit: one of them is a copy.
+A duplicate shares all measured numbers: to SAME_FACTORS digits with a run of the same factors,
+whose repeats share the first ones anyway, to OTHER_FACTORS with any other run of the workload.
 
-Runs do not share many digits by chance, whatever their factors. The limits are:
-
-    same factors                      8 digits in all    two repeats share their first ones anyway
-    other batch, system, pattern ...  12 digits in all   any two runs of a workload can be compared
-
-so two means of `45.6` s are not copies, and two of `45.678912345678` are, at any batch.
+Evidence: docs/evidence.md#suspect-runs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Curves of systems' step times, and their sentences.
-
-Step times of runs that state only epochs, and why a run has no point on a curve.
+"""Curves of systems' step times, their sentences, and step times of runs that state only epochs.
 
 An epoch of s samples at batch b has s/b steps, so a step takes epoch time * b/s. Where no run of a
 workload states s, it is the size of the workload's epoch (`planner.epochs.epoch_size`). Beside

@@ -1,51 +1,25 @@
-"""Samples per second at batch b.
+"""Samples per second at batch b: the law, its fit to measured step times, and its answers.
 
     T(b) = t + b/v0               step time [s]
     v(b) = b/(b/v0 + t)           throughput [samples/s]
 
 v0 is the asymptotic throughput [samples/s] and t the overhead per step [s]; the article that
-found the law on one and two GPUs calls them "ideal learning speed" and "cost time". Small batches
-pay the overhead: v ~ b/t for b -> 0. Large ones hide it: v -> v0 for b -> infinity. Half of v0 is
+found the law on one and two GPUs calls them "ideal learning speed" and "cost time". Half of v0 is
 reached at b = v0*t, 90 % at 9*v0*t. Inference follows the same law with a smaller t. With several
-devices v0 grows with their number and t with the price of their link.
+devices v0 grows with their number and t with the cost of their link.
 
-`fit_throughput` minimises relative errors of the *time*, because measured times scatter in
-proportion to themselves. `fit_in_throughput_space` minimises absolute
-errors of the *throughput*; the two answers differ (2.1 % in v0 on NIST's Misra1d). Compare a
-published fit only with one that minimises the same error.
+`fit_throughput` minimises relative errors of the *time*, because the scatter of times is
+proportional to them. `fit_in_throughput_space` minimises absolute errors of the *throughput*, as
+plain curve fits of published tables do. Compare a published fit only with one that minimises the
+same error (docs/decisions/0009-fits.md).
 
-There are two lines. The law and its closed forms (v0, t, batches of a share of v0, crossover, best
-batch, time to target, goodput, frontier, scatter and residuals) use the straight line alone:
-`ThroughputCurve.law`. The step time at a batch (`step_time`, `throughput` and their drawn curves)
-uses, from four batch sizes on, the line corrected by its residuals (`planner.fits.corrected`). It
-fades into the line between twice and four times the largest batch; above the range steps bend up
-like the last point. So a drawn curve passes half of v0 near v0*t, not at it. The time to a target,
-uncertain by 8 to 10 % from the samples, remains a formula to check.
+There are two lines. The law and its closed forms (v0, t, crossover, best batch, time to target,
+scatter and residuals) use the straight line alone: `ThroughputCurve.law`. The step time at a batch
+(`step_time`, `throughput` and drawn curves) uses, from four batch sizes on, the line corrected by
+its residuals (`planner.fits.corrected`). So a drawn curve passes half of v0 near v0*t, not at it.
+With points on one side only v0 may have no limit or t may be 0, and sentences say so.
 
-Refusals of a curve, and the error that the answer would have had (medians over public sweeps):
-
-    case                                     answer                 otherwise
-    one batch size                           refused                32 to 137 %
-    two, less than a factor 4 apart          up to twice away       22 to 80 %, mean up to 1785 %
-    more than 2x the largest measured        wide, extrapolated     15 % at 4x
-    more than 4x the largest measured        refused                not known
-    relative scatter above 12 %, 3 or more   refused                sick 33 %, healthy 2 to 9 %
-    throughput falls by more than 10 %       warned, search stops   no law of this form sees it
-
-A fitted or published throughput law, and its predictions.
-
-`planner.throughput.fit.fit_throughput` makes the record of measured step times, and describes the
-law, its limits and evidence.
-
-v0 and t of a line T(b) = t + b/v0.
-
-Includes the sentences for points on one side only: no batch effect seen
-(v0 may have no limit), no overhead seen.
-
-A published fit is only to be compared with one of the same error.
-
-`planner.throughput.fit` minimises relative errors of the time; a plain curve fit of a published
-throughput table minimises absolute errors of the throughput, and so does NIST.
+Evidence: docs/evidence.md#throughput-of-a-batch. Refusals: docs/refusals.md.
 """
 
 from __future__ import annotations

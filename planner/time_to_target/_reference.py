@@ -1,34 +1,30 @@
 """MLPerf's reference convergence points: read, as workloads with a law each, and in rows.
 
-`mlperf-logging` has them as JSON beside its code. Only the files are read, which takes 10 ms:
-importing the code takes 0.8 s (docs/decisions/0016).
+`mlperf-logging` has them as JSON beside its code. Only the files are read, since importing the code
+is slow (docs/decisions/0016-mlperf-reference-points.md).
 
-A reference point is a batch size, a recipe and a list with one number per seed. The unit depends on
-the benchmark, although nearly every list is called "Epochs to converge". This table states the
-unit, model, data set and target. Sources:
-
-    unit                 the size of the numbers, and the package's own reader of training logs
-    optimiser            the recipe of the point, else the package's rules for closed submissions
-    target               the package's rules for closed submissions
-    data set             mlcommons.org/benchmarks/training, table of benchmarks
-    samples (ImageNet)   ILSVRC 2012, training images
-    samples (COCO)       COCO 2017, training images with at least one box
-    samples (OpenImages) as logged by MLPerf submissions of this benchmark (batch x steps an epoch)
-    samples (KiTS19, CAM5)  the package's rules for closed submissions (`train_samples`)
-    samples (Criteo)     rows of days 0 to 22, as the reference implementation counts them
-
-Where these sources do not state an epoch's samples, or the unit is uncertain, `left_out` says why
-the points are not used.
-
-Submitters made a point with a recipe tuned
-for that batch size, so that others can check their training against it. The points of a benchmark
-are steps to its target by batch size:
+A reference point is a batch size, a recipe and a list with one number per seed; submitters tuned
+the recipe for that batch size. The points of a benchmark are steps to its target by batch size:
 
     steps = epochs*samples of the data set/batch = samples/batch = tokens/2,048/batch
 
-Lists are repeated from round to round and under new names, some were measured again, and one value
-has a digit too many. `editions_of` returns each set of lists of a benchmark that was in force, with
-its rounds. `point_rows` lists every list and its use.
+The unit depends on the benchmark, although nearly every list is called "Epochs to converge".
+`BENCHMARKS` states unit, model, data set and target. Sources:
+
+    unit                    the size of the numbers, and the package's reader of training logs
+    optimiser               the recipe of the point, else the rules for closed submissions
+    target                  the package's rules for closed submissions
+    data set                mlcommons.org/benchmarks/training, table of benchmarks
+    samples (ImageNet)      ILSVRC 2012, training images
+    samples (COCO)          COCO 2017, training images with at least one box
+    samples (OpenImages)    as logged by MLPerf submissions (batch x steps an epoch)
+    samples (KiTS19, CAM5)  the package's rules for closed submissions (`train_samples`)
+    samples (Criteo)        rows of days 0 to 22, as the reference implementation counts them
+
+Where these do not state an epoch's samples, or the unit is uncertain, `left_out` says why the
+points are not used. Lists are repeated from round to round and under new names. `editions_of`
+returns each set of lists of a benchmark that was in force, with its rounds. `point_rows` lists
+every list and its use.
 """
 
 from __future__ import annotations

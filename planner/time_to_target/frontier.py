@@ -7,10 +7,8 @@ T is the step time on n devices at the global batch B. The steps to target S dep
 batch only. At a fixed device count cost is time times a constant, so both have the same best batch.
 At one price per device no choice on the frontier has more devices than the fastest one.
 
-The best (devices, batch): fastest to the target, and with the fewest device-hours.
-
 A scaling curve (`planner.scaling._runs`) and the steps-to-target law give the Pareto-optimal device
-counts and batches (`planner.time_to_target.frontier`).
+counts and batches. The best are the fastest to the target and the one with the fewest device-hours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The batch size that reaches the target soonest.
+"""The batch size that reaches the target soonest, for each optimiser of a workload on a system.
 
     time(B) = S(B)*T(B) = Smin*(1 + Bcrit/B)*(t + B/v0)               [s]
     B*      = sqrt(Bcrit*v0*t)                                        [samples]
@@ -7,27 +7,17 @@
 
 Small batches waste the hardware, large ones waste samples. The best batch is the geometric mean
 of the batch where the hardware is half efficient (v0*t) and the one where the optimiser is
-(Bcrit): there d time/dB = 0. ("Goodput" is the term of Qiao et al. 2021, Pollux.) The minimum is
-flat: time(x*B*)/time(B*) <= 1 + (sqrt(x) - 1/sqrt(x))^2/4, so twice or half the best batch costs
-at most an eighth more time. The search stays within the measured batches of both curves.
+(Bcrit). ("Goodput" is the term of Qiao et al. 2021, Pollux.) The minimum is flat:
+time(x*B*)/time(B*) <= 1 + (sqrt(x) - 1/sqrt(x))^2/4, an eighth at twice or half the best batch. The
+search stays within the measured batches of both curves. The two curves are independent, so
+half-widths of their logarithms add in quadrature (`planner.fits._arithmetic`).
 
 Step times fitted over several device counts are used at one of them: the law is the same, with
-n*v0 and t + link (`planner.scaling._runs`).
-
-The two curves are independent, so half-widths of their logarithms add in quadrature
-(`planner.fits._arithmetic`).
-
-Step times on a system, their source, and the best batch there.
-
-Every optimiser has its own step times: Adam moves more memory than plain SGD. Sentences say where
-those of another optimiser or workload are used.
-
-Optimisers side by side: steps to one target by batch, and the time on a system.
-
-For each optimiser the best learning rate is chosen at every batch (`planner.convergence._targets`).
-The law is fitted through the medians (`planner.convergence.fit`), no finer than the evaluations
-(`planner.convergence._targets`). With the step times of a system it gives the fastest batch
-(`planner.time_to_target.goodput`).
+n*v0 and t + link (`planner.scaling._runs`). Every optimiser has its own step times, since Adam
+moves more memory than plain SGD; sentences say where those of another optimiser or workload are
+used. For each optimiser the best learning rate is chosen at every batch
+(`planner.convergence._targets`) and the law is fitted through the medians
+(`planner.convergence.fit`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Transfer by the best available rung.
-
-The runs that would narrow a transferred estimate most.
+"""Transfer by the best available rung, and the runs that would narrow the estimate most.
 
 Three kinds of runs narrow an interval: the workload itself on the card; a library workload on that
 card (often published already); the workload on another card. The expected interval of each is

@@ -1,84 +1,44 @@
-"""Rungs in their order, and the answer of the best one for a cell.
+"""Rungs in their order: the prediction of each, and its interval from leave-out errors.
 
-The order depends on the available data, not on the width of intervals: choosing by width picks
-intervals that are narrow by chance (measured coverage 83 to 90 % at a level of 90 %).
+The order depends on the available data, not on the width of intervals. Each rung predicts every
+cell of the table without its measurement, with the `Evidence` of the target cell: the same other
+cards of the workload, the same benchmarks of the card. y is log(samples/s).
 
-Interval of a transferred throughput, from leave-out errors.
+*Workload on other cards.* The workload v ran on the cards h, not on k. Every library workload u on
+k and on one of the cards h votes, and the answer is the weighted mean of the votes:
 
-The rung also predicts every measured cell of the library without its own data (its whole card for
-the data sheet, all of its workload's name for the others). Each error is the logarithm of predicted
-over measured, divided by the cell's difficulty.
-If the target cell is like those of the library, its error is equally likely to fall into any of
-the n + 1 gaps between the n errors. So the ceil((n + 1)*level)-th smallest absolute error covers it
-with probability `level` (split conformal prediction; Vovk, Gammerman, Shafer 2005; errors divided
-by difficulty: Papadopoulos et al. 2002). With n = 9 errors that is the largest at 90 %; with fewer
-there is no such error. Errors of one card or workload are correlated, so at least `GROUPS` of both
-are required, and the coverage is measured (see `planner.transfer`).
+    vote   = y[u,k] + mean_h(y[v,h] - y[u,h])
+    weight = exp(-d^2/(2 CELL_SCATTER^2)) * (ANOTHER where the precision differs) * share of h
 
-A smaller library gets a stated fallback, t*FALLBACK_SD with FALLBACK_DOF degrees of
-freedom (0.3: errors from one card or one sheet on public tables were 0.2 to 0.3), or the largest
-error if wider.
+d is the rms difference of the centred profiles over the cards h; with one card there is no profile,
+and only the precision counts. The difficulty of a cell is sqrt(CELL_SCATTER^2 + weighted variance
+of the votes).
 
-    constant      value  unit                meaning
-    GROUPS        3      cards, workloads    behind the errors, at least
-    FALLBACK_SD   0.3    relative sd         of an answer that could not be checked
-    FALLBACK_DOF  4      degrees of freedom  of its Student t: at 90 % a factor 1.9 up or down
+*Benchmarks of the card.* A few benchmarks b ran on the card k, v and one of them on other cards h:
 
-The rung "benchmarks of the card".
+    y[v,h] = a + sum_b(slope_b * y[b,h])
 
-A few benchmarks b were measured on the card k. The workload v was measured on other cards h, with
-at least one of the benchmarks. Over these cards v is a linear function of the benchmarks,
+by ridge regression towards slopes that are equal (less where the precision differs) and sum to 1.
+A card without any of the benchmarks is not used; a benchmark missing on a card with another one is
+filled in. Leaving a card out has the closed form residual/(1 - leverage); the leverage is also its
+difficulty.
 
-    y[v,h] = a + sum_b(slope_b * y[b,h])               y = log(samples/s)
+*Data sheet of the card.* With x the logarithms of peak FLOP/s in the workload's precision, memory
+bandwidth and memory:
 
-by ridge regression towards the additive model (v has the speed-up of the benchmarks: slopes sum to
-1, equal except for `ANOTHER` where the precision differs). Benchmarks are correlated and cards are
-few, hence the ridge: SLOPE_RIDGE is the variance of a
-cell (0.1^2) over the prior variance of a slope about the additive one (0.3^2). In the limit of
-many benchmarks this is a low-rank completion of the table, in that of a hard ridge the additive
-one.
+    y[v,k] = a_v + sum_i((slope_i + slope_vi) * x_i[k])
 
-A card h without any of these benchmarks is not used: the table would fill it in from v's own speed
-there. (With an H100 NVL that ran only v, answers were 3 times off and outside every interval.) A
-benchmark missing on a card h with another one is filled in.
+Common slopes are a ridge regression towards `RULE`, slopes of a workload one towards 0. A card
+counts once for any number of workloads. The difficulty of a card is its distance from the others,
+sqrt(1 + 1/own cards + x' N^-1 x), N the normal matrix.
 
-Leaving a card out has a closed form: a ridge with a free intercept is a linear smoother, so the
-error is residual/(1 - leverage). The leverage also measures how difficult a card is.
+*Interval.* Errors are logarithms of predicted over measured, divided by the difficulty. The ceil((n
++ 1)*level)-th smallest of n absolute errors covers the target with probability `level` (split
+conformal prediction; Vovk, Gammerman, Shafer 2005; Papadopoulos et al. 2002). Errors of one card or
+workload are correlated, so at least `GROUPS` cards and workloads are required; a smaller library
+gets t*FALLBACK_SD with FALLBACK_DOF degrees of freedom, or the largest error if wider.
 
-The rung "data sheet of the card".
-
-    y[v,k] = a_v + sum_i((slope_i + slope_vi) * x_i[k])        y = log(samples/s)
-
-with x the logarithms of peak FLOP/s in the workload's precision, memory bandwidth and memory. The
-common slopes are a ridge regression towards the best rule without a fit, the geometric mean of
-FLOP/s and bandwidth (1/2, 1/2, 0). The workload's own cards adjust them, by a ridge towards 0. The
-intercept a_v fits the mean over its own cards.
-
-A card counts once for any number of workloads, because the errors of a card are correlated.
-SHEET_RIDGE and WORKLOAD_RIDGE are 1, scatter over prior deviation squared: a common slope may
-deviate by as much as a card scatters, a workload's by as much as a cell. Every card is left out
-whole: its own cells use none of its data. The difficulty of a card is its distance from the
-others, sqrt(1 + 1/own cards + x' N^-1 x), with N the normal matrix.
-
-The rung "workload on other cards".
-
-The workload v was measured on the cards h, not on k. Every library workload u that was measured
-on k and on one of the cards h votes with its ratio between the cards,
-
-    vote = y[u,k] + mean_h(y[v,h] - y[u,h])            y = log(samples/s)
-
-and the answer is the weighted mean of the votes. A weight is the similarity exp(-d^2/(2
-CELL_SCATTER^2)), with d the rms difference of the centred profiles over the cards h; times
-`ANOTHER` where the precision differs; times the share of the cards h that both were measured on.
-With one card h there is no profile, so only the precision counts. Disagreement of the votes makes a
-cell more
-difficult: sqrt(CELL_SCATTER^2 + weighted variance of the votes).
-
-Common parts of the three rungs below a measurement.
-
-Each predicts *every* cell of the table without its measurement, with the `Evidence` of the target
-cell: the same other cards of the workload, the same benchmarks of the card. One call gives the
-answer and the leave-out errors of its interval.
+Evidence: docs/evidence.md#speed-on-another-card.
 """
 
 from __future__ import annotations
@@ -155,8 +115,11 @@ def divided(numerator: Floats, denominator: Floats) -> Floats:
 
 
 GROUPS: Final = 3
+"""Least number of cards and of workloads behind the errors of an interval."""
 FALLBACK_SD: Final = 0.3
+"""Of an answer that could not be checked [relative sd]."""
 FALLBACK_DOF: Final = 4.0
+"""Degrees of freedom of its Student t."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +182,7 @@ def _smallest(errors: Floats, rank: int) -> float:
 
 
 SLOPE_RIDGE: Final = (CELL_SCATTER / 0.3) ** 2
+"""Variance of a cell over the prior variance of a slope about the additive one."""
 
 
 class _Design(NamedTuple):
@@ -279,7 +243,9 @@ def _answered(library: Library, evidence: Evidence) -> Mask:
 
 
 SHEET_RIDGE: Final = 1.0
+"""Variance of a card over the prior variance of a common slope."""
 WORKLOAD_RIDGE: Final = 1.0
+"""Variance of a cell over the prior variance of a workload's own slope."""
 RULE: Final = np.array([0.5, 0.5, 0.0])
 """Slopes of the geometric mean of FLOP/s and bandwidth."""
 

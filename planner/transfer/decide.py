@@ -1,8 +1,9 @@
 """The faster of two options, where the interval of their ratio excludes 1.
 
 The errors of two answers are taken as independent, so their half-widths add in quadrature (in the
-logarithm). Answers about one workload share some errors; the measured coverage of the ratio's 90 %
-interval is 89 to 93 % (`planner.transfer`).
+logarithm). Answers about one workload share some errors.
+
+Evidence: docs/evidence.md#speed-on-another-card.
 """
 
 from __future__ import annotations

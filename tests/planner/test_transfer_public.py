@@ -1,6 +1,6 @@
 """How wrong is a card nobody measured? The public tables answer, whole cards and workloads out.
 
-`pytest -s` prints the tables that the docstring of `planner.transfer` quotes.
+`pytest -s` prints the tables of docs/evidence.md.
 """
 
 from __future__ import annotations

@@ -1,35 +1,27 @@
-"""Small files that are replaced whole: a status, a set.toml, a cached sample.
+"""Files and folders that appear under their names whole or not at all, and TOML from strangers.
 
-A reader sees the old file or the new one, never half of one: write a hidden temporary in the
-same folder, fsync it, rename it over the name.
+A small file that is replaced (a status, a set.toml, a cached sample) is written to a hidden
+temporary in the same folder, synced and renamed over the name. A folder of many small files is
+built in a hidden folder beside its name and renamed at the end; what a killed builder left is
+removed by the next one of the same name.
 
-Who waits for whom: a lock on a folder, which dies with its process.
-
-Writers and readers need none, for files are never rewritten and names never reused. Only files
-that go away need care. A directory is not read in one instant: a reader may pass the place of the
-merged file before it is linked and reach the place of an original after it is removed. So a
-compaction removes originals under an exclusive lock of the results folder, and a reader that
-misses a file looks again under a shared one.
-
-Folders of many small files that can be made again: complete, or not there at all.
-
-They are built in a hidden folder beside their name and renamed at the end, so a reader never sees
-half of one. What a killed builder left is removed by the next builder of the same name.
-
-TOML from strangers: refused before it is parsed where parsing could take seconds or gigabytes.
-
-Python's parser needs time and memory in proportion to the square of the dots of a key: a line of
-40,000 bytes took 3 s and 1.7 GB.
-
-Give a whole file its final name, once: the first wins and nothing is ever replaced.
-
-Not every disk has hard links (exFAT, many FUSE and SMB mounts). Three ways, the first that the disk
-knows; each shows a whole file under the final name or none, whatever dies in the middle:
+A run file gets its final name once: the first wins and nothing is ever replaced. Not every disk has
+hard links (exFAT, many FUSE and SMB mounts). Three ways, the first that the disk knows:
 
 1. `link`: fails where the name exists;
 2. `renameat2` with RENAME_NOREPLACE (Linux), `renamex_np` with RENAME_EXCL (macOS): the same;
-3. an exclusively created claim beside the final name; who holds it looks whether the name is free
+3. an exclusively created claim beside the final name; its holder checks whether the name is free
    and renames. A claim whose holder is gone is taken over.
+
+Locks on a folder die with their process. Files are never rewritten, so only removals need one. A
+directory is not read in one instant: a reader may miss a merged file and then its original. So a
+compaction removes originals under an exclusive lock, and a reader that misses a file looks again
+under a shared one.
+
+TOML from strangers is refused before it is parsed where parsing could take seconds or gigabytes:
+Python's parser needs time and memory in proportion to the square of the dots of a key.
+
+Evidence: docs/evidence.md#files.
 """
 
 from __future__ import annotations
