@@ -136,8 +136,7 @@ def _namer(catalog: Catalog) -> Callable[[str], str]:
 def _row(row: Row, named: Callable[[str], str]) -> Row:
     time = _named(row.time, named)
     cost = time if row.cost is row.time else _named(row.cost, named)
-    next_run = named(row.timed.measure_next)
-    return replace(row, time=time, cost=cost, timed=replace(row.timed, measure_next=next_run))
+    return replace(row, time=time, cost=cost)
 
 
 def _named(answer: Estimate | Refusal, named: Callable[[str], str]) -> Estimate | Refusal:

@@ -198,22 +198,39 @@ class Scaling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NextMeasurement:
+    """The run that would narrow a time most: its workload, its place, and why no other place.
+
+    `stated` is set where the reasons of the time name it already.
+    """
+
+    workload: str
+    place: str
+    why: str = ""
+    stated: bool = False
+
+    def sentence(self, takes: str = "") -> str:
+        """Return it as advice, with how long it takes."""
+        why = f"{self.why} " if self.why else ""
+        return f"{why}Measure {self.workload} on {self.place}{takes}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
     """The time of the job on a candidate's hardware [s], and its basis.
 
-    `rate` [samples/s] is None for a measured run. `measure_next` is the run that would narrow the
-    interval most, "" if it was measured. `batch` [samples] is that of the source run, or the
-    assumed one; None where no run states it. `alone` is the total without the `scaling` and
-    `samples` uncertainties, None if neither applies; both are factors of the time around 1. For
-    `shared_sd`, `shared` and `shared_parts` see `planner.job.rates.Rate`. `least_s` is the time at
-    the peak of the hardware [s].
+    `rate` [samples/s] and `next_run` are None for a measured run. `batch` [samples] is that of the
+    source run, or the assumed one; None where no run states it. `alone` is the total without the
+    `scaling` and `samples` uncertainties, None if neither applies; both are factors of the time
+    around 1. For `shared_sd`, `shared` and `shared_parts` see `planner.job.rates.Rate`. `least_s`
+    is the time at the peak of the hardware [s].
     """
 
     total: Estimate | Refusal
     batch: float | None
     fit: Fit
     rate: Estimate | None = None
-    measure_next: str = ""
+    next_run: NextMeasurement | None = None
     shared_sd: float = 0.0
     shared: str = ""
     shared_parts: tuple[tuple[str, float], ...] = ()
@@ -221,3 +238,10 @@ class Timed:
     scaling: Scaling | None = None
     samples: Estimate | None = None
     least_s: float = 0.0
+
+    @property
+    def measure_next(self) -> str:
+        """The next measurement as a sentence; "" if it was measured."""
+        if self.next_run is not None:
+            return self.next_run.sentence()
+        return self.total.measure_next if isinstance(self.total, Refusal) else ""

@@ -233,9 +233,8 @@ def _to_know(row: Row) -> str:
     """Return remarks on the time, and the run that would narrow it."""
     if isinstance(row.time, Refusal):
         return row.time.measure_next
-    reasons, run = " ".join(row.time.reasons), row.timed.measure_next
-    place = run.removeprefix("Measure ").rstrip(".").replace(" on one ", " on ")
-    lines = [*row.time.reasons, "" if place in reasons else run]
+    run = row.timed.next_run
+    lines = [*row.time.reasons, "" if run is None or run.stated else run.sentence()]
     return " ".join(x if x.endswith(".") else f"{x}." for x in lines if x)
 
 

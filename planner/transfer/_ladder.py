@@ -28,6 +28,7 @@ from planner.transfer._records import (
     Rung,
     Transferred,
     named,
+    proposed,
 )
 from planner.transfer._rungs import (
     GROUPS,
@@ -182,14 +183,10 @@ def _groups(learnt: Calibration) -> str:
 
 
 def of_next_runs(runs: Sequence[NextRun]) -> tuple[str, ...]:
-    """Return the run that would narrow the interval most, and the best one of another kind."""
-    if not runs:
-        return ()
-    sentences = [f"Next measurement: {_expected_interval(runs[0])}."]
-    other = next((run for run in runs if run.rung != runs[0].rung), None)
-    if other is not None:
-        sentences.append(f"If that cannot be run: {_expected_interval(other)}.")
-    return tuple(sentences)
+    """Return the proposed runs as sentences."""
+    heads = ("Next measurement", "If that cannot be run")
+    runs = proposed(runs)
+    return tuple(f"{head}: {_expected_interval(r)}." for head, r in zip(heads, runs, strict=False))
 
 
 def refusal(cell: Cell, evidence: Evidence, rung: Rung | None) -> Refusal:

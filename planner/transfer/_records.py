@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -151,6 +151,17 @@ class Transferred:
     residuals: int = 0
     neighbours: tuple[Neighbour, ...] = ()
     next_runs: tuple[NextRun, ...] = ()
+
+    @property
+    def proposed(self) -> tuple[NextRun, ...]:
+        """The runs that the reasons name."""
+        return proposed(self.next_runs)
+
+
+def proposed(runs: Sequence[NextRun]) -> tuple[NextRun, ...]:
+    """Return the run that would narrow the interval most, and the best one of another kind."""
+    other = next((run for run in runs if run.rung != runs[0].rung), None)
+    return (*runs[:1], *([] if other is None else [other]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
