@@ -35,12 +35,6 @@ def number(count: float) -> str:
     return plain(count, 2) if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
 
 
-def lower(label: str) -> str:
-    """Return a label inside a sentence: 'renting 1 x H100'."""
-    way, rest = label.split(" ", 1)
-    return f"{ {'Rent': 'renting', 'Buy': 'buying', 'Own': 'the own'}.get(way, way) } {rest}"
-
-
 def runs_a_month(runs: float) -> str:
     """Return runs a month in words: '1 run a month', '4 runs a month'."""
     return f"{plain(runs)} run{'' if runs == 1.0 else 's'} a month"
@@ -106,15 +100,9 @@ def limits_phrase(limits: Limits) -> str:
 def labels_with_price(every: Sequence[Candidate]) -> list[Candidate]:
     """Return the options; equal labels get their price."""
     shared = {label for label, n in Counter(c.label for c in every).items() if n > 1}
-    return [_with_price(c) if c.label in shared else c for c in every]
-
-
-def _with_price(candidate: Candidate) -> Candidate:
-    """Return an option with its price in the label: 'Rent 8 x H100 (own entry, 20.00 USD/h)'."""
-    price = candidate.price.removesuffix(f", {candidate.source}")
-    label = candidate.label
-    within = f"{label[:-1]}, {price})" if label.endswith(")") else f"{label} ({price})"
-    return replace(candidate, label=within)
+    return [
+        replace(c, qualifiers=(*c.qualifiers, c.amount)) if c.label in shared else c for c in every
+    ]
 
 
 def with_names(comparison: Comparison, catalog: Catalog) -> Comparison:

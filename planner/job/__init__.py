@@ -24,6 +24,7 @@ from planner.job._memory import (
 from planner.job._placing import PER_NODE, library_of, machines_for, peak_of
 from planner.job._records import (
     OWN_ENTRY,
+    WAY_WORDS,
     Candidate,
     Fit,
     Goal,
@@ -63,6 +64,7 @@ __all__ = [
     "OWN_ENTRY",
     "PER_NODE",
     "USUAL_BATCH",
+    "WAY_WORDS",
     "Candidate",
     "Described",
     "Fit",

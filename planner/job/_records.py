@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, Literal
 
 from planner.catalog import Accelerator, Offer
@@ -14,6 +15,10 @@ from planner.networks import Training
 
 Way = Literal["rent", "buy", "own"]
 """Rented by the hour, bought for this job, or already owned."""
+WAY_WORDS: Final[Mapping[Way, tuple[str, str]]] = MappingProxyType(
+    {"rent": ("Rent", "renting"), "buy": ("Buy", "buying"), "own": ("Own", "the own")}
+)
+"""How a label begins, and how the same begins inside a sentence."""
 Order = Literal["cost", "time"]
 OWN_ENTRY: Final = "own entry"
 """Source of a row that the user added."""
@@ -140,24 +145,48 @@ class Goal:
 class Candidate:
     """One option: hardware, and how it is paid for.
 
-    `id` is used in links: the slug of `named` unless that is "". `run` is its measured run, None
+    `id` is used in links: the slug of `named` unless that is "". `qualifiers` tell it from others
+    on the same hardware: provider, terms, region. `run` is its measured run, None
     where the time has to be estimated. `rental` belongs to "rent", `owned` to the other two (for
-    "own" only electricity is paid). `price` is the price with its date, `stale` means it is old,
-    `source` names its origin. `hardware` is that of all machines of the offer.
+    "own" only electricity is paid). `amount` is the price with its date, `stale` means it is old,
+    `source` names its origin; `entered` means the user typed the price. `hardware` is that of all
+    machines of the offer.
     """
 
     id: str
-    label: str
     way: Way
     hardware: Hardware
+    qualifiers: tuple[str, ...] = ()
     run: MeasuredRun | None = None
     offer: Offer | None = None
     rental: Rental | None = None
     owned: Owned | None = None
-    price: str = ""
+    amount: str = ""
+    entered: bool = False
     stale: bool = False
     source: str = ""
     named: str = ""
+
+    @property
+    def what(self) -> str:
+        """Its hardware and qualifiers: '1 x H100 SXM (Lambda, spot)'."""
+        within = ", ".join(self.qualifiers)
+        return f"{self.hardware.label} ({within})" if within else self.hardware.label
+
+    @property
+    def label(self) -> str:
+        """Its name: 'Rent 1 x H100 SXM (Lambda)'."""
+        return f"{WAY_WORDS[self.way][0]} {self.what}"
+
+    @property
+    def phrase(self) -> str:
+        """Its name inside a sentence: 'renting 1 x H100 SXM (Lambda)'."""
+        return f"{WAY_WORDS[self.way][1]} {self.what}"
+
+    @property
+    def price(self) -> str:
+        """Its price, with who stated it where that is the user."""
+        return f"{self.amount}, {OWN_ENTRY}" if self.entered else self.amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

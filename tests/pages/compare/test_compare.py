@@ -154,8 +154,8 @@ def _offered(accelerator: str, provider: str, terms: Terms = "on demand") -> Can
     every = hardware.catalog().catalog
     card = next(a for a in every.accelerators if a.id == accelerator)
     offer = replace(every.offers[0], accelerator=accelerator, provider=provider, terms=terms)
-    return Candidate(id=f"{accelerator}-{provider}-{terms}", label=f"Rent {provider} {terms}",
-                     way="rent", hardware=Hardware(label=card.name, accelerator=card, count=1),
+    return Candidate(id=f"{accelerator}-{provider}-{terms}", way="rent",
+                     hardware=Hardware(label=card.name, accelerator=card, count=1),
                      offer=offer)  # fmt: skip
 
 
