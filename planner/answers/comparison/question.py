@@ -299,11 +299,12 @@ def _no_tariff(country: str, catalog: Catalog) -> str:
     names = dict.fromkeys(by_name[n] for n in near)
     perhaps = f"Perhaps {' or '.join(names)}? " if names else ""
     example = catalog.tariffs[0] if catalog.tariffs else None
-    example_text = (
-        f"Write a country's code or name, as {example.id} or {example.country}" if example else ""
+    todo = (
+        f"Write a country's code or name, as {example.id} or {example.country}, or give "
+        "tariff_usd_per_kwh."
+        if example
+        else "Give tariff_usd_per_kwh."
     )
-    price = "give tariff_usd_per_kwh"
-    todo = f"{example_text}, or {price}." if example_text else f"{price.capitalize()}."
     return f"{NO_TARIFF}{country[:60]!r} is known. {perhaps}{todo}"
 
 
