@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from planner.catalog import Catalog
 from planner.compare.comparison import Comparison, Limits, Row
-from planner.core import Estimate, Refusal, plain
+from planner.core import Refusal, plain
 from planner.cost import DOLLARS, Display, price
 from planner.epochs import basis_in_words
 from planner.job import Candidate, Goal
@@ -103,31 +101,3 @@ def labels_with_price(every: Sequence[Candidate]) -> list[Candidate]:
     return [
         replace(c, qualifiers=(*c.qualifiers, c.amount)) if c.label in shared else c for c in every
     ]
-
-
-def with_names(comparison: Comparison, catalog: Catalog) -> Comparison:
-    """Return the comparison with names instead of accelerator ids in its remarks."""
-    named = _namer(catalog)
-    rows = tuple(_row(row, named) for row in comparison.rows)
-    return replace(comparison, rows=rows)
-
-
-def _namer(catalog: Catalog) -> Callable[[str], str]:
-    names = {a.id: a.name for a in catalog.accelerators}
-    longest = sorted(names, key=len, reverse=True)
-    if not longest:
-        return str
-    every = re.compile(rf"(?<![\w/.-])({'|'.join(map(re.escape, longest))})(?![\w/-])")
-    return lambda text: every.sub(lambda match: names[match[1]], text)
-
-
-def _row(row: Row, named: Callable[[str], str]) -> Row:
-    time = _named(row.time, named)
-    cost = time if row.cost is row.time else _named(row.cost, named)
-    return replace(row, time=time, cost=cost)
-
-
-def _named(answer: Estimate | Refusal, named: Callable[[str], str]) -> Estimate | Refusal:
-    if isinstance(answer, Refusal):
-        return Refusal(reason=named(answer.reason), measure_next=named(answer.measure_next))
-    return replace(answer, reasons=tuple(map(named, answer.reasons)))

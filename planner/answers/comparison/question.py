@@ -28,7 +28,6 @@ from planner.compare import (
     problems_of,
     usual,
     with_electricity,
-    with_names,
     with_tariff_uncertainty,
 )
 from planner.compare.evaluation import Comparison, Limits, Question
@@ -144,7 +143,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         answer = comparison.question
         comparison = replace(comparison, question=replace(answer, notes=(*answer.notes, note)))
     return Answered(
-        comparison=with_names(comparison, facts.catalog),
+        comparison=comparison,
         candidates=shown.candidates,
         chosen=chosen,
         problems=problems,

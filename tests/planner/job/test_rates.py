@@ -111,7 +111,7 @@ def test_a_card_that_was_not_is_told_by_the_data_sheets_of_both() -> None:
     assert rate.next_run is not None
     assert rate.next_run.sentence() == "Measure Net · Data on one Twice."
     assert rate.next_run.stated
-    assert "Next measurement: Net · Data float32 on twice" in " ".join(told.reasons)
+    assert "Next measurement: Net · Data float32 on Twice" in " ".join(told.reasons)
 
 
 def test_eight_have_a_wider_interval_than_one() -> None:
