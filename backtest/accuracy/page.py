@@ -11,6 +11,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,7 @@ from backtest.questions import (
 )
 from backtest.questions.figure import REFUSED, UNREFUSED, Row
 from backtest.questions.source_table import PUBLIC_DATA, Origin
+from planner.core import sentence_case
 
 INTRODUCTION: Final = (
     "{data}, half of them hidden, predicted by the product and by other methods. Made by `python "
@@ -164,13 +166,19 @@ def _introduction(origin: Origin) -> tuple[str, ...]:
     about += [PARTIAL.format(missing="; ".join(origin.missing))] if _partial(origin) else []
     about += [OWN] if origin.result_sets else []
     about += [SKIPPED.format(count=origin.skipped)] if origin.skipped else []
-    kinds = ["Public measurements"] if origin.public else []
-    kinds += ["measurements of result sets"] if origin.result_sets else []
-    data = " and ".join(kinds)
-    opening = first.format(
-        data=f"{data[:1].upper()}{data[1:]}", folder=origin.folder, about=" ".join(about)
-    )
-    return opening, *others
+    data = _DATA[origin.public, bool(origin.result_sets)]
+    return first.format(data=data, folder=origin.folder, about=" ".join(about)), *others
+
+
+_DATA: Final[Mapping[tuple[bool, bool], str]] = MappingProxyType(
+    {
+        (True, True): "Public measurements and measurements of result sets",
+        (True, False): "Public measurements",
+        (False, True): "Measurements of result sets",
+        (False, False): "",
+    }
+)
+"""What the rows are of: public measurements, result sets."""
 
 
 def _partial(origin: Origin) -> bool:
@@ -209,11 +217,11 @@ def _task(task: str, rows: Sequence[Row]) -> list[str]:
     refused = any(r.method == REFUSED for r in rows)
     methods = [m for m in dict.fromkeys(r.method for r in rows) if refused or m != UNREFUSED]
     if task.startswith("regret"):
-        return [f"### {task.capitalize()}\n", *_table(methods, sets, cells, "%", _regret), ""]
+        return [f"### {sentence_case(task)}\n", *_table(methods, sets, cells, "%", _regret), ""]
     bounded = [m for m in methods if any(not np.isnan(r.coverage) for r in rows if r.method == m)]
     coverage = _table(bounded, sets, cells, "coverage, % / width, %", _interval) if bounded else []
     return [
-        f"### {task.capitalize()}\n",
+        f"### {sentence_case(task)}\n",
         *_table(methods, sets, cells, "median / mean / p90 error, %", _errors, sizes=True),
         "",
         *coverage,

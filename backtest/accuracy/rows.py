@@ -17,7 +17,7 @@ from backtest.questions.figure import (
     UNREFUSED,
     Row,
 )
-from planner.core import Record
+from planner.core import Record, sentence_case
 
 Side = Literal["all", "ours", "others"]
 SIDES: Final[tuple[Side, ...]] = ("all", "ours", "others")
@@ -48,7 +48,7 @@ def is_regret(row: Row) -> bool:
 def titles(rows: Iterable[Row]) -> dict[str, tuple[str, str]]:
     """Return title and data source of each question, in the order of the rows."""
     questions = dict.fromkeys(r.question for r in rows)
-    return {q: ABOUT.get(q, (q.capitalize(), "")) for q in questions}
+    return {q: ABOUT.get(q, (sentence_case(q), "")) for q in questions}
 
 
 def tasks_of(rows: Iterable[Row], question: str) -> list[str]:

@@ -173,7 +173,7 @@ def _furthest(rows: Sequence[Row]) -> str:
     if not answers:
         return ""
     worst = max(answers, key=lambda r: r.median_error)
-    question = f"{_lowered(titles([worst])[worst.question][0])}, {worst.task}"
+    question = f"{titles([worst])[worst.question][0]}, {worst.task}"
     where = PLAINLY.get((worst.question, worst.task), f"on one question (“{question}”)")
     coverage = f"; its 90 % intervals contained {per_cent(worst.coverage)} of the measurements"
     return (
@@ -185,10 +185,6 @@ def _furthest(rows: Sequence[Row]) -> str:
 def _range(low: float, high: float) -> str:
     """Return a range, as "0 to 16 %"."""
     return per_cent(low) if low == high else f"{per_cent(low)[:-2]} to {per_cent(high)}"
-
-
-def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -222,9 +222,7 @@ def _candidate(run: Configuration) -> Candidate:
         count=run.devices,
         nodes=run.nodes,
     )
-    return Candidate(
-        id=f"{run.accelerator.id}-{run.devices}", label=hardware.label, way="own", hardware=hardware
-    )
+    return Candidate(id=f"{run.accelerator.id}-{run.devices}", way="own", hardware=hardware)
 
 
 def _name(run: Configuration) -> str:

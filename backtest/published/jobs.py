@@ -236,7 +236,7 @@ def _estimate(job: WholeJob) -> Estimate | Refusal:
         count=job.devices,
         nodes=machines_for(job.accelerator, job.devices),
     )
-    candidate = Candidate(id="job", label=hardware.label, way="own", hardware=hardware)
+    candidate = Candidate(id="job", way="own", hardware=hardware)
     total = timed(question, ONE_EPOCH, candidate, Known()).total
     if isinstance(total, Refusal):
         return total

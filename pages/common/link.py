@@ -25,7 +25,7 @@ from planner.core import (
     not_found,
     number_of,
     number_text,
-    shown,
+    parsed,
     slug,
     text_of,
     value_of,
@@ -468,12 +468,11 @@ class Link:
     def _read(self, parameter: Parameter) -> list[Any]:
         """Return the link's value in a list, as programs read it; [] where it is invalid."""
         for text in self._initial.get(parameter.name, [])[:1]:
-            value, error = value_of(parameter, text)
-            if not error:
+            value, wrong = parsed(parameter, text)
+            if not wrong:
                 return [value]
             if self.key(parameter.name) not in st.session_state:
-                why = as_text(error.removeprefix(f"{shown(text)} "))
-                self.problems.append(f"{parameter.name}: “{as_text(text[:80])}” {why}")
+                self.problems.append(f"{parameter.name}: “{as_text(text[:80])}” {as_text(wrong)}")
         return []
 
     def _twice(self, name: str) -> None:

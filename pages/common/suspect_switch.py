@@ -17,6 +17,7 @@ from pages.common.link import (
     page_link,
     slugs,
 )
+from planner.core import sentence_case
 from planner.runs import Run
 from planner.store import Store
 from planner.suspects import LEFT_OUT
@@ -72,7 +73,7 @@ def _evidence(shared: Store, suspect: list[Run]) -> None:
     st.caption(as_text(_sentence(shared, suspect)))
     if len(suspect) <= MOST_SHOWN:
         for flag in (f for run in suspect for f in suspects.flags[run.run_id]):
-            st.caption(widgets.answer_text(f"{flag.name.capitalize()}: {flag.evidence}"))
+            st.caption(widgets.answer_text(f"{sentence_case(flag.name)}: {flag.evidence}"))
 
 
 def _sentence(shared: Store, suspect: list[Run]) -> str:

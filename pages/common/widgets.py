@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from pages.common.link import Link, as_text
+from planner.core import sentence_case
 from planner.figures import CONFIG, ChartSpec, UncheckedFigure
 from planner.figures.frame import DARK_THEME, LIGHT_THEME, Theme
 from planner.store import queries
@@ -79,7 +80,7 @@ def scale(title: str, key: str) -> None:
             default=st.session_state[key],
             key=key,
             required=True,
-            format_func=str.capitalize,
+            format_func=sentence_case,
             label_visibility="collapsed",
         )
 

@@ -295,9 +295,6 @@ MOST: Final = 6
 _NARROW: Final = 1.05
 """Smallest factor of an interval that is shown."""
 _RUN_THERE: Final = {"measured", "interpolated", "extrapolated"}
-_ARTICLE: Final = re.compile(r"an? (\S+)")
-_AN: Final = re.compile(r"[AEIO]|[FHLMNRSX](?=[A-Z]*[0-9]|TX)")
-"""Names that begin with a vowel sound: EPYC, A100, Instinct; by letters H100, L4, MI300X."""
 
 
 def _why_alone(comparison: Comparison) -> str:
@@ -320,8 +317,7 @@ def draw_next_run(comparison: Comparison) -> None:
         if step := next_step(comparison):
             st.markdown(f":material/timer: {widgets.answer_text(step)}")
         rows = [r for r in comparison.rows if _measurable(r)]
-        begins = f"Measure {comparison.question.job.workload} on "
-        lines = _lines(rows, begins)[:MOST]
+        lines = _lines(rows)[:MOST]
         if lines:
             st.markdown("A run of this workload narrows these estimates:")
             st.markdown("\n".join(f"- {line}" for line in lines))
@@ -344,13 +340,14 @@ def _measurable(row: Row) -> bool:
     return bool(row.timed.measure_next) and row.timed.fit.fits is not False
 
 
-def _lines(rows: Sequence[Row], begins: str) -> list[str]:
-    """Return the next measurements, each once with the widest interval that it narrows."""
+def _lines(rows: Sequence[Row]) -> list[str]:
+    """Return the next places to measure, each once with the widest interval that it narrows."""
     widest: dict[str, float] = {}
     for row in rows:
-        what = row.timed.measure_next.rstrip(".").removeprefix(begins)
+        run = row.timed.next_run
+        what = row.timed.measure_next if run is None else run.place
         widest[what] = max(widest.get(what, 1.0), _factor(row))
-    return [widgets.answer_text(f"{_with_article(w)}{_factor_text(f)}") for w, f in widest.items()]
+    return [widgets.answer_text(f"{what}{_factor_text(f)}") for what, f in widest.items()]
 
 
 def _factor(row: Row) -> float:
@@ -363,14 +360,6 @@ def _factor(row: Row) -> float:
 
 def _factor_text(factor: float) -> str:
     return f" (within a factor of {factor:.2g} either way)" if factor > _NARROW else ""
-
-
-def _with_article(what: str) -> str:
-    """Return the text with the right article: 'an EPYC 7742', 'an H100', 'a TPU v3'."""
-    match = _ARTICLE.match(what)
-    if match is None:
-        return what
-    return f"{'an' if _AN.match(match[1]) else 'a'} {match[1]}{what[match.end() :]}"
 
 
 def nothing(link: Link, shared: Store, chosen: list[str] | None) -> None:

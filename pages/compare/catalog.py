@@ -33,7 +33,7 @@ from planner.catalog import (
     table_of,
 )
 from planner.catalog.live_offers import live_offers
-from planner.core import Record, Refusal
+from planner.core import Record, Refusal, sentence_case
 from planner.job import Candidate
 from planner.store import catalog as rows_on_disk
 
@@ -127,9 +127,9 @@ def _key(table: str, column: str, start: str) -> str:
 
 def _field(table: TableName, column: Column, value: str, start: str) -> None:
     unit = f" ({column.unit})" if column.unit else ""
-    name = column.name.replace("_", " ")
-    label = f"{name[:1].upper()}{name[1:]}{unit}{' *' if column.required else ''}"
-    meaning = f"{column.meaning[:1].upper()}{column.meaning[1:]}"
+    name = sentence_case(column.name.replace("_", " "))
+    label = f"{name}{unit}{' *' if column.required else ''}"
+    meaning = sentence_case(column.meaning)
     key = _key(table, column.name, start)
     if column.choices:
         options = ["", *column.choices]
@@ -256,8 +256,10 @@ def own(catalog: Catalog) -> None:
         records[:_MOST_SHOWN], key="compare.rows.own",
         alt="Your own rows",
     )  # fmt: skip
-    names = [f"{r['Table']}: {r['Row']}" for r in records]
-    st.multiselect("Remove", names, key="compare.rows.gone", placeholder="Choose rows")
+    rows = [(r["Table"], r["Row"]) for r in records]
+    st.multiselect(
+        "Remove", rows, key="compare.rows.gone", placeholder="Choose rows", format_func=": ".join
+    )
     st.button(
         "Remove these rows", key="compare.rows.remove", icon=":material/delete:",
         disabled=not st.session_state.get("compare.rows.gone"), on_click=_remove,
@@ -271,7 +273,7 @@ def _remove() -> None:
     count = 0
     try:
         for table in TABLE_NAMES:
-            ids = [g.removeprefix(f"{table}: ") for g in gone if g.startswith(f"{table}: ")]
+            ids = [row for of, row in gone if of == table]
             count += rows_on_disk.remove_rows(hardware.folder(), table, ids) if ids else 0
     except OSError as error:
         st.session_state[_WRONG] = [str(error)]

@@ -23,7 +23,7 @@ from planner.compare.rent_or_buy import rent_or_buy
 from planner.core import Estimate, Floats
 from planner.cost import HOURS_PER_MONTH, BreakEven, shown
 from planner.figures.frame import LIGHT
-from planner.job import Candidate
+from planner.job import WAY_WORDS, Candidate
 
 _LONG: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) |( SXM\d?| PCIe| NVL)?( \d+GB)$")
 _MAKER: Final = re.compile(r"\b(GeForce|NVIDIA|Instinct) | \d+GB$")
@@ -42,11 +42,11 @@ def short_names(every: Sequence[Candidate]) -> dict[str, str]:
 
 def _short(candidate: Candidate) -> str:
     if candidate.way == "own" and candidate.run is not None:  # a measured system has its own name
-        return _LONG.sub("", candidate.label)
+        return f"{WAY_WORDS['own'][0]} {_LONG.sub('', candidate.what)}"
     hardware = candidate.hardware
     name = hardware.accelerator.name if hardware.accelerator else hardware.label
     count = f"{hardware.count} x " if hardware.accelerator else ""
-    return f"{candidate.way.capitalize()} {count}{_LONG.sub('', name)}"
+    return f"{WAY_WORDS[candidate.way][0]} {count}{_LONG.sub('', name)}"
 
 
 def _with_provider(candidate: Candidate) -> str:
@@ -60,7 +60,7 @@ def _with_provider(candidate: Candidate) -> str:
 def _with_model(candidate: Candidate) -> str:
     """Return count, accelerator with its form factor, and provider: '8 x H100 PCIe, Lambda'."""
     if candidate.offer is None or candidate.hardware.accelerator is None:
-        return f"{candidate.way.capitalize()} {candidate.hardware.label}"
+        return f"{WAY_WORDS[candidate.way][0]} {candidate.hardware.label}"
     name = _MAKER.sub("", candidate.hardware.accelerator.name)
     return f"{candidate.hardware.count} x {name}, {_abbreviated(candidate.offer.provider)}"
 

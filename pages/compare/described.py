@@ -30,7 +30,7 @@ from planner.answers.comparison import (
 )
 from planner.catalog import Accelerator, accelerator_named
 from planner.compare.evaluation import Comparison
-from planner.core import Refusal, number_text
+from planner.core import Refusal, number_text, sentence_case
 from planner.core.parameters import limits
 from planner.job import efficiency_with_step, question_of
 from planner.mfu import generation_label, generation_of, quantiles
@@ -306,8 +306,7 @@ def _number(link: Link, column: DeltaGenerator, name: str, label: str, placehold
 
 
 def _help(name: str) -> str:
-    words = _BY_MFU_NAME[name].words
-    return f"{words[:1].upper()}{words[1:]}"
+    return sentence_case(_BY_MFU_NAME[name].words)
 
 
 _ENOUGH: Final = 3
@@ -331,7 +330,7 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
     with st.popover("Assumed MFU", icon=":material/speed:"):
         st.number_input(
             "Assumed MFU (%)", low, high, value=None, format="%g", placeholder="published runs",
-            key=link.key(_MFU_NAME), help=f"{_MFU.words[:1].upper()}{_MFU.words[1:]}",
+            key=link.key(_MFU_NAME), help=sentence_case(_MFU.words),
         )  # fmt: skip
         row = comparison.leader or comparison.rows[0]
         question = question_of(job, row.candidate.hardware, job.batch)

@@ -36,7 +36,7 @@ from planner.answers.comparison import (
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
 from planner.convergence import target_text
-from planner.core import Estimate, looked_up
+from planner.core import Estimate, looked_up, sentence_case
 from planner.core.parameters import limits
 from planner.cost import SOURCE, Display, reference_rates, shown
 from planner.epochs import MOST_SAMPLES
@@ -432,7 +432,7 @@ def _field(link: Link, name: str, tariff: Tariff | None) -> None:
         format="%g",
         placeholder=empty,
         key=link.key(name),
-        help=f"{assumption.why[:1].upper()}{assumption.why[1:]}. Default: {_usual(default)}.",
+        help=f"{sentence_case(assumption.why)}. Default: {_usual(default)}.",
     )
 
 

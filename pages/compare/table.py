@@ -308,7 +308,7 @@ def _caption(base: Row | None, reply: Reply, begins: datetime) -> None:
             "1= means a tie: the intervals overlap too much to rank."
             f"{against} Finish times if work begins now "
             f"({begins:%a %-d %b, %H:%M} {begins.tzname()}). "
-            f"{reply.display.note[:1].upper()}{reply.display.note[1:]}."
+            f"{reply.display.sentence}"
         )
     )
 

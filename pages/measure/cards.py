@@ -149,8 +149,7 @@ def basis(planned: Plan) -> str:
         )
     low, high = planned.hours_low, planned.hours_high
     limits = f", between {_time(low)} and {_time(high)}" if low is not None and high else ""
-    source = (planned.hours_basis or "an unstated source").removeprefix("from ")
-    return f"Time predicted from {source}{limits}."
+    return f"Time predicted from {planned.hours_basis or 'an unstated source'}{limits}."
 
 
 def _time(hours: float) -> str:
@@ -279,13 +278,13 @@ def sweep_sentence(status: SweepStatus, of: Condition) -> str:
     done = f"{status.finished:,} of {_runs_of_sweep(status.planned)} measured{_failed_runs(status)}"
     name = status.title or status.sweep
     if of == "waiting":
-        return f"{name}: {_waits(status)}."
+        return f"{name}: {status.message or 'waits until this machine is free'}."
     if of == "running":
         return f"{name}: {done}, {_left(status)}."
     if of == "finished":
         took = f" in {in_words(_took(status))}" if status.ended_at and status.started_at else ""
         return f"{name}: {done}{took}."
-    return f"{name}: {BADGES[of][0].lower()} after {done}."
+    return f"{name}: {of} after {done}."
 
 
 def _failed_runs(status: SweepStatus) -> str:
@@ -356,13 +355,6 @@ def _progress(status: SweepStatus) -> str:
 def _share(status: SweepStatus) -> float:
     """Return finished runs over planned runs [0..1]."""
     return min(1.0, status.finished / status.planned) if status.planned > 0 else 0.0
-
-
-def _waits(status: SweepStatus) -> str:
-    message = (status.message or "").rstrip(".")
-    if message == "starting":
-        return "starting"
-    return message[:1].lower() + message[1:] if message else "waits until this machine is free"
 
 
 def _left(status: SweepStatus) -> str:

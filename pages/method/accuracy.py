@@ -34,7 +34,7 @@ from pages.common import widgets
 from pages.common.kept import ROOT
 from pages.common.link import Link, slugs
 from planner import figures
-from planner.core import csv_text
+from planner.core import csv_text, sentence_case
 from planner.figures.frame import Theme, slots
 
 LEAST: Final = 0.1
@@ -121,11 +121,6 @@ def _filters(link: Link, accuracy: Accuracy, chosen: Chosen) -> None:
                    format_func=lambda s: sentence_case(names[s]))  # fmt: skip
     st.segmented_control("Methods", list(SIDES), key=link.key("methods"), required=True,
                          format_func=_SIDES.__getitem__, label_visibility="collapsed")  # fmt: skip
-
-
-def sentence_case(text: str) -> str:
-    """Return the text with a capital at its beginning."""
-    return text[:1].upper() + text[1:]
 
 
 def _heading(accuracy: Accuracy, chosen: Chosen) -> str:
@@ -286,7 +281,7 @@ def draw_verdicts(link: Link, accuracy: Accuracy, verdict: str) -> None:
             list(_VERDICTS),
             key=link.key("verdict"),
             required=True,
-            format_func=lambda v: f"{v.capitalize()} ({counts[v]})",
+            format_func=lambda v: f"{sentence_case(v)} ({counts[v]})",
             label_visibility="collapsed",
         )
         if not shown:

@@ -12,11 +12,11 @@ from backtest.choose.constants import CONSTANTS
 from backtest.questions.source_table import PUBLIC_DATA, PublicData
 from pages.common import widgets
 from pages.common.link import Link
-from pages.method.accuracy import sentence_case
 from pages.method.formula import Formula, Slider, Values
 from pages.method.machines import CROSSOVER, DEVICES, MONEY, SEVERAL, TRANSFER, UTILISATION
 from pages.method.training import BEST, EFFECTS, EPOCHS, STEPS, SUSPECTS, THROUGHPUT
 from planner.answers import RULES
+from planner.core import sentence_case
 from planner.report import CREDITS
 from planner.store import Store
 from planner.time_to_target import PACKAGE, ReferencePoints, read_points

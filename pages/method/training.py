@@ -32,7 +32,7 @@ from pages.method.formula import (
 from planner import figures
 from planner.convergence import ConvergenceCurve, fit_convergence
 from planner.convergence import fit as convergence
-from planner.core import Estimate, Floats, Refusal, in_words
+from planner.core import Estimate, Floats, Refusal, in_words, sentence_case
 from planner.effects import FactorEffect, FactorRun, factor_effect
 from planner.epochs import project_summary, projection
 from planner.figures.frame import Theme
@@ -372,7 +372,7 @@ def _checked(times: float, spread: float) -> tuple[Floats, Floats, tuple[str, ..
     """Return batches, robust deviations, flags of the odd run, and count of other flagged runs."""
     runs = _made_runs(times, spread)
     flags = suspects(runs)
-    odd_flags = tuple(f"{f.name.capitalize()}: {f.evidence}" for f in flags if f.run == str(ODD))
+    odd_flags = tuple(f"{sentence_case(f.name)}: {f.evidence}" for f in flags if f.run == str(ODD))
     others = len({f.run for f in flags} - {str(ODD)})
     batch = np.array([float(run.global_batch_size or 0) for run in runs])
     return batch, neighbours(runs).z, odd_flags, others

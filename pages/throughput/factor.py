@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.common import kept, widgets
 from pages.common.link import Link, as_text
-from planner.core import Record, csv_text
+from planner.core import Record, csv_text, sentence_case
 from planner.effects import BROUGHT, FactorEffect, effect_rows
 from planner.store import Store
 
@@ -36,7 +36,7 @@ def draw(link: Link, effects: Effects, workload: str) -> None:
             "Factor",
             list(effects),
             key=link.key("factor"),
-            format_func=str.capitalize,
+            format_func=sentence_case,
             required=True,
             label_visibility="collapsed",
         )

@@ -46,7 +46,6 @@ from planner.compare._words import (
     probability_titles,
     runs_a_month,
     session_note,
-    with_names,
 )
 from planner.compare.evaluation import (
     LIKELY_IN_TIME,
@@ -111,7 +110,6 @@ __all__ = [
     "tornado",
     "usual",
     "with_electricity",
-    "with_names",
     "with_step",
     "with_tariff_uncertainty",
     "wrong_in_form",

@@ -41,6 +41,7 @@ from planner.job import (
     MOST_SHARDS,
     OWN_ENTRY,
     PER_NODE,
+    WAY_WORDS,
     Candidate,
     Goal,
     Hardware,
@@ -113,6 +114,14 @@ def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RAT
     parts = [p.strip() for p in text.split(SEPARATOR)]
     if len(parts) not in _PARTS or parts[0] not in _WAYS:
         return f"{text[:80]!r} is no option. Write {FORM}."
+    entry = _entry(parts, catalog, usd_per)
+    return entry if isinstance(entry, Entry) else f"{text[:80]!r}: {' '.join(entry)}"
+
+
+def _entry(
+    parts: Sequence[str], catalog: Catalog, usd_per: Mapping[str, float] = _NO_RATES
+) -> Entry | list[str]:
+    """Return the parts of a line as an `Entry`, or everything that is wrong with them."""
     accelerator = accelerator_named(catalog, parts[1])
     count, price, quote = _whole(parts[2]), None, None
     wrong = [] if isinstance(accelerator, Accelerator) else [_unknown(accelerator)]
@@ -124,7 +133,7 @@ def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RAT
     elif isinstance(accelerator, Accelerator):
         wrong += _no_price(parts[0], accelerator)
     if wrong or not isinstance(accelerator, Accelerator) or count is None:
-        return f"{text[:80]!r}: {' '.join(wrong)}"
+        return wrong
     way = cast("Way", parts[0])
     return Entry(way=way, accelerator=accelerator.id, count=count, price=price, quote=quote)
 
@@ -137,9 +146,8 @@ def wrong_in_form(entry: Entry, catalog: Catalog) -> str:
     if entry.price is None and _no_price(entry.way, accelerator):
         unlisted = f"The {accelerator.name} has no list price. Give the price for each one."
         return "Give the price per hour." if entry.way == "rent" else unlisted
-    text = entry_text(entry)
-    parsed = entry_of(text, catalog)
-    return "" if isinstance(parsed, Entry) else parsed.removeprefix(f"{text[:80]!r}: ")
+    parsed = _entry(entry_text(entry).split(SEPARATOR), catalog)
+    return "" if isinstance(parsed, Entry) else " ".join(parsed)
 
 
 def entry_text(entry: Entry) -> str:
@@ -160,7 +168,7 @@ def entry_words(entry: Entry, catalog: Catalog) -> str:
     """Return an entry in words: 'Rent 8 x H100 SXM5 80GB at 19.90 EUR/h (2.49 EUR/h each) ...'."""
     accelerator = accelerator_named(catalog, entry.accelerator)
     name = accelerator.name if isinstance(accelerator, Accelerator) else entry.accelerator
-    what = f"{entry.way.capitalize()} {entry.count} x {name}"
+    what = f"{WAY_WORDS[entry.way][0]} {entry.count} x {name}"
     return what if entry.price is None else f"{what} at {_as_written(entry)}"
 
 
@@ -172,7 +180,7 @@ def quoted(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> list[Ca
         if e.quote is not None or (e.price is not None and e.count > 1 and e.way != "own")
     }
     return [
-        replace(c, price=f"{_as_written(written[c.id])}, {c.source}") if c.id in written else c
+        replace(c, amount=_as_written(written[c.id]), entered=True) if c.id in written else c
         for c in candidates
     ]
 
@@ -340,7 +348,7 @@ def _with_place(candidate: Candidate, every: Sequence[Candidate]) -> Candidate:
     if (offer := candidate.offer) is None:
         return candidate
     where = offer.region if len(regions) == len(offers) else _short(offer.instance)
-    return replace(candidate, label=f"{candidate.label.removesuffix(')')}, {where})")
+    return replace(candidate, qualifiers=(*candidate.qualifiers, where))
 
 
 def _short(instance: str) -> str:
@@ -402,12 +410,11 @@ def _there(hardware: Hardware, run: MeasuredRun, assumed: Assumptions) -> Candid
     return Candidate(
         id=f"own-{slug(hardware.label)}",
         named=f"own {hardware.label}",
-        label=f"Own {hardware.label}",
         way="own",
         hardware=hardware,
         run=run,
         owned=machine_of(hardware, 0.0, assumed),
-        price="electricity only" if hardware.power_watts else "power not known",
+        amount="electricity only" if hardware.power_watts else "power not known",
         source=THERE,
     )
 
@@ -425,8 +432,8 @@ def _rented(
     stale = is_stale(offer.as_of, shop.today)
     uncertainty = shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
     price = offer.price_per_hour * rate * machines
-    several = f", {machines} machines" if machines > 1 else ""
-    terms = "" if offer.terms == "on demand" else f", {offer.terms}"
+    several = f"{machines} machines" if machines > 1 else ""
+    terms = "" if offer.terms == "on demand" else offer.terms
     years = committed_for(offer)
     paid = f", paid all month for {years}" if years else ""
     quoted_in = ""
@@ -436,13 +443,13 @@ def _rented(
     return Candidate(
         id=f"rent-{slug(offer.id)}{f'-x{machines}' if machines > 1 else ''}",
         named=f"rent {offer.id}{f' x{machines}' if machines > 1 else ''}",
-        label=f"Rent {hardware.label} ({offer.provider}{terms}{several})",
         way="rent",
         hardware=hardware,
+        qualifiers=tuple(q for q in (offer.provider, terms, several) if q),
         run=_measured_there(hardware, best),
         offer=offer,
         rental=rental_of(price, shop.assumed, uncertainty, offer),
-        price=f"{price:,.2f} USD/h{each}{quoted_in}{paid}, {offer.as_of:%b %Y}",
+        amount=f"{price:,.2f} USD/h{each}{quoted_in}{paid}, {offer.as_of:%b %Y}",
         stale=stale,
         source=offer.source_url,
     )
@@ -455,12 +462,11 @@ def _bought(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     stale, uncertainty = _age(as_of, shop)
     return Candidate(
         id=f"buy-1x-{accelerator.id}",
-        label=f"Buy {hardware.label}",
         way="buy",
         hardware=hardware,
         run=_measured_there(hardware, best),
         owned=machine_of(hardware, price, shop.assumed, uncertainty),
-        price=f"{price:,.0f} USD list{f', {as_of:%b %Y}' if as_of else ''}",
+        amount=f"{price:,.0f} USD list{f', {as_of:%b %Y}' if as_of else ''}",
         stale=stale,
         source=accelerator.list_price_source_url,
     )
@@ -474,12 +480,12 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     stale, uncertainty = _age(as_of, shop)
     return Candidate(
         id=f"buy-{count}x-{accelerator.id}",
-        label=f"Buy {hardware.label} (server)",
         way="buy",
         hardware=hardware,
+        qualifiers=("server",),
         run=_measured_there(hardware, best),
         owned=replace(machine_of(hardware, price, shop.assumed, uncertainty), overhead_share=0.0),
-        price=f"{price:,.0f} USD{_each(price, count, 'USD')}{f', {as_of:%b %Y}' if as_of else ''}",
+        amount=f"{price:,.0f} USD{_each(price, count, 'USD')}{f', {as_of:%b %Y}' if as_of else ''}",
         stale=stale,
         source=accelerator.server_price_source_url,
     )
@@ -501,27 +507,28 @@ def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) ->
     hardware = _hardware(accelerator, entry.count, machines_for(accelerator, entry.count))
     each = accelerator.list_price_usd if entry.price is None else entry.price
     rental = owned = None
-    price = "electricity only"
+    amount = "electricity only"
     if entry.way == "rent":
         rental = rental_of(entry.price or 0.0, shop.assumed, 0.0, None)
         each_hour = _each(entry.price or 0.0, entry.count, "USD/h")
-        price = f"{entry.price or 0.0:,.2f} USD/h{each_hour}, {OWN_ENTRY}"
+        amount = f"{entry.price or 0.0:,.2f} USD/h{each_hour}"
     else:
         total = (each or 0.0) * entry.count if entry.way == "buy" else 0.0
         owned = machine_of(hardware, total, shop.assumed)
         if entry.price is not None:  # a quoted price is for the machine, its host included
             owned = replace(owned, overhead_share=0.0)
         each_one = _each(total, entry.count, "USD")
-        price = f"{total:,.0f} USD{each_one}, {OWN_ENTRY}" if entry.way == "buy" else price
+        amount = f"{total:,.0f} USD{each_one}" if entry.way == "buy" else amount
     return Candidate(
         id=entry_id(entry),
-        label=f"{entry.way.capitalize()} {hardware.label} ({OWN_ENTRY})",
         way=entry.way,
         hardware=hardware,
+        qualifiers=(OWN_ENTRY,),
         run=_measured_there(hardware, best),
         rental=rental,
         owned=owned,
-        price=price,
+        amount=amount,
+        entered=entry.way != "own",
         source=OWN_ENTRY,
     )
 

@@ -14,7 +14,6 @@ from planner.compare._words import (
     budget_words,
     comparative,
     limits_phrase,
-    lower,
     machines,
     number,
     runs_a_month,
@@ -104,7 +103,7 @@ def limits_words(limits: Limits, display: Display = DOLLARS, until: str = "") ->
     return " ".join(parts)
 
 
-_VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using the"}
+_VERBS: Final = {"rent": "Renting", "buy": "Buying", "own": "Using"}
 TIED: Final = (0.4, 0.6)
 """Two options are as good as tied between these probabilities of being better."""
 RISKY_AND_SURE: Final = (0.9, 0.99)
@@ -151,20 +150,19 @@ def none_in_reach(comparison: Comparison) -> bool:
 def subject(row: Row, display: Display = DOLLARS) -> str:
     """Return the subject of the answer: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'."""
     candidate = row.candidate
-    what, verb = candidate.label.split(" ", 1)[1], _VERBS[candidate.way]
-    if row.machines > 1:
-        verb, what = verb.removesuffix(" the"), f"{machines(row.machines)} with {what}"
+    which = "the " if candidate.way == "own" else ""
+    number_of = f"{machines(row.machines)} with " if row.machines > 1 else which
+    what = f"{_VERBS[candidate.way]} {number_of}{candidate.what}"
     if candidate.rental is not None:
         each = " each" if row.machines > 1 else ""
         hour = price(float(likely(candidate.rental.price_per_hour)), display)
-        return f"{verb} {what} at {hour}/h{each}"
-    return f"{verb} {what}"
+        return f"{what} at {hour}/h{each}"
+    return what
 
 
 def buying(pair: RentOrBuy) -> str:
     """Return from which utilisation buying pays off, as a sentence."""
-    names = (pair.buy.candidate.label, pair.rent.candidate.label)
-    what = f"{names[0]} instead of {lower(names[1])}"
+    what = f"{pair.buy.candidate.label} instead of {pair.rent.candidate.phrase}"
     if isinstance(pair.use, Refusal) or not isinstance(pair.use, BreakEven):
         why = pair.use.reason if isinstance(pair.use, Refusal) else ""
         return f"{what}: {why}"
@@ -250,7 +248,7 @@ def _against(comparison: Comparison, leader: Row, display: Display) -> str:
     rest = [r for r in comparison.answered if r is not leader and standing(r, limits) == place]
     if not rest:
         return ""
-    chance, other = better(leader, rest[0], limits), lower(rest[0].candidate.label)
+    chance, other = better(leader, rest[0], limits), rest[0].candidate.phrase
     within = limits_of(limits, (leader, rest[0]))
     if not _as_good_as_tied(chance):
         return _how(chance, limits, within, other)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from planner.catalog import Catalog
 from planner.compare.comparison import Comparison, Limits, Row
-from planner.core import Estimate, Refusal, plain
+from planner.core import Refusal, plain
 from planner.cost import DOLLARS, Display, price
 from planner.epochs import basis_in_words
 from planner.job import Candidate, Goal
@@ -33,12 +31,6 @@ def counted(count: int) -> str:
 def number(count: float) -> str:
     """Return a number with at most three digits: 6.2, 4,370."""
     return plain(count, 2) if count < 99.5 else f"{float(f'{count:.3g}'):,.0f}"
-
-
-def lower(label: str) -> str:
-    """Return a label inside a sentence: 'renting 1 x H100'."""
-    way, rest = label.split(" ", 1)
-    return f"{ {'Rent': 'renting', 'Buy': 'buying', 'Own': 'the own'}.get(way, way) } {rest}"
 
 
 def runs_a_month(runs: float) -> str:
@@ -106,41 +98,6 @@ def limits_phrase(limits: Limits) -> str:
 def labels_with_price(every: Sequence[Candidate]) -> list[Candidate]:
     """Return the options; equal labels get their price."""
     shared = {label for label, n in Counter(c.label for c in every).items() if n > 1}
-    return [_with_price(c) if c.label in shared else c for c in every]
-
-
-def _with_price(candidate: Candidate) -> Candidate:
-    """Return an option with its price in the label: 'Rent 8 x H100 (own entry, 20.00 USD/h)'."""
-    price = candidate.price.removesuffix(f", {candidate.source}")
-    label = candidate.label
-    within = f"{label[:-1]}, {price})" if label.endswith(")") else f"{label} ({price})"
-    return replace(candidate, label=within)
-
-
-def with_names(comparison: Comparison, catalog: Catalog) -> Comparison:
-    """Return the comparison with names instead of accelerator ids in its remarks."""
-    named = _namer(catalog)
-    rows = tuple(_row(row, named) for row in comparison.rows)
-    return replace(comparison, rows=rows)
-
-
-def _namer(catalog: Catalog) -> Callable[[str], str]:
-    names = {a.id: a.name for a in catalog.accelerators}
-    longest = sorted(names, key=len, reverse=True)
-    if not longest:
-        return str
-    every = re.compile(rf"(?<![\w/.-])({'|'.join(map(re.escape, longest))})(?![\w/-])")
-    return lambda text: every.sub(lambda match: names[match[1]], text)
-
-
-def _row(row: Row, named: Callable[[str], str]) -> Row:
-    time = _named(row.time, named)
-    cost = time if row.cost is row.time else _named(row.cost, named)
-    next_run = named(row.timed.measure_next)
-    return replace(row, time=time, cost=cost, timed=replace(row.timed, measure_next=next_run))
-
-
-def _named(answer: Estimate | Refusal, named: Callable[[str], str]) -> Estimate | Refusal:
-    if isinstance(answer, Refusal):
-        return Refusal(reason=named(answer.reason), measure_next=named(answer.measure_next))
-    return replace(answer, reasons=tuple(map(named, answer.reasons)))
+    return [
+        replace(c, qualifiers=(*c.qualifiers, c.amount)) if c.label in shared else c for c in every
+    ]

@@ -17,6 +17,7 @@ from planner.job import (
     GivenStep,
     Hardware,
     Job,
+    NextMeasurement,
     TimedStep,
     has_efficiency,
     question_of,
@@ -76,7 +77,7 @@ def _tie_sentence(rows: Sequence[Row], limits: Limits) -> str:
 
 def measure_next(comparison: Comparison, first: Row, second: Row) -> str:
     """Return the run, or the price, that best separates two candidates."""
-    open_times = [r for r in (first, second) if r.timed.measure_next]
+    open_times = [r for r in (first, second) if r.timed.next_run is not None]
     if open_times and not _same_clock(first, second):
         several = [r for r in open_times if r.timed.scaling is not None]
         if several and _same_kind(first, second):
@@ -84,7 +85,8 @@ def measure_next(comparison: Comparison, first: Row, second: Row) -> str:
         widest = max(open_times, key=_width)
         if _scaling_width(widest) > _alone_width(widest):
             return _on_several(comparison, widest)
-        return f"{widest.timed.measure_next.rstrip('.')}{_takes(comparison, widest)}."
+        assert widest.timed.next_run is not None  # noqa: S101 - only such rows are open
+        return widest.timed.next_run.sentence(_takes(comparison, widest))
     stale = [r for r in (first, second) if r.candidate.stale]
     if stale:
         return f"Ask for today's price: {stale[0].candidate.label}, {stale[0].candidate.price}."
@@ -107,8 +109,10 @@ def _same_kind(first: Row, second: Row) -> bool:
 
 
 def _on_several(comparison: Comparison, row: Row) -> str:
-    where = f"{comparison.question.job.workload} on {row.candidate.hardware.label}"
-    return f"Measure {where}{_takes(comparison, row)}."
+    run = NextMeasurement(
+        workload=comparison.question.job.workload, place=row.candidate.hardware.label
+    )
+    return run.sentence(_takes(comparison, row))
 
 
 def _takes(comparison: Comparison, row: Row) -> str:

@@ -27,6 +27,7 @@ from planner.core._estimate import (
     t_quantile,
 )
 from planner.core._guarded import LONGEST_S, or_refusal, or_too_long
+from planner.core._labels import sentence_case
 from planner.core._numbers import (
     COST,
     SPEED,
@@ -75,6 +76,7 @@ from planner.core.parameters import (
     given_of_link,
     number_of,
     number_text,
+    parsed,
     query_of,
     read,
     shown,
@@ -165,11 +167,13 @@ __all__ = [
     "number_text",
     "or_refusal",
     "or_too_long",
+    "parsed",
     "plain",
     "positive",
     "query_of",
     "read",
     "rounded_ends",
+    "sentence_case",
     "shown",
     "slug",
     "speak_once",

@@ -139,25 +139,26 @@ def times(ratio: float) -> str:
 
 def ahead(ratio: float, words: Words = SPEED) -> str:
     """Return the ratio in words; a dash where it is not above 0."""
-    if not 0.0 < ratio < math.inf:
-        return UNKNOWN
+    return " ".join(_ahead(ratio, words)) if 0.0 < ratio < math.inf else UNKNOWN
+
+
+def _ahead(ratio: float, words: Words) -> tuple[str, ...]:
+    """Return the factor and its side, or the word for level."""
     factor = times(max(ratio, 1.0 / ratio))
     if factor == times(1.0):
-        return words.level
-    return f"{factor} {words.better if ratio > 1.0 else words.worse}"
+        return (words.level,)
+    return factor, words.better if ratio > 1.0 else words.worse
 
 
 def ahead_between(low: float, high: float, words: Words = SPEED) -> str:
     """Return an interval of ratios in words, from the worse end."""
     if not 0.0 < low <= high < math.inf:
         return "not known"
-    first, last = ahead(low, words), ahead(high, words)
+    first, last = _ahead(low, words), _ahead(high, words)
     if first == last:
-        return first
-    for side in (words.better, words.worse):
-        if first.endswith(side) and last.endswith(side):
-            return f"{first.removesuffix(side).rstrip()} to {last}"
-    return f"{first} to {last}"
+        return " ".join(first)
+    begins = first[:1] if first[1:] == last[1:] else first
+    return f"{' '.join(begins)} to {' '.join(last)}"
 
 
 def ahead_of(estimate: Estimate | None, words: Words = SPEED) -> str:

@@ -164,8 +164,14 @@ def text_of(value: object) -> str:
 
 def value_of(parameter: Parameter, text: str) -> tuple[Any, str]:
     """Return one value and "", or None and the problem of the text."""
+    value, wrong = parsed(parameter, text)
+    return value, f"{shown(text)} {wrong}" if wrong else ""
+
+
+def parsed(parameter: Parameter, text: str) -> tuple[Any, str]:
+    """Return one value and "", or None and what is wrong, as the predicate of a sentence."""
     if len(text) > parameter.longest:
-        return None, f"{shown(text)} has {len(text):,} letters. Give {parameter.longest} at most."
+        return None, f"has {len(text):,} letters. Give {parameter.longest} at most."
     return _READERS[parameter.kind](parameter, text)
 
 
@@ -196,7 +202,7 @@ def _several(parameter: Parameter, texts: list[str], problems: list[Problem]) ->
 
 def _text(_: Parameter, text: str) -> tuple[Any, str]:
     if not text.isprintable():
-        return None, f"{shown(text)} contains unprintable characters. Write it with plain letters."
+        return None, "contains unprintable characters. Write it with plain letters."
     return text, ""
 
 
@@ -205,7 +211,7 @@ def _whole(parameter: Parameter, text: str) -> tuple[Any, str]:
     if value.is_integer() and _inside(parameter, value):
         return int(text) if _WHOLE.fullmatch(text) else int(value), ""
     if not _WHOLE.fullmatch(text) or not _inside(parameter, int(text)):
-        return None, f"{shown(text)} is not a whole number{_limits(parameter)}."
+        return None, f"is not a whole number{_limits(parameter)}."
     return int(text), ""
 
 
@@ -215,9 +221,9 @@ def _number(parameter: Parameter, text: str) -> tuple[Any, str]:
     value = number_of(text) if parameter.short else _plain_number(text)
     if not _inside(parameter, value):
         example = " Write it as 7B, 100M or 1e9." if parameter.short else ""
-        return None, f"{shown(text)} is not a number{_limits(parameter)}.{example}"
+        return None, f"is not a number{_limits(parameter)}.{example}"
     if 0.0 < abs(value) < NEXT_TO_NOTHING:
-        return None, f"{shown(text)} is next to 0. Write 0, or {NEXT_TO_NOTHING:g} and more."
+        return None, f"is next to 0. Write 0, or {NEXT_TO_NOTHING:g} and more."
     return value, ""
 
 
@@ -253,26 +259,25 @@ def _choice(parameter: Parameter, text: str) -> tuple[Any, str]:
     if text not in parameter.choices:
         return (
             None,
-            f"{shown(text)} is not among {', '.join(parameter.choices)}. Choose one of them.",
+            f"is not among {', '.join(parameter.choices)}. Choose one of them.",
         )
     return text, ""
 
 
 def _flag(_: Parameter, text: str) -> tuple[Any, str]:
     if text not in ("on", "off"):
-        return None, f"{shown(text)} is not on or off. Write one of them."
+        return None, "is not on or off. Write one of them."
     return text == "on", ""
+
+
+_NO_DATE: Final = "is not a date. Write it as 2026-11-21."
 
 
 def _date(_: Parameter, text: str) -> tuple[Any, str]:
     try:
-        return (date.fromisoformat(text) if _DATE.fullmatch(text) else None), _no_date(text)
+        return (date.fromisoformat(text), "") if _DATE.fullmatch(text) else (None, _NO_DATE)
     except ValueError:
-        return None, f"{shown(text)} is not a date. Write it as 2026-11-21."
-
-
-def _no_date(text: str) -> str:
-    return "" if _DATE.fullmatch(text) else f"{shown(text)} is not a date. Write it as 2026-11-21."
+        return None, _NO_DATE
 
 
 _READERS: Final[Mapping[Kind, Callable[[Parameter, str], tuple[Any, str]]]] = MappingProxyType(

@@ -82,8 +82,17 @@ class Display:
 
     @property
     def note(self) -> str:
-        """Notes on the amounts: rate, its date, tax."""
-        parts = [f"amounts in {self.currency}"]
+        """Notes on the amounts, without a capital: currency, rate, its date, tax."""
+        return f"amounts in {self._terms}"
+
+    @property
+    def sentence(self) -> str:
+        """The same as a sentence."""
+        return f"Amounts in {self._terms}."
+
+    @property
+    def _terms(self) -> str:
+        parts = [self.currency]
         if self.as_of is not None and self.currency != "USD":
             old = " (older than 12 months)" if self.stale else ""
             rate = f"1 USD = {self.per_usd:g} {self.currency}"
@@ -126,7 +135,16 @@ def money_with_interval(amount_usd: Estimate, display: Display = DOLLARS) -> str
     value, low, high = _ends(amount_usd, display)
     if low == high:
         return value
-    return f"{value} ({low.removesuffix(f' {display.currency}')} to {high})"
+    return f"{value} ({money_ends(amount_usd, display)[1]} to {high})"
+
+
+def money_ends(amount_usd: Estimate, display: Display = DOLLARS) -> tuple[str, str, str]:
+    """Return the amount and both ends of its interval without a currency: '35', '30', '41'.
+
+    Raises:
+        TypeError: the estimate is an array.
+    """
+    return _ends(amount_usd, display, unit="")
 
 
 def money_about(amount_usd: Estimate, display: Display = DOLLARS) -> str:
@@ -139,13 +157,14 @@ def money_about(amount_usd: Estimate, display: Display = DOLLARS) -> str:
     return value if low == high else f"about {value}"
 
 
-def _ends(amount_usd: Estimate, display: Display) -> tuple[str, str, str]:
+def _ends(amount_usd: Estimate, display: Display, unit: str | None = None) -> tuple[str, str, str]:
     """Return the amount and both ends of its interval, with the digits that the interval allows."""
     value, low, high = (
         shown(float(x), display) for x in (amount_usd.value, amount_usd.low, amount_usd.high)
     )
+    unit = f" {display.currency}" if unit is None else unit
     first, second, third = (
-        _not_finite(end) or f"{_number(_rounded(end))} {display.currency}"
+        _not_finite(end) or f"{_number(_rounded(end))}{unit}"
         for end in rounded_ends(value, low, high, DIGITS)
     )
     return first, second, third

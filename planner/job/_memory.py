@@ -33,7 +33,15 @@ import numpy as np
 from planner.catalog import Accelerator
 from planner.core import plain
 from planner.job._records import Fit, Hardware, Job
-from planner.networks import STAGES, Activations, State, activations_of, networks, state_of
+from planner.networks import (
+    STAGES,
+    Activations,
+    State,
+    Training,
+    activations_of,
+    networks,
+    state_of,
+)
 
 MOMENTS: Final[Mapping[str, int]] = MappingProxyType(
     {
@@ -314,16 +322,16 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             way_out="Measure its peak memory at two batch sizes.",
         )
     state, activations = _whole_state(job), activations_on(job)
-    usage = f"{_what(job)} take {gigabytes(state.total)}"
+    take = f"take {gigabytes(state.total)}"
+    usage = f"{_what(job)} {take}"
     sample = 0.0 if activations is None else min(activations.recomputed, activations.kept)
     memory = have / USABLE
     fits, way_out = None, "Measure its peak memory at two batch sizes."
     need = state.total
     if state.total <= have:
         where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
-        sentence = (
-            f"{usage[:1].upper()}{usage[1:]} of {_room(have)}{where}; {_sample(job, activations)}."
-        )
+        what = _what(job, first=True)
+        sentence = f"{what} {take} of {_room(have)}{where}; {_sample(job, activations)}."
         if state.total + sample > TIGHT * memory:
             left = f"only {gigabytes(max(have - state.total, 0.0))} are left for activations"
             how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
@@ -360,12 +368,25 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
     )  # fmt: skip
 
 
-def _what(job: Job) -> str:
-    """Return the contents of the state, in words."""
-    if job.training == "full":
-        return "weights, gradients and optimiser state"
-    bits = "in 4 bits " if job.training == "qlora" else ""
-    return f"frozen weights {bits}and their adapters' state"
+_CONTENTS: Final[Mapping[Training, tuple[str, str]]] = MappingProxyType(
+    {
+        "full": (
+            "weights, gradients and optimiser state", "Weights, gradients and optimiser state",
+        ),
+        "lora": (
+            "frozen weights and their adapters' state", "Frozen weights and their adapters' state",
+        ),
+        "qlora": (
+            "frozen weights in 4 bits and their adapters' state",
+            "Frozen weights in 4 bits and their adapters' state",
+        ),
+    }
+)  # fmt: skip
+"""Contents of the state, inside a sentence and first in one."""
+
+
+def _what(job: Job, *, first: bool = False) -> str:
+    return _CONTENTS[job.training][first]
 
 
 def _sample(job: Job, activations: Activations | None) -> str:
@@ -381,8 +402,8 @@ def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware)
     """Return that it fits only sharded over all devices, how tightly, and the assumptions."""
     activations, memory = activations_on(job), have / USABLE
     sample = 0.0 if activations is None else min(activations.recomputed, activations.kept)
-    left = f"only {gigabytes(max(have - each, 0.0))} are left for activations"
-    tight = f" {left[:1].upper()}{left[1:]}." if each + sample > TIGHT * memory else ""
+    left = f" Only {gigabytes(max(have - each, 0.0))} are left for activations."
+    tight = left if each + sample > TIGHT * memory else ""
     barely = each + sample > BARELY * memory
     how = "" if not tight else "Barely fits: only" if barely else "Fits tightly: only"
     recompute = activations is not None and not job.recompute and each + activations.kept > have

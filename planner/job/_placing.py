@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
@@ -219,7 +220,9 @@ def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library |
     best = _best(cells)
     workload, precisions, card = (list(part) for part in zip(*best, strict=True))
     sheets = [s for a in catalog.accelerators if (s := sheet_of(a))]
-    return fit_library(workload, precisions, card, list(best.values()), sheets)
+    names = {a.id: a.name for a in catalog.accelerators}
+    library = fit_library(workload, precisions, card, list(best.values()), sheets)
+    return replace(library, card_names=names)
 
 
 def _best(cells: Iterable[tuple[str, str, str, float]]) -> dict[tuple[str, str, str], float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final, Literal
 
 from planner.catalog import Accelerator, Offer
@@ -14,6 +15,10 @@ from planner.networks import Training
 
 Way = Literal["rent", "buy", "own"]
 """Rented by the hour, bought for this job, or already owned."""
+WAY_WORDS: Final[Mapping[Way, tuple[str, str]]] = MappingProxyType(
+    {"rent": ("Rent", "renting"), "buy": ("Buy", "buying"), "own": ("Own", "the own")}
+)
+"""How a label begins, and how the same begins inside a sentence."""
 Order = Literal["cost", "time"]
 OWN_ENTRY: Final = "own entry"
 """Source of a row that the user added."""
@@ -140,24 +145,48 @@ class Goal:
 class Candidate:
     """One option: hardware, and how it is paid for.
 
-    `id` is used in links: the slug of `named` unless that is "". `run` is its measured run, None
+    `id` is used in links: the slug of `named` unless that is "". `qualifiers` tell it from others
+    on the same hardware: provider, terms, region. `run` is its measured run, None
     where the time has to be estimated. `rental` belongs to "rent", `owned` to the other two (for
-    "own" only electricity is paid). `price` is the price with its date, `stale` means it is old,
-    `source` names its origin. `hardware` is that of all machines of the offer.
+    "own" only electricity is paid). `amount` is the price with its date, `stale` means it is old,
+    `source` names its origin; `entered` means the user typed the price. `hardware` is that of all
+    machines of the offer.
     """
 
     id: str
-    label: str
     way: Way
     hardware: Hardware
+    qualifiers: tuple[str, ...] = ()
     run: MeasuredRun | None = None
     offer: Offer | None = None
     rental: Rental | None = None
     owned: Owned | None = None
-    price: str = ""
+    amount: str = ""
+    entered: bool = False
     stale: bool = False
     source: str = ""
     named: str = ""
+
+    @property
+    def what(self) -> str:
+        """Its hardware and qualifiers: '1 x H100 SXM (Lambda, spot)'."""
+        within = ", ".join(self.qualifiers)
+        return f"{self.hardware.label} ({within})" if within else self.hardware.label
+
+    @property
+    def label(self) -> str:
+        """Its name: 'Rent 1 x H100 SXM (Lambda)'."""
+        return f"{WAY_WORDS[self.way][0]} {self.what}"
+
+    @property
+    def phrase(self) -> str:
+        """Its name inside a sentence: 'renting 1 x H100 SXM (Lambda)'."""
+        return f"{WAY_WORDS[self.way][1]} {self.what}"
+
+    @property
+    def price(self) -> str:
+        """Its price, with who stated it where that is the user."""
+        return f"{self.amount}, {OWN_ENTRY}" if self.entered else self.amount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,22 +227,39 @@ class Scaling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NextMeasurement:
+    """The run that would narrow a time most: its workload, its place, and why no other place.
+
+    `stated` is set where the reasons of the time name it already.
+    """
+
+    workload: str
+    place: str
+    why: str = ""
+    stated: bool = False
+
+    def sentence(self, takes: str = "") -> str:
+        """Return it as advice, with how long it takes."""
+        why = f"{self.why} " if self.why else ""
+        return f"{why}Measure {self.workload} on {self.place}{takes}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
     """The time of the job on a candidate's hardware [s], and its basis.
 
-    `rate` [samples/s] is None for a measured run. `measure_next` is the run that would narrow the
-    interval most, "" if it was measured. `batch` [samples] is that of the source run, or the
-    assumed one; None where no run states it. `alone` is the total without the `scaling` and
-    `samples` uncertainties, None if neither applies; both are factors of the time around 1. For
-    `shared_sd`, `shared` and `shared_parts` see `planner.job.rates.Rate`. `least_s` is the time at
-    the peak of the hardware [s].
+    `rate` [samples/s] and `next_run` are None for a measured run. `batch` [samples] is that of the
+    source run, or the assumed one; None where no run states it. `alone` is the total without the
+    `scaling` and `samples` uncertainties, None if neither applies; both are factors of the time
+    around 1. For `shared_sd`, `shared` and `shared_parts` see `planner.job.rates.Rate`. `least_s`
+    is the time at the peak of the hardware [s].
     """
 
     total: Estimate | Refusal
     batch: float | None
     fit: Fit
     rate: Estimate | None = None
-    measure_next: str = ""
+    next_run: NextMeasurement | None = None
     shared_sd: float = 0.0
     shared: str = ""
     shared_parts: tuple[tuple[str, float], ...] = ()
@@ -221,3 +267,10 @@ class Timed:
     scaling: Scaling | None = None
     samples: Estimate | None = None
     least_s: float = 0.0
+
+    @property
+    def measure_next(self) -> str:
+        """The next measurement as a sentence; "" if it was measured."""
+        if self.next_run is not None:
+            return self.next_run.sentence()
+        return self.total.measure_next if isinstance(self.total, Refusal) else ""

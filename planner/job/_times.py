@@ -96,13 +96,13 @@ def timed(
     if candidate.run is not None:
         return _measured(job, goal, candidate.run, sources, fit=fit, batch=batch)
     if refused := _refused_batch(job, goal):
-        return Timed(total=refused, batch=batch, fit=fit, measure_next=refused.measure_next)
+        return Timed(total=refused, batch=batch, fit=fit)
     if fit.fits is False:
         return _too_large(fit, batch)
     rate = rate_on(job, candidate.hardware, sources.library, level, goal.at_batch)
     speed = rate.samples_per_s
     if isinstance(speed, Refusal):
-        return Timed(total=speed, batch=batch, fit=fit, measure_next=speed.measure_next)
+        return Timed(total=speed, batch=batch, fit=fit)
     total = or_too_long(_elsewhere(job, goal, speed, candidate.hardware))
     alone = _elsewhere(job, _exact_goal(goal), rate.alone or speed, candidate.hardware)
     share = _work_share(job, total)
@@ -115,7 +115,7 @@ def timed(
         rate=speed,
         batch=batch,
         fit=fit,
-        measure_next=rate.measure_next,
+        next_run=rate.next_run,
         shared_sd=rate.shared_sd * share,
         shared=rate.shared,
         shared_parts=_shared_parts(job, goal, rate, speed, share),
@@ -134,7 +134,7 @@ def _measured(
     ran = fit if fit.fits else replace(fit, fits=True, sentence=sentence, way_out="")
     total = or_too_long(_measured_total(job, goal, run, sources))
     if isinstance(total, Refusal):
-        return Timed(total=total, batch=batch, fit=ran, measure_next=total.measure_next)
+        return Timed(total=total, batch=batch, fit=ran)
     share = 1.0 - _start_s(job, run) / float(total.value)
     samples = _samples_within(total, _samples(goal, share))
     alone = None if samples is None else _without(total, samples)
@@ -345,7 +345,7 @@ def _exact_batch(job: Job, goal: Goal, candidate: Candidate, sources: Known) -> 
 
 def _too_large(fit: Fit, batch: float | None) -> Timed:
     refused = Refusal(reason=fit.sentence, measure_next=fit.way_out)
-    return Timed(total=refused, batch=batch, fit=fit, measure_next=fit.way_out)
+    return Timed(total=refused, batch=batch, fit=fit)
 
 
 def _other_batch(job: Job, batch: float, system: str) -> Refusal:

@@ -40,7 +40,7 @@ from planner.job._placing import (
     peak_of,
     peak_sentence,
 )
-from planner.job._records import Hardware, Job, Scaling
+from planner.job._records import Hardware, Job, NextMeasurement, Scaling
 from planner.job.efficiency import (
     SPREAD_DOF,
     efficiency_on,
@@ -302,7 +302,7 @@ OPERATIONS: Final = "the operations of the workload"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Samples/s, the run that would narrow it most ("" if none), and its shared uncertainty.
+    """Samples/s, the run that would narrow it most, and its shared uncertainty.
 
     `alone` is the speed without the uncertainty of scaling, `scaling` the efficiency over the
     measured one with that uncertainty; both None where there is none. `shared_sd` is the part of
@@ -313,7 +313,7 @@ class Rate:
     """
 
     samples_per_s: Estimate | Refusal
-    measure_next: str = ""
+    next_run: NextMeasurement | None = None
     shared_sd: float = 0.0
     shared: str = ""
     shared_parts: tuple[tuple[str, float], ...] = ()
@@ -345,7 +345,7 @@ def rate_on(
             reason=f"No data sheet of {hardware.label} is in the catalogue.",
             measure_next=f"Measure {job.workload} there, or add its data sheet.",
         )
-        return Rate(samples_per_s=refused, measure_next=refused.measure_next)
+        return Rate(samples_per_s=refused)
     if has_efficiency(job):
         described = described_rate(job, hardware, at_batch or job.batch, level)
         if described is not None:
@@ -363,18 +363,18 @@ def rate_on(
     return replace(
         single,
         samples_per_s=widened(alone, *log_half_widths(scaling.factor)),
-        measure_next=single.measure_next or f"Measure {job.workload} on {hardware.label}.",
+        next_run=single.next_run or NextMeasurement(workload=job.workload, place=hardware.label),
         alone=alone,
         scaling=scaling,
     )
 
 
-def _of_description(rate: DescribedRate | Refusal, measure_next: str) -> Rate:
+def _of_description(rate: DescribedRate | Refusal, next_run: NextMeasurement) -> Rate:
     if isinstance(rate, Refusal):
-        return Rate(samples_per_s=rate, measure_next=rate.measure_next)
+        return Rate(samples_per_s=rate)
     return Rate(
         samples_per_s=rate.whole,
-        measure_next=measure_next,
+        next_run=next_run,
         shared_parts=rate.shared,
         most=rate.most,
         alone=rate.alone,
@@ -394,7 +394,7 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     if peak is None:
         return Refusal(
             reason=no_peak(accelerator, job.precision),
-            measure_next=measure_on(job, accelerator),
+            measure_next=measure_on(job, accelerator).sentence(),
         )
     per_sample = job.train_flops_per_sample / (MFU * peak)
     far = math.exp(float(t_quantile(level, MFU_DOF)) * MFU_SD)
@@ -419,20 +419,21 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     return Estimate(value=value, low=low, high=high, level=level, basis=FLOPS, reasons=reasons)
 
 
-def measure_on(job: Job, accelerator: Accelerator) -> str:
+def measure_on(job: Job, accelerator: Accelerator) -> NextMeasurement:
     """Return the next run to measure, with a device count that is for rent."""
     count = least_count(job, accelerator, job.batch)
     if count is None:
-        return (
-            f"Not one sample fits on a device of the {accelerator.name}: measure {job.workload} "
-            "on an accelerator with more memory."
+        return NextMeasurement(
+            workload=job.workload,
+            place="an accelerator with more memory",
+            why=f"Not one sample fits on a device of the {accelerator.name}.",
         )
     if count == 1:
-        return f"Measure {job.workload} on one {accelerator.name}."
+        return NextMeasurement(workload=job.workload, place=f"one {accelerator.name}")
     sold = (
         2 ** math.ceil(math.log2(count)) if count <= PER_NODE else PER_NODE * -(-count // PER_NODE)
     )
-    return f"Measure {job.workload} on {sold} x {accelerator.name}."
+    return NextMeasurement(workload=job.workload, place=f"{sold} x {accelerator.name}")
 
 
 def _timed_where(job: Job, accelerator: Accelerator) -> str:
@@ -467,7 +468,7 @@ def _single(
     A measured accelerator's rate is its part of the joint speed at the nearest count. A described
     job uses no measured run: one of the same name may train another network.
     """
-    measure = measure_on(job, accelerator)
+    next_run = measure_on(job, accelerator)
     if library is not None and not job.described:
         precision = effective_precision(job.precision)
         cell = Cell(workload=job.workload, precision=precision, card=accelerator.id)
@@ -476,18 +477,19 @@ def _single(
             if prediction.rung == "measured":
                 return _measured(job, hardware, prediction.estimate, at_batch)
             shared = _of_the_sources(library, cell, prediction.estimate)
+            stated = least_count(job, accelerator, job.batch) == 1 and any(
+                run.run == cell for run in prediction.proposed
+            )
             return Rate(
                 samples_per_s=_with_peak(prediction.estimate, job, accelerator),
-                measure_next=measure,
+                next_run=replace(next_run, stated=stated),
                 shared_sd=shared,
                 shared=MEASURED,
             ), None
     at = batch_on(job, hardware, at_batch)
     rate = from_operations(replace(job, batch=at), accelerator, level)
     shared_by = OPERATIONS
-    return Rate(
-        samples_per_s=rate, measure_next=measure, shared_sd=MFU_SHARED, shared=shared_by
-    ), None
+    return Rate(samples_per_s=rate, next_run=next_run, shared_sd=MFU_SHARED, shared=shared_by), None
 
 
 def _with_peak(estimate: Estimate, job: Job, accelerator: Accelerator) -> Estimate:

@@ -44,14 +44,15 @@ _NO_SHARE: Final[Mapping[str, Refusal]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utilization:
-    """The share of one peak [0..1], that peak [FLOP/s], and its basis.
+    """The share of one peak [0..1], that peak [FLOP/s], its source and what it is a peak of.
 
     A share above 1 is a Refusal.
     """
 
     share: float | Refusal
     peak_flops_per_s: float
-    basis: str
+    source: str
+    details: tuple[str, ...] = ()
 
 
 def utilizations(row: Mapping[str, Any], catalog: Catalog) -> tuple[Utilization, ...]:
@@ -61,11 +62,13 @@ def utilizations(row: Mapping[str, Any], catalog: Catalog) -> tuple[Utilization,
         row: the columns of one run, None or missing where nothing is recorded.
         catalog: accelerators with the peaks of their data sheets.
     """
-    speed, (sheet, sold) = _flops_per_s(row), _sold(row, catalog)
-    peaks = ((_PRODUCT, _PRODUCT, row.get("gemm_flops_per_s")), (_SHEET, sheet, sold))
+    speed, (details, sold) = _flops_per_s(row), _sold(row, catalog)
+    peaks = ((_PRODUCT, (), row.get("gemm_flops_per_s")), (_SHEET, details, sold))
     return tuple(
-        Utilization(share=_share(speed, peak, kind), peak_flops_per_s=peak, basis=basis)
-        for kind, basis, peak in peaks
+        Utilization(
+            share=_share(speed, peak, source), peak_flops_per_s=peak, source=source, details=of
+        )
+        for source, of, peak in peaks
         if speed and peak
     )
 
@@ -76,28 +79,28 @@ def _flops_per_s(row: Mapping[str, Any]) -> float | None:
     return flops * samples_per_s if flops and samples_per_s else None
 
 
-def _share(speed: float, peak: float, basis: str) -> float | Refusal:
+def _share(speed: float, peak: float, source: str) -> float | Refusal:
     """Return the share of a peak [0..1], refused above 1."""
-    return speed / peak if speed <= peak else _NO_SHARE[basis]
+    return speed / peak if speed <= peak else _NO_SHARE[source]
 
 
-def _sold(row: Mapping[str, Any], catalog: Catalog) -> tuple[str, float | None]:
-    """Return the data sheet's name and format, and the peak of the run's accelerators [FLOP/s].
+def _sold(row: Mapping[str, Any], catalog: Catalog) -> tuple[tuple[str, ...], float | None]:
+    """Return accelerators and format as on the data sheet, and the peak of those [FLOP/s].
 
     A framework may see two devices on one accelerator: one of them has half the peak.
     """
     name = row.get("accelerator_model_name")
     accelerator = accelerator_named(catalog, str(name)) if name else None
     if not isinstance(accelerator, Accelerator) or accelerator.kind == "cpu":
-        return _SHEET, None
+        return (), None
     precision = format_of(accelerator, str(row.get("precision") or ""))
     if precision is None:
-        return _SHEET, None
+        return (), None
     there = placed(catalog, row)
     devices = (row.get("accelerators_per_node") or 1) * (row.get("number_of_nodes") or 1)
     count = there.count if devices >= accelerator.devices else devices / accelerator.devices
     cards = f"{count:g} x {accelerator.name}" if count != 1 else accelerator.name
-    return f"{_SHEET} ({cards}, {precision})", count * accelerator.peak_flops_per_s[precision]
+    return (cards, precision), count * accelerator.peak_flops_per_s[precision]
 
 
 def sentence(row: Mapping[str, Any], catalog: Catalog) -> str | None:
@@ -117,12 +120,7 @@ def sentence(row: Mapping[str, Any], catalog: Catalog) -> str | None:
 
 
 def _peak(used: Utilization) -> str:
-    return f"{used.basis.removesuffix(')')}{_more(used.basis)}{_in_words(used.peak_flops_per_s)})"
-
-
-def _more(basis: str) -> str:
-    """Return the separator before the peak: a comma inside open brackets."""
-    return ", " if basis.endswith(")") else " ("
+    return f"{used.source} ({', '.join([*used.details, _in_words(used.peak_flops_per_s)])})"
 
 
 def _in_words(flops_per_s: float) -> str:

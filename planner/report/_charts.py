@@ -12,7 +12,7 @@ import numpy as np
 from planner.compare import RentOrBuy, monthly_cost, tornado
 from planner.compare.evaluation import Comparison, Row
 from planner.compare.rent_or_buy import rent_or_buy
-from planner.core import Estimate, plain
+from planner.core import Estimate, plain, sentence_case
 from planner.cost import Display, money, shown
 from planner.figures.frame import LIGHT
 from planner.report._page import escaped
@@ -322,8 +322,7 @@ def _key(comparison: Comparison) -> str:
     """Return the legend of the colours that occur."""
     ways: Sequence[str] = list(dict.fromkeys(r.candidate.way for r in comparison.rows))
     names = {"rent": "blue rented", "buy": "orange bought", "own": "green already owned"}
-    text = ", ".join(names[w] for w in ways)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{sentence_case(', '.join(names[w] for w in ways))}."
 
 
 def _colour(row: Row) -> str:

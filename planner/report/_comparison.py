@@ -192,7 +192,7 @@ def answers(
     until = _until(comparison, begins, by)
     texts = [sentence(comparison, display), limits_sentence(comparison, until, display),
              buying(bought) if bought else "", *undecided(comparison)]  # fmt: skip
-    return [t for t in (*texts, f"{display.note[:1].upper()}{display.note[1:]}.") if t]
+    return [t for t in (*texts, display.sentence) if t]
 
 
 def _until(comparison: Comparison, begins: datetime | None, by: datetime | None) -> str:

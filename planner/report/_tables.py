@@ -22,7 +22,7 @@ from planner.compare import (
 )
 from planner.compare.evaluation import Comparison, Row
 from planner.core import Basis, Estimate, Refusal, between, plain, with_ends
-from planner.cost import Display, money_about, money_with_interval
+from planner.cost import Display, money_about, money_ends
 from planner.report._page import (
     escaped,
     linked,
@@ -219,9 +219,8 @@ def _time(row: Row) -> str:
 def _cost(row: Row, display: Display) -> str:
     if isinstance(row.cost, Refusal):
         return NOT_KNOWN if row.cost is row.time else escaped(row.cost.reason)
-    text = money_with_interval(row.cost, display).replace(f" {display.currency}", "")
-    value, _, ends = text.partition(" ")
-    return f"{escaped(value)}{_whole(ends) if ends else ''}"
+    value, low, high = money_ends(row.cost, display)
+    return f"{escaped(value)}{'' if low == high else _whole(f'({low} to {high})')}"
 
 
 def _whole(text: str) -> str:
@@ -233,9 +232,8 @@ def _to_know(row: Row) -> str:
     """Return remarks on the time, and the run that would narrow it."""
     if isinstance(row.time, Refusal):
         return row.time.measure_next
-    reasons, run = " ".join(row.time.reasons), row.timed.measure_next
-    place = run.removeprefix("Measure ").rstrip(".").replace(" on one ", " on ")
-    lines = [*row.time.reasons, "" if place in reasons else run]
+    run = row.timed.next_run
+    lines = [*row.time.reasons, "" if run is None or run.stated else run.sentence()]
     return " ".join(x if x.endswith(".") else f"{x}." for x in lines if x)
 
 

@@ -26,6 +26,7 @@ from planner.transfer._records import (
     Rung,
     Transferred,
     named,
+    proposed,
 )
 from planner.transfer._rungs import (
     GROUPS,
@@ -100,11 +101,11 @@ OUTSIDE: Final = 1.1
 """A data-sheet number beyond the library's range by more than this factor is reported."""
 
 
-def of_measurement(cell: Cell, runs: int, half_width: float) -> tuple[str, ...]:
+def of_measurement(card: str, runs: int, half_width: float) -> tuple[str, ...]:
     """Return the number of runs, and by how much another session may differ."""
     off = np.expm1(half_width)
     return (
-        f"{counted(runs, 'run')} on {cell.card}; another session or another card of this kind "
+        f"{counted(runs, 'run')} on {card}; another session or another card of this kind "
         f"may differ by {percent(off)}.",
     )
 
@@ -112,11 +113,12 @@ def of_measurement(cell: Cell, runs: int, half_width: float) -> tuple[str, ...]:
 def of_rung(library: Library, answer: Answer) -> str:
     """Return the method of the answer and its sources."""
     row, column = answer.cell
-    card, sheet = library.cards[column], answer.rung == "data sheet of the card"
+    names = [library.name_of(card) for card in library.cards]
+    card, sheet = names[column], answer.rung == "data sheet of the card"
     used = answer.evidence.cards & (np.isfinite(library.sheets[row]).all(axis=-1) | (not sheet))
     if answer.rung == "benchmarks of the card":
         used = used & tied(library, answer.evidence)[row]
-    own = listing([library.cards[i] for i in np.flatnonzero(used)])
+    own = listing([names[i] for i in np.flatnonzero(used)])
     there = listing([_name(library.workloads[i]) for i in answer.evidence.benchmarks])
     if sheet:
         return (
@@ -179,15 +181,13 @@ def _groups(learnt: Calibration) -> str:
     return f"{counted(learnt.workloads, 'workload')}, {counted(learnt.cards, 'card')}"
 
 
-def of_next_runs(runs: Sequence[NextRun]) -> tuple[str, ...]:
-    """Return the run that would narrow the interval most, and the best one of another kind."""
-    if not runs:
-        return ()
-    sentences = [f"Next measurement: {_expected_interval(runs[0])}."]
-    other = next((run for run in runs if run.rung != runs[0].rung), None)
-    if other is not None:
-        sentences.append(f"If that cannot be run: {_expected_interval(other)}.")
-    return tuple(sentences)
+def of_next_runs(library: Library, runs: Sequence[NextRun]) -> tuple[str, ...]:
+    """Return the proposed runs as sentences."""
+    heads = ("Next measurement", "If that cannot be run")
+    return tuple(
+        f"{head}: {_expected_interval(library, run)}."
+        for head, run in zip(heads, proposed(runs), strict=False)
+    )
 
 
 def refusal(cell: Cell, evidence: Evidence, rung: Rung | None) -> Refusal:
@@ -229,9 +229,10 @@ def listing(names: Sequence[str], last: str = ", ") -> str:
     return f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
 
 
-def _expected_interval(run: NextRun) -> str:
+def _expected_interval(library: Library, run: NextRun) -> str:
+    cell = replace(run.run, card=library.name_of(run.run.card))
     down, up = percent(1.0 - 1.0 / run.factor), percent(run.factor - 1.0)
-    return f"{run.run} (then -{down} to +{up} or so)"
+    return f"{cell} (then -{down} to +{up} or so)"
 
 
 def _name(workload: tuple[str, str]) -> str:
@@ -303,7 +304,7 @@ def _place(library: Library, cell: Cell) -> tuple[int, int] | Refusal:
 def _measured(library: Library, cell: Cell, place: tuple[int, int], level: float) -> Transferred:
     runs = int(library.runs[place])
     half = measured_half_width(runs, float(library.squares[place]), level)
-    sentences = of_measurement(cell, runs, half)
+    sentences = of_measurement(library.name_of(cell.card), runs, half)
     estimate = _estimate(
         float(library.log_samples_per_s[place]), half, level, "measured", sentences
     )
@@ -318,7 +319,7 @@ def _transferred(library: Library, cell: Cell, answer: Answer, level: float) -> 
         *of_neighbours(nearest),
         *of_sheet_outside(library, answer),
         of_interval(answer, level),
-        *of_next_runs(runs),
+        *of_next_runs(library, runs),
     )
     return Transferred(
         cell=cell,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 import numpy as np
@@ -82,6 +82,7 @@ class Library:
     `squares` sums their squared deviations from that mean. `sheets` (workloads, cards, 3) holds
     the logarithms of `SPECS`, the first for the row's precision, NaN where missing.
     `same_name` and `same_precision` compare workloads with each other (workloads, workloads).
+    `card_names` are names for sentences, by card; without one a card is its own name.
     """
 
     workloads: tuple[tuple[str, str], ...]
@@ -93,11 +94,16 @@ class Library:
     sheets: Floats
     same_name: Mask
     same_precision: Mask
+    card_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measured(self) -> Mask:
         """Which cells were measured, shape (workloads, cards)."""
         return self.runs > 0
+
+    def name_of(self, card: str) -> str:
+        """Return the name of a card in a sentence."""
+        return self.card_names.get(card, card)
 
     def cell(self, row: int, column: int) -> Cell:
         """Return the workload of a row on the card of a column."""
@@ -151,6 +157,17 @@ class Transferred:
     residuals: int = 0
     neighbours: tuple[Neighbour, ...] = ()
     next_runs: tuple[NextRun, ...] = ()
+
+    @property
+    def proposed(self) -> tuple[NextRun, ...]:
+        """The runs that the reasons name."""
+        return proposed(self.next_runs)
+
+
+def proposed(runs: Sequence[NextRun]) -> tuple[NextRun, ...]:
+    """Return the run that would narrow the interval most, and the best one of another kind."""
+    other = next((run for run in runs if run.rung != runs[0].rung), None)
+    return (*runs[:1], *([] if other is None else [other]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,7 +88,7 @@ def _plan(spec: str, results: str, *, probed: bool) -> int:
             "hours": hours,
             "hours_low": hours and hours * 0.8,
             "hours_high": hours and hours * 1.2,
-            "hours_basis": hours and ("from a two-step probe" if probed else "from 12 runs"),
+            "hours_basis": hours and ("a two-step probe" if probed else "12 runs"),
             "memory_bytes": 1.25e9,
             "energy_kwh": 0.004,
             "cost": 0.0012,

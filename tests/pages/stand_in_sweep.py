@@ -79,7 +79,7 @@ class _queue:  # noqa: N801 - it is used like a function
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                _tell(self._state, replace(self._status, message="Waits for another sweep."))
+                _tell(self._state, replace(self._status, message="waits for another sweep"))
                 time.sleep(_POLL_S * 10)
             else:
                 return

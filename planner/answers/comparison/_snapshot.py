@@ -87,7 +87,7 @@ def _gone(before: Snapshot, now: Snapshot) -> list[str]:
 def _runs(before: Snapshot, now: Snapshot) -> list[str]:
     new, gone = len(set(now.runs) - set(before.runs)), len(set(before.runs) - set(now.runs))
     parts = [f"{_several(n, 'run')} {verb}" for n, verb in ((new, "added"), (gone, "gone")) if n]
-    return [f"{' and '.join(parts)}: {len(now.runs):,} now.".capitalize()] if parts else []
+    return [f"{' and '.join(parts)}: {len(now.runs):,} now."] if parts else []
 
 
 def _numbers(before: Snapshot, now: Snapshot, display: Display) -> list[str]:

@@ -28,7 +28,6 @@ from planner.compare import (
     problems_of,
     usual,
     with_electricity,
-    with_names,
     with_tariff_uncertainty,
 )
 from planner.compare.evaluation import Comparison, Limits, Question
@@ -144,7 +143,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         answer = comparison.question
         comparison = replace(comparison, question=replace(answer, notes=(*answer.notes, note)))
     return Answered(
-        comparison=with_names(comparison, facts.catalog),
+        comparison=comparison,
         candidates=shown.candidates,
         chosen=chosen,
         problems=problems,
@@ -299,11 +298,12 @@ def _no_tariff(country: str, catalog: Catalog) -> str:
     names = dict.fromkeys(by_name[n] for n in near)
     perhaps = f"Perhaps {' or '.join(names)}? " if names else ""
     example = catalog.tariffs[0] if catalog.tariffs else None
-    example_text = (
-        f"Write a country's code or name, as {example.id} or {example.country}" if example else ""
+    todo = (
+        f"Write a country's code or name, as {example.id} or {example.country}, or give "
+        "tariff_usd_per_kwh."
+        if example
+        else "Give tariff_usd_per_kwh."
     )
-    price = "give tariff_usd_per_kwh"
-    todo = f"{example_text}, or {price}." if example_text else f"{price.capitalize()}."
     return f"{NO_TARIFF}{country[:60]!r} is known. {perhaps}{todo}"
 
 

@@ -116,7 +116,7 @@ def test_rows_of_ones_own_are_listed_and_taken_out_again(folder: Path) -> None:
     assert "You have no rows yet." in _said(_box("own"))
     _own_row(folder)
     shown = _box("own")
-    shown.multiselect(key="compare.rows.gone").set_value(["hardware: rtx-5090"])
+    shown.multiselect(key="compare.rows.gone").set_value([("hardware", "rtx-5090")])
     sound(shown.run())
     shown.button(key="compare.rows.remove").click()
     assert "1 row is removed." in _said(sound(shown.run()))

@@ -256,7 +256,7 @@ def test_one_sweep_waits_for_the_other(sweeping: Path) -> None:
         second
     )
     second.button(key="measure.start").click().run()
-    _until(lambda: any(s.message == "Waits for another sweep." for s in _all(sweeping)))
+    _until(lambda: any(s.message == "waits for another sweep" for s in _all(sweeping)))
     assert "Failing sweep: waits for another sweep." in texts(sound(second.run()))
     _open(sweeping, "all")
     _until(lambda: {s.phase for s in _all(sweeping)} == {"finished"})

@@ -9,7 +9,7 @@ from typing import Final
 from planner.catalog import Accelerator, Catalog, Offer, Tariff
 from planner.compare import Assumptions, Shop
 from planner.epochs import options_of
-from planner.job import Job, job_measured
+from planner.job import Candidate, Job, job_measured
 from planner.runs import Run
 
 TODAY: Final = date(2026, 11, 21)
@@ -93,3 +93,9 @@ def job(*runs: Run, **changes: object) -> Job:
 def other(system: str, name: str = "b", **changes: object) -> Run:
     """The same run on another system."""
     return replace(RUN, run_id=name * 32, system=system, **changes)  # type: ignore[arg-type]
+
+
+def called(option: Candidate, name: str) -> Candidate:
+    """The same option, rented, under another name."""
+    hardware = replace(option.hardware, label=name)
+    return replace(option, way="rent", hardware=hardware, qualifiers=())

@@ -15,13 +15,15 @@ from planner.compare import (
     assumed_lines,
     electricity_lines,
     electricity_pages,
-    with_names,
 )
 from planner.compare.evaluation import Comparison
 from planner.core import Estimate
 from planner.cost import DOLLARS, Range
+from planner.job import Hardware, library_of
+from planner.job.rates import rate_on
 from planner.transfer import Cell
-from tests.planner.compare.made import CATALOG, FRESH, OLD, TARIFF, TODAY, job
+from tests.planner.compare.made import CATALOG, FRESH, OLD, RUN, TARIFF, TODAY, TWICE, job
+from tests.planner.compare.made import row as row_of
 
 SOURCE = "https://example.org/price"
 ROW = replace(TARIFF, customer="household", price_source_url=SOURCE)
@@ -113,14 +115,11 @@ def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> 
 
 
 def test_remarks_name_cards_by_their_names_and_precision_once() -> None:
-    told = _told()
-    time = told.rows[0].time
-    assert isinstance(time, Estimate)
-    time = replace(time, reasons=("scaled from plain, not twice-as; see https://x/plain",))
-    rows = (replace(told.rows[0], time=time),)
-    [row] = with_names(replace(told, rows=rows), CATALOG).rows
-    assert isinstance(row.time, Estimate)
-    assert row.time.reasons == ("scaled from Plain, not twice-as; see https://x/plain",)
+    library = library_of(CATALOG, [row_of(RUN)])
+    told = rate_on(job(), Hardware(label="1 x Twice", accelerator=TWICE), library).samples_per_s
+    assert isinstance(told, Estimate)
+    assert told.reasons[0].startswith("Not measured on Twice: scaled from Plain by")
+    assert "Next measurement: Net · Data float32 on Twice (then" in " ".join(told.reasons)
     assert (
         str(Cell(workload="Net · float32", precision="float32", card="x")) == "Net · float32 on x"
     )

@@ -14,6 +14,7 @@ from planner.compare.evaluation import Comparison, Limits, Row
 from planner.core import Estimate
 from planner.cost import Display
 from tests.planner.compare.answers import compared
+from tests.planner.compare.made import called
 
 DEADLINE = Limits(deadline_s=72 * 3600.0)
 
@@ -27,7 +28,7 @@ def _with(shares: list[float], limits: Limits = DEADLINE) -> Comparison:
 
 
 def _row(row: Row, rank: int, share: float) -> Row:
-    one = replace(row.candidate, id=f"c{rank}", label=f"Rent card {rank}")
+    one = called(replace(row.candidate, id=f"c{rank}"), f"card {rank}")
     return replace(row, candidate=one, rank=rank, in_time=share)
 
 

@@ -19,6 +19,7 @@ from planner.compare.undecided import undecided
 from planner.core import Floats
 from planner.cost import DRAWS, quantiles
 from tests.planner.compare.answers import compared
+from tests.planner.compare.made import called
 
 HALVES = np.arange(DRAWS) % 2 == 0
 DEADLINES = st.one_of(st.none(), st.floats(10.0, 1e5))
@@ -38,7 +39,7 @@ def made(name: str, time_s: Floats | float, cost: Floats | float) -> Row:
     times, costs = (np.broadcast_to(x, DRAWS).astype(np.float64) for x in (time_s, cost))
     first = _plain().rows[0]
     drawn = Drawn(work_s=times, wall_s=times, cost=costs, to_pay=costs)
-    one = replace(first.candidate, id=name, label=f"Rent {name}")
+    one = called(replace(first.candidate, id=name), name)
     paid = quantiles(costs)
     return replace(
         first, candidate=one, drawn=drawn, time=quantiles(times), cost=paid, to_pay=paid, rank=None

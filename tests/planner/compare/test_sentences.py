@@ -16,7 +16,7 @@ from planner.core import Estimate, Floats, Refusal
 from planner.cost import DRAWS, BreakEven, Display
 from planner.job import gigabytes
 from tests.planner.compare.answers import compared
-from tests.planner.compare.made import TODAY
+from tests.planner.compare.made import TODAY, called
 from tests.planner.compare.test_ranking import asked_of, made
 
 EURO = Display(currency="EUR", per_usd=0.5, as_of=TODAY, tax_share=0.2)
@@ -74,7 +74,7 @@ def test_nobody_has_paid_for_it_after_0_months(
 
 def test_several_machines_are_counted_in_words() -> None:
     row = next(r for r in compared().rows if r.candidate.way == "buy")
-    what = row.candidate.label.removeprefix("Buy ")
+    what = row.candidate.what
     assert subject(replace(row, machines=2)) == f"Buying two machines with {what}"
     assert subject(replace(row, machines=12)) == f"Buying 12 machines with {what}"
 
@@ -82,10 +82,7 @@ def test_several_machines_are_counted_in_words() -> None:
 def test_of_many_that_are_tied_two_are_named_and_the_rest_counted() -> None:
     told = compared()
     first = told.rows[0]
-    rows = tuple(
-        replace(first, rank=1, candidate=replace(first.candidate, label=f"Rent {n}"))
-        for n in "ABCDE"
-    )
+    rows = tuple(replace(first, rank=1, candidate=called(first.candidate, n)) for n in "ABCDE")
     assert undecided(replace(told, rows=rows))[0] == (
         "Rent A, Rent B and three more are too close to call."
     )

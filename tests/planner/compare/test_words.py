@@ -7,11 +7,11 @@ import pytest
 from planner.compare._words import (
     comparative,
     counted,
-    lower,
     machines,
     number,
 )
 from planner.compare.comparison import Limits
+from planner.job import Candidate, Hardware, Way
 
 
 @pytest.mark.parametrize(("count", "told"), [(0, "no"), (10, "ten"), (11, "11"), (1200, "1,200")])
@@ -28,11 +28,17 @@ def test_a_number_has_three_digits_at_most(value: float, told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "told"),
-    [("Rent 1 x H100", "renting 1 x H100"), ("Buy A", "buying A"), ("Own GPU", "the own GPU")],
+    ("way", "label", "told"),
+    [
+        ("rent", "Rent 1 x H100 (Lambda, spot)", "renting 1 x H100 (Lambda, spot)"),
+        ("buy", "Buy 1 x H100 (Lambda, spot)", "buying 1 x H100 (Lambda, spot)"),
+        ("own", "Own 1 x H100 (Lambda, spot)", "the own 1 x H100 (Lambda, spot)"),
+    ],
 )
-def test_a_label_reads_on_inside_a_sentence(label: str, told: str) -> None:
-    assert lower(label) == told
+def test_a_label_reads_on_inside_a_sentence(way: Way, label: str, told: str) -> None:
+    hardware = Hardware(label="1 x H100")
+    option = Candidate(id="a", way=way, hardware=hardware, qualifiers=("Lambda", "spot"))
+    assert (option.label, option.phrase) == (label, told)
 
 
 def test_what_is_better_is_cheaper_or_faster() -> None:

@@ -41,7 +41,7 @@ FASTEST = Limits(order="time")
 def on(card: str, count: int = 8) -> Candidate:
     nodes = -(-count // 8)
     hardware = Hardware(label=card, accelerator=CARDS[card], count=count, nodes=nodes)
-    return Candidate(id=f"{card}-{count}", label=card, way="own", hardware=hardware)
+    return Candidate(id=f"{card}-{count}", way="own", hardware=hardware)
 
 
 def hours(card: str, count: int = 8, **changes: object) -> Estimate:

@@ -98,7 +98,7 @@ def test_a_card_that_was_measured_answers_for_itself() -> None:
     library = library_of(CATALOG, [row(RUN)])
     rate = rate_on(job(), Hardware(label="1 x Plain", accelerator=PLAIN), library)
     assert _value(rate.samples_per_s) == pytest.approx(100.0)
-    assert rate.measure_next == ""
+    assert rate.next_run is None
 
 
 def test_a_card_that_was_not_is_told_by_the_data_sheets_of_both() -> None:
@@ -108,7 +108,10 @@ def test_a_card_that_was_not_is_told_by_the_data_sheets_of_both() -> None:
     assert isinstance(told, Estimate)
     assert told.basis == "transferred from another GPU"
     assert 150.0 < _value(told) < 210.0  # twice in every respect
-    assert rate.measure_next == "Measure Net · Data on one Twice."
+    assert rate.next_run is not None
+    assert rate.next_run.sentence() == "Measure Net · Data on one Twice."
+    assert rate.next_run.stated
+    assert "Next measurement: Net · Data float32 on Twice" in " ".join(told.reasons)
 
 
 def test_eight_have_a_wider_interval_than_one() -> None:
@@ -221,8 +224,8 @@ def test_what_was_timed_elsewhere_is_named_where_it_tells_nothing() -> None:
 
 def test_where_not_one_sample_fits_a_larger_accelerator_is_to_be_measured() -> None:
     huge = replace(job(), memory=((10.0, 60e9), (20.0, 70e9)))
-    assert measure_on(huge, PLAIN) == (
-        "Not one sample fits on a device of the Plain: measure Net · Data on an accelerator with "
+    assert measure_on(huge, PLAIN).sentence() == (
+        "Not one sample fits on a device of the Plain. Measure Net · Data on an accelerator with "
         "more memory."
     )
 
@@ -318,7 +321,8 @@ def test_where_four_were_measured_one_says_so_and_asks_for_its_run() -> None:
     assert told.samples_per_s.reasons[-1].startswith(
         "One accelerator was not measured, 4 were: in public runs each reaches 122 %"
     )
-    assert told.measure_next == "Measure Net · Data on 1 x Plain."
+    assert told.next_run is not None
+    assert told.next_run.sentence() == "Measure Net · Data on 1 x Plain."
 
 
 def test_from_one_node_to_several_the_link_between_them_is_in_doubt() -> None:
@@ -349,7 +353,8 @@ def test_a_module_that_was_measured_has_no_doubt_of_the_two_devices_in_it() -> N
 def test_what_to_measure_is_a_run_that_fits(params: float, where: str) -> None:
     large = replace(DESCRIBED, params=params)
     told = rate_on(large, Hardware(label="64 x Plain", accelerator=PLAIN, count=64, nodes=8), None)
-    assert told.measure_next == f"Measure {large.workload} on {where}."
+    assert told.next_run is not None
+    assert told.next_run.sentence() == f"Measure {large.workload} on {where}."
 
 
 # -- links of their own ----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_mfu_is_operations_per_second_over_each_peak() -> None:
     measured, sheet = utilizations(ROW)
     assert measured.share == pytest.approx(90.7e12 / 600e12)
     assert sheet.share == pytest.approx(90.7e12 / 989.4e12)
-    assert "data sheet" in sheet.basis
+    assert "data sheet" in sheet.source
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_each_form_and_format_has_the_peak_of_the_catalogue(
     found = sold(accelerator_model_name=name, precision=precision)
     assert found is not None
     assert found.peak_flops_per_s == BY_ID[of].peak_flops_per_s[format_of_it]
-    assert format_of_it in found.basis
+    assert format_of_it in found.details
 
 
 def test_every_accelerator_of_the_catalogue_is_compared_with_its_own_peak() -> None:
@@ -98,7 +98,7 @@ def test_eight_cards_have_eight_times_the_peak_and_half_a_board_has_half() -> No
     assert one is not None
     assert eight is not None
     assert eight.peak_flops_per_s == 8 * one.peak_flops_per_s
-    assert "8 x H200" in eight.basis
+    assert "8 x H200" in eight.details[0]
     half = sold(accelerator_model_name="Tesla K80", precision="float32", throughput=1.0)
     assert half is not None
     assert half.peak_flops_per_s == BY_ID["k80"].peak_flops_per_s["float32"] / 2
@@ -121,7 +121,7 @@ def test_what_was_not_measured_gives_no_share(missing: str) -> None:
 @pytest.mark.parametrize("name", [None, "AMD EPYC 7742"])
 def test_a_processor_has_no_data_sheet_here(name: str | None) -> None:
     row = ROW | {"accelerator_model_name": name, "precision": "float32"}
-    assert [u.basis for u in utilizations(row)] == ["a matrix product measured beside it"]
+    assert [u.source for u in utilizations(row)] == ["a matrix product measured beside it"]
 
 
 def test_the_sentence_names_speed_and_both_peaks() -> None:
