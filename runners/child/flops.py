@@ -100,15 +100,20 @@ def normalising(layer: Any) -> int:  # noqa: ANN401 - any layer or operation of 
 
 
 def _in_order(model: keras.Model) -> Iterator[tuple[Any, bool]]:
-    """Yield each operation from input to output, and whether an earlier one learns."""
+    """Yield each use of an operation from input to output, and whether an earlier one learns.
+
+    A layer has a node for each use, in other models too, as a loaded Sequential has: those of this
+    model's graph count.
+    """
     learning: set[int] = set()
-    # Wrapped, because a Sequential has no list of operations.
-    for operation in keras.Model(model.inputs, model.outputs).operations:
-        inputs, outputs = map(keras.tree.flatten, (operation.input, operation.output))
-        before = any(id(tensor) in learning for tensor in inputs)
-        if before or _learns(operation):
-            learning |= {id(tensor) for tensor in outputs}
-        yield operation, before
+    # Wrapped, because a Sequential has no graph of its own.
+    by_depth = keras.Model(model.inputs, model.outputs)._nodes_by_depth  # noqa: SLF001
+    for depth in sorted(by_depth, reverse=True):
+        for node in by_depth[depth]:
+            before = any(id(tensor) in learning for tensor in node.input_tensors)
+            if before or _learns(node.operation):
+                learning |= {id(tensor) for tensor in node.outputs}
+            yield node.operation, before
 
 
 def _learns(operation: Any) -> bool:  # noqa: ANN401 - any layer or operation of Keras

@@ -38,8 +38,15 @@ def unsafe():
 def nothing():
     return 3
 
+def in_a_row():
+    return keras.Sequential([
+        keras.Input((16, 16, 3)), layers.Conv2D(8, 3), layers.Conv2D(8, 3), layers.Flatten(),
+        layers.Dense(10),
+    ], name="row")
+
 def save():
     small().save("mine.keras")
+    in_a_row().save("row.keras")
     unsafe().save("unsafe.keras")
 """
 FORWARD: Final = 2 * 32 * 32 * 9 * 3 * 16 + 2 * 16 * 10
@@ -95,6 +102,14 @@ def test_a_file_is_described_with_operations_parameters_memory_and_a_link(place:
     assert asking.described.flops_per_sample == body["train_flops"]
     assert asking.described.samples_per_epoch == 50_000
     assert asking.request.epochs == 20
+
+
+def test_a_sequential_has_the_same_operations_in_a_file_and_from_its_function(place: Path) -> None:
+    first, second, dense = 2 * 14**2 * 27 * 8, 2 * 12**2 * 72 * 8, 2 * 12**2 * 8 * 10
+    train = 2 * first + 3 * second + 3 * dense  # the input has no gradient
+    for source in ("mymodels:in_a_row", "row.keras"):
+        body = as_json(place, source)
+        assert (body["forward_flops"], body["train_flops"]) == (first + second + dense, train)
 
 
 def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:
