@@ -332,15 +332,18 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
         where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
         what = _what(job, first=True)
         sentence = f"{what} {take} of {_room(have)}{where}; {_sample(job, activations)}."
-        if state.total + sample > TIGHT * memory:
+        kept = 0.0 if activations is None or job.recompute else activations.kept
+        if state.total + sample > TIGHT * memory or have >= state.total + kept > TIGHT * memory:
             left = f"only {gigabytes(max(have - state.total, 0.0))} are left for activations"
             how = "Barely fits" if state.total + sample > BARELY * memory else "Fits tightly"
             sentence = f"{how}: {left}; {usage} of {_room(have)}{where}."
             way_out = _MORE_ROOM
-        elif (
-            activations is not None and not job.recompute and state.total + activations.kept > have
-        ):
-            way_out = f"{_RECOMPUTE} A sample's take about {gigabytes(activations.kept)} otherwise."
+        elif state.total + kept > have:
+            sentence = (
+                f"Fits only with recomputed activations: {usage} of {_room(have)}{where}, and a "
+                f"sample's activations about {gigabytes(kept)} otherwise."
+            )
+            way_out = _RECOMPUTE
     elif state.total + sample <= memory * hardware.devices and hardware.devices > 1:
         need = state.on_each(hardware.devices, 3)
         sentence, way_out = _sharded(job, usage, need, have, hardware), _SHARD
@@ -407,6 +410,7 @@ def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware)
     barely = each + sample > BARELY * memory
     how = "" if not tight else "Barely fits: only" if barely else "Fits tightly: only"
     recompute = activations is not None and not job.recompute and each + activations.kept > have
+    used = sample if activations is None or job.recompute or recompute else activations.kept
     more = ""
     if activations is not None and recompute:
         kept = gigabytes(activations.kept)
@@ -414,17 +418,24 @@ def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware)
     return (
         f"{how or 'Only'} sharded: {usage} ({plain(_each_parameter(job), 3)} bytes a parameter), "
         f"{gigabytes(each)} on each of {_devices(hardware)} of {_room(have)}."
-        f"{_less_sharding(job, sample, memory, hardware)}{tight}{more}"
+        f"{_less_sharding(job, used, sample, memory, hardware)}{tight}{more}"
     )
 
 
-def _less_sharding(job: Job, sample: float, memory: float, hardware: Hardware) -> str:
-    """Return that a lower stage of ZeRO is enough; "" where all has to be sharded."""
+def _less_sharding(
+    job: Job, sample: float, recomputed: float, memory: float, hardware: Hardware
+) -> str:
+    """Return that a lower stage of ZeRO is enough; "" where all has to be sharded.
+
+    `sample` is the memory of a sample's activations, `recomputed` the least that it can be [bytes].
+    """
     state = _whole_state(job)
-    for stage in STAGES[1:3]:
-        need = state.on_each(hardware.devices, stage)
-        if need + sample <= TIGHT * memory:
-            return f" ZeRO stage {stage} is enough, with {gigabytes(need)} on each."
+    ways = ((sample, ""), (recomputed, "With recomputed activations "))
+    for activations, begins in ways:
+        for stage in STAGES[1:3]:
+            need = state.on_each(hardware.devices, stage)
+            if need + activations <= TIGHT * memory:
+                return f" {begins}ZeRO stage {stage} is enough, with {gigabytes(need)} on each."
     return ""
 
 
@@ -439,7 +450,7 @@ def _shards(job: Job, have: float) -> int:
     return math.ceil(_whole_state(job).total / (have / USABLE * TIGHT))
 
 
-_RECOMPUTE: Final = "Recompute activations (gradient checkpointing)."
+_RECOMPUTE: Final = "Recompute activations (gradient checkpointing); each step takes longer."
 _SHARD: Final = "Shard weights, gradients and optimiser state over all accelerators (FSDP, ZeRO)."
 _COUNTABLE: Final = 10_000_000
 _SMALLER: Final = "Take a smaller network, or train only a part of it (LoRA)."

@@ -237,6 +237,20 @@ def test_what_leaves_little_for_activations_fits_barely_and_says_the_way_out() -
         assert way in told.way_out
 
 
+def test_activations_that_do_not_fit_are_named_unless_they_are_recomputed() -> None:
+    job = job_described(LLAMA)  # 128 GB, and 42.8 GB a sample
+    only = fit_of(job, cards(1, 180e9), None)
+    assert only.fits is None
+    assert only.sentence.startswith("Fits only with recomputed activations: weights")
+    assert "activations about 42.8 GB otherwise" in only.sentence
+    assert only.way_out.startswith("Recompute activations")
+    tight = fit_of(job, cards(1, 192e9), None)
+    assert tight.sentence.startswith("Fits tightly: only 52.0 GB are left for activations")
+    again = fit_of(job_described(replace(LLAMA, recompute=True)), cards(1, 180e9), None)
+    assert again.sentence.startswith("Weights")
+    assert "recomputed activations take about" in again.sentence
+
+
 def test_what_was_measured_with_its_activations_is_not_called_tight() -> None:
     assert fit_of(MEASURED, ONE, 35.0).sentence.startswith("Fits:")
 
@@ -329,7 +343,10 @@ def test_an_8b_model_fits_on_eight_cards_and_needs_less_than_all_sharding() -> N
     fit = fit_of(job_described(LLAMA), cards(8), None)
     assert fit.fits is None
     assert fit.need_bytes == pytest.approx(8.03e9 * 16 / 8)
-    assert "ZeRO stage 1 is enough, with 44.2 GB on each." in fit.sentence
+    said = "With recomputed activations ZeRO stage 1 is enough, with 44.2 GB on each."
+    assert said in fit.sentence  # 44.2 and 42.8 GB of activations are more than 80 GB
+    short = fit_of(job_described(replace(LLAMA, tokens_per_sample=2048.0)), cards(8), None)
+    assert ". ZeRO stage 1 is enough, with 44.2 GB on each." in short.sentence
     alone = fit_of(job_described(LLAMA), cards(1), None)
     assert alone.fits is False
     assert "128 GB (16 bytes a parameter)" in alone.sentence
