@@ -33,7 +33,7 @@ from planner.compare.evaluation import Comparison
 from planner.core import Refusal, number_text, sentence_case
 from planner.core.parameters import limits
 from planner.job import efficiency_with_step, question_of
-from planner.mfu import generation_label, generation_of, quantiles
+from planner.mfu import generation_name, generation_of, quantiles
 from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks
 from planner.store import Store
 
@@ -364,7 +364,7 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
     alike = [a.name for a in every if generation_of(a) and generation_of(a) == generation_of(card)]
     places = (
         (f"on {card.name}", [card.name]),
-        (f"on {generation_label(card)} accelerators, none on {card.name}", alike),
+        (f"on {generation_name(card)} accelerators, none on {card.name}", alike),
     )
     for where, names in places:
         values = {"family": [family], "accelerator_model_name": names, "basis": ["published"]}

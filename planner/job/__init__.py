@@ -12,6 +12,7 @@ from planner.job._job import (
     job_described,
     job_measured,
     library_at,
+    work_sentences,
 )
 from planner.job._memory import (
     MOST_SHARDS,
@@ -102,4 +103,5 @@ __all__ = [
     "unknown_optimizer",
     "utilizations",
     "work_draws",
+    "work_sentences",
 ]

@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.core import Refusal, plain
+from planner.core import Refusal, large, plain
 from planner.epochs import EpochSize, with_sizes
 from planner.epochs import Option as MeasuredRun
 from planner.epochs.epoch_size import epoch_size
 from planner.job._placing import effective_precision, placed
 from planner.job._records import Hardware, Job, Speed
 from planner.job.efficiency import octaves_between, per_accelerator
-from planner.networks import Training, transformer_operations
+from planner.networks import (
+    Training,
+    network_known,
+    operations_of,
+    transformer_operations,
+)
 from planner.transfer import Library, with_speeds
 
 
@@ -268,6 +273,45 @@ def _flops(description: Described) -> float:
         training=description.training,
         halves=2 if description.family == "encoder-decoder" else 1,
     ).model
+
+
+_SAME: Final = 1e-3
+"""Operations this close to a network's own are counted from it [share]."""
+
+
+def work_sentences(job: Job) -> tuple[str, ...]:
+    """Return the operations of a sample of a named network as one note: formula, size, source.
+
+    Empty for another workload, and where the user stated other operations or parameters.
+    """
+    network = network_known(job.network) if job.network else None
+    if network is None or job.train_flops_per_sample is None:
+        return ()
+    tokens = job.tokens_per_sample
+    work = operations_of(
+        network, tokens=tokens, image_px=job.image_px, training=job.training,
+        recompute=job.recompute,
+    )  # fmt: skip
+    if work is None or not math.isclose(work.model, job.train_flops_per_sample, rel_tol=_SAME):
+        return ()
+    said = [f"A sample of {network.name} takes {large(work.model, 3)} FLOPs: {work.formula}."]
+    if network.of_tokens:
+        active = "active parameters" if network.active_params < network.params else "parameters"
+        layers = f" in {network.layers} layers" if network.layers else ""
+        width = f" of width {network.width:,}" if network.layers and network.width else ""
+        said.append(f"N is {large(network.active_params, 3)} {active}{layers}{width}.")
+    elif network.multiply_adds:
+        size = f" at {network.image_px} px" if network.image_px else ""
+        said.append(f"The forward pass has {large(network.multiply_adds, 3)} multiply-adds{size}.")
+    if work.attention:
+        share = f"{work.attention / work.model:.0%}".replace("%", " %")
+        causal = network.family in {"dense", "moe"}
+        half = "; a causal mask needs half of it" if causal else ""
+        said.append(f"Attention is {share} of them, counted in full{half}.")
+    if job.recompute:
+        said.append(f"With recomputation the hardware executes {large(work.hardware, 3)} FLOPs.")
+    counted = f" (multiply-adds: {network.counted})" if network.counted else ""
+    return (" ".join((*said, f"Source: {network.source}{counted}.")),)
 
 
 def _family(description: Described, tokens: float | None) -> str:

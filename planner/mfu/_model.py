@@ -45,6 +45,7 @@ from planner.mfu._questions import (
     Question,
     Traits,
     generation_label,
+    generation_name,
     generation_of,
     traits_of,
 )
@@ -227,7 +228,7 @@ def shared_of(fit: Fit, sd: float) -> dict[str, float]:
 def sharing_names(accelerator: Accelerator) -> Mapping[str, str]:
     """Return the words for the keys of `Efficiency.shared`."""
     return {
-        "generation": f"Efficiency on {generation_label(accelerator)} accelerators",
+        "generation": f"Efficiency on {generation_name(accelerator)} accelerators",
         "maker": f"Efficiency on accelerators by {accelerator.maker}",
         "workload": "Efficiency of the workload's software",
     }

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from planner.catalog import Accelerator
+from planner.core import sentence_case
 from planner.networks import attention_flops, layers_width_of
 from planner.published import group_of, half_peak, own_peak
 
@@ -164,6 +165,20 @@ def traits_of(question: Question) -> Traits:
 def generation_label(accelerator: Accelerator) -> str:
     """Return the generation of an accelerator, that of other ones of its maker where unlisted."""
     return generation_of(accelerator) or f"other {accelerator.maker}"
+
+
+_OWN_SPELLING: Final = {
+    "cdna": "AMD Instinct", "rdna": "AMD Radeon", "apple": "Apple", "gaudi": "Intel Gaudi",
+    "tpu": "TPU", "trainium": "AWS Trainium", "ascend": "Huawei Ascend",
+    "iluvatar": "Iluvatar", "ipu": "Graphcore IPU",
+}  # fmt: skip
+
+
+def generation_name(accelerator: Accelerator) -> str:
+    """Return `generation_label` as its maker writes it: 'Hopper', 'AMD Instinct'."""
+    label = generation_label(accelerator)
+    words = label.split(" ")
+    return _OWN_SPELLING.get(label, " ".join((sentence_case(words[0]), *words[1:])))
 
 
 def format_class(precision: str) -> str:

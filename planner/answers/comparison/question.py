@@ -33,7 +33,7 @@ from planner.compare import (
 from planner.compare.evaluation import Comparison, Limits, Question
 from planner.core import Estimate, Refusal, counted, large, looked_up
 from planner.cost import reference_rates
-from planner.job import Candidate, Goal, Job, Known, OwnTarget, library_at
+from planner.job import Candidate, Goal, Job, Known, OwnTarget, library_at, work_sentences
 from planner.throughput import SystemCurve
 from planner.time_to_target import OptimizerCurve, best_batch, minimum_time
 from planner.transfer import Library
@@ -136,7 +136,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         assumed=assumed,
         limits=request.limits,
         electricity=electricity,
-        notes=left_out(facts.catalog, all_rates(request)),
+        notes=(*work_sentences(facts.job), *left_out(facts.catalog, all_rates(request))),
     )
     comparison = compare(question, candidates)
     if note := made_note(request.made, comparison, facts.job):

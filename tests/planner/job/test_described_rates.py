@@ -22,6 +22,7 @@ from planner.job import (
     expected_rate,
     job_described,
     timed,
+    work_sentences,
 )
 from planner.job._times import LONG_RUN, LONG_RUNS
 from planner.job.rates import DescribedRate, described_rate
@@ -154,3 +155,26 @@ def test_float32_on_nvidia_since_ampere_is_answered_as_the_tf32_that_it_names(ca
     assert isinstance(tf32, Estimate)
     assert (single.value, single.low, single.high) == (tf32.value, tf32.low, tf32.high)
     assert any("TF32" in reason or "tensorfloat32" in reason for reason in single.reasons)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"network": ["Llama 3 8B"], "total_tokens": ["100M"]},
+         ("takes 500 trillion FLOPs: (6N + 12 x layers x width x sequence) a token",
+          "N is 8.03 billion parameters in 32 layers of width 4,096", "a causal mask",
+          "Source: https://")),
+        ({"network": ["Mixtral 8x7B"], "total_tokens": ["100M"], "recompute": ["on"]},
+         ("12.9 billion active parameters", "With recomputation the hardware executes")),
+        ({"network": ["ResNet-50"], "samples": ["1e6"]},
+         ("24.5 billion FLOPs: 3 x forward pass", "4.09 billion multiply-adds at 224 px")),
+    ],
+)  # fmt: skip
+def test_the_work_of_a_named_network_comes_with_its_formula_and_source(
+    question: dict[str, list[str]], said: tuple[str, ...]
+) -> None:
+    described = compare_parameters(question)[0].described
+    assert described is not None
+    [note] = work_sentences(job_described(described))
+    assert all(part in note for part in said)
+    assert work_sentences(job_described(replace(described, flops_per_sample=1e9))) == ()
