@@ -246,8 +246,16 @@ def _unclear(row: PublishedRow, accelerator: Accelerator) -> str:
         "its sequence length contradicts its phase": "Ph2" in (row.model or "")
         and row.seq_len == 128,
         "the benchmark is not described": bool(benchmark_key(row)) and benchmark_of(row) is None,
+        "its open submission trained a larger network": bool(_LARGER.search(row.path or "")),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+_LARGER: Final = re.compile(r"^Google/results/tpu-v4-(2048-JAX|4096-TF)/bert")
+"""BERT's open division of round 1.1: encoders of 200 and 480 billion parameters.
+
+cloud.google.com/blog/topics/tpus/google-showcases-cloud-tpu-v4-pods-for-large-model-training
+"""
 
 
 def _ends(row: PublishedRow) -> bool:

@@ -50,6 +50,8 @@ MODEL_SHARE: Final = 0.75
 NODE: Final = 8
 """Accelerators of a usual server."""
 HOUR_S: Final = 3600.0
+LEAST_BERT_SAMPLES: Final = 1e5
+"""Fewest samples of a BERT trial in MLPerf: logs with smaller numbers count epochs or steps."""
 FAMILIES: Final = frozenset(
     {"cnn", "decoder", "vit", "encoder", "speech", "other", "recsys", "diffusion", "gnn", "moe"}
 )
@@ -488,7 +490,9 @@ def samples_to_target(row: PublishedRow, workload: NamedWorkload, key: str) -> f
     if not match:
         return 0.0
     number = float(match[2].rstrip("."))
-    if match[1] == "samples_count" or key == "bert":
+    if key == "bert":
+        return number if number >= LEAST_BERT_SAMPLES else 0.0
+    if match[1] == "samples_count":
         return number
     if key == "gpt3":
         return number / float(workload.sequence or 1.0)
