@@ -153,6 +153,33 @@ def test_a_speed_above_the_peak_is_kept_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "family", "factor"),
+    [("ResNet-50", "cnn", 1e-4), ("Llama 3 8B", "decoder", 5e-3)],
+)
+def test_a_speed_far_below_that_of_any_training_is_kept_and_says_so(
+    model: str, family: str, factor: float
+) -> None:
+    of = {"model": model, "family": family, "seq_len": 8192, "n_accelerators": 1}
+    flops = one(**of)["train_flops_per_sample"]
+    least = factor * 989.4e12 / flops
+    reason = one(**of, samples_per_s_total=0.9 * least, global_batch=1)["suspect_reason"]
+    assert "% of the peak of the H100 SXM5 80GB is unusually low" in reason
+    assert "suspect_reason" not in one(**of, samples_per_s_total=1.1 * least, global_batch=1)
+
+
+def test_a_step_of_hours_of_an_uncounted_network_is_suspect() -> None:
+    of = {"model": "PyTorch/Recommendation/NCF", "family": "recsys", "global_batch": 1_048_576}
+    assert "is unusually long" in one(**of, samples_per_s_total=142.9)["suspect_reason"]
+    assert "suspect_reason" not in one(**of, samples_per_s_total=142.9e6)
+
+
+def test_half_precision_of_a_turing_laptop_card_is_compared_with_its_tensor_cores() -> None:
+    of = {"accelerator": "RTX 2060 MaxQ", "n_accelerators": 1, "model": "vgg19", "global_batch": 12}
+    assert "suspect_reason" not in one(**of, samples_per_s_total=96.0, precision="fp16")
+    assert "in float32" in one(**of, samples_per_s_total=96.0, precision="fp32")["suspect_reason"]
+
+
+@pytest.mark.parametrize(
     ("cells", "reason"),
     [
         ({"accelerator": "Abacus 3000"}, "the accelerator is not in the catalogue"),
