@@ -12,6 +12,7 @@ from typing import Final
 import pytest
 
 from planner.answers import curve_answered, how_long_answered
+from planner.published import read_rows
 from planner.store import Store
 from planner.store.disk.folders import Folder
 from tests.fork_server import executable
@@ -90,3 +91,12 @@ def test_the_published_runs_are_as_many_as_the_page_says() -> None:
     assert f"Twenty-one result sets of published measurements, {runs:,} runs of {workloads:,}" in (
         (ROOT / "README.md").read_text(encoding="utf-8").replace("\n", " ")
     )
+
+
+def test_the_rows_of_published_tables_are_as_many_as_the_page_says() -> None:
+    rows, skipped = read_rows(ROOT / "data" / "tables" / "published")
+    assert skipped == []
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    [(told, runs)] = re.findall(r"Of the ([\d,]+) rows of their tables ([\d,]+) become", readme)
+    assert told == f"{len(rows):,}"
+    assert f"published measurements, {runs} runs of" in readme.replace("\n", " ")

@@ -31,7 +31,9 @@ from backtest.choose.constants import constants_page
 from backtest.commands.published import (
     TABLES,
     has_published,
+    other_tables,
     print_json,
+    print_skipped,
     shipped_figures,
     write_page,
 )
@@ -49,8 +51,8 @@ ELSEWHERE: Final = Path("build/backtest")
 """Folder of figures that are not from all public data; git ignores it."""
 NAME_ONE: Final = (
     "Name a folder of public data sets (one "
-    "folder per set, named as in docs/accuracy.md) or of result sets (folders with set.toml and "
-    "parquet files, such as data/results)."
+    "folder per set, named as in docs/accuracy.md), of result sets (folders with set.toml and "
+    "parquet files, such as data/results) or of published tables (*.tsv)."
 )
 NO_ANSWER: Final = (
     "{folder} has nothing that can be hidden and predicted. This needs three batch sizes of one "
@@ -125,6 +127,7 @@ def run_backtest(options: argparse.Namespace) -> int:
 
 def _run(folder: Path, into: Path | None) -> int:
     if not has_public_tables(folder) and not has_result_sets(folder):
+        print_skipped(other_tables(folder), [])
         return _refuse(f"{folder} has nothing that the back-test can read. {NAME_ONE}")
     watch = Stopwatch()
     results = _answer(folder, watch)

@@ -37,16 +37,28 @@ MOST_NAMED: Final = 500
 """Number of skipped rows that are listed singly."""
 
 
+OTHER_TABLES: Final = frozenset({".csv", ".json", ".ods", ".parquet", ".txt", ".xls", ".xlsx"})
+"""Suffixes of tables that are not read."""
+
+
 def has_published(folder: Path) -> bool:
     """Return whether a folder holds tab-separated tables."""
     return any(path.suffix.lower() == ".tsv" for path in folder.glob("*"))
 
 
 def published_tasks(folder: Path) -> tuple[Tasks, list[str]]:
-    """Return the tasks of a folder's tables, and a line for each row that cannot be read."""
+    """Return the tasks of a folder's tables, and a line for each row and file that is not read."""
     rows, skipped = read_rows(folder) if has_published(folder) else ([], [])
     catalog = read_catalog(CATALOG).catalog
-    return tasks_of(rows, catalog), skipped + _strange(rows, catalog)
+    return tasks_of(rows, catalog), [*other_tables(folder), *skipped, *_strange(rows, catalog)]
+
+
+def other_tables(folder: Path) -> list[str]:
+    """Return a line for each table of a folder in another format."""
+    names = sorted(path.name for path in folder.glob("*") if path.suffix.lower() in OTHER_TABLES)
+    return [
+        f"{name.encode('utf-8', 'replace').decode()}: only *.tsv tables are read." for name in names
+    ]
 
 
 def print_json(folder: Path) -> int:
@@ -73,7 +85,7 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
     tasks = tasks_of(rows, catalog)
     jobs = known_jobs(whole_jobs(rows, catalog))
     hidden = _left_out(rows, catalog)
-    print_skipped([*skipped, *_strange(rows, catalog)], tasks.failed)
+    print_skipped([*other_tables(folder), *skipped, *_strange(rows, catalog)], tasks.failed)
     if not any(tasks.answers.values()):
         sys.stderr.write(f"{origin} has no usable row. Nothing was written.\n")
         return 1

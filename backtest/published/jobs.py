@@ -79,12 +79,26 @@ TOKENS_SEEN: Final = {
 """Tokens of jobs whose card states them elsewhere: Le Scao et al. 2022 (arXiv 2211.05100),
 DeepSeek-AI 2024 (arXiv 2412.19437), nanoGPT's train_gpt2 (600,000 steps of 491,520 tokens).
 """
+SAMPLES_SEEN: Final = {
+    "stable diffusion v1": 2048 * (237e3 / 4 + 194e3 + 515e3 + 195e3),
+    "barlow twins resnet-50": 2 * 1000 * IMAGENET,
+}
+"""Images of jobs that state no epochs of a named data set.
+
+Stable Diffusion: CompVis/stable-diffusion, Stable_Diffusion_v1_Model_Card.md, steps of 2,048 images
+of v1-1 to v1-3; the card stated its 150,000 hours before v1-4 was added. The first 237,000 steps
+have 256 px, a fourth of the pixels. Barlow Twins: 1,000 epochs of ImageNet, two views of each image
+(arXiv 2103.03230).
+"""
 _SIZES: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 _TOKENS: Final = (
     re.compile(r"(\d+(?:\.\d+)?)\s?([kmbt])\+? tokens", re.IGNORECASE),
     re.compile(r"tokens:? ?[~≈]?(\d+(?:\.\d+)?)\s?([kmbt])\b", re.IGNORECASE),
 )
 _EPOCHS: Final = re.compile(r"(\d+) epochs")
+_SCHEDULE: Final = re.compile(r"\s*\b\d+ epochs\b.*|^barlow twins\s+", re.IGNORECASE)
+"""Parts of a name that state the job, not the network: "40 epochs ImageNet"."""
+_PIXELS: Final = re.compile(r"(\d+)-(\d+) progressive")
 _PART: Final = re.compile(
     r"\[(?:stage|rlhf|sft)|stage hours|all \d+ models|progressive|distill|vision \d+b",
     re.IGNORECASE,
@@ -149,7 +163,12 @@ def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
     if accelerator is None or hours is None or row.throughput_value or _PART.search(words):
         return None
     usual = next(length for month, length in USUAL_LENGTHS if (row.published or "") >= month)
-    workload = workload_of(replace(row, seq_len=row.seq_len or usual))
+    network = _SCHEDULE.sub("", row.model or "") or row.model
+    workload = workload_of(
+        replace(
+            row, model=network, seq_len=row.seq_len or usual, image_px=row.image_px or _mean_px(row)
+        )
+    )
     if isinstance(workload, str):
         return None
     language, samples = workload.family in LANGUAGE, _samples(words, workload)
@@ -186,8 +205,20 @@ def _samples(words: str, workload: NamedWorkload) -> float | None:
     if workload.family in LANGUAGE:
         tokens = _tokens(words)
         return tokens / workload.sequence if tokens and workload.sequence else None
+    plain = words.casefold()
+    seen = next((images for name, images in SAMPLES_SEEN.items() if plain.startswith(name)), None)
     epochs = _EPOCHS.search(words)
-    return float(epochs[1]) * IMAGENET if epochs and "imagenet" in words.casefold() else None
+    epoch = IMAGENET if "imagenet" in plain else workload.samples_per_epoch
+    return seen or (float(epochs[1]) * epoch if epochs and epoch else None)
+
+
+def _mean_px(row: PublishedRow) -> int | None:
+    """Return the size whose pixels are the mean of a linear growth; None if none is stated."""
+    match = _PIXELS.fullmatch(dict(row.odd).get("image_px", ""))
+    if match is None:
+        return None
+    first, last = float(match[1]), float(match[2])
+    return round(math.sqrt((first**2 + first * last + last**2) / 3.0))
 
 
 def _tokens(words: str) -> float | None:

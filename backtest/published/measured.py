@@ -26,7 +26,7 @@ from backtest.questions.batch import may_answer
 from backtest.questions.devices import Runs
 from backtest.questions.methods import corrected_line
 from planner.core import Refusal
-from planner.published import PublishedRow
+from planner.published import LEAST_BERT_SAMPLES, PublishedRow
 from planner.scaling import fit_scaling
 from planner.time_to_target import benchmark_of
 
@@ -34,6 +34,8 @@ NODE: Final = 8
 """Devices of a node if a row states none."""
 TOKENS: Final = 2048
 """Tokens of a sample if a row states none."""
+SCATTERED: Final = "the other batches scatter, or are too few or too far away"
+"""Why a hidden batch is refused."""
 SAMPLES: Final = "samples/s"
 _AT_STOP: Final = re.compile(r"epoch_num at stop ([\d.]+(?:e[+-]?\d+)?)")
 _MLPERF: Final = re.compile(r"training_results_v(\d+)\.(\d+)")
@@ -209,7 +211,8 @@ def _mlperf_key(row: PublishedRow) -> str:
 def _at_stop(row: PublishedRow) -> float | None:
     """Return the epochs, samples or tokens at the target, in the benchmark's unit."""
     match = _AT_STOP.search(row.note or "")
-    return float(match.group(1)) if match and float(match.group(1)) > 0.0 else None
+    least = LEAST_BERT_SAMPLES if _mlperf_key(row) == "bert" else 0.0
+    return float(match.group(1)) if match and float(match.group(1)) > least else None
 
 
 def _mlperf_speed(row: PublishedRow, units: Mapping[str, float]) -> float | None:
@@ -289,7 +292,7 @@ def _of_curves(rows: Sequence[PublishedRow], task: str) -> list[Answer]:
             name = f"{curves[int(cases.hidden_curve[i])].name}, batch {batch:g}"
             truth = batch / float(cases.hidden_value[i])
             if not answered[i]:
-                answers.append(Answer(source=source, name=name, truth=truth, why="refused"))
+                answers.append(Answer(source=source, name=name, truth=truth, why=SCATTERED))
                 continue
             value, low, high = (
                 batch / float(part[i])

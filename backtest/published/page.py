@@ -12,6 +12,8 @@ compared with the memory estimate, and jobs that ran with the check whether they
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -106,6 +108,9 @@ def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
     return Tasks(answers=answers, pairs=pairs, failed=failed)
 
 
+MOST_REASONS: Final = 3
+"""Number of reasons listed per task for questions without an answer."""
+_PARTS_OF_OTHERS: Final = frozenset({"described_dense_over_8_nodes", "pairs"})
 WORST: Final = 3
 """Number of largest errors listed per task."""
 TITLES: Final[Mapping[str, str]] = {
@@ -123,7 +128,6 @@ TITLES: Final[Mapping[str, str]] = {
     "batch_left_out": "throughput at a hidden batch size",
     "batch_twice": "throughput at twice the largest batch",
     "memory": "stated memory",
-    "memory_fits": "jobs that ran: estimated to fit",
     "pairs": "which of two accelerators is faster",
 }
 """Tasks in words, in the order of the page."""
@@ -139,8 +143,39 @@ def figures_text(tasks: Tasks, jobs: Sequence[KnownJob]) -> str:
         "tasks": tasks.as_json(),
         "worst": {task: _worst(tasks, task) for task in TITLES if _worst(tasks, task)},
         "jobs": [asdict(job) for job in jobs],
+        "notes": notes(tasks),
     }
     return f"{json.dumps(whole, indent=1, allow_nan=False)}\n"
+
+
+def notes(tasks: Tasks) -> list[str]:
+    """Return sentences on what is not answered, and on jobs that ran and are refused."""
+    lines = []
+    for task, title in TITLES.items():
+        refused = [answer for answer in tasks.answers.get(task, ()) if not answer.answered]
+        if refused and task not in _PARTS_OF_OTHERS:
+            asked = len(tasks.answers[task])
+            reasons = Counter(_short(answer.why) for answer in refused).most_common(MOST_REASONS)
+            why = "; ".join(f"{reason} ({count:,})" for reason, count in reasons)
+            lines.append(f"Not answered of {title}: {len(refused):,} of {asked:,}. Reasons: {why}.")
+    ran = tasks.answers.get("memory_fits", ())
+    if ran:
+        refused = [answer for answer in ran if not answer.answered]
+        share = f"{100.0 * len(refused) / len(ran):.2g} %"
+        named = "; ".join(sorted({answer.name for answer in refused}))
+        lines.append(
+            f"Of {len(ran):,} configurations that ran, {len(refused):,} ({share}) are wrongly "
+            f"estimated not to fit in memory{': ' if named else '.'}{named}{'.' if named else ''}"
+        )
+        if refused:
+            lines[-1] += " Rows that state no accelerator count are asked with 8."
+    return lines
+
+
+def _short(why: str) -> str:
+    """Return the reason of a refusal without its numbers: what comes before the colon."""
+    reason = re.split(r"[:;.](?:\s|$)", why.strip())[0]
+    return re.sub(r"\d[\d,.]*", "N", reason[:1].lower() + reason[1:]) or "no reason given"
 
 
 def page(
@@ -168,6 +203,7 @@ def page(
             "",
             *_tasks_table(tasks.scores()),
             "",
+            *_paragraphs(notes(tasks)),
             *_left_out_section(left_out or {}),
             "## Would we have known?",
             "",
@@ -205,10 +241,15 @@ def published_lines(figures: Mapping[str, Any]) -> list[str]:
         "",
         *_tasks_table(scores | ({"pairs": PairScore(**pairs)} if pairs else {})),
         "",
+        *_paragraphs(figures.get("notes", ())),
         "### Largest errors on published measurements",
         "",
         *_misses(figures["worst"]),
     ]
+
+
+def _paragraphs(sentences: Sequence[str]) -> list[str]:
+    return [line for sentence in sentences for line in (_cell(sentence), "")]
 
 
 def _misses(worst: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:

@@ -343,6 +343,8 @@ def draw_known() -> None:
             _tasks(figures["tasks"]), height="content", key="method.known.tasks",
             alt="Errors, coverage and width by task",
         )  # fmt: skip
+        for note in figures.get("notes", ()):
+            st.caption(widgets.answer_text(note))
     with st.expander("Worst misses"):
         widgets.table(
             _misses(figures["worst"]), height="content", key="method.known.worst",

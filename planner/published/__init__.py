@@ -25,6 +25,7 @@ from planner.published._rows import (
 )
 from planner.published._runs import RunRecords, run_records
 from planner.published.configurations import (
+    LEAST_BERT_SAMPLES,
     Configuration,
     configurations,
     faults,
@@ -35,6 +36,7 @@ from planner.published.configurations import (
 
 __all__ = [
     "COLUMNS",
+    "LEAST_BERT_SAMPLES",
     "Configuration",
     "NamedWorkload",
     "PublishedRow",

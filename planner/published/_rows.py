@@ -334,11 +334,23 @@ def unknown_accelerators(rows: Sequence[PublishedRow], catalog: Catalog) -> list
         if accelerator is None:
             places.setdefault((row.file, row.accelerator or ""), []).append(row.line)
     return [
-        f"{file}, line {lines[0]}{f' and {len(lines) - 1:,} more' if lines[1:] else ''}: "
+        f"{file}, {lines_in_words(lines)}: "
         + (f"{shown(name)} is not in the catalogue. {_OWN_SERIES}" if name else
            f"no accelerator is named. {_OWN_SERIES}")
         for (file, name), lines in places.items()
     ]  # fmt: skip
+
+
+def lines_in_words(lines: Iterable[int]) -> str:
+    """Return the numbers of lines as messages name them: "lines 2, 5 to 9, 12"."""
+    runs: list[list[int]] = []
+    for line in sorted(lines):
+        if runs and line == runs[-1][-1] + 1:
+            runs[-1][1:] = [line]
+        else:
+            runs.append([line])
+    named = ", ".join(" to ".join(map(str, run)) for run in runs)
+    return f"line{'s' if len(runs) > 1 or len(runs[0]) > 1 else ''} {named}"
 
 
 def _text(row: PublishedRow) -> str:

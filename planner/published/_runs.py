@@ -3,8 +3,8 @@
 `run_records` turns the rows of one table into rows of the run table (`planner.runs._schema`). A row
 becomes a run if its accelerator is in the catalogue, their count is stated, and it has a speed in
 samples/s (or one follows) or a time to a target. Others are left out with a reason. Equal
-configurations of successive releases are one run, the newest. A run with an impossible speed is
-kept, with the reason in `suspect_reason`.
+configurations of successive releases are one run, the newest. A run with an impossible speed, above
+the peak or far below that of any training, is kept with the reason in `suspect_reason`.
 
     samples/s    as stated; tokens/s over the sequence length; batch over step time
     batch        as stated, or the samples of one device times their count
@@ -47,6 +47,7 @@ from planner.published.configurations import (
     benchmark_speed,
     format_of,
     global_batch_of,
+    half_peak,
     node_size,
     own_peak,
     samples_to_target,
@@ -157,6 +158,13 @@ _PRECISIONS: Final = MappingProxyType({
     "float16": "mixed_float16", "bfloat16": "mixed_bfloat16", "float32": "float32",
     "tensorfloat32": "tensorfloat32", "float8": "float8", "float4": "float4",
 })  # fmt: skip
+LEAST_PEAK_SHARE: Final = {True: 5e-3, False: 1e-4}
+"""Shares of the half-precision peak that every true run exceeds: language models, others.
+
+The slowest shipped run of a language model with a sound unit has 2 %, of others 0.06 %.
+"""
+LONGEST_STEP_S: Final = 7200.0
+"""Longest step of a true run; the longest shipped one accumulates gradients for 56 minutes."""
 _FORMATS: Final = ("float4", "float8", "bfloat16", "tensorfloat32", "float32")
 """Number formats whose peaks bound a row that states none."""
 _KINDS: Final = MappingProxyType({
@@ -227,7 +235,7 @@ def _run(row: PublishedRow, accelerator: Accelerator | None) -> RunRow | str:
         | _quality(row, work, benchmark)
         | _origin(row)
     )
-    if speed is not None and (why := _impossible(row, work, accelerator, speed)):
+    if why := _suspect(row, work, accelerator, record):
         record["suspect_reason"] = why
     return {name: value for name, value in record.items() if value is not None}
 
@@ -244,8 +252,16 @@ def _unclear(row: PublishedRow, accelerator: Accelerator) -> str:
         "its sequence length contradicts its phase": "Ph2" in (row.model or "")
         and row.seq_len == 128,
         "the benchmark is not described": bool(benchmark_key(row)) and benchmark_of(row) is None,
+        "its open submission trained a larger network": bool(_LARGER.search(row.path or "")),
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+_LARGER: Final = re.compile(r"^Google/results/tpu-v4-(2048-JAX|4096-TF)/bert")
+"""BERT's open division of round 1.1: encoders of 200 and 480 billion parameters.
+
+cloud.google.com/blog/topics/tpus/google-showcases-cloud-tpu-v4-pods-for-large-model-training
+"""
 
 
 def _ends(row: PublishedRow) -> bool:
@@ -543,19 +559,43 @@ def _samples(row: PublishedRow, work: NamedWorkload | str) -> float:
     return float(match[1].rstrip(".")) if match else 0.0
 
 
-def _impossible(
-    row: PublishedRow, work: NamedWorkload | str, accelerator: Accelerator, speed: float
+def _suspect(
+    row: PublishedRow, work: NamedWorkload | str, accelerator: Accelerator, record: RunRow
 ) -> str:
-    """Return why a speed is impossible on its accelerator; "" if possible or unknown."""
-    if isinstance(work, str):
+    """Return why the figures of a run cannot be true; "" if they can."""
+    speed, step_s = record["throughput"], record["step_s"] or 0.0
+    if speed is not None and isinstance(work, NamedWorkload):
+        rate = speed * work.train_flops_per_sample / (row.n_accelerators or 1)
+        why = _impossible(row, work, accelerator, rate) or _too_slow(work, accelerator, rate)
+        if why:
+            return why
+    if step_s > LONGEST_STEP_S:
+        return f"A step of {step_s:,.0f} s is unusually long: the unit of its speed may be wrong."
+    return ""
+
+
+def _too_slow(work: NamedWorkload, accelerator: Accelerator, rate: float) -> str:
+    """Return why a rate [FLOP/s an accelerator] is below that of any training; "" if it is not."""
+    share = rate / (half_peak(accelerator) or math.inf)
+    if not 0.0 < share < LEAST_PEAK_SHARE[work.family in LANGUAGE]:
         return ""
+    return (
+        f"{100.0 * share:.2g} % of the peak of the {accelerator.name} is unusually low: "
+        "the unit of its speed may be wrong."
+    )
+
+
+def _impossible(
+    row: PublishedRow, work: NamedWorkload, accelerator: Accelerator, rate: float
+) -> str:
+    """Return why a rate [FLOP/s an accelerator] exceeds the peak; "" if it does not."""
     stated = format_of(row.precision or "")
     if stated == "float32" and "tensorfloat32" in accelerator.peak_flops_per_s:
         stated = "tensorfloat32"
     if accelerator.kind == "tpu" or accelerator.maker.casefold().startswith(("aws", "amazon")):
         stated = "" if stated == "float32" else stated
     peaks = [own_peak(accelerator, f) or math.inf for f in ([stated] if stated else _FORMATS)]
-    peak, rate = max(peaks), speed * work.train_flops_per_sample / (row.n_accelerators or 1)
+    peak = max(peaks)
     if rate <= peak * (ROUGHLY_COUNTED if work.family in _ROUGH else 1.0):
         return ""
     of = f" in {stated}" if stated else ""

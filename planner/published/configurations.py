@@ -34,7 +34,7 @@ from planner.published._named_workloads import (
     benchmark_key,
     workload_of,
 )
-from planner.published._rows import PublishedRow, accelerators_of, quoted
+from planner.published._rows import PublishedRow, accelerators_of, lines_in_words, quoted
 
 HALF: Final = ("bfloat16", "float16")
 LEAST_SHARE: Final = {True: 0.05, False: 0.001}
@@ -50,6 +50,8 @@ MODEL_SHARE: Final = 0.75
 NODE: Final = 8
 """Accelerators of a usual server."""
 HOUR_S: Final = 3600.0
+LEAST_BERT_SAMPLES: Final = 1e5
+"""Fewest samples of a BERT trial in MLPerf: logs with smaller numbers count epochs or steps."""
 FAMILIES: Final = frozenset(
     {"cnn", "decoder", "vit", "encoder", "speech", "other", "recsys", "diffusion", "gnn", "moe"}
 )
@@ -140,29 +142,32 @@ def faults(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
     """Return a line for each row that a cell keeps from being a question, or changes.
 
     A line names file, line, column, value and reason. Of equal reasons in one column of a file the
-    first three are named and the others counted. Rows that belong to no task have no line, and
-    unknown accelerators are named by `unknown_accelerators`.
+    first three have a line each and the others one line together. Rows that belong to no task have
+    no line, and unknown accelerators are named by `unknown_accelerators`.
     """
-    by_reason: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    by_reason: dict[tuple[str, str, str], list[tuple[int, str]]] = defaultdict(list)
     for row, accelerator in zip(rows, accelerators_of(rows, catalog), strict=True):
         if accelerator is None or _unusable(row, accelerator):
             continue
         for column, reason in _faults(row, accelerator):
             stated = dict(row.odd).get(column) or getattr(row, column)
             value = f"is {quoted(_shown(stated))}" if stated else "is empty"
-            by_reason[row.file, column, reason].append(f"{row.place}: {column} {value}, {reason}")
+            line = f"{row.place}: {column} {value}, {reason}"
+            by_reason[row.file, column, reason].append((row.line, line))
     lines: list[str] = []
     for (file, column, reason), alike in by_reason.items():
-        lines += alike[:MOST_ALIKE]
-        if more := alike[MOST_ALIKE:]:
-            lines.append(f"{file}: {column} likewise in {len(more):,} more, {reason}")
+        lines += [line for _, line in alike[:MOST_ALIKE]]
+        if more := [number for number, _ in alike[MOST_ALIKE:]]:
+            lines.append(f"{file}, {lines_in_words(more)}: {column} likewise, {reason}")
     return lines
 
 
 def _faults(row: PublishedRow, accelerator: Accelerator) -> Iterator[tuple[str, str]]:
-    """Yield columns of a row that keep it from being a question, each with the reason in words."""
+    """Yield columns of a row that keep it from being a question, or change it, with the reason."""
     odd = dict(row.odd)
     workload = workload_of(row)
+    if row.precision and not format_of(row.precision):
+        yield "precision", "no number format. The usual one of the accelerator is assumed."
     if isinstance(workload, str):
         if (row.family or "").casefold() not in FAMILIES:
             yield "family", f"no family of the tables. {_LEFT_OUT}"
@@ -488,7 +493,9 @@ def samples_to_target(row: PublishedRow, workload: NamedWorkload, key: str) -> f
     if not match:
         return 0.0
     number = float(match[2].rstrip("."))
-    if match[1] == "samples_count" or key == "bert":
+    if key == "bert":
+        return number if number >= LEAST_BERT_SAMPLES else 0.0
+    if match[1] == "samples_count":
         return number
     if key == "gpt3":
         return number / float(workload.sequence or 1.0)

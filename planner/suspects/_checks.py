@@ -11,6 +11,7 @@ with its numbers; the run is kept until the user decides.
     duplicate                  numbers that are identical [1]    all of them, 8 or 12 digits
     zero for missing           0                                 a number that cannot be 0 is 0
     unit slip                  factor against the expected one   half to twice 60, 1000 or 3600
+                               1                                 a published speed is far too low
     above the peak             1                                 a published speed is impossible
 
 Where runs contradict each other, the few that take part in every contradiction are flagged
@@ -334,9 +335,12 @@ def epoch_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
 
 
 def peak_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
-    """Return published runs whose speed exceeds the peak on the data sheet."""
-    reasons = ((run, run.suspect_reason) for run in runs)
-    return [flag("above the peak", run, reason, 1.0) for run, reason in reasons if reason]
+    """Return published runs above the peak of the data sheet, or too slow to be in their unit."""
+    return [
+        flag("above the peak" if "exceed" in reason else "unit slip", run, reason, 1.0)
+        for run in runs
+        if (reason := run.suspect_reason)
+    ]
 
 
 def zero_flags(runs: Sequence[CheckedRun]) -> list[Flag]:

@@ -178,6 +178,32 @@ def test_a_whole_job_is_its_tokens_on_its_accelerator(catalog: Catalog) -> None:
     assert answer.answered
 
 
+@pytest.mark.parametrize(
+    ("model", "cells", "images", "network"),
+    [
+        ("ResNet-50 40 epochs ImageNet", {}, 40 * 1_281_167, "resnet50"),
+        ("DETR R50 300 epochs", {"note": "28 min/epoch"}, 300 * 117_266, "detr"),
+        ("Barlow Twins ResNet-50 1000 epochs", {}, 2_000 * 1_281_167, "resnet50"),
+        ("Stable Diffusion v1", {"family": "diffusion"}, 2048 * 963_250, "stablediffusion"),
+    ],
+)
+def test_a_whole_image_job_is_its_epochs_or_its_known_images(
+    model: str, cells: dict[str, str], images: float, network: str, catalog: Catalog
+) -> None:
+    base = replace(LLAMA, family="cnn", params=None, seq_len=None, tokens_per_s_per_device=None)
+    row = replace(base, model=model, accelerator="A100", device_hours=1000.0, **cells)  # type: ignore[arg-type]
+    (job,) = whole_jobs([row], catalog)
+    assert job.samples == pytest.approx(images)
+    assert (job.workload.network, job.language) == (network, False)
+
+
+def test_images_that_grow_during_a_job_count_with_their_mean_size(catalog: Catalog) -> None:
+    text = "model\tsource_id\tfamily\timage_px\taccelerator\tn_accelerators\tdevice_hours\n"
+    row = "ResNet-50 40 epochs ImageNet\tmade\tcnn\t160-192 progressive\tA100\t8\t4.7\n"
+    (job,) = whole_jobs(rows_of(text + row, "made.tsv")[0], catalog)
+    assert job.workload.image_px == 176
+
+
 def test_a_job_that_states_no_tokens_is_not_asked_about(catalog: Catalog) -> None:
     row = replace(LLAMA, device_hours=3.7e5, tokens_per_s_per_device=None, note="as in model card")
     assert whole_jobs([row], catalog) == []
@@ -219,6 +245,24 @@ def test_a_folder_without_tables_is_asked_nothing(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 0
     assert {task["asked"] for task in json.loads(done.stdout).values()} == {0}
+
+
+def test_every_skipped_row_and_file_is_named(tmp_path: Path) -> None:
+    good = {"source_id": "made", "model": "Llama 3 8B", "family": "decoder", "params": 8e9,
+            "seq_len": 4096, "precision": "bananas", "accelerator": "H100 80GB",
+            "n_accelerators": 8, "tokens_per_s_per_device": 9000}  # fmt: skip
+    unknown = good | {"accelerator": "Z9000", "precision": "BF16"}
+    (tmp_path / "made.tsv").write_bytes(table([good, *[unknown] * 3, good, unknown]))
+    (tmp_path / "own.csv").write_text("model,accelerator\n")
+    said = run(tmp_path).stderr
+    assert "made.tsv, lines 3 to 5, 7: 'Z9000' is not in the catalogue." in said
+    assert "made.tsv, line 2: precision is 'bananas', no number format." in said
+    assert "own.csv: only *.tsv tables are read." in said
+
+
+def test_a_folder_of_other_tables_alone_says_which_are_read(tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("model,accelerator\n")
+    assert "own.csv: only *.tsv tables are read." in run(tmp_path).stderr
 
 
 def test_rows_that_break_a_task_leave_the_others(catalog: Catalog) -> None:

@@ -49,6 +49,23 @@ def test_the_page_has_the_jobs_the_figures_and_the_worst_miss_first() -> None:
     assert "| language models, described | far \\| off (b) | 4 | no |" in text
 
 
+def test_what_is_not_answered_and_what_is_refused_are_sentences_with_their_reasons() -> None:
+    refused = Answer(source="a", name="Net, 8 x Plain", truth=1.0, why="Does not fit: 9 GB.")
+    ran = Answer(source="a", name="ran", truth=1.0, value=1.0, low=1.0, high=1.0)
+    tasks = Tasks(
+        answers={"described_dense": [NEAR, refused], "memory_fits": [ran] * 3 + [refused]}, pairs=[]
+    )
+    text = page(tasks, [JOB], "tables")
+    assert "Not answered of language models, described: 1 of 2. Reasons: does not fit (1)." in text
+    assert (
+        "Of 4 configurations that ran, 1 (25 %) are wrongly estimated not to fit in memory: "
+        in (text)
+    )
+    assert "not to fit in memory: Net, 8 x Plain." in text
+    assert "jobs that ran: estimated to fit" not in text
+    assert json.loads(figures_text(tasks, [JOB]))["notes"][0].startswith("Not answered of language")
+
+
 def test_the_file_holds_scores_jobs_and_misses() -> None:
     found = json.loads(figures_text(TASKS, [JOB]))
     assert found["tasks"]["described_dense"]["asked"] == 2

@@ -182,6 +182,33 @@ def test_every_run_of_the_library_names_its_source(slug: str) -> None:
         assert "page terms" not in row["licence"]
 
 
+def test_speeds_that_a_source_prints_in_millions_are_in_samples_per_second() -> None:
+    rows = [r for r in _rows("nvidia-deep-learning-examples") if r["model"] == "NCF"]
+    speeds = {
+        (
+            r["system_name"],
+            r["accelerators_per_node"] * r["number_of_nodes"],
+            r["precision"],
+            r["throughput"],
+        )
+        for r in rows
+        if r["throughput"]
+    }
+    assert len(speeds) == 18
+    assert min(speed for *_, speed in speeds) == 10.14e6
+    assert ("A100 SXM4 40GB", 8, "tensorfloat32", 110.16e6) in speeds
+    assert ("A100 SXM4 40GB", 8, "mixed_float16", 142.9e6) in speeds
+    assert ("V100 SXM2 32GB", 16, "float32", 92.2e6) in speeds
+
+
+def test_no_shipped_step_takes_hours_and_no_bert_trial_has_a_few_samples() -> None:
+    rows = [row for slug in LIBRARY for row in _rows(slug)]
+    assert max(row["step_s"] or 0.0 for row in rows) < 3600.0
+    bert = [r for r in rows if r["variant"] == "MLPerf" and r["model"] == "BERT large"]
+    assert min(r["samples_to_target"] for r in bert if r["samples_to_target"]) > 500_000
+    assert min(r["throughput"] for r in bert if r["throughput"]) > 10.0
+
+
 def test_every_set_says_title_licence_source_citation_and_author() -> None:
     store = Store([Folder(path=RESULTS, label="shipped", kind="shipped")])
     store.refresh()

@@ -126,6 +126,6 @@ def test_names_that_the_catalogue_lacks_are_listed_once_a_file() -> None:
     names = ("A100", "Z9000", None, "Z9000", "x" * 500)
     rows = [PublishedRow(file="t.tsv", line=n, accelerator=a) for n, a in enumerate(names, 2)]
     first, none, long = unknown_accelerators(rows, catalog())
-    assert first.startswith("t.tsv, line 3 and 1 more: 'Z9000' is not in the catalogue.")
+    assert first.startswith("t.tsv, lines 3, 5: 'Z9000' is not in the catalogue.")
     assert none.startswith("t.tsv, line 4: no accelerator is named.")
     assert len(long) < 200

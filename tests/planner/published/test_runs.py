@@ -103,6 +103,32 @@ def test_bert_of_the_first_rounds_has_the_target_of_those_rounds() -> None:
     assert one(**cells | {"published": "2021-06"})["target_value"] == 0.72
 
 
+BERT: Final[dict[str, Any]] = BENCHMARK | {
+    "model": "BERT-large (MLPerf bert)", "family": "encoder", "params": 340_000_000,
+    "published": "2022-06", "global_batch": 448,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", ["1", "6.5", "496", "978", "11718"])
+def test_a_bert_log_of_epochs_or_steps_states_no_samples(number: str) -> None:
+    run = one(**BERT | {"note": f"median epoch_num at stop {number}; division closed"})
+    assert (run["time_to_target_s"], run["target_reached"]) == (1800.0, True)
+    missing = ("throughput", "step_s", "samples_to_target", "steps_to_target", "evaluations")
+    assert [name for name in missing if name in run] == []
+
+
+def test_a_bert_log_of_samples_gives_speed_and_steps() -> None:
+    run = one(**BERT | {"note": "median epoch_num at stop 2.5e+06; division closed"})
+    assert run["samples_to_target"] == 2_500_000
+    assert run["throughput"] == pytest.approx(2.5e6 / 1800.0, rel=1e-5)
+
+
+def test_an_open_submission_of_a_larger_network_is_no_run_of_bert() -> None:
+    found = made(row(**BERT | {"path": "Google/results/tpu-v4-4096-TF/bert"}))
+    assert found.rows == []
+    assert found.left_out == {"its open submission trained a larger network": 1}
+
+
 def test_of_successive_releases_the_newest_is_kept_and_the_others_are_counted() -> None:
     old = row(source_id="megatron_bridge", published="2025-09", note="25.09")
     new = row(source_id="megatron_bridge", published="2026-08", note="26.08", line=3,
@@ -124,6 +150,33 @@ def test_equal_configurations_of_one_table_are_repeats_and_copied_rows_are_one()
 def test_a_speed_above_the_peak_is_kept_and_says_so() -> None:
     run = one(samples_per_s_total=2_000_000.0)
     assert "exceed the peak of the H100 SXM5 80GB" in run["suspect_reason"]
+
+
+@pytest.mark.parametrize(
+    ("model", "family", "factor"),
+    [("ResNet-50", "cnn", 1e-4), ("Llama 3 8B", "decoder", 5e-3)],
+)
+def test_a_speed_far_below_that_of_any_training_is_kept_and_says_so(
+    model: str, family: str, factor: float
+) -> None:
+    of = {"model": model, "family": family, "seq_len": 8192, "n_accelerators": 1}
+    flops = one(**of)["train_flops_per_sample"]
+    least = factor * 989.4e12 / flops
+    reason = one(**of, samples_per_s_total=0.9 * least, global_batch=1)["suspect_reason"]
+    assert "% of the peak of the H100 SXM5 80GB is unusually low" in reason
+    assert "suspect_reason" not in one(**of, samples_per_s_total=1.1 * least, global_batch=1)
+
+
+def test_a_step_of_hours_of_an_uncounted_network_is_suspect() -> None:
+    of = {"model": "PyTorch/Recommendation/NCF", "family": "recsys", "global_batch": 1_048_576}
+    assert "is unusually long" in one(**of, samples_per_s_total=142.9)["suspect_reason"]
+    assert "suspect_reason" not in one(**of, samples_per_s_total=142.9e6)
+
+
+def test_half_precision_of_a_turing_laptop_card_is_compared_with_its_tensor_cores() -> None:
+    of = {"accelerator": "RTX 2060 MaxQ", "n_accelerators": 1, "model": "vgg19", "global_batch": 12}
+    assert "suspect_reason" not in one(**of, samples_per_s_total=96.0, precision="fp16")
+    assert "in float32" in one(**of, samples_per_s_total=96.0, precision="fp32")["suspect_reason"]
 
 
 @pytest.mark.parametrize(

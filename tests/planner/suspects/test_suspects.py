@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from planner.runs import CheckedRun, checked_run
 from planner.suspects import LEFT_OUT, NAMES, UNLIKE, Flag, by_run, left_out, named, suspects
-from planner.suspects._checks import epoch_flags, neighbour_flags, zero_flags
+from planner.suspects._checks import epoch_flags, neighbour_flags, peak_flags, zero_flags
 from planner.suspects.neighbours import QUIET, neighbours
 from tests.planner.made_suspects import SAMPLES, found, only, run, slipped, sweep
 from tests.shipped import store
@@ -206,3 +206,22 @@ def test_a_pattern_that_timed_a_shorter_epoch_is_not_unlike_its_neighbours() -> 
     assert not [f for f in neighbour_flags(cut) if f.run == "augmented 128"]
     unstated = [replace(r, samples_per_epoch=None) for r in cut]
     assert [f for f in neighbour_flags(unstated) if f.run == "augmented 128"]
+
+
+# -- published speeds ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "name"),
+    [
+        ("131 TFLOP/s an accelerator exceed the peak of the X, 71 TFLOP/s.", "above the peak"),
+        ("0.002 % of the peak of the X is unusually low: the unit may be wrong.", "unit slip"),
+        ("A step of 46,418 s is unusually long: the unit may be wrong.", "unit slip"),
+    ],
+)
+def test_a_published_speed_is_flagged_by_the_side_on_which_it_is_impossible(
+    reason: str, name: str
+) -> None:
+    (flag,) = peak_flags([replace(sweep()[0], suspect_reason=reason), sweep()[1]])
+    assert (flag.name, flag.value) == (name, 1.0)
+    assert reason in flag.evidence
