@@ -107,6 +107,8 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._rows:MOST_CELL published._rows:LARGEST published._rows:MOST_WHOLE
         published._rows:MOST_DEVICES published._rows:SMALLEST
         published._rows:_SHOWN published._rows:CLOSE core.slugs:_NAMES
+        published._runs:LONGEST_STEP_S published.configurations:LEAST_BERT_SAMPLES
+        job._job:_SAME
         networks._kinds:_NAMES compare._assumptions:_KEPT""",
     "how it is told or drawn": """
         answers.runs._suspect_runs:APART
