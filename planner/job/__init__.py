@@ -34,6 +34,7 @@ from planner.job._records import (
     TimedStep,
     Way,
 )
+from planner.job._stated import StatedTime, runs_words, stated_times
 from planner.job._times import Known, OwnTarget, parts_of, timed, work_draws
 from planner.job.efficiency import (
     has_links,
@@ -72,6 +73,7 @@ __all__ = [
     "Known",
     "Order",
     "OwnTarget",
+    "StatedTime",
     "Timed",
     "TimedStep",
     "Way",
@@ -92,7 +94,9 @@ __all__ = [
     "peak_of",
     "per_accelerator",
     "question_of",
+    "runs_words",
     "sentence",
+    "stated_times",
     "timed",
     "timed_share",
     "unknown_optimizer",

@@ -206,7 +206,8 @@ class Timed:
     assumed one; None where no run states it. `alone` is the total without the `scaling` and
     `samples` uncertainties, None if neither applies; both are factors of the time around 1. For
     `shared_sd`, `shared` and `shared_parts` see `planner.job.rates.Rate`. `least_s` is the time at
-    the peak of the hardware [s].
+    the peak of the hardware [s]. `stated_runs` counts the published runs whose stated times to the
+    target the total is based on, 0 where it is not.
     """
 
     total: Estimate | Refusal
@@ -221,3 +222,4 @@ class Timed:
     scaling: Scaling | None = None
     samples: Estimate | None = None
     least_s: float = 0.0
+    stated_runs: int = 0
