@@ -34,7 +34,7 @@ from planner.job._records import (
     TimedStep,
     Way,
 )
-from planner.job._stated import StatedTime, runs_words, stated_times
+from planner.job._stated import StatedTime, runs_words, stated_interval, stated_times
 from planner.job._times import Known, OwnTarget, parts_of, timed, work_draws
 from planner.job.efficiency import (
     has_links,
@@ -96,6 +96,7 @@ __all__ = [
     "question_of",
     "runs_words",
     "sentence",
+    "stated_interval",
     "stated_times",
     "timed",
     "timed_share",

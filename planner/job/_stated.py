@@ -114,7 +114,7 @@ def stated_on(
         return None
     nearest = min(alike, key=lambda t: _distance(t.hardware, hardware))
     there = nearest.hardware
-    time = time_of(nearest, times, level)
+    time = stated_interval(nearest, times, level)
     if there.count == hardware.count:
         return StatedAnswer(total=time, source=nearest)
     factor = scaling_from(hardware, there, level)
@@ -136,7 +136,9 @@ def stated_on(
     )
 
 
-def time_of(cell: StatedTime, times: Sequence[StatedTime], level: float = LEVEL) -> Estimate:
+def stated_interval(
+    cell: StatedTime, times: Sequence[StatedTime], level: float = LEVEL
+) -> Estimate:
     """Return the time of one more run of a cell [s]; `times` are all cells."""
     logs, runs = [math.log(s) for s in cell.seconds], len(cell.seconds)
     others = [[math.log(s) for s in t.seconds] for t in times if t is not cell]
