@@ -34,6 +34,14 @@ class Hardware:
         return self.count * (self.accelerator.devices if self.accelerator else 1)
 
     @property
+    def memory_bytes(self) -> float | None:
+        """Memory of one device [bytes]; None where unpublished."""
+        card = self.accelerator
+        return (
+            None if card is None or card.memory_bytes is None else card.memory_bytes / card.devices
+        )
+
+    @property
     def power_watts(self) -> float | None:
         """Board power of all accelerators [W]; None where unpublished."""
         watts = self.accelerator.board_power_watts if self.accelerator else None
@@ -44,12 +52,16 @@ class Hardware:
 class Speed:
     """Most samples/s of one accelerator (its id in the catalogue) at a global batch [samples].
 
-    `batch` is None where the runs do not state it.
+    `batch` is None where the runs do not state it. The run had `devices` on `nodes` machines, each
+    device with `memory_bytes` (None where unpublished).
     """
 
     card: str
     batch: float | None
     samples_per_s: float
+    devices: int = 1
+    nodes: int = 1
+    memory_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
