@@ -250,7 +250,7 @@ RUN_COLUMNS: Final = (
     "until_first_epoch_end_s", "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured",
     "total_s", "steps_per_epoch", "samples_per_epoch", "step_time_s", "samples_per_s",
     "asymptotic_throughput", "overhead_s", "dataset", "train_samples", "validation_s",
-    "validation_samples_per_epoch", "drop_remainder",
+    "validation_samples_per_epoch", "drop_remainder", "peak_memory_bytes", "peak_memory_method",
 )  # fmt: skip
 _RUN: Final = ", ".join(RUN_COLUMNS)
 RUN: Final = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
