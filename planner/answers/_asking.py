@@ -38,7 +38,7 @@ from planner.answers.runs import suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.compare import with_step
 from planner.convergence import goal_text, targets_of, usual_target
-from planner.core import Given, Problem, looked_up, not_found, query_of, read, shown
+from planner.core import Estimate, Given, Problem, looked_up, not_found, query_of, read, shown
 from planner.core.slugs import slugs
 from planner.cost import Display
 from planner.epochs import (
@@ -116,13 +116,15 @@ NO_TRAINING: Final = Problem(
 class HowLongAnswer:
     """Ranked totals; `result` is None where nothing can be ranked.
 
-    `query` is the same question with its defaults written out, as in a shared link.
+    `query` is the same question with its defaults written out, as in a shared link. `note` names
+    the runs that state a time to a target, where no option has a total.
     """
 
     result: HowLong | None
     suspect: Mapping[str, str]
     query: str
     problems: tuple[Problem, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +189,23 @@ def how_long_answered(store: Store, question: Given) -> HowLongAnswer:
         suspect=suspect.names,
         query=query_of(parameters.HOW_LONG, {**values, **stated}, parameters.STATED),
         problems=tuple(problems),
+        note=target_note(store, place[0], result),
     )
+
+
+def target_note(store: Store, workload: str, result: HowLong) -> str:
+    """Return how many runs state a time to a target; "" where a total is known, or none does."""
+    if any(isinstance(a.total, Estimate) for a in result.answers):
+        return ""
+    of = trial_set_of(store, workload)
+    if of is None or of.target is None:
+        return ""
+    rows = [r for r in queries.target_times(store, of) if r["target_value"] == of.target]
+    if not rows:
+        return ""
+    words = goal_text(queries.trials(store, of), of.target)
+    several = "1 run states its" if len(rows) == 1 else f"{len(rows):,} runs state their"
+    return f"{several} time to {words}. Compare ranks hardware by it (goal=target)."
 
 
 def curve_answered(store: Store, question: Given) -> CurveAnswer:

@@ -271,6 +271,7 @@ class Projection(_Record, frozen=True, kw_only=True):
     baseline: str
     sentence: str
     undecided: str | None
+    note: str | None
     rows: tuple[ProjectionRow, ...]
     sources: tuple[Source, ...]
 
