@@ -85,7 +85,8 @@ def projection(sources: Sources, query: Given) -> Answer:
     answer = how_long_answered(sources.store, query)
     if answer.problems or answer.result is None:
         return None, answer.problems or [NO_RUN]
-    return projected(answer.result, answer.suspect, sources.store.sets, answer.query), ()
+    sets = sources.store.sets
+    return projected(answer.result, answer.suspect, sets, answer.query, note=answer.note), ()
 
 
 def curve(sources: Sources, query: Given) -> Answer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.store import Store, folders_from_environment, queries
-from planner.store.disk.folders import OWN
+from planner.store.disk.folders import OWN, Folder
 
 ROOT: Final = Path(__file__).parent.parent
 STEP: Final = 60
@@ -20,6 +20,14 @@ STEP: Final = 60
 def store() -> Store:
     """The shipped results and nobody's own."""
     known = Store(folders_from_environment(ROOT, {OWN: "nowhere"})[:1])
+    known.refresh()
+    return known
+
+
+@functools.cache
+def library() -> Store:
+    """All shipped results, the published library with them."""
+    known = Store((Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped"),))
     known.refresh()
     return known
 

@@ -62,6 +62,7 @@ on data."""
 NO_JUDGEMENT: Final[dict[str, str]] = {
     "a unit": """
         job._times:DAY_S catalog._records:HOUR_S compare._shortlist:HOUR_S job._memory:GIGA
+        throughput.curves:GIGA
         answers.comparison._parameters:HOUR_S
         compare.rent_or_buy:HOUR_S cost._own:WATTS_PER_KILOWATT
         cost.payback:MONTHS_PER_YEAR cost._records:HOURS_PER_YEAR
@@ -71,6 +72,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         runs._schema:SCHEMA_VERSION""",
     "how much is read, kept or offered": """
         answers._asking:MOST_NAMED answers.comparison.saved:MOST_BYTES
+        answers.comparison.question:ENOUGH job._times:MOST_NAMED
         answers.comparison.saved:MOST_FILES answers.comparison.saved:MOST_NAME
         answers.comparison.saved:MOST_ROWS answers.comparison.saved:MOST_RUNS
         answers.comparison.saved:MOST_VALUES answers.comparison.saved:_LONGEST

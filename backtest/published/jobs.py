@@ -32,8 +32,8 @@ from planner.published import (
     NamedWorkload,
     PublishedRow,
     accelerators_of,
-    format_of,
     half_peak,
+    precision_of,
     workload_of,
 )
 
@@ -174,9 +174,6 @@ def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
     language, samples = workload.family in LANGUAGE, _samples(words, workload)
     if not samples:
         return None
-    precision = format_of(row.precision or "")
-    peaks = accelerator.peak_flops_per_s
-    half = "bfloat16" if "bfloat16" in peaks else "float16" if "float16" in peaks else "float32"
     return WholeJob(
         source=row.source_id or row.file,
         name=row.model or "",
@@ -185,7 +182,7 @@ def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
         samples=samples,
         accelerator=accelerator,
         devices=row.n_accelerators or _usual_count(workload, samples, accelerator),
-        precision=precision if precision in peaks else half,
+        precision=precision_of(row, accelerator, workload)[0],
         batch=float(row.global_batch) if row.global_batch else None,
         device_hours=hours,
         place=" ".join(filter(None, (row.repo_or_page, row.path))),

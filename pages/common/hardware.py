@@ -8,8 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from pages.common import kept
 from pages.common.kept import ROOT
+from planner.answers.comparison import stated_of
 from planner.catalog import TABLE_NAMES
+from planner.job import StatedTime
+from planner.runs import TrialSet
+from planner.store import Store
 from planner.store.catalog import CatalogRead, own_folder, read_catalog
 
 SHIPPED: Final = ROOT / "data" / "catalog"
@@ -28,6 +33,13 @@ def catalog() -> CatalogRead:
 @lru_cache(maxsize=2)
 def _read(shipped: Path, own: Path, *_: Hashable) -> CatalogRead:
     return read_catalog(shipped, [own])
+
+
+def stated(shared: Store, of: TrialSet, target: float) -> tuple[StatedTime, ...]:
+    """Return `planner.answers.comparison.stated_of` these trials, cached until one changes."""
+    version = kept.trials_version(shared, of)
+    question = ("stated", of, target, version, SHIPPED, folder(), *stamps())
+    return shared.kept.once(question, lambda: stated_of(shared, catalog().catalog, of, target))
 
 
 def stamps() -> tuple[Hashable, ...]:

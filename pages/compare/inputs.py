@@ -15,6 +15,7 @@ from typing import Final, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.common import hardware, kept, targets, widgets, workload_choice
 from pages.common.link import Link, as_text, slugs
@@ -184,7 +185,10 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
         return
     of = _trials(shared, names[workload])
     by_target = _goal(link, shared, of) if of else False
-    if of is None:
+    if of is None and _states_times(shared, names[workload]):
+        by_target = _by_target(link, st.columns([1])[0])
+        link.ignore("target", "optimizer")
+    elif of is None:
         link.choice("goal", ["epochs"], "epochs")
         link.ignore("target", "optimizer")
     if by_target:
@@ -209,11 +213,16 @@ def _trials(shared: Store, workload: str) -> TrialSet | None:
     return of if any(kept.trials(shared, of).optimizers) else None
 
 
-def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
-    """Draw epochs or target; return whether a target is chosen."""
-    by_target = link.choice("goal", list(_GOALS), "epochs") == "target"
-    row = st.columns([2, 5, 4] if by_target else [1], vertical_alignment="bottom")
-    row[0].segmented_control(
+def _states_times(shared: Store, workload: str) -> bool:
+    """Return whether runs of a workload state a time to its target."""
+    of = kept.trial_set_of(shared, workload)
+    return of is not None and of.target is not None and bool(kept.target_times(shared, of))
+
+
+def _by_target(link: Link, place: DeltaGenerator) -> bool:
+    """Draw epochs or target; return whether the target is chosen."""
+    chosen = link.choice("goal", list(_GOALS), "epochs") == "target"
+    place.segmented_control(
         "Train for",
         list(_GOALS),
         key=link.key("goal"),
@@ -221,7 +230,14 @@ def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
         required=True,
         format_func=_GOALS.__getitem__,
     )
-    if not by_target:
+    return chosen
+
+
+def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
+    """Draw epochs or target, and which target; return whether a target is chosen."""
+    by_target = link.choice("goal", list(_GOALS), "epochs") == "target"
+    row = st.columns([2, 5, 4] if by_target else [1], vertical_alignment="bottom")
+    if not _by_target(link, row[0]):
         return False
     workload, pattern = (str(st.session_state[link.key(n)]) for n in ("workload", "pattern"))
     trials, (values, usual) = kept.trials(shared, of), kept.targets(shared, of)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Final
 
 import streamlit as st
 
 from pages.common import kept, suspect_switch, widgets
-from pages.common.kept import store
-from pages.common.link import Link, as_text
+from pages.common.kept import ROOT, store
+from pages.common.link import Link, as_text, page_link
 from pages.how_long import options as option_choice
 from pages.how_long.lines import lines
 from planner import figures
-from planner.answers import how_long_tables, ratio_rows
+from planner.answers import how_long_tables, ratio_rows, target_note
 from planner.core import Refusal, Report, ahead_of, csv_text, html_page
 from planner.epochs import (
     START_NOT_INCLUDED,
@@ -28,6 +29,8 @@ from planner.epochs import (
 from planner.epochs.how_long import how_long
 from planner.figures.frame import LIGHT_THEME
 from planner.store import Store
+
+_COMPARE: Final = ROOT / "pages" / "compare" / "page.py"
 
 
 def show() -> None:
@@ -79,6 +82,7 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
         st.markdown(f"#### {widgets.answer_text(result.sentence)}")
         if result.undecided:
             st.markdown(f":orange[:material/help:] {as_text(result.undecided)}")
+        _target(link, result, shared)
         with widgets.actions():
             widgets.share(link, result.sentence, "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -97,6 +101,18 @@ def _answer(link: Link, result: HowLong, options: list[Option], shared: Store) -
         suspect_switch.draw(
             link, shared, runs, "Leave suspect runs out of the ranking", scatter=True
         )
+
+
+def _target(link: Link, result: HowLong, shared: Store) -> None:
+    """Draw how many runs state a time to a target, and the way there, where no total is known."""
+    workload = result.answers[0].option.run.workload
+    if note := target_note(shared, workload, result):
+        st.markdown(widgets.answer_text(note))
+        slug = next(s for s, name in kept.workload_names(shared).items() if name == workload)
+        page_link(
+            link.page, _COMPARE, "Compare by the time to the target", ":material/target:",
+            {"workload": [slug], "goal": ["target"]},
+        )  # fmt: skip
 
 
 def _several_kinds(link: Link, result: HowLong) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -11,7 +12,16 @@ from planner import figures
 from planner.convergence import ConvergenceCurve
 from planner.core import Estimate, Floats, Record, Refusal
 from planner.figures.frame import Theme, slots
-from planner.time_to_target import Comparison, Goal, OptimizerCurve, Timing, steps_grid, time_line
+from planner.job import StatedTime
+from planner.time_to_target import (
+    Comparison,
+    Goal,
+    OptimizerCurve,
+    Timing,
+    stated_rows,
+    steps_grid,
+    time_line,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +30,7 @@ class View:
 
     `optimizers` are all optimisers; `remarks` and `sources` are those of the steps to target;
     `empty` is title and reason where no optimiser is left; `reached` are times to the target
-    stated by the trials.
+    stated by the trials, `stated` the same by accelerator and count.
     """
 
     goal: Goal
@@ -33,12 +43,47 @@ class View:
     empty: tuple[str, str] = ("", "")
     is_reference: bool = False
     reached: tuple[Record, ...] = ()
+    stated: tuple[StatedTime, ...] = ()
 
     @property
     def lead(self) -> OptimizerCurve | None:
         """The first optimiser with a curve; the charts mark its regimes and best batch."""
         curves = self.comparison.curves
         return next((c for c in curves if isinstance(c.curve, ConvergenceCurve)), None)
+
+
+MOST_ACCELERATORS: Final = 10
+"""Accelerators in the chart of stated times: as many as there are colours."""
+
+
+def stated_figure(view: View, look: Theme) -> figures.ChartSpec:
+    """Return the chart of stated times over the count, of the accelerators with most runs."""
+    by_name: dict[str, list[Record]] = {}
+    for row in stated_rows(view.stated):
+        by_name.setdefault(str(row["accelerator"]), []).append(row)
+    most = sorted(by_name, key=lambda n: -sum(_number(r, "runs") for r in by_name[n]))
+    shown = most[:MOST_ACCELERATORS]
+    return figures.stated_times([_stated_line(n, by_name[n], k) for k, n in enumerate(shown)], look)
+
+
+def _stated_line(name: str, rows: list[Record], slot: int) -> figures.StatedLine:
+    def column(key: str) -> Floats:
+        return np.array([_number(row, key) for row in rows])
+
+    return figures.StatedLine(
+        label=name,
+        short=_short(name),
+        slot=slot,
+        count=column("devices"),
+        value=column("time_to_target_s"),
+        low=column("fastest_s"),
+        high=column("slowest_s"),
+        runs=column("runs"),
+    )
+
+
+def _number(row: Record, key: str) -> float:
+    return float(row[key] or 0.0)
 
 
 def steps_figure(view: View, look: Theme) -> figures.ChartSpec:

@@ -23,7 +23,15 @@ from planner import figures
 from planner.core import Estimate, Record, Report, csv_text, html_page
 from planner.figures.frame import LIGHT_THEME
 from planner.store import Store
-from planner.time_to_target import efficiency_sentence, sentences, tables, way_rows
+from planner.time_to_target import (
+    efficiency_sentence,
+    sentences,
+    stated_rows,
+    stated_sentences,
+    tables,
+    way_rows,
+    with_stated,
+)
 
 
 def show() -> None:
@@ -38,13 +46,15 @@ def show() -> None:
     link.warn()
     if view is None:
         _no_workload()
-    elif not view.comparison.curves:
+    elif not view.comparison.curves and not view.stated:
         _nothing(link, view)
     else:
         texts = _sentences(view)
         _answer(link, view, texts, shared)
-        _steps_card(view, " ".join(texts))
-        _time_card(link, view, shared, " ".join(texts))
+        _stated_card(view, " ".join(texts))
+        if view.comparison.curves:
+            _steps_card(view, " ".join(texts))
+            _time_card(link, view, shared, " ".join(texts))
         _reached_card(view)
         _tables(view, shared)
     if problem := reference_choice.reference_points().read.problem:
@@ -94,7 +104,8 @@ def _answer(link: Link, view: View, texts: list[str], shared: Store) -> None:
 
 
 def _sentences(view: View) -> list[str]:
-    """Return the shortest time where step times are known, then a sentence per optimiser."""
+    """Return stated times, the shortest time on known step times, a sentence per optimiser."""
+    stated = stated_sentences(view.goal, view.stated) if view.stated else []
     first = sentences.headline(view.goal, view.timings, view.times.placed)
     texts = sentences.answer_sentences(
         view.comparison,
@@ -103,7 +114,7 @@ def _sentences(view: View) -> list[str]:
         view.times.placed,
         own_times=bool(view.times.own),
     )
-    return [first, *texts] if first else texts
+    return [*stated, *([first] if first else []), *texts]
 
 
 def _remarks(view: View) -> list[str]:
@@ -112,9 +123,36 @@ def _remarks(view: View) -> list[str]:
         *sentences.note_lines(sentences.notes_of(view.comparison, view.timings)),
         sentences.noise_sentence(view.comparison),
         *view.remarks,
-        sentences.LAW,
+        sentences.LAW if view.lead or not view.stated else "",
     ]
     return [t for t in remarks if t]
+
+
+def _stated_card(view: View, alt: str) -> None:
+    """Draw the times to the target that published runs state, by accelerator and count."""
+    if not view.stated:
+        return
+    with st.container(border=True):
+        st.markdown("**Stated time to target, by accelerator and count**")
+        widgets.chart(lines.stated_figure(view, widgets.theme()), "steps-to-target.stated", alt)
+        records = stated_rows(view.stated)
+        names = {str(r["accelerator"]) for r in records}
+        some = "" if len(names) <= lines.MOST_ACCELERATORS else (
+            f" The {lines.MOST_ACCELERATORS} accelerators with most runs are drawn."
+        )  # fmt: skip
+        st.caption(
+            "Markers are medians of published runs, bars run from the fastest to the slowest. "
+            f"Submitters choose the batch for each count.{some}"
+        )
+        widgets.table(
+            [rows.stated(r) for r in records],
+            key="steps-to-target.stated_times",
+            alt="Median stated time to the target of every accelerator and count",
+        )
+        widgets.row(
+            [File("Stated times as CSV", lambda: csv_text(records), "epochwise-stated-times.csv",
+                  "steps-to-target.stated_csv")]
+        )  # fmt: skip
 
 
 def _steps_card(view: View, alt: str) -> None:
@@ -181,7 +219,7 @@ def _reached_card(view: View) -> None:
     if not view.reached:
         return
     with st.container(border=True):
-        st.markdown("**Stated times to the target, by devices**")
+        st.markdown("**Stated times to the target, every submission**")
         widgets.table(
             list(view.reached),
             key="steps-to-target.reached",
@@ -209,13 +247,31 @@ def _on_other_counts(view: View) -> None:
     if times.others:
         st.markdown("**All measured device counts**")
         widgets.table(
-            [rows.devices(r) for r in tables.device_rows(view.comparison, times.others)],
+            [
+                rows.devices(r)
+                for r in with_stated(tables.device_rows(view.comparison, times.others), view.stated)
+            ],
             key="steps-to-target.counts",
             alt="Best batch, time and device-hours for every device count",
         )
 
 
 def _tables(view: View, shared: Store) -> None:
+    if view.comparison.curves:
+        _fit_tables(view)
+    if view.is_reference:
+        reference_choice.every_list(view.goal.trained)
+    box = widgets.folded("Where these numbers come from", "source", "steps-to-target.origin")
+    if box.open:
+        with box:
+            widgets.table(
+                rows.sources(view, shared),
+                key="steps-to-target.sources",
+                alt="Sources of the trials and of the step times",
+            )
+
+
+def _fit_tables(view: View) -> None:
     fits = _fits(view)
     with st.container(border=True):
         st.markdown("**Critical batch size, least steps and least samples**")
@@ -230,16 +286,6 @@ def _tables(view: View, shared: Store) -> None:
     if box.open:
         with box:
             _batches(view)
-    if view.is_reference:
-        reference_choice.every_list(view.goal.trained)
-    box = widgets.folded("Where these numbers come from", "source", "steps-to-target.origin")
-    if box.open:
-        with box:
-            widgets.table(
-                rows.sources(view, shared),
-                key="steps-to-target.sources",
-                alt="Sources of the trials and of the step times",
-            )
 
 
 def _files(view: View, fits: list[Record]) -> list[File]:
@@ -272,8 +318,12 @@ def _report(address: str, view: View, shared: Store) -> str:
             title="Steps to target against batch size",
             sentence=texts[0],
             notes=[*texts[1:], *_remarks(view)],
-            figure=figures.html(lines.steps_figure(view, LIGHT_THEME)),
-            table=_fits(view),
+            figure=figures.html(
+                lines.stated_figure(view, LIGHT_THEME)
+                if view.stated
+                else lines.steps_figure(view, LIGHT_THEME)
+            ),
+            table=stated_rows(view.stated) if view.stated else _fits(view),
             sources=rows.sources(view, shared),
             link=address,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.common import kept, widgets, workload_choice
+from pages.common import hardware, kept, widgets, workload_choice
 from pages.common import targets as target_choice
 from pages.common.link import Link, as_text, slugs
 from pages.steps_to_target import (
@@ -21,6 +21,7 @@ from pages.steps_to_target.lines import View
 from pages.steps_to_target.step_times import StepTimes, Subject
 from planner.convergence import set_labels, target_text
 from planner.core import Record
+from planner.job import StatedTime
 from planner.runs import Trials, TrialSet
 from planner.store import Store
 from planner.store.queries import MOST_TRIALS
@@ -87,7 +88,8 @@ def _measured(
     names = [by_slug[c] for c in chosen]
     subject = Subject(trained=of.subject, optimizers=tuple(names), precision=of.precision)
     times = step_times.offer(link, shared, subject, left_out)
-    goal = goal_of(of, trials, np.nan if target is None else target)
+    aimed = of.target if target is None else target
+    goal = goal_of(of, trials, np.nan if aimed is None else aimed)
     comparison = Comparison(target=np.nan if target is None else target, curves=())
     if names and target is not None:
         comparison = kept.optimizer_comparison(shared, of, target, tuple(names))
@@ -100,6 +102,7 @@ def _measured(
         sources=rows.set_sources(of, shared),
         empty=_empty(of, trials, target),
         reached=tuple(rows.reached(r) for r in kept.target_times(shared, of)),
+        stated=() if aimed is None else hardware.stated(shared, of, aimed),
     )
 
 
@@ -140,6 +143,7 @@ def _view(
     empty: tuple[str, str] = ("", ""),
     is_reference: bool = False,
     reached: tuple[Record, ...] = (),
+    stated: tuple[StatedTime, ...] = (),
 ) -> View:
     return View(
         goal=goal,
@@ -152,6 +156,7 @@ def _view(
         empty=empty,
         is_reference=is_reference,
         reached=reached,
+        stated=stated,
     )
 
 

@@ -48,6 +48,26 @@ def batch(row: Record) -> dict[str, object]:
     }
 
 
+def stated(row: Record) -> Record:
+    """Return the stated times of one accelerator and count."""
+    runs = "" if row["runs"] == 1 else f"{_time_of(row, 'fastest_s')} to "
+    return {
+        "System": row["system"],
+        "Accelerators": row["devices"],
+        "Runs": row["runs"],
+        "Batch": row["global_batch_size"],
+        "Time to target (median)": _time_of(row, "time_to_target_s"),
+        "Fastest to slowest": f"{runs}{_time_of(row, 'slowest_s')}",
+        "90 % of one more run": f"{_time_of(row, 'time_to_target_s_low')} to "
+        f"{_time_of(row, 'time_to_target_s_high')}",
+        "Device-hours": _short(row["device_hours"]),
+    }
+
+
+def _time_of(row: Record, name: str) -> str:
+    return in_words(float(row[name] or 0.0))
+
+
 def reached(row: Record) -> Record:
     """Return one stated time to the target, with its system."""
     return {

@@ -50,6 +50,7 @@ def _points(curve: SystemCurve, runs: Sequence[Run], suspect: Mapping[str, str])
         throughput=batch / step_s,
         residuals=curves.left_over(curve, runs),
         flags=tuple(suspect.get(run.run_id, "") for run in runs),
+        memory_gb=tuple(map(curves.memory_gb, runs)),
     )
 
 

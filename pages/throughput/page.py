@@ -169,6 +169,7 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
                 "epochwise-points.csv",
                 key="throughput.points",
             )
+    _points(chosen)
     box = widgets.folded("Where these numbers come from", "source", "throughput.origin")
     if box.open:
         with box:
@@ -177,6 +178,33 @@ def _tables(chosen: list[SystemCurve], shared: Store) -> None:
                 key="throughput.sources",
                 alt="Sources of every curve",
             )
+
+
+def _points(chosen: list[SystemCurve]) -> None:
+    """Draw every measured point, with its memory where a run states it."""
+    box = widgets.folded("Every measured point", "table_rows", "throughput.every")
+    if box.open:
+        with box:
+            rows = curves.point_rows(chosen)
+            memory = any(row["peak_memory_gb"] is not None for row in rows)
+            widgets.table(
+                [_point(row, memory=memory) for row in rows],
+                key="throughput.every_point",
+                alt="Batch, step time, samples per second and memory of every point",
+            )
+
+
+def _point(row: Record, *, memory: bool) -> Record:
+    """Return a point; `memory` adds that column."""
+    shown: Record = {
+        "Curve": row["curve"],
+        "Batch": row["global_batch_size"],
+        "Step time (s)": row["step_s"],
+        "Samples/s": row["samples_per_s"],
+        "Against the fit (%)": row["measured_against_fit_percent"],
+        "In the fit": row["in_fit"],
+    }
+    return {**shown, **({"Memory (GB)": row["peak_memory_gb"]} if memory else {})}
 
 
 def _at_batches(

@@ -12,6 +12,7 @@ from planner.answers._asking import (
     compare_facts,
     curve_answered,
     how_long_answered,
+    target_note,
 )
 from planner.answers._bodies import curves, hardware_comparison, projection
 from planner.answers._curve_answers import answer_sentences, batch_rows, source_rows
@@ -58,5 +59,6 @@ __all__ = [
     "results_answered",
     "saved",
     "source_rows",
+    "target_note",
     "total_in_words",
 ]

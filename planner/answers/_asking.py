@@ -8,6 +8,7 @@ the HTTP interface refuse. The numbers come from `planner.epochs.how_long`,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,6 +21,7 @@ from planner.answers.comparison import (
     Answered,
     CompareParameters,
     Facts,
+    Target,
     answered_whole,
     compare_parameters,
     epoch_size_of,
@@ -28,14 +30,15 @@ from planner.answers.comparison import (
     measured_job,
     own_trials,
     problems_of,
+    stated_of,
     steps_of,
     trial_set_of,
 )
 from planner.answers.runs import suspects_of, with_priors
 from planner.catalog import Catalog
 from planner.compare import with_step
-from planner.convergence import targets_of, usual_target
-from planner.core import Given, Problem, looked_up, not_found, query_of, read, shown
+from planner.convergence import goal_text, targets_of, usual_target
+from planner.core import Estimate, Given, Problem, looked_up, not_found, query_of, read, shown
 from planner.core.slugs import slugs
 from planner.cost import Display
 from planner.epochs import (
@@ -49,7 +52,7 @@ from planner.epochs import (
 )
 from planner.epochs.how_long import how_long
 from planner.job import Job, job_described
-from planner.runs import Run, Trials
+from planner.runs import Run, Trials, TrialSet
 from planner.store import queries
 from planner.store.reader import Store
 from planner.throughput import (
@@ -60,7 +63,6 @@ from planner.throughput import (
     usual_systems,
     with_step_times,
 )
-from planner.time_to_target import OptimizerCurve
 
 MOST_NAMED: Final = 6
 """Most workloads that a message names."""
@@ -114,13 +116,15 @@ NO_TRAINING: Final = Problem(
 class HowLongAnswer:
     """Ranked totals; `result` is None where nothing can be ranked.
 
-    `query` is the same question with its defaults written out, as in a shared link.
+    `query` is the same question with its defaults written out, as in a shared link. `note` names
+    the runs that state a time to a target, where no option has a total.
     """
 
     result: HowLong | None
     suspect: Mapping[str, str]
     query: str
     problems: tuple[Problem, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +189,23 @@ def how_long_answered(store: Store, question: Given) -> HowLongAnswer:
         suspect=suspect.names,
         query=query_of(parameters.HOW_LONG, {**values, **stated}, parameters.STATED),
         problems=tuple(problems),
+        note=target_note(store, place[0], result),
     )
+
+
+def target_note(store: Store, workload: str, result: HowLong) -> str:
+    """Return how many runs state a time to a target; "" where a total is known, or none does."""
+    if any(isinstance(a.total, Estimate) for a in result.answers):
+        return ""
+    of = trial_set_of(store, workload)
+    if of is None or of.target is None:
+        return ""
+    rows = [r for r in queries.target_times(store, of) if r["target_value"] == of.target]
+    if not rows:
+        return ""
+    words = goal_text(queries.trials(store, of), of.target)
+    several = "1 run states its" if len(rows) == 1 else f"{len(rows):,} runs state their"
+    return f"{several} time to {words}. Compare ranks hardware by it (goal=target)."
 
 
 def curve_answered(store: Store, question: Given) -> CurveAnswer:
@@ -270,19 +290,22 @@ def compare_facts(
         return None
     workload, pattern = names_found
     job = measured_job(store, catalog, workload, pattern, asking.samples_per_epoch)
-    return facts_of(store, catalog, job, pattern, _steps(store, job, asking, problems, stated))
+    if asking.request.epochs is not None:
+        return facts_of(store, catalog, job, pattern)
+    target = _target_of(store, catalog, job, asking, problems=problems, stated=stated)
+    return facts_of(store, catalog, job, pattern, target)
 
 
-def _steps(
+def _target_of(
     store: Store,
+    catalog: Catalog,
     job: Job,
     asking: CompareParameters,
+    *,
     problems: list[Problem],
     stated: dict[str, Any],
-) -> tuple[OptimizerCurve, str] | None:
-    """Return the law of steps to the requested target; None for a question about epochs."""
-    if asking.request.epochs is not None:
-        return None
+) -> Target | None:
+    """Return the requested target with its law and stated times; None without any of both."""
     of = trial_set_of(store, job.workload)
     trials = queries.trials(store, of) if of else None
     names = slugs([n for n in trials.optimizers if n]) if trials else {}
@@ -297,9 +320,24 @@ def _steps(
         # offered targets have six digits in every link
         shown = value if asking.target is not None or value is None else float(f"{value:.6g}")
         stated |= {"optimizer": chosen, "target": shown}
-    if steps is None:
-        problems += no_steps(store, asking.optimizer)
-    return steps
+        if steps is not None and of is not None and value is not None:
+            times = stated_of(store, catalog, of, value)
+            return Target(steps=steps[0], words=steps[1], stated=times)
+    if of is not None and trials is not None and (target := _only_stated(of, asking)) is not None:
+        times = stated_of(store, catalog, of, target)
+        if times:
+            stated["target"] = float(f"{target:.6g}")
+            return Target(words=goal_text(trials, target), stated=times)
+    problems += no_steps(store, asking.optimizer)
+    return None
+
+
+def _only_stated(of: TrialSet, asking: CompareParameters) -> float | None:
+    """Return the target that trials without evaluations state; None for another target."""
+    if of.target is None or asking.optimizer:
+        return None
+    same = asking.target is None or math.isclose(asking.target, of.target, rel_tol=1e-5)
+    return of.target if same else None
 
 
 def _target(trials: Trials, value: float | None) -> float | None:

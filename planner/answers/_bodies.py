@@ -50,7 +50,12 @@ from planner.throughput import SystemCurve, cell, curve_rows, point_rows
 
 
 def projection(
-    result: HowLong, suspect: Mapping[str, str], sets: Sequence[ResultSet], query: str
+    result: HowLong,
+    suspect: Mapping[str, str],
+    sets: Sequence[ResultSet],
+    query: str,
+    *,
+    note: str = "",
 ) -> Projection:
     """Return the answer of How long?: times of N epochs on each system."""
     return Projection(
@@ -62,6 +67,7 @@ def projection(
         baseline=result.baseline.label,
         sentence=result.sentence,
         undecided=result.undecided or None,
+        note=note or None,
         rows=rows_of(ProjectionRow, answer_rows(result, suspect)),
         sources=tuple(run_sources([a.option for a in result.answers], sets)),
     )

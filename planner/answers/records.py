@@ -112,6 +112,7 @@ class PointRow(_Record, frozen=True, kw_only=True):
     fitted_step_s: Number | None
     measured_against_fit_percent: Number | None
     in_fit: bool
+    peak_memory_gb: Number | None
     run_id: str
 
 
@@ -270,6 +271,7 @@ class Projection(_Record, frozen=True, kw_only=True):
     baseline: str
     sentence: str
     undecided: str | None
+    note: str | None
     rows: tuple[ProjectionRow, ...]
     sources: tuple[Source, ...]
 

@@ -89,9 +89,17 @@ def run_how_long(arguments: argparse.Namespace) -> int:
     if answer.result is None:
         return words.REFUSED
     if arguments.json:
-        words.print_json(plain(projection(answer.result, answer.suspect, store.sets, answer.query)))
+        words.print_json(
+            plain(
+                projection(
+                    answer.result, answer.suspect, store.sets, answer.query, note=answer.note
+                )
+            )
+        )
     else:
         _print_how_long(answer.result)
+        if answer.note:
+            words.note(answer.note)
     has_total = any(not isinstance(a.total, Refusal) for a in answer.result.answers)
     return words.ANSWERED if has_total else words.REFUSED
 

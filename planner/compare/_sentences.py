@@ -358,7 +358,8 @@ def _does(comparison: Comparison) -> str:
     goal, name = comparison.question.goal, comparison.question.job.name
     if goal.epochs is not None:
         return f"finishes {goal.words} of {name}"
-    return f"brings {name} to {goal.words} with {goal.optimizer}"
+    using = f" with {goal.optimizer}" if goal.optimizer else ""
+    return f"brings {name} to {goal.words}{using}"
 
 
 def _at_batch(row: Row, comparison: Comparison) -> str:

@@ -11,7 +11,7 @@ from planner.compare.comparison import Comparison, Limits, Row
 from planner.core import Refusal, plain
 from planner.cost import DOLLARS, Display, price
 from planner.epochs import basis_in_words
-from planner.job import Candidate, Goal
+from planner.job import Candidate, Goal, runs_words
 
 SESSION: Final = (
     "Measured times include the variation between machines and sessions, about 3 % (SD). How long? "
@@ -71,10 +71,24 @@ def probability_help(comparison: Comparison) -> str:
 
 
 def basis_words(row: Row, goal: Goal) -> str:
-    """Return the basis of a time; for epochs measured there, in the words of How long?."""
+    """Return the basis of a time.
+
+    For epochs measured there it is in the words of How long?, for a stated time it names the runs.
+    """
     if row.candidate.run is not None and goal.epochs is not None:
         return basis_in_words(row.candidate.run, goal.epochs)
+    if row.timed.stated_runs and not isinstance(row.time, Refusal):
+        return _stated_words(row)
     return "" if isinstance(row.time, Refusal) else row.time.basis
+
+
+def _stated_words(row: Row) -> str:
+    """Return the basis of a stated time: 'published, median of 8 runs', 'scaled from 1 run'."""
+    runs = row.timed.stated_runs
+    several = f"{runs:,} run{'' if runs == 1 else 's'}"
+    if row.timed.scaling is not None:
+        return f"scaled from {runs_words(runs)}"
+    return f"published, {several}" if runs == 1 else f"published, median of {several}"
 
 
 def session_note(comparison: Comparison) -> str:

@@ -63,6 +63,8 @@ class StepsToTarget:
             return f"None of {total:,} trials reached the target."
         steps = self.steps[self.reached]
         coarse = self.resolution_steps[self.reached] / np.where(steps > 0.0, steps, 1.0)
+        if (coarse >= 1.0).all():
+            return f"{count:,} of {total:,} trials reached the target at their first evaluation."
         return (
             f"{count:,} of {total:,} trials reached the target; evaluations around it lay "
             f"{100 * float(np.median(coarse)):.2g} % of the steps apart (median)."

@@ -28,8 +28,10 @@ from planner.figures.method import (
 )
 from planner.figures.steps_to_target import (
     Borders,
+    StatedLine,
     StepsLine,
     TargetTimeLine,
+    stated_times,
     steps_to_target,
     time_to_target,
 )
@@ -48,6 +50,7 @@ __all__ = [
     "Scale",
     "Share",
     "Spot",
+    "StatedLine",
     "StepsLine",
     "TargetTimeLine",
     "ThroughputLine",
@@ -63,6 +66,7 @@ __all__ = [
     "interval_of_epochs",
     "rent_or_buy",
     "residuals",
+    "stated_times",
     "steps_to_target",
     "throughput",
     "time_cost",

@@ -80,6 +80,66 @@ class TargetTimeLine:
     least_s: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedLine:
+    """Stated times to the target [s] of one accelerator over its count, rising.
+
+    `low` and `high` are the fastest and the slowest run, `runs` their number.
+    """
+
+    label: str
+    short: str
+    slot: int
+    count: Floats
+    value: Floats
+    low: Floats
+    high: Floats
+    runs: Floats
+
+
+def stated_times(lines: Sequence[StatedLine], theme: Theme) -> ChartSpec:
+    """Return stated times to the target over the number of accelerators, both logarithmic.
+
+    Markers are medians, upright bars run from the fastest to the slowest run.
+    """
+    drawing = Drawing(theme)
+    counts = np.concatenate([x.count for x in lines])
+    low, high = (float(f(np.r_[[f(getattr(x, n)) for x in lines]])) for f, n in (
+        (np.min, "low"), (np.max, "high")))  # fmt: skip
+    scale, unit = time_unit([high])
+    drawing.x = batch_axis(float(counts.min()), float(counts.max())) | {"title": "accelerators"}
+    ends = 0.8 * low / scale, 1.25 * high / scale
+    drawing.y = {"title": f"time to target ({unit})", "type": "log", "range": list(np.log10(ends))}
+    drawing.y |= log_ticks(*ends)
+    for line in lines:
+        _stated(drawing, line, scale)
+    drawing.end_labels(lines, [float(x.value[-1]) / scale for x in lines], log=True)
+    return drawing.figure()
+
+
+def _stated(drawing: Drawing, line: StatedLine, scale: float) -> None:
+    colour = drawing.theme.colours[line.slot]
+    thin = {"color": colour, "width": 1}
+    drawing.line(line.count, line.value / scale, name=escape(line.label), opacity=0.5, line=thin,
+                 hoverinfo="skip")  # fmt: skip
+    drawing.points(
+        line.count,
+        line.value / scale,
+        name=escape(line.label),
+        marker={"color": colour, "size": 9, "symbol": MARKS[line.slot]},
+        error_y={
+            "type": "data", "symmetric": False, "thickness": 1, "width": 3, "color": colour,
+            "array": (line.high - line.value) / scale,
+            "arrayminus": (line.value - line.low) / scale,
+        },
+        text=[
+            f"{in_words(value)}, {'1 run' if runs == 1 else f'median of {runs:,.0f} runs'}"
+            for value, runs in zip(line.value.tolist(), line.runs.tolist(), strict=True)
+        ],
+        hovertemplate="<b>%{x:,} × %{fullData.name}</b><br>%{text}<extra></extra>",
+    )  # fmt: skip
+
+
 def steps_to_target(
     lines: Sequence[StepsLine],
     theme: Theme,

@@ -31,13 +31,15 @@ _OFF: Final = "batch %{x:,}<br>%{y:+.2f} % of the fitted step time"
 class Points:
     """Measured points: batch [samples], throughput [samples/s], all of shape (n,).
 
-    `residuals` are relative, NaN without a fit; `flags` are those of each point, empty without any.
+    `residuals` are relative, NaN without a fit; `flags` are those of each point, empty without any;
+    `memory_gb` is the memory of each point on a device [GB], None where unknown, or empty.
     """
 
     batch: Floats
     throughput: Floats
     residuals: Floats
     flags: tuple[str, ...]
+    memory_gb: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +110,21 @@ def _points(drawing: Drawing, line: ThroughputLine, points: Points, y: Floats, h
         points.batch,
         y,
         name=escape(line.label),
-        customdata=[f"<br>suspect: {escape(f)}" if f else "" for f in points.flags],
+        customdata=_further(points),
         hovertemplate=f"<b>%{{fullData.name}}</b><br>{hover}%{{customdata}}"
         f"<extra>{'left out of the fit' if out else 'measured'}</extra>",
         marker={"color": colour, "size": 9} | _symbols(SYMBOLS[line.device_kind], points.flags),
     )
+
+
+def _further(points: Points) -> list[str]:
+    """Return the memory and the flag of each point, as lines of its hover text."""
+    memory = points.memory_gb or (None,) * len(points.flags)
+    return [
+        f"{'' if used is None else f'<br>{used:,.3g} GB'}"
+        f"{f'<br>suspect: {escape(flag)}' if flag else ''}"
+        for used, flag in zip(memory, points.flags, strict=True)
+    ]
 
 
 def _symbols(symbol: str, flags: Sequence[str]) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from planner.job._records import (
     TimedStep,
     Way,
 )
+from planner.job._stated import StatedTime, runs_words, stated_interval, stated_times
 from planner.job._times import Known, OwnTarget, parts_of, timed, work_draws
 from planner.job.efficiency import (
     has_links,
@@ -77,6 +78,7 @@ __all__ = [
     "NextMeasurement",
     "Order",
     "OwnTarget",
+    "StatedTime",
     "Timed",
     "TimedStep",
     "Way",
@@ -97,7 +99,10 @@ __all__ = [
     "peak_of",
     "per_accelerator",
     "question_of",
+    "runs_words",
     "sentence",
+    "stated_interval",
+    "stated_times",
     "timed",
     "timed_share",
     "unknown_optimizer",

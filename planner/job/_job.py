@@ -1,8 +1,9 @@
 """Jobs, made from rows of the run table or from a description, and their batches.
 
 A transferred time has the batch of its source run: the one on the same accelerator if there is
-one, else the fastest on any. An estimate from FLOPs has the same batch, or
-`USUAL_BATCH` where no run states one. A requested batch selects the runs at that batch.
+one, else the fastest on any; on fewer devices at most as many samples on each. An estimate from
+FLOPs has the same batch, or `USUAL_BATCH` where no run states one. A requested batch selects the
+runs at that batch.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def speeds_of(
         precision: of the job; runs in another number format are left out.
     """
     effective = effective_precision(precision)
-    fastest: dict[tuple[str, float], float] = {}
+    fastest: dict[tuple[str, float], Speed] = {}
     for row in rows:
         speed = row.get("samples_per_s")
         if row.get("device_kind") == "cpu" or not speed or not math.isfinite(speed):
@@ -87,12 +88,23 @@ def speeds_of(
         if there.accelerator is None:
             continue
         if effective_precision(str(row["precision"] or "")) == effective:
-            key = (there.accelerator.id, float(row["global_batch_size"] or 0))
-            fastest[key] = max(per_accelerator(speed, there), fastest.get(key, 0.0))
-    return tuple(
-        Speed(card=card, batch=batch or None, samples_per_s=speed)
-        for (card, batch), speed in sorted(fastest.items())
-    )
+            batch = float(row["global_batch_size"] or 0)
+            run = Speed(
+                card=there.accelerator.id,
+                batch=batch or None,
+                samples_per_s=per_accelerator(speed, there),
+                devices=there.devices,
+                nodes=there.nodes,
+                memory_bytes=there.memory_bytes,
+            )
+            key = (there.accelerator.id, batch)
+            fastest[key] = min(run, fastest.get(key, run), key=_order)
+    return tuple(speed for _, speed in sorted(fastest.items(), key=lambda item: item[0]))
+
+
+def _order(speed: Speed) -> tuple[bool, float]:
+    """Return the sort key of a source: one machine first, its scaling is known best; then speed."""
+    return speed.nodes > 1, -speed.samples_per_s
 
 
 def library_at(library: Library | None, job: Job, at_batch: float | None) -> Library | None:
@@ -109,14 +121,39 @@ def batch_on(job: Job, hardware: Hardware, at_batch: float | None = None) -> flo
         return at_batch
     if job.described:
         return job.batch or USUAL_BATCH
+    source = _source(job, hardware)
+    return job.batch or USUAL_BATCH if source is None else _within(job, source, hardware)
+
+
+def _source(job: Job, hardware: Hardware) -> Speed | None:
+    """Return the run whose batch is assumed on hardware; None where no run transfers."""
     nearest = nearest_measured(job, hardware)
-    if nearest is not None:
-        batch = nearest[1].run.global_batch_size
-        return None if batch is None else float(batch)
-    used = _used(job, hardware)
-    if not used:
-        return job.batch or USUAL_BATCH
-    return max(used.values(), key=lambda s: s.samples_per_s).batch
+    if nearest is None:
+        return min(_used(job, hardware).values(), key=_order, default=None)
+    there, option = nearest
+    batch = option.run.global_batch_size
+    return Speed(
+        card=hardware.accelerator.id if hardware.accelerator else "",
+        batch=None if batch is None else float(batch),
+        samples_per_s=option.run.samples_per_s or 0.0,
+        devices=there.devices,
+        nodes=there.nodes,
+        memory_bytes=there.memory_bytes,
+    )
+
+
+def _within(job: Job, source: Speed, hardware: Hardware) -> float | None:
+    """Return the source's global batch, with at most its samples on each device [samples].
+
+    Less memory has room for fewer samples. Where memory was measured, the fit says what has room.
+    """
+    if source.batch is None:
+        return None
+    room = 1.0
+    if not job.memory and source.memory_bytes and hardware.memory_bytes:
+        room = min(hardware.memory_bytes / source.memory_bytes, 1.0)
+    most = source.batch / source.devices * room * hardware.devices
+    return min(source.batch, float(max(math.floor(most), 1)))
 
 
 def batch_sentence(job: Job, hardware: Hardware, at_batch: float | None) -> str:
@@ -128,6 +165,13 @@ def batch_sentence(job: Job, hardware: Hardware, at_batch: float | None) -> str:
         return f"Assumes batch {plain(batch)}, since none is stated. {OTHER_BATCH}"
     if not job.speeds and job.batch is None:
         return f"Assumes batch {plain(batch)}, since no run states one. {OTHER_BATCH}"
+    source = _source(job, hardware)
+    if source is not None and source.batch and batch < source.batch:
+        several = "" if source.devices == 1 else f" on {source.devices:,} devices"
+        return (
+            f"Assumes batch {plain(batch)}, with no more samples on a device than the fastest "
+            f"measured run had (batch {plain(source.batch)}{several}). {OTHER_BATCH}"
+        )
     used = {s.batch for s in _used(job, hardware).values() if s.batch}
     if len(used) > 1 and nearest_measured(job, hardware) is None:
         several = " and ".join(f"{plain(b)}" for b in sorted(used))
@@ -161,14 +205,11 @@ def choose_batch(sizes: Iterable[float | None]) -> str:
 
 
 def _sources(job: Job, at_batch: float | None = None) -> dict[str, Speed]:
-    """Return the fastest run of each accelerator, at one batch or at any."""
+    """Return the fastest run of each accelerator, on one machine if any, at a batch or at any."""
     fastest: dict[str, Speed] = {}
     for speed in job.speeds:
-        faster = (
-            speed.card not in fastest or speed.samples_per_s > fastest[speed.card].samples_per_s
-        )
-        if at_batch in (None, speed.batch) and faster:
-            fastest[speed.card] = speed
+        if at_batch in (None, speed.batch):
+            fastest[speed.card] = min(speed, fastest.get(speed.card, speed), key=_order)
     return fastest
 
 

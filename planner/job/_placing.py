@@ -214,7 +214,8 @@ def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library |
         if there.accelerator is not None and speed and math.isfinite(speed):
             precision = effective_precision(str(row["precision"] or ""))
             rate = per_accelerator(speed, there)
-            cells.append((row["workload"], precision, there.accelerator.id, rate))
+            key = (row["workload"], precision, there.accelerator.id)
+            cells.append((key, rate, there.nodes > 1))
     if not cells:
         return None
     best = _best(cells)
@@ -225,10 +226,15 @@ def library_of(catalog: Catalog, rows: Iterable[Mapping[str, Any]]) -> Library |
     return replace(library, card_names=names)
 
 
-def _best(cells: Iterable[tuple[str, str, str, float]]) -> dict[tuple[str, str, str], float]:
-    """Return the fastest of each cell: systems and software are not repeats."""
-    fastest: dict[tuple[str, str, str], float] = {}
-    for workload, precision, card, speed in cells:
-        key = (workload, precision, card)
-        fastest[key] = max(speed, fastest.get(key, 0.0))
-    return fastest
+def _best(
+    cells: Iterable[tuple[tuple[str, str, str], float, bool]],
+) -> dict[tuple[str, str, str], float]:
+    """Return the fastest of each cell: systems and software are not repeats.
+
+    Runs across machines count only without others: their scaling is assumed, not measured.
+    """
+    fastest: dict[tuple[str, str, str], tuple[bool, float]] = {}
+    for key, speed, across in cells:
+        best = (not across, speed)
+        fastest[key] = max(best, fastest.get(key, best))
+    return {key: speed for key, (_, speed) in fastest.items()}

@@ -39,6 +39,14 @@ class Hardware:
         return self.count * (self.accelerator.devices if self.accelerator else 1)
 
     @property
+    def memory_bytes(self) -> float | None:
+        """Memory of one device [bytes]; None where unpublished."""
+        card = self.accelerator
+        return (
+            None if card is None or card.memory_bytes is None else card.memory_bytes / card.devices
+        )
+
+    @property
     def power_watts(self) -> float | None:
         """Board power of all accelerators [W]; None where unpublished."""
         watts = self.accelerator.board_power_watts if self.accelerator else None
@@ -49,12 +57,16 @@ class Hardware:
 class Speed:
     """Most samples/s of one accelerator (its id in the catalogue) at a global batch [samples].
 
-    `batch` is None where the runs do not state it.
+    `batch` is None where the runs do not state it. The run had `devices` on `nodes` machines, each
+    device with `memory_bytes` (None where unpublished).
     """
 
     card: str
     batch: float | None
     samples_per_s: float
+    devices: int = 1
+    nodes: int = 1
+    memory_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +264,8 @@ class Timed:
     source run, or the assumed one; None where no run states it. `alone` is the total without the
     `scaling` and `samples` uncertainties, None if neither applies; both are factors of the time
     around 1. For `shared_sd`, `shared` and `shared_parts` see `planner.job.rates.Rate`. `least_s`
-    is the time at the peak of the hardware [s].
+    is the time at the peak of the hardware [s]. `stated_runs` counts the published runs whose
+    stated times to the target the total is based on, 0 where it is not.
     """
 
     total: Estimate | Refusal
@@ -267,6 +280,7 @@ class Timed:
     scaling: Scaling | None = None
     samples: Estimate | None = None
     least_s: float = 0.0
+    stated_runs: int = 0
 
     @property
     def measure_next(self) -> str:

@@ -2,6 +2,7 @@
 
     epochs, measured there    pre-train + epoch 1 + mean*(N - 1)     `planner.epochs.projection`
     target, measured there    pre-train + S(B*)*T(B*), B* best     `planner.time_to_target.goodput`
+    target, stated            median of published runs         `planner.job._stated`
     anywhere else             pre-train + samples/rate               `planner.job.rates`
 
 Every total [s] includes the start-up time if any run states it; otherwise a reason says so
@@ -25,7 +26,8 @@ third is one draw for all options.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -50,9 +52,11 @@ from planner.job._records import (
     Goal,
     Hardware,
     Job,
+    NextMeasurement,
     Scaling,
     Timed,
 )
+from planner.job._stated import StatedTime, stated_on
 from planner.job.efficiency import parts_of_scaling
 from planner.job.rates import OVERHEAD_MATTERS, Rate, has_efficiency, rate_on
 from planner.transfer import Library
@@ -81,21 +85,27 @@ class OwnTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Sources of times: the library of throughputs, and times to the target by system."""
+    """Sources of times: the library of throughputs, and times to the target.
+
+    `own_targets` are those of measured systems, `stated` those that published runs state.
+    """
 
     library: Library | None = None
     own_targets: Mapping[str, OwnTarget] = field(default_factory=dict)
+    stated: Sequence[StatedTime] = ()
 
 
 def timed(
     job: Job, goal: Goal, candidate: Candidate, sources: Known, level: float = LEVEL
 ) -> Timed:
     """Return the time of one candidate, refused where it does not fit or cannot be estimated."""
+    if (stated := _stated(job, goal, candidate, sources, level)) is not None:
+        return stated
     batch = _batch(job, goal, candidate, sources)
     fit = fit_of(job, candidate.hardware, batch)
     if candidate.run is not None:
         return _measured(job, goal, candidate.run, sources, fit=fit, batch=batch)
-    if refused := _refused_batch(job, goal):
+    if refused := _refused(job, goal, candidate.hardware, sources):
         return Timed(total=refused, batch=batch, fit=fit)
     if fit.fits is False:
         return _too_large(fit, batch)
@@ -126,12 +136,74 @@ def timed(
     )
 
 
+def _stated(
+    job: Job, goal: Goal, candidate: Candidate, sources: Known, level: float
+) -> Timed | None:
+    """Return the time to the target by published runs; None where none states it.
+
+    A measured run there comes first.
+    """
+    measured = candidate.run is not None and candidate.run.run.basis != "published"
+    if goal.epochs is not None or measured:
+        return None
+    answer = stated_on(sources.stated, candidate.hardware, level)
+    if answer is None:
+        return None
+    batch = answer.source.batch
+    fit = fit_of(job, candidate.hardware, batch)
+    if answer.scaling is None:
+        fit = _ran(fit)
+    elif fit.fits is False:
+        return _too_large(fit, batch)
+    start = _no_start(job)
+    total, alone = (
+        None if time is None else replace(time, reasons=(*time.reasons, *start))
+        for time in (answer.total, answer.alone)
+    )
+    return Timed(
+        total=total or answer.total,
+        batch=batch,
+        fit=fit,
+        next_run=None
+        if answer.scaling is None
+        else NextMeasurement(workload=job.workload, place=candidate.hardware.label),
+        alone=alone,
+        scaling=_scaling(1.0, answer.scaling),
+        stated_runs=len(answer.source.seconds),
+    )
+
+
+MOST_NAMED: Final = 4
+"""Most accelerators that a refusal names."""
+
+
+def _not_stated(hardware: Hardware, stated: Sequence[StatedTime]) -> Refusal:
+    """Return that no run states the time on an accelerator, and on which ones some do."""
+    name = hardware.label if hardware.accelerator is None else hardware.accelerator.name
+    runs = Counter[str]()
+    for time in stated:
+        if time.hardware.accelerator is not None:
+            runs[time.hardware.accelerator.name] += len(time.seconds)
+    named = [card for card, _ in runs.most_common(MOST_NAMED)]
+    more = ", ..." if len(runs) > MOST_NAMED else ""
+    choose = f"Compare {', '.join(named)}{more}, or measure" if named else "Measure"
+    return Refusal(
+        reason=f"No published run states the time to the target on the {name}.",
+        measure_next=f"{choose} steps to the target at three batch sizes.",
+    )
+
+
+def _ran(fit: Fit) -> Fit:
+    """Return the fit of hardware on which the job has run."""
+    sentence = "Known to fit: it has run on this accelerator."
+    return fit if fit.fits else replace(fit, fits=True, sentence=sentence, way_out="")
+
+
 def _measured(
     job: Job, goal: Goal, run: MeasuredRun, sources: Known, *, fit: Fit, batch: float | None
 ) -> Timed:
     """Return the time in another session of a measured run; it fits since it ran."""
-    sentence = "Known to fit: it has run on this accelerator."
-    ran = fit if fit.fits else replace(fit, fits=True, sentence=sentence, way_out="")
+    ran = _ran(fit)
     total = or_too_long(_measured_total(job, goal, run, sources))
     if isinstance(total, Refusal):
         return Timed(total=total, batch=batch, fit=ran)
@@ -259,11 +331,13 @@ def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[s
     return (*remarks, assumed) if assumed else remarks
 
 
-def _refused_batch(job: Job, goal: Goal) -> Refusal | None:
-    """Return why an unmeasured batch has no time for the goal; None where it has.
+def _refused(job: Job, goal: Goal, hardware: Hardware, sources: Known) -> Refusal | None:
+    """Return why the goal has no time on unmeasured hardware; None where it may have one.
 
     Only epochs have a batch in the question; a target has its best one.
     """
+    if goal.epochs is None and goal.samples is None and sources.stated:
+        return _not_stated(hardware, sources.stated)
     if goal.epochs is None or goal.at_batch is None:
         return None
     return not_measured_at(job, goal.at_batch)

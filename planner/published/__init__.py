@@ -32,6 +32,7 @@ from planner.published.configurations import (
     format_of,
     half_peak,
     own_peak,
+    precision_of,
 )
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "half_peak",
     "network_key",
     "own_peak",
+    "precision_of",
     "read_rows",
     "rows_of",
     "run_records",

@@ -266,7 +266,7 @@ def _as_question(
     devices: int,
     samples_per_s: float,
 ) -> Configuration:
-    precision, stated = _precision(row, accelerator, workload)
+    precision, stated = precision_of(row, accelerator, workload)
     words = f"{row.source_id or ''} {row.repo_or_page or ''} {row.framework or ''}"
     return Configuration(
         source=_source(row),
@@ -370,7 +370,7 @@ def global_batch_of(row: PublishedRow, devices: int) -> float | None:
     return float(row.micro_batch * devices) if row.micro_batch and plain else None
 
 
-def _precision(
+def precision_of(
     row: PublishedRow, accelerator: Accelerator, workload: NamedWorkload
 ) -> tuple[str, bool]:
     """Return the number format of the multiplications, and whether the row states one."""

@@ -45,6 +45,10 @@ BASES: Final = MappingProxyType[Basis, str](
     }
 )
 """What each basis of a number means."""
+STATED: Final = "the time to the target that published runs state on this accelerator and count"
+STATED_ELSEWHERE: Final = (
+    "the time to the target that published runs state on another count of this accelerator, scaled"
+)
 CHANGED: Final = "its epochs had another sample count and are converted"
 
 
@@ -128,6 +132,8 @@ def _meant(row: Row, comparison: Comparison) -> tuple[str, str]:
     """Return the basis of a time in the words of its column, and its meaning."""
     assert isinstance(row.time, Estimate)  # noqa: S101 - only such rows have one
     words, run = basis_words(row, comparison.question.goal), row.candidate.run
+    if row.timed.stated_runs:
+        return words, STATED if row.timed.scaling is None else STATED_ELSEWHERE
     if run is None or words == row.time.basis:
         return words, BASES[row.time.basis]
     basis: Basis = "published" if run.run.basis == "published" else "measured"

@@ -83,12 +83,20 @@ class Run:
     validation_s: float | None = None
     validation_samples_per_epoch: int | None = None
     drop_remainder: bool | None = None
+    peak_memory_bytes: int | None = None
+    peak_memory_method: str | None = None
     epoch_prior: EpochPrior = EPOCHS
 
     @property
     def start_known(self) -> bool:
         """Whether its total has the start-up time in it."""
         return self.pre_train_s is not None or self.until_first_epoch_end_s is not None
+
+    @property
+    def device_memory_bytes(self) -> int | None:
+        """Largest memory in use on one device [bytes]; None where unknown or of the host."""
+        of_host = "resident" in (self.peak_memory_method or "")
+        return None if of_host else self.peak_memory_bytes
 
     @property
     def set_folder(self) -> str:

@@ -250,7 +250,7 @@ RUN_COLUMNS: Final = (
     "until_first_epoch_end_s", "later_epoch_mean_s", "later_epoch_sd_s", "epochs_measured",
     "total_s", "steps_per_epoch", "samples_per_epoch", "step_time_s", "samples_per_s",
     "asymptotic_throughput", "overhead_s", "dataset", "train_samples", "validation_s",
-    "validation_samples_per_epoch", "drop_remainder",
+    "validation_samples_per_epoch", "drop_remainder", "peak_memory_bytes", "peak_memory_method",
 )  # fmt: skip
 _RUN: Final = ", ".join(RUN_COLUMNS)
 RUN: Final = f"SELECT {_RUN} FROM runs WHERE run_id = ?"
@@ -335,7 +335,8 @@ TRIALS: Final = f"""
     ORDER BY r.optimizer, batch, r.learning_rate, r.seed, r.run_id LIMIT $most"""
 TARGET_TIMES: Final = f"""
     SELECT system, ({DEVICES})::BIGINT AS devices, global_batch_size, time_to_target_s,
-        steps_to_target, software, source_path
+        steps_to_target, target_value, software, source_path, system_name,
+        accelerator_model_name, accelerators_per_node, number_of_nodes
     FROM runs WHERE {_TRIAL} AND {_NETWORK} = $network
         AND dataset IS NOT DISTINCT FROM $dataset AND precision IS NOT DISTINCT FROM $precision
         AND evaluation_metric = $metric AND folder = $folder AND result_set = $result_set

@@ -305,6 +305,12 @@ def _row(curve: SystemCurve) -> Record:
     }
 
 
+def memory_gb(run: Run) -> float | None:
+    """Return the largest memory in use on one device [GB]; None where the run does not state it."""
+    used = run.device_memory_bytes
+    return None if used is None else float(f"{used / GIGA:.4g}")
+
+
 def _points(curve: SystemCurve) -> list[Record]:
     runs = (*curve.points, *curve.left_out)
     rows: list[Record] = []
@@ -321,12 +327,14 @@ def _points(curve: SystemCurve) -> list[Record]:
                 if fitted
                 else None,
                 "in_fit": run not in curve.left_out,
+                "peak_memory_gb": memory_gb(run),
                 "run_id": run.run_id,
             }
         )
     return rows
 
 
+GIGA: Final = 1e9
 NO_SAMPLES: Final = Refusal(
     reason="The samples per epoch are not stated, so epoch times give no step time.",
     measure_next="Enter the samples per epoch (samples_per_epoch), or add samples_per_epoch to "

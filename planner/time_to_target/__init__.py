@@ -2,7 +2,8 @@
 
 `goodput` finds the best batch and compares optimisers, `frontier` has the Pareto-optimal device
 counts in time and device-hours. `_reference` has MLPerf's published
-steps to target. `sentences` and `tables` word the answers.
+steps to target. `sentences` and `tables` word the answers, `stated` the times that published
+runs state.
 """
 
 from planner.time_to_target._reference import (
@@ -43,6 +44,7 @@ from planner.time_to_target.sentences import (
     goal_of,
     refused_text,
 )
+from planner.time_to_target.stated import stated_rows, stated_sentences, with_stated
 from planner.time_to_target.tables import efficiency_sentence, way_rows
 
 __all__ = [
@@ -72,10 +74,13 @@ __all__ = [
     "product",
     "read_points",
     "refused_text",
+    "stated_rows",
+    "stated_sentences",
     "steps_grid",
     "summary_of",
     "time_line",
     "time_to_target",
     "timings_of",
     "way_rows",
+    "with_stated",
 ]

@@ -417,6 +417,20 @@ def time_line(
     return batch, value, low_s, high_s, measured
 
 
+ONLY_STATED: Final = Refusal(
+    reason="These runs state only the step at which they reached the target, so no law of steps by "
+    "batch is fitted.",
+    measure_next="Use the stated times, or train at three batch sizes with evaluations before the "
+    "target.",
+)
+"""Why runs with one evaluation each have no law: its step is no grid of evaluations."""
+
+
+def _single(trials: Trials) -> bool:
+    """Return whether every trial has one evaluation."""
+    return bool(trials.trial.size) and int(np.bincount(trials.trial).max()) == 1
+
+
 def _curve(trials: Trials, steps_to_target: StepsToTarget, optimizer: str) -> OptimizerCurve:
     mine = trials.counts & (trials.optimizer == optimizer)
     sizes, needed = trials.batch[mine], steps_to_target.steps[mine]
@@ -442,7 +456,7 @@ def _curve(trials: Trials, steps_to_target: StepsToTarget, optimizer: str) -> Op
         noise_scale=_medians(place[used], trials.noise_scale[mine][used], best.tuned_batch.size),
         seed_batch=best.batch,
         seed_steps=best.samples_to_target / best.batch,
-        curve=curve,
+        curve=ONLY_STATED if isinstance(curve, Refusal) and _single(trials) else curve,
         warnings=best.warnings,
     )
 

@@ -46,10 +46,12 @@ from planner.answers.comparison._tables import (
     startup_s_of,
 )
 from planner.answers.comparison.facts import (
+    Target,
     epoch_size_of,
     facts_of,
     measured_job,
     own_trials,
+    stated_of,
     steps_of,
     trial_set_of,
 )
@@ -90,6 +92,7 @@ __all__ = [
     "Offered",
     "Request",
     "Saved",
+    "Target",
     "answered_whole",
     "asks",
     "changes",
@@ -111,6 +114,7 @@ __all__ = [
     "snapshot_of",
     "source_rows",
     "startup_s_of",
+    "stated_of",
     "steps_of",
     "too_many",
     "trial_set_of",

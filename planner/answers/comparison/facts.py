@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from planner.convergence import goal_text, usual_target
 from planner.core import Refusal
 from planner.epochs import EpochSize, offered, with_epochs
 from planner.epochs.epoch_size import epoch_size
-from planner.job import Job, job_measured, library_of
+from planner.job import Job, StatedTime, job_measured, library_of, stated_times
 from planner.runs import Run, Trials, TrialSet
 from planner.store import queries
 from planner.store.reader import Store
@@ -86,23 +86,38 @@ def steps_of(
     return compare(trials, value, [n for n in names if n]).curves[0], goal_text(trials, value)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A target: in words, the law of steps to it, and the stated times to it.
+
+    `steps` is None where the trials hold no evaluations.
+    """
+
+    words: str
+    steps: OptimizerCurve | None = None
+    stated: tuple[StatedTime, ...] = ()
+
+
+def stated_of(
+    store: Store, catalog: Catalog, of: TrialSet, target: float
+) -> tuple[StatedTime, ...]:
+    """Return the times to a target that published runs of these trials state."""
+    return stated_times(catalog, queries.target_times(store, of), target)
+
+
 def facts_of(
-    store: Store,
-    catalog: Catalog,
-    job: Job,
-    pattern: str = "",
-    steps: tuple[OptimizerCurve, str] | None = None,
+    store: Store, catalog: Catalog, job: Job, pattern: str = "", target: Target | None = None
 ) -> Facts:
-    """Return the data on a job, measured or described."""
+    """Return the data on a job, measured or described; `target` None asks for epochs."""
     curves = {} if job.described else system_curves(store, job.workload, pattern)
-    law, words = (None, "") if steps is None else steps
     return Facts(
         job=replace(job, overhead_s=_least_overhead(curves)),
         catalog=catalog,
         library=library(store, catalog, job.workload),
         curves=curves,
-        steps=law,
-        target_words=words,
+        steps=None if target is None else target.steps,
+        target_words="" if target is None else target.words,
+        stated=() if target is None else target.stated,
     )
 
 

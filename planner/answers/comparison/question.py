@@ -33,7 +33,19 @@ from planner.compare import (
 from planner.compare.evaluation import Comparison, Limits, Question
 from planner.core import Estimate, Refusal, counted, large, looked_up
 from planner.cost import reference_rates
-from planner.job import Candidate, Goal, Job, Known, OwnTarget, library_at, work_sentences
+from planner.job import (
+    OWN_ENTRY,
+    Candidate,
+    Goal,
+    Hardware,
+    Job,
+    Known,
+    OwnTarget,
+    StatedTime,
+    library_at,
+    work_sentences,
+)
+from planner.runs import NO_OPTIMIZER
 from planner.throughput import SystemCurve
 from planner.time_to_target import OptimizerCurve, best_batch, minimum_time
 from planner.transfer import Library
@@ -41,6 +53,8 @@ from planner.transfer import Library
 EPOCHS: Final = 2000
 MOST_EPOCHS: Final = 1_000_000
 MOST_OPTIONS: Final = 12
+ENOUGH: Final = 3
+"""Rented machines with a stated time to a target, from which others are no default options."""
 NO_TARIFF: Final = "No electricity of "
 NO_OPTION: Final = "There is no option "
 MANY_ENTRIES: Final = " own entries; the first "
@@ -54,7 +68,8 @@ class Facts:
     """The data on a job, before a question.
 
     `job` is measured or described. `curves` are its step times against the batch, by system.
-    `steps` is the law of steps to the requested target, None for a question about epochs.
+    `steps` is the law of steps to the requested target, None for a question about epochs. `stated`
+    are the times to that target that published runs state.
     """
 
     job: Job
@@ -63,6 +78,7 @@ class Facts:
     curves: Mapping[str, SystemCurve] = field(default_factory=dict)
     steps: OptimizerCurve | None = None
     target_words: str = ""
+    stated: tuple[StatedTime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +148,7 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
     question = Question(
         job=facts.job,
         goal=goal,
-        measurements=Known(library=library, own_targets=_own_targets(facts)),
+        measurements=Known(library=library, own_targets=_own_targets(facts), stated=facts.stated),
         assumed=assumed,
         limits=request.limits,
         electricity=electricity,
@@ -163,13 +179,36 @@ def offered(request: Request, facts: Facts, today: date) -> Offered:
     every = with_tariff_uncertainty(
         candidates_of(facts.job, shop, entries, goal), assumed, electricity
     )
-    begin = usual(every, facts.job, goal=goal, limits=request.limits, assumed=assumed)
+    answerable = _answerable(every, facts, goal)
+    begin = usual(answerable, facts.job, goal=goal, limits=request.limits, assumed=assumed)
     return Offered(
         candidates=tuple(every),
         usual=tuple(begin),
         own=tuple(dict.fromkeys(map(entry_id, entries))),
         problems=(*problems, *wrong),
     )
+
+
+def _answerable(every: Sequence[Candidate], facts: Facts, goal: Goal) -> Sequence[Candidate]:
+    """Return the options with a stated time to the target, where no law gives it for others.
+
+    Those with a stated time on their count come alone where they are `ENOUGH`, all alike whether
+    one of their runs has a speed or not. Own entries stay.
+    """
+    if goal.epochs is not None or goal.samples is not None or not facts.stated:
+        return every
+    here = {(_card(t.hardware), t.hardware.count) for t in facts.stated}
+    cards = {card for card, _ in here} - {""}
+    mine = [c for c in every if c.source == OWN_ENTRY]
+    exact = [c for c in every if c not in mine and (_card(c.hardware), c.hardware.count) in here]
+    if len({c.hardware.label for c in exact if c.way == "rent"}) >= ENOUGH:
+        return [*mine, *(replace(c, run=None) for c in exact)]
+    return [*mine, *(c for c in every if c not in mine and _card(c.hardware) in cards)]
+
+
+def _card(hardware: Hardware) -> str:
+    """Return the accelerator's id; "" without one."""
+    return hardware.accelerator.id if hardware.accelerator else ""
 
 
 def offers_key(request: Request, facts: Facts) -> Hashable:
@@ -224,11 +263,14 @@ def goal_of(request: Request, facts: Facts) -> Goal:
     if facts.job.total_tokens is not None:
         words = f"{large(facts.job.total_tokens, millions=True)} tokens"
         return Goal(words=words, epochs=1, at_batch=request.batch)
-    if request.epochs is not None or facts.steps is None:
+    if request.epochs is not None or (facts.steps is None and not facts.stated):
         epochs = EPOCHS if request.epochs is None else request.epochs
         words = "1 epoch" if epochs == 1 else f"{counted(epochs)} epochs"
         return Goal(words=words, epochs=epochs, at_batch=request.batch)
-    words, optimizer = facts.target_words, facts.steps.optimizer
+    if facts.steps is None:
+        return Goal(words=facts.target_words)
+    words, named = facts.target_words, facts.steps.optimizer
+    optimizer = "" if named == NO_OPTIMIZER else named
     batch, law = _target_batch(facts), facts.steps.curve
     if isinstance(law, Refusal) or batch is None:
         return Goal(words=words, optimizer=optimizer)

@@ -1,0 +1,92 @@
+"""Times to the target that published runs state, in sentences and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from planner.core import Record, in_words
+from planner.job import StatedTime, stated_interval
+from planner.throughput import cell
+from planner.time_to_target.frontier import SECONDS_PER_HOUR
+from planner.time_to_target.sentences import Goal
+
+
+def stated_sentences(goal: Goal, times: Sequence[StatedTime]) -> list[str]:
+    """Return the fastest stated time, and that of the hardware with most runs.
+
+    Args:
+        goal: the target in words.
+        times: of every accelerator and count, at least one.
+    """
+    fastest = min(times, key=lambda t: t.seconds[0])
+    typical = max(times, key=lambda t: (len(t.seconds), -t.hardware.count))
+    runs = sum(len(t.seconds) for t in times)
+    among = f"the fastest of {runs:,} published runs" if runs > 1 else "the only published run"
+    first = (
+        f"{goal.trained} reached {goal.target} in {in_words(fastest.seconds[0])} on "
+        f"{_name(fastest)}, {among}."
+    )
+    if typical is fastest:
+        return [first]
+    median = f"{_name(typical)} took {in_words(typical.median_s)} ({_median_of(typical)})."
+    return [f"{first} {median}"]
+
+
+def _name(time: StatedTime) -> str:
+    """Return accelerators with their count: '3,584 × H100 SXM5 80GB'."""
+    card = time.hardware.accelerator
+    return time.hardware.label if card is None else f"{time.hardware.count:,} × {card.name}"
+
+
+def stated_rows(times: Sequence[StatedTime]) -> list[Record]:
+    """Return the median time of every accelerator and count, with its interval and runs."""
+    rows: list[Record] = []
+    for time in times:
+        card, whole = time.hardware.accelerator, stated_interval(time, times)
+        rows.append(
+            {
+                "system": time.hardware.label,
+                "accelerator": time.hardware.label if card is None else card.name,
+                "devices": time.hardware.count,
+                "nodes": time.hardware.nodes,
+                "runs": len(time.seconds),
+                "global_batch_size": None if time.batch is None else int(time.batch),
+                "time_to_target_s": cell(whole.value),
+                "time_to_target_s_low": cell(whole.low),
+                "time_to_target_s_high": cell(whole.high),
+                "fastest_s": cell(time.seconds[0]),
+                "slowest_s": cell(time.seconds[-1]),
+                "device_hours": _device_hours(time),
+            }
+        )
+    return rows
+
+
+def with_stated(rows: Sequence[Record], times: Sequence[StatedTime]) -> list[Record]:
+    """Return rows of `device_rows`; those without an answer get the time stated there."""
+    by_system = {t.hardware.label: t for t in times}
+    return [_with(row, by_system) for row in rows]
+
+
+def _with(row: Record, by_system: Mapping[str, StatedTime]) -> Record:
+    time = by_system.get(str(row["system"]))
+    if time is None or row["least_s"] is not None:
+        return row
+    return {
+        **row,
+        "best_batch": time.batch,
+        "best_batch_low": time.batch,
+        "best_batch_high": time.batch,
+        "least_s": cell(time.median_s),
+        "device_hours": _device_hours(time),
+        "refused": f"stated, {_median_of(time)}",
+    }
+
+
+def _median_of(time: StatedTime) -> str:
+    runs = len(time.seconds)
+    return "1 run" if runs == 1 else f"median of {runs:,} runs"
+
+
+def _device_hours(time: StatedTime) -> float | None:
+    return cell(time.hardware.devices * time.median_s / SECONDS_PER_HOUR)

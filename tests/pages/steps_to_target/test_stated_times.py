@@ -1,0 +1,78 @@
+"""Workloads of published runs open with the times to the target that these runs state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.common import kept as state
+from tests import shipped
+from tests.pages.conftest import figure, show, sound, texts
+
+PAGE = "steps-to-target"
+LLAMA = "llama-3.1-8b-mlperf-c4-log-perplexity"
+BERT = "bert-large-mlperf-wikipedia-masked-lm-accuracy-mlperf-training"
+RNNT = "rnn-t-mlperf-librispeech-word-error-rate-mlperf-training"
+
+
+@pytest.fixture(autouse=True)
+def _library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "_shared", shipped.library)
+
+
+def table_with(shown: AppTest, column: str) -> Any:  # noqa: ANN401 - a frame of pandas
+    """The first table with this column."""
+    return next(d.value for d in shown.dataframe if column in d.value)
+
+
+def test_the_page_leads_with_the_fastest_and_a_typical_stated_time() -> None:
+    shown = show(PAGE, workload=LLAMA)
+    sound(shown)
+    answer = texts(shown).splitlines()[1]
+    assert "in 5 min 10 s on 512 × GB300 NVL72, the fastest of 39 published runs." in answer
+    assert "8 × B200 SXM 180GB took 1 h 25 min (median of 8 runs)." in answer
+
+
+@pytest.mark.parametrize("workload", [LLAMA, BERT, RNNT])
+def test_the_first_chart_shows_stated_times_by_accelerator_and_count(workload: str) -> None:
+    chart = figure(show(PAGE, workload=workload))
+    assert chart["layout"]["xaxis"]["title"]["text"] == "accelerators"
+    named = {t["name"] for t in chart["data"]}
+    assert len(named) >= 5
+    assert any("H100" in name for name in named)
+
+
+@pytest.mark.parametrize("workload", [LLAMA, BERT])
+def test_the_advice_can_be_followed_for_published_runs(workload: str) -> None:
+    said = texts(show(PAGE, workload=workload))
+    assert "evaluate more often at the start" not in said
+    assert "Choose a stricter target" not in said
+    assert "1e+02 %" not in said
+    assert "Use the stated times" in said
+
+
+def test_every_measured_device_count_has_its_stated_time() -> None:
+    shown = show(PAGE, workload=LLAMA)
+    rows = table_with(shown, "Why not")
+    assert len(rows) >= 2
+    assert "refused" not in set(rows["Best batch"])
+    assert all("stated, " in str(why) for why in rows["Why not"])
+
+
+def test_a_benchmark_without_steps_has_its_stated_times() -> None:
+    shown = show(PAGE, workload=RNNT)
+    sound(shown)
+    said = texts(shown)
+    assert "These trials have no evaluations" not in said
+    assert "word error rate 0.058 in " in said
+    rows = table_with(shown, "Fastest to slowest")
+    assert rows["Runs"].sum() >= 60
+
+
+def test_the_stated_time_of_eight_b200_is_that_of_compare() -> None:
+    rows = table_with(show(PAGE, workload=LLAMA), "Fastest to slowest")
+    [row] = rows[rows["System"] == "8 × B200 SXM 180GB"].to_dict("records")
+    assert row["Runs"] == 8
+    assert row["Time to target (median)"] == "1 h 25 min"
