@@ -241,11 +241,14 @@ job.efficiency:NODE_SHARED | share | part of that variance on one node that is t
     | devices | shared
 job.efficiency:SPREAD_DOF | degrees of freedom | of both intervals | devices | none
 job._stated:SUBMITTERS_SD | relative sd | between published runs on one accelerator and count
-    | none: pooled over 570 cells of MLPerf (780 degrees of freedom) | none
+    | MLPerf
+    | `pytest -s tests/planner/job/test_stated_public.py`
 job._stated:SPREAD_RUNS | runs | weight of the spread of other cells
-    | none: 95 % of 991 hidden runs are inside | none
+    | MLPerf
+    | `pytest -s tests/planner/job/test_stated_public.py`
 job._stated:BATCH_SD | relative sd | of a time scaled to another count, for every doubling
-    | none: 91 % of 512 hidden cells of MLPerf are inside | none
+    | MLPerf
+    | `pytest -s tests/planner/job/test_stated_public.py`
 job._placing:PER_NODE | accelerators | of one machine, as servers are sold | round | none
 job._memory:USABLE | share | of the memory that a framework gets | none: a round number | none
 job._memory:TIGHT | share | of a card's memory above which a job fits tightly | round | none

@@ -6,15 +6,9 @@ cells (pooled in the same way with `SUBMITTERS_SD`):
 
     sd^2 = (s^2*(n - 1) + SPREAD_RUNS*p^2) / (n - 1 + SPREAD_RUNS),  times 1 + 1/n
 
-    constant        value  meaning
-    SUBMITTERS_SD   0.14   sd of ln between runs of one cell, over 570 cells of MLPerf (780 degrees
-                           of freedom); the median cell has 0.06
-    SPREAD_RUNS     4      weight of the other cells' spread, in runs: of 991 runs hidden one by
-                           one 95 % were inside, of 202 with one other run in the cell 94 %
-    BATCH_SD        0.1    for each doubling of the count: submitters change the batch with it
-
 Another count of the same accelerator has the time of the nearest cell, over the scaling of
-`planner.job.efficiency`. Of 512 hidden cells half were within 12 %, and 91 % inside the interval.
+`planner.job.efficiency`, `BATCH_SD` wider for each doubling. docs/decisions/0043 has the reasons.
+Evidence: `pytest -s tests/planner/job/test_stated_public.py`.
 """
 
 from __future__ import annotations
@@ -33,8 +27,11 @@ from planner.job._records import Hardware, Scaling
 from planner.job.efficiency import SPREAD_DOF, octaves_between, scaling_from
 
 SUBMITTERS_SD: Final = 0.14
+"""Sd of ln(time) between runs on one accelerator and count."""
 SPREAD_RUNS: Final = 4.0
+"""Weight of the spread of other cells [runs]."""
 BATCH_SD: Final = 0.1
+"""Relative sd for each doubling of the count: submitters change the batch with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
