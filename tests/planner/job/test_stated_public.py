@@ -31,11 +31,12 @@ def tables() -> tuple[tuple[StatedTime, ...], ...]:
     store = Store((Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped"),))
     store.refresh()
     catalog = read_catalog(ROOT / "data" / "catalog").catalog
-    found = []
-    for of in queries.trial_sets(store):
-        rows = queries.target_times(store, of)
-        for target in targets_of(queries.trials(store, of)) if rows else ():
-            found.append(stated_times(catalog, rows, target))
+    found = (
+        stated_times(catalog, rows, target)
+        for of in queries.trial_sets(store)
+        if (rows := queries.target_times(store, of))
+        for target in targets_of(queries.trials(store, of))
+    )
     return tuple(cells for cells in found if cells)
 
 
