@@ -32,7 +32,7 @@ from planner.catalog import Accelerator, accelerator_named
 from planner.compare.evaluation import Comparison
 from planner.core import Refusal, number_text, sentence_case
 from planner.core.parameters import limits
-from planner.job import efficiency_with_step, question_of
+from planner.job import USUAL_BATCH, efficiency_with_step, question_of
 from planner.mfu import generation_name, generation_of, quantiles
 from planner.networks import FAMILIES, TRAININGS, Network, network_named, networks
 from planner.store import Store
@@ -117,7 +117,7 @@ def draw(link: Link) -> bool:
     _amount(link, row[2], "params", "Parameters", own.get("params", "7B"))
     _amount(link, row[3], "active_params", "Active parameters", own.get("active_params", "all"))
     _amount(link, row[4], "tokens", "Tokens a sample", own.get("tokens", "2048 in a sequence"))
-    last = st.columns(6, vertical_alignment="bottom")
+    last = st.columns([5, 5, 5, 5, 6, 6], vertical_alignment="bottom")
     _number(link, last[0], "image_px", "Image size (px)", own.get("image_px", "none"))
     _amount(link, last[1], "flops", "FLOPs a sample", _flops(link))
     link.choice("training", list(TRAININGS), "full")
@@ -125,7 +125,7 @@ def draw(link: Link) -> bool:
         "Trained", list(TRAININGS), link.place("training", list(TRAININGS)),
         format_func=_TRAININGS.__getitem__, key=link.key("training"), help=_help("training"),
     )  # fmt: skip
-    _number(link, last[3], "batch", "Global batch size", "unknown")
+    _number(link, last[3], "batch", "Global batch size", f"{USUAL_BATCH:g}")
     declare_efficiency(link)
     _timed_step(link, last[4])
     link.flag("recompute", default=False)

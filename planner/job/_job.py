@@ -283,7 +283,7 @@ def job_described(description: Described) -> Job:
         )
     tokens = description.tokens_per_sample if (description.tokens_per_sample or 0.0) > 1.0 else None
     return Job(
-        workload=description.name or "described workload",
+        workload=description.name or "your workload",
         precision=description.precision,
         samples_per_epoch=description.samples_per_epoch,
         params=description.params,

@@ -55,7 +55,7 @@ OPENING: Final[Given] = MappingProxyType(
 """The default question: full fine-tuning of Llama 3 8B on 100 million tokens."""
 DESCRIPTION: Final = (
     Parameter(name="name", words="name of a described workload; without it that of its network",
-              default="described workload", longest=LONGEST_NAME),
+              default="your workload", longest=LONGEST_NAME),
     Parameter(name="network", words="a named network, as Llama 3 8B, resnet50 or SDXL: it gives "
               "family, params, active_params, tokens, image_px and the operations where these are "
               "not given", longest=LONGEST_NAME),
