@@ -46,8 +46,8 @@ PAGES: Final = {
 """Every address of the app, with its title."""
 
 _PROBES: Final = ("/_stcore/health", "/_stcore/host-config", "/favicon.ico")
-"""Streamlit looks for itself under a deep link's own address first: 404, and no fault of ours. A tab
-that is left may look for the icon of a server that has ended."""
+"""Streamlit looks for itself under a deep link's own address first: 404, and no fault of ours. A
+tab that is left may look for the icon of a server that has ended."""
 _QUIET_MS: Final = 250
 _PATIENCE_MS: Final = 90_000
 """Far above what a page takes on a busy machine: a hang is a failure."""
