@@ -19,17 +19,17 @@ STEP: Final = 60
 @functools.cache
 def store() -> Store:
     """The shipped results and nobody's own."""
-    known = Store(folders_from_environment(ROOT, {OWN: "nowhere"})[:1])
-    known.refresh()
-    return known
+    opened = Store(folders_from_environment(ROOT, {OWN: "nowhere"})[:1])
+    opened.refresh()
+    return opened
 
 
 @functools.cache
 def library() -> Store:
     """All shipped results, the published library with them."""
-    known = Store((Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped"),))
-    known.refresh()
-    return known
+    opened = Store((Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped"),))
+    opened.refresh()
+    return opened
 
 
 def every(workloads: Iterable[str]) -> list[str]:

@@ -97,6 +97,6 @@ def test_the_rows_of_published_tables_are_as_many_as_the_page_says() -> None:
     rows, skipped = read_rows(ROOT / "data" / "tables" / "published")
     assert skipped == []
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    [(told, runs)] = re.findall(r"Of the ([\d,]+) rows of their tables ([\d,]+) become", readme)
-    assert told == f"{len(rows):,}"
+    [(count, runs)] = re.findall(r"Of the ([\d,]+) rows of their tables ([\d,]+) become", readme)
+    assert count == f"{len(rows):,}"
     assert f"published measurements, {runs} runs of" in readme.replace("\n", " ")

@@ -22,7 +22,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from planner import answers
 from planner.answers import facts
 from planner.answers.runs import Suspects, priors_of, suspects_of, with_priors
 from planner.convergence import targets_of, usual_target
@@ -278,12 +277,6 @@ def which(shared: Store, filters: queries.Filters) -> list[str]:
 def count(shared: Store, filters: queries.Filters) -> int:
     """Return `planner.store.queries.count`, cached until its runs change."""
     return _once(shared, ("count", _key(filters)), lambda: queries.count(shared, filters))
-
-
-def result_count(shared: Store, filters: Mapping[str, Sequence[str]]) -> int:
-    """Return `planner.answers.results_answered(...).total`, cached until its runs change."""
-    question = ("results", _key(filters))
-    return _once(shared, question, lambda: answers.results_answered(shared, filters).total)
 
 
 def suspects(shared: Store) -> Suspects:

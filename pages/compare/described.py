@@ -369,11 +369,11 @@ def _published(shared: Store, family: str, card: Accelerator) -> tuple[str, Para
     for where, names in places:
         values = {"family": [family], "accelerator_model_name": names, "basis": ["published"]}
         rows = _rows(shared, values)
-        if len(rows) == len(values) and (number := kept.result_count(shared, rows)):
+        if len(rows) == len(values) and (number := kept.count(shared, values)):
             return _counted(number, family, where), rows
     values = {"family": [family], "basis": ["published"]}
     rows = _rows(shared, values)
-    number = kept.result_count(shared, rows)
+    number = kept.count(shared, values)
     return _counted(number, family, f"none on {card.name}"), rows
 
 

@@ -186,7 +186,8 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     of = _trials(shared, names[workload])
     by_target = _goal(link, shared, of) if of else False
     if of is None and _states_times(shared, names[workload]):
-        by_target = _by_target(link, st.columns([1])[0])
+        by_target = _is_target(link)
+        _train_for(link, st.container())
         link.ignore("target", "optimizer")
     elif of is None:
         link.choice("goal", ["epochs"], "epochs")
@@ -219,9 +220,13 @@ def _states_times(shared: Store, workload: str) -> bool:
     return of is not None and of.target is not None and bool(kept.target_times(shared, of))
 
 
-def _by_target(link: Link, place: DeltaGenerator) -> bool:
-    """Draw epochs or target; return whether the target is chosen."""
-    chosen = link.choice("goal", list(_GOALS), "epochs") == "target"
+def _is_target(link: Link) -> bool:
+    """Return whether the target is chosen."""
+    return link.choice("goal", list(_GOALS), "epochs") == "target"
+
+
+def _train_for(link: Link, place: DeltaGenerator) -> None:
+    """Draw the choice between epochs and target."""
     place.segmented_control(
         "Train for",
         list(_GOALS),
@@ -230,14 +235,14 @@ def _by_target(link: Link, place: DeltaGenerator) -> bool:
         required=True,
         format_func=_GOALS.__getitem__,
     )
-    return chosen
 
 
 def _goal(link: Link, shared: Store, of: TrialSet) -> bool:
     """Draw epochs or target, and which target; return whether a target is chosen."""
-    by_target = link.choice("goal", list(_GOALS), "epochs") == "target"
+    by_target = _is_target(link)
     row = st.columns([2, 5, 4] if by_target else [1], vertical_alignment="bottom")
-    if not _by_target(link, row[0]):
+    _train_for(link, row[0])
+    if not by_target:
         return False
     workload, pattern = (str(st.session_state[link.key(n)]) for n in ("workload", "pattern"))
     trials, (values, usual) = kept.trials(shared, of), kept.targets(shared, of)

@@ -89,7 +89,7 @@ def devices(row: Record) -> dict[str, object]:
         "Best batch": _best(row),
         "Time there": _time(row),
         "Device-hours": _short(row["device_hours"]),
-        "Why not": row["refused"] or "",
+        "Notes": row["refused"] or row.get("stated") or "",
     }
 
 

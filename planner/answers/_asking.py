@@ -205,7 +205,7 @@ def target_note(store: Store, workload: str, result: HowLong) -> str:
         return ""
     words = goal_text(queries.trials(store, of), of.target)
     several = "1 run states its" if len(rows) == 1 else f"{len(rows):,} runs state their"
-    return f"{several} time to {words}. Compare ranks hardware by it (goal=target)."
+    return f"{several} time to {words}. Compare ranks hardware by it, with the target as goal."
 
 
 def curve_answered(store: Store, question: Given) -> CurveAnswer:

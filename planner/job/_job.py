@@ -103,7 +103,7 @@ def speeds_of(
 
 
 def _order(speed: Speed) -> tuple[bool, float]:
-    """Return the sort key of a source: one machine first, its scaling is known best; then speed."""
+    """Return the sort key of a source: one machine before several, then the faster one."""
     return speed.nodes > 1, -speed.samples_per_s
 
 

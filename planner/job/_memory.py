@@ -222,10 +222,8 @@ def least_count(job: Job, accelerator: Accelerator, batch: float | None) -> int 
 
 def usable_bytes(hardware: Hardware) -> float | None:
     """Return the memory of one device for a framework [bytes]; None where unpublished."""
-    accelerator = hardware.accelerator
-    if accelerator is None or accelerator.memory_bytes is None:
-        return None
-    return accelerator.memory_bytes / accelerator.devices * USABLE
+    each = hardware.memory_bytes
+    return None if each is None else each * USABLE
 
 
 def bytes_per_parameter(optimizer: str, precision: str) -> float:

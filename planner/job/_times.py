@@ -155,22 +155,22 @@ def _stated(
         fit = _ran(fit)
     elif fit.fits is False:
         return _too_large(fit, batch)
-    start = _no_start(job)
-    total, alone = (
-        None if time is None else replace(time, reasons=(*time.reasons, *start))
-        for time in (answer.total, answer.alone)
-    )
+    start, next_run = _no_start(job), None
+    if answer.scaling is not None:
+        next_run = NextMeasurement(workload=job.workload, place=candidate.hardware.label)
     return Timed(
-        total=total or answer.total,
+        total=_with_reasons(answer.total, start),
         batch=batch,
         fit=fit,
-        next_run=None
-        if answer.scaling is None
-        else NextMeasurement(workload=job.workload, place=candidate.hardware.label),
-        alone=alone,
+        next_run=next_run,
+        alone=None if answer.alone is None else _with_reasons(answer.alone, start),
         scaling=_scaling(1.0, answer.scaling),
         stated_runs=len(answer.source.seconds),
     )
+
+
+def _with_reasons(time: Estimate, further: tuple[str, ...]) -> Estimate:
+    return replace(time, reasons=(*time.reasons, *further))
 
 
 MOST_NAMED: Final = 4

@@ -63,7 +63,7 @@ def stated_rows(times: Sequence[StatedTime]) -> list[Record]:
 
 
 def with_stated(rows: Sequence[Record], times: Sequence[StatedTime]) -> list[Record]:
-    """Return rows of `device_rows`; those without an answer get the time stated there."""
+    """Return rows of `device_rows`; those without an answer get the time `stated` there."""
     by_system = {t.hardware.label: t for t in times}
     return [_with(row, by_system) for row in rows]
 
@@ -79,7 +79,8 @@ def _with(row: Record, by_system: Mapping[str, StatedTime]) -> Record:
         "best_batch_high": time.batch,
         "least_s": cell(time.median_s),
         "device_hours": _device_hours(time),
-        "refused": f"stated, {_median_of(time)}",
+        "refused": None,
+        "stated": f"Stated, {_median_of(time)}.",
     }
 
 

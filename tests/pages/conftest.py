@@ -18,6 +18,7 @@ from pages.common import kept as state
 from pages.compare import state as compare_state
 from planner.store import Folder, Store, folders_from_environment
 from planner.store.disk.folders import OWN
+from tests import shipped
 
 # Every AppTest looks through all installed packages, which takes longer than most pages.
 manifest_scanner.scan_component_manifests = functools.cache(
@@ -58,6 +59,12 @@ def shared(
         monkeypatch.setattr(state, "_store", lambda _: _shown(nobodys))
     yield
     _own_stores.cache_clear()
+
+
+@pytest.fixture
+def library_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages on all shipped results, the published library with them."""
+    monkeypatch.setattr(state, "_shared", shipped.library)
 
 
 def _changes(request: pytest.FixtureRequest) -> bool:

@@ -188,8 +188,8 @@ def _step(values: Mapping[str, Any], wrong: list[tuple[str, str]]) -> GivenStep 
 def usual_precision(family: str) -> str:
     """Return the default number format of a family.
 
-    Most networks published since 2020 are trained in half precision; embeddings of recommenders
-    are kept in float32, the default of Keras.
+    Most rows of the published tables are in half precision; recommenders keep their embeddings in
+    float32, the default of Keras.
     """
     return "float32" if family in _SINGLE else "bfloat16"
 

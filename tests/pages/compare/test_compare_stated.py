@@ -6,7 +6,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.common import hardware
-from pages.common import kept as state
 from pages.compare.state import today
 from planner.answers import compare_answered
 from tests import shipped
@@ -20,9 +19,7 @@ WORKLOADS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_shared", shipped.library)
+pytestmark = pytest.mark.usefixtures("library_pages")
 
 
 def shown_for(workload: str) -> AppTest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pages.common import kept as state
 from planner.answers import how_long_answered
 from tests import shipped
 from tests.pages.conftest import show, sound, texts
@@ -17,9 +16,7 @@ WORKLOADS = (
 )
 
 
-@pytest.fixture(autouse=True)
-def _library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_shared", shipped.library)
+pytestmark = pytest.mark.usefixtures("library_pages")
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)

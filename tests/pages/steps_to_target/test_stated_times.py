@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.common import kept as state
-from tests import shipped
 from tests.pages.conftest import figure, show, sound, texts
 
 PAGE = "steps-to-target"
@@ -17,9 +15,7 @@ BERT = "bert-large-mlperf-wikipedia-masked-lm-accuracy-mlperf-training"
 RNNT = "rnn-t-mlperf-librispeech-word-error-rate-mlperf-training"
 
 
-@pytest.fixture(autouse=True)
-def _library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_shared", shipped.library)
+pytestmark = pytest.mark.usefixtures("library_pages")
 
 
 def table_with(shown: AppTest, column: str) -> Any:  # noqa: ANN401 - a frame of pandas
@@ -55,10 +51,10 @@ def test_the_advice_can_be_followed_for_published_runs(workload: str) -> None:
 
 def test_every_measured_device_count_has_its_stated_time() -> None:
     shown = show(PAGE, workload=LLAMA)
-    rows = table_with(shown, "Why not")
+    rows = table_with(shown, "Best batch")
     assert len(rows) >= 2
     assert "refused" not in set(rows["Best batch"])
-    assert all("stated, " in str(why) for why in rows["Why not"])
+    assert all("Stated, " in str(note) for note in rows["Notes"])
 
 
 def test_a_benchmark_without_steps_has_its_stated_times() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pages.common import kept as state
 from planner.answers import curve_answered
 from planner.throughput.curves import point_rows
 from tests import shipped
@@ -15,9 +14,7 @@ MILABENCH = "whisper-tiny-encoder"
 NONE_STATED = "resnet-50-mlperf-imagenet"
 
 
-@pytest.fixture(autouse=True)
-def _library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "_shared", shipped.library)
+pytestmark = pytest.mark.usefixtures("library_pages")
 
 
 def test_the_table_of_points_has_the_memory_by_batch() -> None:

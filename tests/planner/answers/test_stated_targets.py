@@ -19,7 +19,7 @@ CATALOG: Final = read_catalog(Path(shipped.ROOT) / "data" / "catalog", []).catal
 BEGINS: Final = datetime(2026, 11, 24, 9, 0, tzinfo=UTC)
 
 
-def asked(workload: str, **more: str) -> CompareAnswer:
+def compared(workload: str, **more: str) -> CompareAnswer:
     question = {"workload": [workload], "goal": ["target"]} | {k: [v] for k, v in more.items()}
     return compare_answered(shipped.library(), CATALOG, question, BEGINS.date(), BEGINS)
 
@@ -36,7 +36,7 @@ def asked(workload: str, **more: str) -> CompareAnswer:
 def test_most_default_options_of_an_mlperf_workload_have_a_time_to_the_target(
     workload: str,
 ) -> None:
-    answer = asked(workload)
+    answer = compared(workload)
     assert answer.problems == ()
     comparison = answer.answered.comparison
     assert comparison is not None
@@ -50,7 +50,7 @@ def test_most_default_options_of_an_mlperf_workload_have_a_time_to_the_target(
 
 
 def test_eight_b200_take_the_median_of_the_published_times() -> None:
-    comparison = asked("llama-3.1-8b-mlperf-c4", own="rent|b200|8|30").answered.comparison
+    comparison = compared("llama-3.1-8b-mlperf-c4", own="rent|b200|8|30").answered.comparison
     assert comparison is not None
     row = next(r for r in comparison.rows if r.candidate.id.startswith("mine-rent-b200-8"))
     assert isinstance(row.timed.total, Estimate)
@@ -61,7 +61,9 @@ def test_eight_b200_take_the_median_of_the_published_times() -> None:
 
 def test_runs_to_an_earlier_target_do_not_count() -> None:
     """The 13 runs of round 0.7 trained BERT to 71.2 %."""
-    comparison = asked("bert-large-mlperf-wikipedia", own="rent|tpu-v3|16|40").answered.comparison
+    comparison = compared(
+        "bert-large-mlperf-wikipedia", own="rent|tpu-v3|16|40"
+    ).answered.comparison
     assert comparison is not None
     row = next(r for r in comparison.rows if r.candidate.id.startswith("mine-"))
     assert not row.timed.stated_runs

@@ -32,14 +32,14 @@ ROW = replace(TARIFF, customer="household", price_source_url=SOURCE)
 def _told(tariff: Tariff = ROW, assumed: Assumptions | None = None) -> Comparison:
     facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(tariff,)))
     asked = Request(options=("own-plain",), country="XX", assumed=assumed or Assumptions())
-    told = answered(asked, facts, TODAY)
-    assert told.comparison is not None
-    assert not told.problems
-    return told.comparison
+    answer = answered(asked, facts, TODAY)
+    assert answer.comparison is not None
+    assert not answer.problems
+    return answer.comparison
 
 
-def _tariff(told: Comparison) -> Range:
-    owned = told.rows[0].candidate.owned
+def _tariff(answer: Comparison) -> Range:
+    owned = answer.rows[0].candidate.owned
     assert owned is not None
     assert isinstance(owned.tariff_usd_per_kwh, Range)
     return owned.tariff_usd_per_kwh
@@ -55,11 +55,11 @@ def test_an_old_tariff_is_doubted_as_any_old_price_is() -> None:
 
 
 def test_country_customer_date_and_source_are_told_and_sent() -> None:
-    told = _told()
-    lines = " ".join(assumed_lines(told))
+    answer = _told()
+    lines = " ".join(assumed_lines(answer))
     assert f"Price of electricity: Nowhere, household, Oct 2026, from {SOURCE}." in lines
     assert "A firm pays less" in lines
-    body = plain(hardware_comparison(told, DOLLARS, ""))["electricity"]
+    body = plain(hardware_comparison(answer, DOLLARS, ""))["electricity"]
     assert (body["country"], body["customer"]) == ("Nowhere", "household")
     assert (body["price_as_of"], body["price_source"]) == ("2026-10-01", SOURCE)
     assert body["price_is_stale"] is False
@@ -76,17 +76,17 @@ def test_the_addresses_in_the_lines_are_told_to_make_links_of_them() -> None:
 
 
 def test_a_country_without_a_price_says_which_default_is_used() -> None:
-    told = _told(replace(ROW, price_usd_per_kwh=None, customer=None))
-    assert told.question.assumed.tariff_usd_per_kwh == 0.15
-    assert told.question.assumed.kg_co2_per_kwh == 0.25
-    assert "the default of 0.15 USD/kWh is used" in " ".join(assumed_lines(told))
+    answer = _told(replace(ROW, price_usd_per_kwh=None, customer=None))
+    assert answer.question.assumed.tariff_usd_per_kwh == 0.15
+    assert answer.question.assumed.kg_co2_per_kwh == 0.25
+    assert "the default of 0.15 USD/kWh is used" in " ".join(assumed_lines(answer))
 
 
 def test_a_price_that_was_typed_wins_over_the_country() -> None:
-    told = _told(assumed=Assumptions(tariff_usd_per_kwh=0.2, kg_co2_per_kwh=0.1))
-    assert told.question.assumed.tariff_usd_per_kwh == 0.2
-    assert told.question.assumed.kg_co2_per_kwh == 0.1
-    lines = " ".join(assumed_lines(told))
+    answer = _told(assumed=Assumptions(tariff_usd_per_kwh=0.2, kg_co2_per_kwh=0.1))
+    assert answer.question.assumed.tariff_usd_per_kwh == 0.2
+    assert answer.question.assumed.kg_co2_per_kwh == 0.1
+    lines = " ".join(assumed_lines(answer))
     assert "is your own, 0.2 USD/kWh, not that of Nowhere" in lines
     assert "A firm pays less" not in lines
 
@@ -94,11 +94,11 @@ def test_a_price_that_was_typed_wins_over_the_country() -> None:
 def test_a_price_that_was_typed_wins_be_it_the_usual_one() -> None:
     facts = Facts(job=job(), catalog=replace(CATALOG, tariffs=(ROW,)))
     asked = Request(options=("own-plain",), country="XX", tariff_typed=True)
-    told = answered(asked, facts, TODAY).comparison
-    assert told is not None
-    assert told.question.assumed.tariff_usd_per_kwh == 0.15
-    assert told.question.assumed.kg_co2_per_kwh == 0.25
-    assert "your own, 0.15 USD/kWh, not that of Nowhere" in " ".join(assumed_lines(told))
+    answer = answered(asked, facts, TODAY).comparison
+    assert answer is not None
+    assert answer.question.assumed.tariff_usd_per_kwh == 0.15
+    assert answer.question.assumed.kg_co2_per_kwh == 0.25
+    assert "your own, 0.15 USD/kWh, not that of Nowhere" in " ".join(assumed_lines(answer))
 
 
 def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> None:
@@ -116,10 +116,10 @@ def test_offers_without_a_rate_are_told_and_with_the_rate_shown_they_count() -> 
 
 def test_remarks_name_cards_by_their_names_and_precision_once() -> None:
     library = library_of(CATALOG, [row_of(RUN)])
-    told = rate_on(job(), Hardware(label="1 x Twice", accelerator=TWICE), library).samples_per_s
-    assert isinstance(told, Estimate)
-    assert told.reasons[0].startswith("Not measured on Twice: scaled from Plain by")
-    assert "Next measurement: Net · Data float32 on Twice (then" in " ".join(told.reasons)
+    answer = rate_on(job(), Hardware(label="1 x Twice", accelerator=TWICE), library).samples_per_s
+    assert isinstance(answer, Estimate)
+    assert answer.reasons[0].startswith("Not measured on Twice: scaled from Plain by")
+    assert "Next measurement: Net · Data float32 on Twice (then" in " ".join(answer.reasons)
     assert (
         str(Cell(workload="Net · float32", precision="float32", card="x")) == "Net · float32 on x"
     )

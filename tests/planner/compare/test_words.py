@@ -28,17 +28,17 @@ def test_a_number_has_three_digits_at_most(value: float, told: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "label", "told"),
+    ("way", "label", "phrase"),
     [
         ("rent", "Rent 1 x H100 (Lambda, spot)", "renting 1 x H100 (Lambda, spot)"),
         ("buy", "Buy 1 x H100 (Lambda, spot)", "buying 1 x H100 (Lambda, spot)"),
         ("own", "Own 1 x H100 (Lambda, spot)", "the own 1 x H100 (Lambda, spot)"),
     ],
 )
-def test_a_label_reads_on_inside_a_sentence(way: Way, label: str, told: str) -> None:
+def test_a_label_reads_on_inside_a_sentence(way: Way, label: str, phrase: str) -> None:
     hardware = Hardware(label="1 x H100")
     option = Candidate(id="a", way=way, hardware=hardware, qualifiers=("Lambda", "spot"))
-    assert (option.label, option.phrase) == (label, told)
+    assert (option.label, option.phrase) == (label, phrase)
 
 
 def test_what_is_better_is_cheaper_or_faster() -> None:

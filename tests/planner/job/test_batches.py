@@ -51,21 +51,21 @@ LARGE: Final = published("b", 3584, 57_344, 2e6)
 
 
 def test_a_batch_of_a_cluster_is_divided_by_its_devices() -> None:
-    found = job_of(LARGE)
-    assert batch_on(found, on(PLAIN)) == 16
-    assert batch_on(found, on(PLAIN, 8)) == 128
-    assert "no more samples on a device" in batch_sentence(found, on(PLAIN), None)
+    large_job = job_of(LARGE)
+    assert batch_on(large_job, on(PLAIN)) == 16
+    assert batch_on(large_job, on(PLAIN, 8)) == 128
+    assert "no more samples on a device" in batch_sentence(large_job, on(PLAIN), None)
 
 
 def test_more_devices_keep_the_global_batch() -> None:
-    found = job_of(published("c", 1, 100, 100.0))
-    assert batch_on(found, on(PLAIN, 8)) == 100
+    large_job = job_of(published("c", 1, 100, 100.0))
+    assert batch_on(large_job, on(PLAIN, 8)) == 100
 
 
 def test_a_card_with_half_the_memory_has_half_the_samples() -> None:
-    found = job_of(published("d", 8, 800, 1000.0))
-    assert batch_on(found, on(PLAIN)) == 100
-    assert batch_on(found, on(HALF)) == 50
+    large_job = job_of(published("d", 8, 800, 1000.0))
+    assert batch_on(large_job, on(PLAIN)) == 100
+    assert batch_on(large_job, on(HALF)) == 50
 
 
 def test_a_requested_batch_stays() -> None:
@@ -74,13 +74,13 @@ def test_a_requested_batch_stays() -> None:
 
 def test_a_run_on_one_machine_is_the_source_before_a_cluster() -> None:
     small = published("e", 8, 800, 1000.0)
-    found = job_of(LARGE, small)
-    assert batch_on(found, on(PLAIN)) == 100
-    library = library_of(CATALOG, [LARGE | {"workload": found.workload},
-                                   small | {"workload": found.workload}])  # fmt: skip
+    large_job = job_of(LARGE, small)
+    assert batch_on(large_job, on(PLAIN)) == 100
+    library = library_of(CATALOG, [LARGE | {"workload": large_job.workload},
+                                   small | {"workload": large_job.workload}])  # fmt: skip
     option = Candidate(id="x", way="rent", hardware=on(PLAIN))
     goal = Goal(words="1 epoch", epochs=1)
-    alone = library_of(CATALOG, [small | {"workload": found.workload}])
-    times = [timed(found, goal, option, Known(library=known)) for known in (library, alone)]
+    alone = library_of(CATALOG, [small | {"workload": large_job.workload}])
+    times = [timed(large_job, goal, option, Known(library=known)) for known in (library, alone)]
     assert times[0].total == times[1].total
     assert times[0].batch == 100

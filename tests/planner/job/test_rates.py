@@ -46,9 +46,9 @@ DESCRIBED = Job(
 BIG = replace(DESCRIBED, batch=1e9)  # so large a batch hides any overhead
 
 
-def _value(told: Estimate | Refusal) -> float:
-    assert isinstance(told, Estimate)
-    return float(told.value)
+def _value(answer: Estimate | Refusal) -> float:
+    assert isinstance(answer, Estimate)
+    return float(answer.value)
 
 
 def test_operations_over_the_used_share_of_the_peak_are_samples_per_second() -> None:
@@ -62,10 +62,10 @@ def test_twice_the_peak_is_twice_as_fast_where_overhead_does_not_matter() -> Non
 
 def test_a_small_network_is_as_slow_as_its_host() -> None:
     tiny = replace(DESCRIBED, train_flops_per_sample=1e3, batch=64.0, overhead_s=0.5e-3)
-    told = from_operations(tiny, HUGE)
-    assert isinstance(told, Estimate)
-    assert _value(told) == pytest.approx(64.0 / 0.5e-3, rel=0.01)
-    assert "mostly overhead" in told.reasons[-1]
+    answer = from_operations(tiny, HUGE)
+    assert isinstance(answer, Estimate)
+    assert _value(answer) == pytest.approx(64.0 / 0.5e-3, rel=0.01)
+    assert "mostly overhead" in answer.reasons[-1]
 
 
 def test_without_operations_or_peak_nothing_is_told() -> None:
@@ -76,11 +76,11 @@ def test_without_operations_or_peak_nothing_is_told() -> None:
 
 
 def test_the_interval_holds_the_value_and_is_as_wide_as_public_runs_scatter() -> None:
-    told = from_operations(BIG, PLAIN)
+    answer = from_operations(BIG, PLAIN)
     far = math.exp(1.8125 * MFU_SD)  # Student's t with 10 degrees of freedom at 95 %
-    assert isinstance(told, Estimate)
-    assert float(told.high) / float(told.value) == pytest.approx(far, rel=0.02)
-    assert float(told.value) / float(told.low) == pytest.approx(far, rel=0.02)
+    assert isinstance(answer, Estimate)
+    assert float(answer.high) / float(answer.value) == pytest.approx(far, rel=0.02)
+    assert float(answer.value) / float(answer.low) == pytest.approx(far, rel=0.02)
 
 
 def test_one_accelerator_scales_perfectly_and_more_lose_for_every_doubling() -> None:
@@ -104,14 +104,14 @@ def test_a_card_that_was_measured_answers_for_itself() -> None:
 def test_a_card_that_was_not_is_told_by_the_data_sheets_of_both() -> None:
     library = library_of(CATALOG, [row(RUN)])
     rate = rate_on(job(), Hardware(label="1 x Twice", accelerator=TWICE), library)
-    told = rate.samples_per_s
-    assert isinstance(told, Estimate)
-    assert told.basis == "transferred from another GPU"
-    assert 150.0 < _value(told) < 210.0  # twice in every respect
+    answer = rate.samples_per_s
+    assert isinstance(answer, Estimate)
+    assert answer.basis == "transferred from another GPU"
+    assert 150.0 < _value(answer) < 210.0  # twice in every respect
     assert rate.next_run is not None
     assert rate.next_run.sentence() == "Measure Net · Data on one Twice."
     assert rate.next_run.stated
-    assert "Next measurement: Net · Data float32 on Twice" in " ".join(told.reasons)
+    assert "Next measurement: Net · Data float32 on Twice" in " ".join(answer.reasons)
 
 
 def test_eight_have_a_wider_interval_than_one() -> None:
@@ -127,9 +127,9 @@ def test_eight_have_a_wider_interval_than_one() -> None:
 
 
 def test_hardware_without_a_data_sheet_is_refused_by_name() -> None:
-    told = rate_on(job(), Hardware(label="GPU"), None).samples_per_s
-    assert isinstance(told, Refusal)
-    assert "GPU" in told.reason
+    answer = rate_on(job(), Hardware(label="GPU"), None).samples_per_s
+    assert isinstance(answer, Refusal)
+    assert "GPU" in answer.reason
 
 
 ALL_PEAKS = replace(
@@ -171,9 +171,9 @@ def test_of_two_half_size_peaks_that_of_the_format_that_was_asked_for_counts() -
 
 def test_what_stands_for_float32_is_told_with_how_much_longer_strict_float32_takes() -> None:
     nvidia, amd = (replace(ALL_PEAKS, maker=m) for m in ("NVIDIA", "AMD"))
-    told = from_operations(BIG, nvidia)
-    assert isinstance(told, Estimate)
-    assert told.reasons[1] == (
+    answer = from_operations(BIG, nvidia)
+    assert isinstance(answer, Estimate)
+    assert answer.reasons[1] == (
         "Based on the TF32 peak of the Plain, as TensorFlow and JAX multiply float32 (PyTorch "
         "in its convolutions, not in its matmuls); in strict float32 it takes up to 8 times as "
         "long."
@@ -207,16 +207,16 @@ def test_without_a_float32_peak_that_of_bfloat16_is_not_taken() -> None:
 def test_an_answer_by_the_data_sheets_of_both_says_which_peak_was_taken() -> None:
     library = library_of(CATALOG, [row(RUN)])
     twice = replace(TWICE, maker="AMD", peak_flops_per_s={"float32": 2e14, "tensorfloat32": 8e14})
-    told = rate_on(job(), Hardware(label="1 x Twice", accelerator=twice), library).samples_per_s
-    assert isinstance(told, Estimate)
-    assert any("TF32 is 4 times as fast" in reason for reason in told.reasons)
+    answer = rate_on(job(), Hardware(label="1 x Twice", accelerator=twice), library).samples_per_s
+    assert isinstance(answer, Estimate)
+    assert any("TF32 is 4 times as fast" in reason for reason in answer.reasons)
 
 
 def test_what_was_timed_elsewhere_is_named_where_it_tells_nothing() -> None:
     of = replace(job(), train_flops_per_sample=None)
-    told = from_operations(of, replace(PLAIN, name="Chip", kind="cpu"))
-    assert isinstance(told, Refusal)
-    assert "was timed on Plain, which gives no estimate for the Chip" in told.reason
+    answer = from_operations(of, replace(PLAIN, name="Chip", kind="cpu"))
+    assert isinstance(answer, Refusal)
+    assert "was timed on Plain, which gives no estimate for the Chip" in answer.reason
     none = from_operations(replace(DESCRIBED, train_flops_per_sample=None), PLAIN)
     assert isinstance(none, Refusal)
     assert "was timed on no accelerator of the catalogue" in none.reason
@@ -243,9 +243,9 @@ def test_half_size_formats_are_never_reckoned_at_the_float32_peak() -> None:
 
 
 def test_a_card_without_bfloat16_says_that_float16_is_taken() -> None:
-    told = from_operations(replace(BIG, precision="bfloat16"), PLAIN)
-    assert isinstance(told, Estimate)
-    assert any("lists no bfloat16 peak; its float16 peak is used" in r for r in told.reasons)
+    answer = from_operations(replace(BIG, precision="bfloat16"), PLAIN)
+    assert isinstance(answer, Estimate)
+    assert any("lists no bfloat16 peak; its float16 peak is used" in r for r in answer.reasons)
     own = from_operations(replace(BIG, precision="float16"), PLAIN)
     assert isinstance(own, Estimate)
     assert not any("is taken" in r for r in own.reasons)
@@ -271,14 +271,14 @@ def _on(count: int, nodes: int = 1) -> Hardware:
     return Hardware(label=f"{count} x Plain", accelerator=PLAIN, count=count, nodes=nodes)
 
 
-def _measured(*told: tuple[int, float]) -> tuple[Job, Library | None]:
+def _measured(*answer: tuple[int, float]) -> tuple[Job, Library | None]:
     """So many of the plain card together did so many samples/s, each on a system of its own."""
     runs = [
         other(f"Plain x{n}", name, samples_per_s=speed)
-        for (n, speed), name in zip(told, "bcd", strict=False)
+        for (n, speed), name in zip(answer, "bcd", strict=False)
     ]
     rows = [row(r, accelerator_model_name="Plain", accelerators_per_node=n)
-            for r, (n, _) in zip(runs, told, strict=True)]  # fmt: skip
+            for r, (n, _) in zip(runs, answer, strict=True)]  # fmt: skip
     return job_measured("Net · Data", rows, options_of(runs), CATALOG), library_of(CATALOG, rows)
 
 
@@ -293,19 +293,19 @@ def test_its_doubt_is_that_of_the_doublings_between_them() -> None:
     of, library = _measured((4, 320.0))
     half = float(t_quantile(0.9, SPREAD_DOF)) * NODE_SD
     for count, octaves in ((1, 2.0), (2, 1.0), (8, 1.0)):
-        told = rate_on(of, _on(count), library).scaling
-        assert told is not None
-        assert told.fewer is (count < 4)
-        width = math.log(float(told.factor.high) / float(told.factor.low))
+        answer = rate_on(of, _on(count), library).scaling
+        assert answer is not None
+        assert answer.fewer is (count < 4)
+        width = math.log(float(answer.factor.high) / float(answer.factor.low))
         assert width == pytest.approx(2.0 * octaves * half)
     assert rate_on(of, _on(4), library).scaling is None
 
 
 def test_the_nearest_of_several_measured_numbers_counts() -> None:
     of, library = _measured((1, 100.0), (4, 250.0))  # four scale far worse than the rule
-    told = rate_on(of, _on(8), library)
+    answer = rate_on(of, _on(8), library)
     step = 2.0 * math.exp(-NODE_LOSS)
-    assert _value(told.samples_per_s) == pytest.approx(250.0 * step)
+    assert _value(answer.samples_per_s) == pytest.approx(250.0 * step)
     found = nearest_measured(of, _on(8))
     assert found is not None
     assert found[0].count == 4
@@ -315,14 +315,14 @@ def test_the_nearest_of_several_measured_numbers_counts() -> None:
 
 def test_where_four_were_measured_one_says_so_and_asks_for_its_run() -> None:
     of, library = _measured((4, 320.0))
-    told = rate_on(of, _on(1), library)
-    assert isinstance(told.samples_per_s, Estimate)
-    assert told.samples_per_s.basis == "similar workload"
-    assert told.samples_per_s.reasons[-1].startswith(
+    answer = rate_on(of, _on(1), library)
+    assert isinstance(answer.samples_per_s, Estimate)
+    assert answer.samples_per_s.basis == "similar workload"
+    assert answer.samples_per_s.reasons[-1].startswith(
         "One accelerator was not measured, 4 were: in public runs each reaches 122 %"
     )
-    assert told.next_run is not None
-    assert told.next_run.sentence() == "Measure Net · Data on 1 x Plain."
+    assert answer.next_run is not None
+    assert answer.next_run.sentence() == "Measure Net · Data on 1 x Plain."
 
 
 def test_from_one_node_to_several_the_link_between_them_is_in_doubt() -> None:
@@ -342,8 +342,8 @@ def test_from_one_node_to_several_the_link_between_them_is_in_doubt() -> None:
 def test_a_module_that_was_measured_has_no_doubt_of_the_two_devices_in_it() -> None:
     module = replace(PLAIN, devices=2)
     there = Hardware(label="1 x Plain", accelerator=module)
-    told = scaling_from(there, there)
-    assert told.factor.low == told.factor.value == told.factor.high == 1.0
+    answer = scaling_from(there, there)
+    assert answer.factor.low == answer.factor.value == answer.factor.high == 1.0
 
 
 @pytest.mark.parametrize(
@@ -352,9 +352,11 @@ def test_a_module_that_was_measured_has_no_doubt_of_the_two_devices_in_it() -> N
 )
 def test_what_to_measure_is_a_run_that_fits(params: float, where: str) -> None:
     large = replace(DESCRIBED, params=params)
-    told = rate_on(large, Hardware(label="64 x Plain", accelerator=PLAIN, count=64, nodes=8), None)
-    assert told.next_run is not None
-    assert told.next_run.sentence() == f"Measure {large.workload} on {where}."
+    answer = rate_on(
+        large, Hardware(label="64 x Plain", accelerator=PLAIN, count=64, nodes=8), None
+    )
+    assert answer.next_run is not None
+    assert answer.next_run.sentence() == f"Measure {large.workload} on {where}."
 
 
 # -- links of their own ----------------------------------------------------------------------------
@@ -375,7 +377,7 @@ def test_accelerators_with_links_of_their_own_lose_less(link: str, loss: float) 
 def test_a_described_job_takes_no_run_of_another_network_with_its_name() -> None:
     measured, library = _measured((1, 1000.0))
     described = replace(DESCRIBED, workload=measured.workload, precision=measured.precision)
-    told = rate_on(described, _on(1), library).samples_per_s
-    assert isinstance(told, Estimate)
-    assert told.basis == "estimated from FLOPs"
-    assert _value(told) == _value(rate_on(described, _on(1), None).samples_per_s)
+    answer = rate_on(described, _on(1), library).samples_per_s
+    assert isinstance(answer, Estimate)
+    assert answer.basis == "estimated from FLOPs"
+    assert _value(answer) == _value(rate_on(described, _on(1), None).samples_per_s)

@@ -31,13 +31,13 @@ def tables() -> tuple[tuple[StatedTime, ...], ...]:
     store = Store((Folder(path=ROOT / "data" / "results", label="shipped", kind="shipped"),))
     store.refresh()
     catalog = read_catalog(ROOT / "data" / "catalog").catalog
-    found = (
+    cells_of_each = (
         stated_times(catalog, rows, target)
         for of in queries.trial_sets(store)
         if (rows := queries.target_times(store, of))
         for target in targets_of(queries.trials(store, of))
     )
-    return tuple(cells for cells in found if cells)
+    return tuple(cells for cells in cells_of_each if cells)
 
 
 def inside(estimate: Estimate, truth: float) -> bool:

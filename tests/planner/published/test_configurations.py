@@ -76,30 +76,30 @@ def test_a_row_that_a_cell_keeps_from_being_asked_is_named(
              "throughput_unit": "tokens/s total"}  # fmt: skip
     rows, skipped = rows_of(_table(whole, {**whole, column: cell}), "made.tsv")
     assert skipped == []
-    [told] = faults(rows, CATALOG)
-    assert told.startswith(f"made.tsv, line 3: {column} {value}")
-    assert told.endswith("Described workloads leave the row out.")
+    [line] = faults(rows, CATALOG)
+    assert line.startswith(f"made.tsv, line 3: {column} {value}")
+    assert line.endswith("Described workloads leave the row out.")
 
 
 def test_a_precision_that_is_no_number_format_is_named() -> None:
     rate = {**LLAMA, "tokens_per_s_per_device": "9000"}
     rows, _ = rows_of(_table(rate, {**rate, "precision": "bananas"}), "made.tsv")
-    [told] = faults(rows, CATALOG)
-    assert told.startswith("made.tsv, line 3: precision is 'bananas', no number format.")
+    [line] = faults(rows, CATALOG)
+    assert line.startswith("made.tsv, line 3: precision is 'bananas', no number format.")
 
 
 def test_an_odd_count_is_named_where_a_usual_server_is_assumed() -> None:
     rate = {**LLAMA, "tokens_per_s_per_device": "9000", "n_accelerators": "4 to 8"}
-    [told] = faults(rows_of(_table(rate), "made.tsv")[0], CATALOG)
-    assert told.endswith("'4 to 8', no single number. 8 accelerators are assumed.")
+    [line] = faults(rows_of(_table(rate), "made.tsv")[0], CATALOG)
+    assert line.endswith("'4 to 8', no single number. 8 accelerators are assumed.")
 
 
 def test_equal_reasons_share_a_line_with_every_row_after_three() -> None:
     bad = {**LLAMA, "n_accelerators": "", "samples_per_s_total": "17"}
-    told = faults(rows_of(_table(*[bad] * 9), "made.tsv")[0], CATALOG)
-    assert [line.split(":")[0] for line in told[:3]] == [f"made.tsv, line {n}" for n in (2, 3, 4)]
-    assert told[3].startswith("made.tsv, lines 5 to 10: n_accelerators likewise, ")
-    assert len(told) == 4
+    lines = faults(rows_of(_table(*[bad] * 9), "made.tsv")[0], CATALOG)
+    assert [line.split(":")[0] for line in lines[:3]] == [f"made.tsv, line {n}" for n in (2, 3, 4)]
+    assert lines[3].startswith("made.tsv, lines 5 to 10: n_accelerators likewise, ")
+    assert len(lines) == 4
 
 
 def test_sound_rows_of_no_task_are_not_named() -> None:

@@ -35,9 +35,9 @@ def row(**cells: Any) -> PublishedRow:  # noqa: ANN401 - any cell
 
 
 def made(*rows: PublishedRow) -> RunRecords:
-    found = run_records(rows, catalog(), "a-set", NOON)
-    assert check_rows([complete(r) for r in found.rows]) == []
-    return found
+    records = run_records(rows, catalog(), "a-set", NOON)
+    assert check_rows([complete(r) for r in records.rows]) == []
+    return records
 
 
 def one(**cells: Any) -> dict[str, Any]:  # noqa: ANN401 - any cell
@@ -124,27 +124,29 @@ def test_a_bert_log_of_samples_gives_speed_and_steps() -> None:
 
 
 def test_an_open_submission_of_a_larger_network_is_no_run_of_bert() -> None:
-    found = made(row(**BERT | {"path": "Google/results/tpu-v4-4096-TF/bert"}))
-    assert found.rows == []
-    assert found.left_out == {"its open submission trained a larger network": 1}
+    records = made(row(**BERT | {"path": "Google/results/tpu-v4-4096-TF/bert"}))
+    assert records.rows == []
+    assert records.left_out == {"its open submission trained a larger network": 1}
 
 
 def test_of_successive_releases_the_newest_is_kept_and_the_others_are_counted() -> None:
     old = row(source_id="megatron_bridge", published="2025-09", note="25.09")
     new = row(source_id="megatron_bridge", published="2026-08", note="26.08", line=3,
               samples_per_s_total=21_000.0)  # fmt: skip
-    found = made(old, new)
-    assert [r["throughput"] for r in found.rows] == [21_000.0]
-    assert found.earlier == 1
-    assert found.rows[0]["note"] == ("26.08; 1 earlier release of the same configuration left out")
+    records = made(old, new)
+    assert [r["throughput"] for r in records.rows] == [21_000.0]
+    assert records.earlier == 1
+    assert records.rows[0]["note"] == (
+        "26.08; 1 earlier release of the same configuration left out"
+    )
 
 
 def test_equal_configurations_of_one_table_are_repeats_and_copied_rows_are_one() -> None:
     again = row(samples_per_s_total=20_100.0, line=3)
-    found = made(row(), again, row(line=4))
-    assert [(r["throughput"], r.get("repeat")) for r in found.rows] == [
+    records = made(row(), again, row(line=4))
+    assert [(r["throughput"], r.get("repeat")) for r in records.rows] == [
         (20_000.0, None), (20_100.0, 1)]  # fmt: skip
-    assert len(set(table_from_rows(found.rows)["run_id"].to_pylist())) == 2
+    assert len(set(table_from_rows(records.rows)["run_id"].to_pylist())) == 2
 
 
 def test_a_speed_above_the_peak_is_kept_and_says_so() -> None:
@@ -192,9 +194,9 @@ def test_half_precision_of_a_turing_laptop_card_is_compared_with_its_tensor_core
     ],
 )
 def test_what_is_no_run_is_counted_with_its_reason(cells: dict[str, Any], reason: str) -> None:
-    found = made(row(**cells))
-    assert found.rows == []
-    assert found.left_out == {reason: 1}
+    records = made(row(**cells))
+    assert records.rows == []
+    assert records.left_out == {reason: 1}
 
 
 @pytest.mark.parametrize("name", ["whisper", "vit-pytorch", "t5", "BERT (fit)"])

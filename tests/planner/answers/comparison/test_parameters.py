@@ -45,8 +45,8 @@ def test_money_limits_and_own_machines_keep_the_opening_job(name: str, text: str
 
 
 def test_a_question_about_a_measured_job_is_not_the_opening_one() -> None:
-    for asked in ({"epochs": ["20"]}, {"options": ["buy-1x-rtx-5090"]}, {"goal": ["target"]}):
-        assert compare_parameters(asked)[0].described is None
+    for question in ({"epochs": ["20"]}, {"options": ["buy-1x-rtx-5090"]}, {"goal": ["target"]}):
+        assert compare_parameters(question)[0].described is None
 
 
 @pytest.mark.parametrize(
