@@ -136,7 +136,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         transfer._ladder:NAMED""",
     "numerics": """
         mfu._fit:ROUNDS mfu._fit:MANY mfu._model:TAIL_VARIANCE mfu._questions:LEAST_STEP_S
-        mfu._questions:REFERENCE_OPERATIONS mfu._questions:USUAL_INTENSITY
+        mfu._questions:USUAL_INTENSITY
         cost._draws:DRAWS cost._draws:SEED cost._own:STRAIGHT cost._costs:SAME
         fits.lines:PARAMETERS
         fits.lines:ROUNDING throughput.curves:ROUNDING_OF_A_FIT fits.lines:_BLOCK

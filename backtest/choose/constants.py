@@ -210,6 +210,8 @@ mfu._questions:OWN_PEAK_POWER | 1 | how single-precision efficiency grows with i
 mfu._questions:LARGE_MODEL | parameters | smaller language models reach less | published | mfu
 mfu._questions:ENOUGH_TOKENS | tokens | fewer on a device and step reach less | published | mfu
 mfu._questions:ENOUGH_SAMPLES | samples | of images: fewer on a device reach less | published | mfu
+mfu._questions:USUAL_UTTERANCES | samples
+    | of speech on a device, where a question states no batch | round | none
 mfu._questions:VERY_LONG | tokens | of a context; few longer runs are published
     | published | mfu
 mfu._questions:VERY_LONG_SD | relative sd | of the efficiency there | published | mfu

@@ -20,14 +20,14 @@ from planner.store.catalog import read_catalog
 from planner.store.disk.files import write_whole
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-LIBRARY: Final = ROOT.parent / "shared" / "library"
+TABLES: Final = ROOT / "data" / "tables" / "published"
 PAGE: Final = "efficiency.md"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the folder of tables and the output folder."""
-    parser.add_argument("folder", nargs="?", type=Path, default=LIBRARY, metavar="DIR",
-                        help="published tables (*.tsv) (default: ../shared/library)")  # fmt: skip
+    parser.add_argument("folder", nargs="?", type=Path, default=TABLES, metavar="DIR",
+                        help="tables (*.tsv) (default: data/tables/published)")  # fmt: skip
     parser.add_argument("--into", type=Path, default=None, metavar="DIR",
                         help="folder for constants.json and efficiency.md (default: planner/mfu "
                         "and docs of the repository)")  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, Literal
@@ -57,18 +57,49 @@ PARTS: Final = 4
 SEED: Final = 1
 FAR: Final = 1.6449
 """Standard deviations of a normal 90 % interval."""
-SCALES: Final[Mapping[str, float]] = {"dense": 0.9, "detection": 1.3, "encoder-decoder": 1.6}
+SCALES: Final[Mapping[str, float]] = {
+    "dense": 0.9,
+    "detection": 1.3,
+    "encoder-decoder": 1.6,
+    "speech": 1.2,
+}
 """Calibration of a family's sd; 1 if coverage of hidden sources is about 90 % or more."""
-SHIFT_POWERS: Final[Mapping[Domain, float]] = {"language": 1.0, "encoder": 1.0, "vision": 0.5}
+SHIFT_POWERS: Final[Mapping[Domain, float]] = {
+    "language": 1.0,
+    "encoder": 1.0,
+    "vision": 0.5,
+    "speech": 1.0,
+    "recommender": 1.0,
+}
 """Weight of a source in the mean of a prediction, as power of its row count: 1 if all rows count
 alike, 0.5 if one source has most rows of a family. Chosen with sources left out.
 """
 
 
-DECIDING: Final[Mapping[Domain, float]] = {"language": 0.75, "encoder": 0.8, "vision": 0.9}
+DECIDING: Final[Mapping[Domain, float]] = {
+    "language": 0.75,
+    "encoder": 0.8,
+    "vision": 0.9,
+    "speech": 1.2,
+    "recommender": 1.0,
+}
 """Share of the root mean square error of ratios that decides between two accelerators. Tails are
 heavy: at these shares about 95 % of the decided pairs of hidden sources are correct.
 """
+
+
+ONE_SOURCE: Final[frozenset[Domain]] = frozenset({"speech", "recommender"})
+"""Domains whose networks have one source each: an effect of the source would be the network's."""
+SOURCE_SD: Final = 0.27
+"""Sd of a source in those domains: that of the other three fits."""
+USUAL_BETWEEN: Final[Mapping[Domain, tuple[float, float, float]]] = {
+    "language": (0.2, 0.25, 0.3),
+    "encoder": (0.3, 0.4, 0.6),
+    "vision": (0.3, 0.45, 0.65),
+    "speech": (0.3, 0.45, 0.65),
+    "recommender": (0.3, 0.45, 0.65),
+}
+"""Prior sds of ln(ratio) of two accelerators, worth four pairs: see `between`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +177,8 @@ def fit_on(rows: Sequence[Configuration]) -> Fit:
     traits = [traits_of(question_of(run)) for run in rows]
     truth = _truth(rows)
     raw = fitted(traits, [_who(run) for run in rows], truth)
-    bare = _without_sources(raw)
+    one_source = bool({DOMAIN_OF[run.family] for run in rows} & ONE_SOURCE)
+    bare = _without_sources(raw, frozenset() if one_source else ALONE)
     left = truth - np.array([predicted(bare, trait)[0] for trait in traits])
     families = {run.family for run in rows}
     shifts = {
@@ -156,6 +188,8 @@ def fit_on(rows: Sequence[Configuration]) -> Fit:
         )
         for family in sorted(families)
     }
+    if one_source:
+        bare = replace(bare, sds={**bare.sds, "source": SOURCE_SD})
     return replace(bare, shifts=shifts, scales={f: SCALES.get(f, 1.0) for f in sorted(families)})
 
 
@@ -195,11 +229,10 @@ def between(predictions: Sequence[Hidden], domain: Domain) -> tuple[float, float
         error = (a.truth - a.value) - (b.truth - b.value)
         cards = (a.row.source, a.row.accelerator.id, b.row.accelerator.id)
         errors[kind][cards].append(error**2)
-    usual = {"language": (0.2, 0.25, 0.3), "encoder": (0.3, 0.4, 0.6), "vision": (0.3, 0.45, 0.65)}
     sds = []
     for kind, by_pair in enumerate(errors):
         squares = [float(np.mean(e)) for e in by_pair.values()]
-        prior = usual[domain][kind]
+        prior = USUAL_BETWEEN[domain][kind]
         sds.append(math.sqrt((sum(squares) + 4.0 * prior**2) / (len(squares) + 4.0)))
     own, generation, maker = (DECIDING[domain] * sd for sd in sds)
     return own, max(generation, own), max(maker, generation, own)
@@ -281,6 +314,8 @@ def _truth(rows: Sequence[Configuration]) -> Floats:
 def _who(run: Configuration) -> dict[str, str]:
     groups = {"source": run.software, "source accelerator": f"{run.software}|{run.accelerator.id}"}
     domain = DOMAIN_OF[run.family]
+    if domain in ONE_SOURCE:
+        return {"source accelerator": groups["source accelerator"]}
     if domain == "language":
         size = round(2.0 * math.log(run.active_params or 1.0))
         return {**groups, "source model": f"{run.software}|{size}"}
@@ -310,10 +345,10 @@ def _folds(rows: Sequence[Configuration], way: Way) -> list[str]:
     return [str(part) for part in parts]
 
 
-def _without_sources(raw: Fitted) -> Fit:
-    """Return the fit without the effects of sources; covariances exclude networks."""
+def _without_sources(raw: Fitted, alone: Collection[str]) -> Fit:
+    """Return the fit without the effects of sources; covariances exclude the groups in `alone`."""
     kept = [i for i, (group, _) in enumerate(raw.columns) if group not in WHO]
-    joint = [i for i in kept if raw.columns[i][0] not in ALONE]
+    joint = [i for i in kept if raw.columns[i][0] not in alone]
     variances = np.diag(raw.covariance)
     return Fit(
         values={raw.columns[i]: float(raw.values[i]) for i in kept},
@@ -330,7 +365,7 @@ def _without_sources(raw: Fitted) -> Fit:
 
 INTRODUCTION: Final = """# Efficiency of described workloads
 
-Made by `python -m planner mfu ../shared/library`. Efficiency is model operations per second and
+Made by `python -m planner mfu data/tables/published`. Efficiency is model operations per second and
 device over the dense half-precision peak of the data sheet, at any precision of the run. Errors
 are of the time, |predicted/measured - 1|; *coverage* is the share of true values inside the 90 %
 interval, *width* the median of (high - low)/value. docs/decisions/0033 gives the reasons.

@@ -44,6 +44,8 @@ DESCRIBED: Final[Mapping[str, described.Kept]] = {
     "described_cnn": described.of_family("cnn"),
     "described_vit": described.of_family("vit"),
     "described_other_images": described.of_family("detection", "segmentation", "diffusion"),
+    "described_speech": described.of_family("speech"),
+    "described_recommender": described.of_family("recommender"),
 }
 """Tasks of described workloads, and the configurations of each."""
 MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] = {
@@ -122,6 +124,8 @@ TITLES: Final[Mapping[str, str]] = {
     "described_cnn": "convolutional networks, described",
     "described_vit": "vision transformers, described",
     "described_other_images": "detection, segmentation and diffusion, described",
+    "described_speech": "speech networks, described",
+    "described_recommender": "recommenders, described",
     "whole_jobs": "whole language-model jobs",
     "whole_jobs_images": "whole image jobs",
     "device_scaling": "step at a larger device count",
@@ -133,6 +137,7 @@ TITLES: Final[Mapping[str, str]] = {
 """Tasks in words, in the order of the page."""
 DOMAIN_TITLES: Final[Mapping[Domain, str]] = {
     "language": "language models", "encoder": "encoders", "vision": "image networks",
+    "speech": "speech networks", "recommender": "recommenders",
 }  # fmt: skip
 """Workloads of each efficiency fit, in words."""
 

@@ -152,8 +152,7 @@ def _log_width(answer: Estimate | Refusal | None) -> float:
 MINUTES: Final = 4.0
 """Rental time for timing one step, start-up included [minutes]."""
 _NO_FAMILY: Final = (
-    "A timed step narrows estimates of language models, encoders and image networks. Choose the "
-    "kind of network."
+    "A timed step narrows estimates of networks of a known kind. Choose the kind of network."
 )
 
 

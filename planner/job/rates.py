@@ -409,8 +409,6 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
         f"{accelerator.name}: assumes {MFU:.0%} of it (typical range {MFU / 3.0:.0%} to "
         f"{3.0 * MFU:.0%}).".replace("%", " %"),
     )
-    if job.family and job.family not in DOMAIN_OF:
-        reasons += (f"No published run of a {job.family} network is fitted: the range is wide.",)
     if other := peak_sentence(accelerator, job.precision):
         reasons += (other,)
     if overhead > OVERHEAD_MATTERS * batch * per_sample:

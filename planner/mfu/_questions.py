@@ -5,7 +5,7 @@
 
 The reference of language models is a dense model of at least 3e9 parameters in half precision on
 8 accelerators with at least 16,384 tokens a step on each; of encoders BERT-large; of image networks
-24e9 operations a sample.
+24e9 operations a sample, of speech 100e9, of recommenders those of the dense layers of DLRM.
 
 Accelerators of one generation share an instruction set and kernels, so their efficiencies are
 correlated. Consumer and data-centre cards are separate where their memory and tensor units differ.
@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
 
 from planner.catalog import Accelerator
 from planner.core import sentence_case
@@ -74,8 +74,8 @@ def node_size(accelerator: Accelerator) -> int:
     return next(sizes, NODE)
 
 
-Domain = Literal["language", "encoder", "vision"]
-DOMAINS: Final[tuple[Domain, ...]] = ("language", "encoder", "vision")
+Domain = Literal["language", "encoder", "vision", "speech", "recommender"]
+DOMAINS: Final[tuple[Domain, ...]] = get_args(Domain)
 DOMAIN_OF: Final[Mapping[str, Domain]] = {
     "dense": "language",
     "moe": "language",
@@ -87,6 +87,8 @@ DOMAIN_OF: Final[Mapping[str, Domain]] = {
     "detection": "vision",
     "segmentation": "vision",
     "diffusion": "vision",
+    "speech": "speech",
+    "recommender": "recommender",
 }
 LARGE_MODEL: Final = 3e9
 ENOUGH_TOKENS: Final = 16384.0
@@ -94,7 +96,14 @@ VERY_LONG: Final = 32768.0
 """Tokens of a context above which attention kernels dominate and few runs are published."""
 VERY_LONG_SD: Final = 0.5
 ENOUGH_SAMPLES: Final = 64.0
-REFERENCE_OPERATIONS: Final = 24e9
+USUAL_UTTERANCES: Final = 32.0
+"""Utterances on a device where a question about speech states no batch [samples]."""
+REFERENCE_OPERATIONS: Final[Mapping[Domain, float]] = {
+    "vision": 24e9,
+    "speech": 100e9,
+    "recommender": 15e6,
+}
+"""Training operations of a sample of the reference job [FLOP]."""
 USUAL_INTENSITY: Final = 156.0
 SHORT_STEP_S: Final = 1e-3
 SHORT_ENCODER_S: Final = 3e-3
@@ -157,8 +166,8 @@ def traits_of(question: Question) -> Traits:
             f"No efficiency of the family {question.family!r} is fitted. Give one of "
             f"{', '.join(DOMAIN_OF)}."
         )
-    build = {"language": _language, "encoder": _encoder, "vision": _vision}[domain]
-    offset = 0.0 if domain == "vision" else _offset(question)
+    build = {"language": _language, "encoder": _encoder, "vision": _vision}.get(domain, _fixed)
+    offset = _offset(question) if domain in {"language", "encoder"} else 0.0
     return Traits(build(question), _labels(question, domain), offset, _length_sd(question))
 
 
@@ -303,17 +312,44 @@ def _encoder(question: Question) -> dict[str, float]:
     }
 
 
+def _intensity(card: Accelerator) -> float:
+    """Return ln of peak over memory bandwidth, relative to the usual one."""
+    half = half_peak(card) or 1e12
+    bandwidth = card.memory_bandwidth_bytes_per_s or half / USUAL_INTENSITY
+    return math.log(half / bandwidth / USUAL_INTENSITY)
+
+
+def _fixed(question: Question) -> dict[str, float]:
+    """Return the terms of a speech network or a recommender: samples of one size."""
+    inside, nodes = _counts(question)
+    short, unknown = _short(question, SHORT_STEP_S)
+    if unknown and question.family == "speech":  # all published speech runs state their batch
+        usual = replace(question, batch=USUAL_UTTERANCES * question.devices)
+        short, _ = _short(usual, SHORT_STEP_S)
+    reference = REFERENCE_OPERATIONS[DOMAIN_OF[question.family]]
+    size = math.log(question.flops_per_sample / reference)
+    return {
+        "base": 1.0,
+        **_formats(question),
+        "small sample": min(size, 0.0),
+        "short step": short,
+        "batch not stated": unknown,
+        "peak over bandwidth": _intensity(question.accelerator),
+        "devices": inside,
+        "nodes": nodes,
+    }
+
+
 def _vision(question: Question) -> dict[str, float]:
     inside, nodes = _counts(question)
     short, unknown = _short(question, SHORT_STEP_S)
     card = question.accelerator
     half = half_peak(card) or 1e12
     formats = _formats(question)
-    size = math.log(question.flops_per_sample / REFERENCE_OPERATIONS)
+    size = math.log(question.flops_per_sample / REFERENCE_OPERATIONS["vision"])
     single = formats["fp32"] + formats["tf32"]
     own = own_peak(card, question.precision) or half
     families = ("vit", "detection", "segmentation", "diffusion")
-    bandwidth = card.memory_bandwidth_bytes_per_s or half / USUAL_INTENSITY
     each = max((question.batch or math.inf) / question.devices, 1.0)
     cnn, vit = question.family == "cnn", question.family == "vit"
     return {
@@ -329,7 +365,7 @@ def _vision(question: Question) -> dict[str, float]:
         "short step": short,
         "few samples": min(math.log(each / ENOUGH_SAMPLES), 0.0),
         "batch not stated": unknown,
-        "peak over bandwidth": math.log(half / bandwidth / USUAL_INTENSITY),
+        "peak over bandwidth": _intensity(card),
         "devices": inside,
         "nodes": nodes,
     }

@@ -8,10 +8,12 @@ backward (a fused multiply-add is two):
     transformer, a token      6 N + 12 L d s      LoRA: 4 N + 12 L d s
     encoder-decoder, a token  half of 6 N: each token passes one of the two halves
     image network             3 x forward, times (image / reference image)^2
+    speech, recommender       3 x forward of a usual sample
 
 N active parameters, L d layers times width, s sequence length; attention in full, whether causal
 or not. Forward FLOPs are twice the multiply-adds that torchvision and timm print for a network, and
-for detection, segmentation and diffusion figures good to about 20 %.
+for detection, segmentation and diffusion figures good to about 20 %. An utterance is 12.3 s of
+sound, the mean of LibriSpeech; Whisper pads to 30 s. Of recommenders the dense layers count.
 """
 
 from __future__ import annotations
@@ -78,6 +80,15 @@ class _Image:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Sample:
+    """Forward multiply-adds of one sample [G], of a network whose samples have one size."""
+
+    family: str
+    multiply_adds: float
+    samples: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Text:
     """Parameters, those active for a token, layers times width and context of a transformer."""
 
@@ -134,6 +145,21 @@ _OTHERS: Final[Mapping[str, _Image]] = {
     "stablediffusion": _Image(family="diffusion", multiply_adds=400.0, px=512.0),
     "sdxl": _Image(family="diffusion", multiply_adds=3000.0, px=1024.0),
 }  # fmt: skip
+_SPEECH: Final[Mapping[str, float]] = {
+    "rnnt": 16.6, "jasper": 205.0, "quartznet": 11.6, "whispertiny": 18.5, "whispersmall": 169.0,
+}  # fmt: skip
+"""Multiply-adds of an utterance [G], by the layers of their papers.
+
+RNN-T: MLPerf's, 5 LSTM layers of 1,024 units, 410 frames, of which the last three see half, and 43
+word pieces. Jasper, QuartzNet: every weight once a frame of 20 ms. Whisper: its encoder, which is
+all that short labels and classification cost.
+"""
+_RECOMMENDERS: Final[Mapping[str, float]] = {"dlrm": 2.46e-3, "dlrmdcnv2": 16e-3, "ncf": 0.1066e-3}
+"""Multiply-adds of the dense layers of one sample [G]."""
+_FIXED: Final[Mapping[str, _Sample]] = {
+    **{name: _Sample(family="speech", multiply_adds=n) for name, n in _SPEECH.items()},
+    **{name: _Sample(family="recommender", multiply_adds=n) for name, n in _RECOMMENDERS.items()},
+}
 _ENCODERS: Final[Mapping[str, _Text]] = {
     "bertlarge": _Text(family="encoder", params=340e6, layers_by_width=24 * 1024),
     "bertbase": _Text(family="encoder", params=110e6, layers_by_width=12 * 768),
@@ -174,7 +200,7 @@ _DECODERS: Final[Mapping[str, _Text]] = {
 }  # fmt: skip
 """Heads times head width, where they differ from the width: the size of the attention."""
 
-_BENCHMARKS: Final[Mapping[str, tuple[str, _Image | _Text]]] = {
+_BENCHMARKS: Final[Mapping[str, tuple[str, _Image | _Text | _Sample]]] = {
     "bert": ("bertlarge", _Text(family="encoder", params=340e6, layers_by_width=24 * 1024,
                                 sequence=255.0, attended=330.0)),
     "resnet": ("resnet50", _Image(family="cnn", multiply_adds=4.09, samples=IMAGENET)),
@@ -191,8 +217,14 @@ _BENCHMARKS: Final[Mapping[str, tuple[str, _Image | _Text]]] = {
                                           layers_by_width=126 * 16384, sequence=8192.0)),
     "llama31_8b": ("llama318b", _Text(family="dense", params=8.03e9, layers_by_width=32 * 4096,
                                       sequence=8192.0)),
+    "rnnt": ("rnnt", replace(_FIXED["rnnt"], samples=281_241)),
+    "dlrm": ("dlrm", _FIXED["dlrm"]),
+    "dlrm_dcnv2": ("dlrmdcnv2", replace(_FIXED["dlrmdcnv2"], samples=4_195_197_692)),
 }  # fmt: skip
-"""MLPerf Training's benchmarks by key; BERT leaves padding out: 255 tokens in the mean."""
+"""MLPerf Training's benchmarks by key; BERT leaves padding out: 255 tokens in the mean.
+
+Logs of DLRM count epochs from 0 or from 1, so only a logged throughput counts.
+"""
 
 _NAMES: Final[tuple[tuple[str, str], ...]] = (
     (r"ssd.*resnet-?34", "ssdresnet34"), (r"detection/ssd|ssd300", "ssd300resnet50"),
@@ -218,6 +250,9 @@ _NAMES: Final[tuple[tuple[str, str], ...]] = (
     (r"gpt-?j\b", "gptj"),
     (r"t5.*xxl", "t5xxl"), (r"t5.*\bxl\b", "t5xl"), (r"t5.*large", "t5large"),
     (r"t5.*base", "t5base"), (r"t5.*small", "t5small"),
+    (r"speechrecognition/jasper", "jasper"), (r"speechrecognition/quartznet", "quartznet"),
+    (r"^whisper$", "whispertiny"), (r"whisper_small", "whispersmall"),
+    (r"recommendation/dlrm|^dlrm-pytorch", "dlrm"), (r"recommendation/ncf", "ncf"),
 )  # fmt: skip
 """How published tables write networks that have several spellings, the more exact ones first."""
 
@@ -231,9 +266,9 @@ def workload_of(row: PublishedRow) -> NamedWorkload | str:
     text = _ENCODERS.get(network or "") or _DECODERS.get(network or "")
     if text is not None and not _counts_images(row):
         return _transformer(row, network or "", _with_columns(row, text), name)
-    image = _image(row, network or network_key(row.model or ""))
-    if image is not None:
-        return image
+    of_one_size = _of_one_size(row, network or network_key(row.model or ""))
+    if of_one_size is not None:
+        return of_one_size
     family = (row.family or "").casefold()
     if family in {"decoder", "moe"} and not _counts_images(row):
         return _decoder(row, name)
@@ -300,6 +335,8 @@ def _benchmark(row: PublishedRow, key: str, name: str) -> NamedWorkload | str:
         network, fact = "ssdresnet34", _OTHERS["ssdresnet34"]
     if isinstance(fact, _Image):
         return _of_image(network, fact, fact.px)
+    if isinstance(fact, _Sample):
+        return _of_sample(network, fact)
     return _transformer(row, network, fact, name)
 
 
@@ -401,6 +438,11 @@ def layers_by_width(params: float) -> float:
     return float(math.exp(np.interp(at, sizes, widths)))
 
 
+def _of_one_size(row: PublishedRow, key: str) -> NamedWorkload | None:
+    """Return a network whose samples have one size; None if it is none."""
+    return _of_sample(key, _FIXED[key]) if key in _FIXED else _image(row, key)
+
+
 def _image(row: PublishedRow, key: str) -> NamedWorkload | None:
     """Return an image network by the operations the row states, else by the table.
 
@@ -442,6 +484,15 @@ def _stated_forward(row: PublishedRow, image: _Image | None) -> float:
     expected = 2e9 * image.multiply_adds * (float(row.image_px or image.px) / image.px) ** 2
     meanings = (stated, 2.0 * stated, stated / TRAIN_OVER_FORWARD)
     return min(meanings, key=lambda forward: abs(math.log(forward / expected)))
+
+
+def _of_sample(network: str, fact: _Sample) -> NamedWorkload:
+    return NamedWorkload(
+        family=fact.family,
+        network=network,
+        train_flops_per_sample=TRAIN_OVER_FORWARD * 2e9 * fact.multiply_adds,
+        samples_per_epoch=fact.samples,
+    )
 
 
 def _of_image(network: str, fact: _Image, px: float) -> NamedWorkload:

@@ -33,6 +33,8 @@ LARGEST: Final = 1e30
 MOST_WHOLE: Final = 1e15
 """Counts: parameters, batches."""
 MOST_DEVICES: Final = 1e6
+_BATCHES_IN_K: Final = re.compile(r"PyTorch/Recommendation/DLRM")
+"""Tables that write a batch as "64k", of which the library has the number alone."""
 NEEDED_BY_ONE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "memory_gb": "Only the memory task leaves the row out.",
@@ -216,6 +218,10 @@ def _row(
     if values.get("model") is None:
         return "has no model."
     lines += left_out
+    if _BATCHES_IN_K.search(values["model"]):
+        for name in ("global_batch", "micro_batch"):
+            if values.get(name):
+                values[name] *= 1024
     odd = tuple((name, cell) for name, cell in stated if cell and values.get(name) is None)
     return PublishedRow(file=file, line=line, odd=odd, **values)
 

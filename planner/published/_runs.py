@@ -153,7 +153,7 @@ DIGITS: Final = 6
 GB: Final = 1e9
 ROUGHLY_COUNTED: Final = 1.2
 """Operations of these families are good to about 20 % (`named_workloads`)."""
-_ROUGH: Final = frozenset({"detection", "segmentation", "diffusion"})
+_ROUGH: Final = frozenset({"detection", "segmentation", "diffusion", "speech", "recommender"})
 _PRECISIONS: Final = MappingProxyType({
     "float16": "mixed_float16", "bfloat16": "mixed_bfloat16", "float32": "float32",
     "tensorfloat32": "tensorfloat32", "float8": "float8", "float4": "float4",

@@ -101,4 +101,4 @@ def test_the_shares_of_the_peak_are_those_of_each_run_alone() -> None:
     shares = mfu_shares(library(), question, CATALOG.accelerators)
     assert len(shares) > 40
     assert shares == pytest.approx(sorted(s for s in expected if s <= 1.0))
-    assert mfu_shares(library(), {"family": ["speech"]}, CATALOG.accelerators) == ()
+    assert mfu_shares(library(), {"family": ["graph"]}, CATALOG.accelerators) == ()

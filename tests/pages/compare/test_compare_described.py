@@ -137,7 +137,7 @@ def test_an_impossible_step_is_named_on_the_page() -> None:
 
 @pytest.mark.usefixtures("folders")
 def test_an_efficiency_can_be_assumed_where_no_run_of_the_kind_is_published() -> None:
-    shown = show("compare", workload="described", family="speech", flops="1e12", samples="1M")
+    shown = show("compare", workload="described", flops="1e12", samples="1M")
     assert "No published runs of this kind." in texts(shown)
     before = texts(shown)
     shown.number_input(key="compare.assumed_mfu").set_value(10.0)
@@ -205,7 +205,7 @@ def test_total_tokens_of_a_network_without_tokens_name_what_to_give() -> None:
 
 
 def test_the_link_lists_the_published_runs_that_are_counted() -> None:
-    shared = shipped.store()
+    shared = shipped.library()
     cards = {a.id: a for a in hardware.catalog().catalog.accelerators}
     for card in ("rtx-4090", "mi300x"):
         said, rows = _published(shared, "dense", cards[card])

@@ -88,7 +88,6 @@ def test_a_slow_step_makes_alike_cards_slower_and_says_so() -> None:
         ),
         (STEP, "step_s", "The step time is missing"),
         ({**STEP, "step_s": "2", "assumed_mfu": "40"}, "step_s", "assumed_mfu is given"),
-        ({**STEP, "step_s": "2", "family": "speech"}, "step_s", "Choose the kind of network"),
     ],
 )
 def test_a_step_that_cannot_be_used_is_named_and_the_rest_is_answered(
@@ -100,6 +99,15 @@ def test_a_step_that_cannot_be_used_is_named_and_the_rest_is_answered(
     assert {c: t.value for c, t in times(found).items()} == {
         c: t.value for c, t in times(plain).items()
     }
+
+
+def test_a_step_of_an_unknown_kind_of_network_is_named() -> None:
+    question = {"workload": ["described"], "flops": ["1e12"], "samples": ["1M"],
+                **{name: [value] for name, value in STEP.items()}, "step_s": ["2"]}  # fmt: skip
+    problems = compare_answered(store(), CATALOG, question, date(2026, 11, 23)).problems
+    assert [p.parameter for p in problems if "Choose the kind of network" in p.message] == [
+        "step_s"
+    ]
 
 
 def _comparison(**given: str) -> Comparison:

@@ -170,7 +170,7 @@ def test_a_speed_far_below_that_of_any_training_is_kept_and_says_so(
 
 
 def test_a_step_of_hours_of_an_uncounted_network_is_suspect() -> None:
-    of = {"model": "PyTorch/Recommendation/NCF", "family": "recsys", "global_batch": 1_048_576}
+    of = {"model": "Own recommender", "family": "recsys", "global_batch": 1_048_576}
     assert "is unusually long" in one(**of, samples_per_s_total=142.9)["suspect_reason"]
     assert "suspect_reason" not in one(**of, samples_per_s_total=142.9e6)
 
