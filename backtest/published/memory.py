@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from backtest.published.described import Answer
+from planner.core import percent
 from planner.job import Hardware, Job, fit_of
 from planner.networks import STAGES, Stage, Training, activations_of, state_of
 from planner.published import Configuration, NamedWorkload, PublishedRow, workload_of
@@ -147,13 +148,13 @@ def memory_lines(cases: Sequence[MemoryCase], ran: Sequence[Configuration]) -> l
         "| family | rows | median error | mean error |",
         "|---|---|---|---|",
         *(
-            f"| {s.family} | {s.rows} | {s.median:.0%} | {s.mean:.0%} |".replace("%", " %")
+            f"| {s.family} | {s.rows} | {percent(s.median)} | {percent(s.mean)} |"
             for s in memory_scores(cases)
         ),
     ]
     refused = refused_of(ran)
     worst = sorted({f"{c.model} on {c.devices} x {c.accelerator.name}" for c in refused})
-    share = f"{len(refused) / max(len(ran), 1):.1%}".replace("%", " %")
+    share = percent(len(refused) / max(len(ran), 1), 1)
     lines += [
         "",
         f"Of {len(ran):,} published configurations that ran, {len(refused)} ({share}) would be "

@@ -30,7 +30,7 @@ from planner.answers.comparison import (
 )
 from planner.catalog import Accelerator, accelerator_named
 from planner.compare.evaluation import Comparison
-from planner.core import Refusal, number_text, sentence_case
+from planner.core import Refusal, number_text, percent, sentence_case
 from planner.core.parameters import limits
 from planner.job import USUAL_BATCH, efficiency_with_step, question_of
 from planner.mfu import generation_name, generation_of, quantiles
@@ -348,7 +348,7 @@ def draw_efficiency(link: Link, shared: Store, comparison: Comparison) -> None:
         )
         stepped = None if job.step is None else efficiency_with_step(job, question)
         if stepped is not None:
-            st.markdown(as_text(f"With your timed step: {stepped.value:.0%}".replace("%", " %")))
+            st.markdown(as_text(f"With your timed step: {percent(stepped.value)}"))
         count_text, rows = _published(shared, job.family, question.accelerator)
         reached = mfu_shares(shared, rows, hardware.catalog().catalog.accelerators)
         st.markdown(as_text(f"{count_text} {_reached(reached)}".strip()))
@@ -381,7 +381,7 @@ def _reached(shares: Sequence[float]) -> str:
     """Return the quantiles of what the runs themselves reached; "" below three runs."""
     if len(shares) < _ENOUGH:
         return ""
-    tenth, half, most = (f"{s:.0%}".replace("%", "\u00a0%") for s in np.quantile(shares, _DECILES))
+    tenth, half, most = (percent(s).replace(" ", "\u00a0") for s in np.quantile(shares, _DECILES))
     return (
         f"Of {len(shares):,} with known operations, 10\u00a0% reach less than {tenth}, half less "
         f"than {half}, 90\u00a0% less than {most}."

@@ -16,7 +16,7 @@ from planner.catalog import STALE_MONTHS, catalog_page
 from planner.compare.evaluation import DECIDED
 from planner.convergence import COARSE, TOO_COARSE
 from planner.convergence import fit as convergence
-from planner.core import FILES, limits
+from planner.core import FILES, limits, percent
 from planner.epochs import CHANGE, EPOCHS_TO_MEASURE, MAX_CV, SHORTEST
 from planner.fits import TWICE
 from planner.runs import COLUMNS, EPOCH, EVALUATION, REAL, SCHEMA_VERSION, STEP, WHOLE, Column
@@ -62,13 +62,13 @@ RULES: Final = (
         measure_next="a run near that batch",
     ),
     Rule(
-        when=f"throughput falls by more than {FALL:.0%} as the batch grows".replace("%", " %"),
+        when=f"throughput falls by more than {percent(FALL)} as the batch grows",
         then="answers beyond it carry a warning",
         why="something changed there (memory, another kernel): no two numbers can follow it",
         measure_next="both batches again, in one session",
     ),
     Rule(
-        when=f"scatter around the curve above {MAX_SCATTER:.0%}".replace("%", " %"),
+        when=f"scatter around the curve above {percent(MAX_SCATTER)}",
         then="no v0 and no t; the points are shown",
         why="a sick published sweep scattered by 33 %, healthy ones by 2 to 9 %",
         measure_next="the batch that lies furthest off, again",
@@ -80,14 +80,14 @@ RULES: Final = (
         measure_next=EPOCHS_TO_MEASURE,
     ),
     Rule(
-        when=f"epochs 2 and later vary by more than {MAX_CV:.0%}".replace("%", " %"),
+        when=f"epochs 2 and later vary by more than {percent(MAX_CV)}",
         then="no projection",
         why="12 public runs that changed image or batch size on the way: 37 % error",
         measure_next="each phase as a run of its own",
     ),
     Rule(
-        when=f"epochs of several kinds: their time changes by more than {CHANGE:.0%} on the way, "
-        f"for {SHORTEST} epochs or more".replace("%", " %"),
+        when=f"epochs of several kinds: their time changes by more than {percent(CHANGE)} on the "
+        f"way, for {SHORTEST} epochs or more",
         then="no projection, unless you state that the rest continues like the last part",
         why="no mean predicts the rest; such projections were 37 % wrong",
         measure_next="at least 3 epochs of each phase",
@@ -170,23 +170,21 @@ RULES: Final = (
     ),
     Rule(
         when="scatter of steps to a target around the law above "
-        f"{convergence.MAX_SCATTER:.0%}".replace("%", " %"),
+        f"{percent(convergence.MAX_SCATTER)}",
         then="no critical batch size",
         why="tuned workloads scatter by 3 to 19 %",
         measure_next="the batch that fits worst, its learning rate tuned again, with more seeds",
     ),
     Rule(
         when="no evaluation came before the target at a batch; or evaluations lie more than "
-        f"{TOO_COARSE:.0%} of the steps to it apart (median over the batches)".replace("%", " %"),
+        f"{percent(TOO_COARSE)} of the steps to it apart (median over the batches)",
         then="that batch is left out of the curve and named; no curve",
         why="what was counted is the grid of evaluations: to 80 % error of digits it was 1 to 8 "
         "steps at every batch, exactly where the first evaluation stood",
         measure_next="a stricter target, or more evaluations at the start",
     ),
     Rule(
-        when=f"evaluations more than {COARSE:.0%} of the steps to the target apart".replace(
-            "%", " %"
-        ),
+        when=f"evaluations more than {percent(COARSE)} of the steps to the target apart",
         then="wider intervals, and a warning",
         why="the crossing lies anywhere between two evaluations",
         measure_next="more frequent evaluations",
@@ -211,8 +209,8 @@ RULES: Final = (
         measure_next="the same batch per device on twice as many",
     ),
     Rule(
-        when=f"scatter of step times on several devices above {MAX_SCATTER:.0%} around the "
-        "form".replace("%", " %"),
+        when=f"scatter of step times on several devices above {percent(MAX_SCATTER)} around the "
+        "form",
         then="answers carry a warning and are never called measured; unlike over one batch axis "
         "nothing is refused yet",
         why="6 of 15 public workloads scatter this much, up to 29 %. Predicted from 4 devices they "
@@ -220,8 +218,8 @@ RULES: Final = (
         measure_next="the run that lies furthest off, again",
     ),
     Rule(
-        when=f"scatter of step times on several devices above {scaling.NO_FORM:.0%} around the "
-        "form".replace("%", " %"),
+        when=f"scatter of step times on several devices above {percent(scaling.NO_FORM)} around "
+        "the form",
         then="no scaling curve",
         why="the worst of 15 public workloads scatters 29 %",
         measure_next="the run that lies furthest off, again in a fresh process",
@@ -265,9 +263,7 @@ RULES: Final = (
         measure_next="the run that is named",
     ),
     Rule(
-        when=f"one option is better than another in less than {DECIDED:.0%} of the draws".replace(
-            "%", " %"
-        ),
+        when=f"one option is better than another in less than {percent(DECIDED)} of the draws",
         then='both have one rank: "not decided"',
         why="of 384 pairs of cards with data sheets alone, all decisions of this kind were right",
         measure_next="the run, or the price, that the answer names",

@@ -16,6 +16,7 @@ from planner.core import (
     hms,
     interval,
     or_refusal,
+    percent,
 )
 from planner.epochs import (
     MEASURE_AGAIN,
@@ -75,7 +76,7 @@ def source_rows(options: Iterable[Option], sets: Iterable[ResultSet]) -> list[Re
 def half_width(total: Estimate) -> str:
     """Return half the interval relative to the total: '± 2.0 %'; '± 16 %' where rough."""
     share = (float(total.high) - float(total.low)) / (2 * float(total.value))
-    return f"± {share:{',.0%' if is_rough(total) else '.1%'}}".replace("%", " %")
+    return f"± {percent(share, 0 if is_rough(total) else 1)}"
 
 
 def total_in_words(total: Estimate) -> str:

@@ -28,7 +28,7 @@ from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Record, Refusal, ahead_of, between, with_ends
+from planner.core import Record, Refusal, ahead_of, between, percent, with_ends
 from planner.core.slugs import slugs
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
@@ -227,7 +227,7 @@ def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
 
 def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     rank = NONE if row.rank is None else f"{row.rank}{' tied' if row.tied else ''}"
-    share = NONE if row.cheapest is None else f"{row.cheapest:.0%}".replace("%", " %")
+    share = NONE if row.cheapest is None else percent(row.cheapest)
     batch = NONE if row.timed.batch is None else f"{row.timed.batch:,.0f}"
     if isinstance(row.time, Refusal):
         return [rank, row.candidate.label, batch, NONE, NONE, NONE, NONE, "refused"]

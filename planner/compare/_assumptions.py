@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Final
 
 from planner.catalog import Offer, Tariff, is_stale
-from planner.core import plain
+from planner.core import percent, plain
 from planner.cost import HOURS_PER_MONTH, Owned, Range, Rental, likely
 from planner.job import Candidate, Hardware
 
@@ -360,7 +360,7 @@ def electricity_lines(assumed: Assumptions, electricity: Electricity | None) -> 
     if electricity.stale:
         lines.append(
             "That price is over 12 months old; assumed accurate to ± "
-            f"{max(assumed.stale_price_doubt, assumed.capital_doubt):.0%}.".replace("%", " %")
+            f"{percent(max(assumed.stale_price_doubt, assumed.capital_doubt))}."
         )
     if electricity.carbon:
         seen = f", {row.carbon_as_of:%b %Y}" if row.carbon_as_of else ""

@@ -13,13 +13,14 @@ from planner.compare._sentences import (
 )
 from planner.compare._words import budget_words, counted
 from planner.compare.evaluation import LIKELY_IN_TIME, Comparison, Row
+from planner.core import percent
 from planner.cost import DOLLARS, Display
 
 __all__ = ["budget_words", "keeping", "limits_sentence"]
 
 SURE: Final = 0.9
 MOST: Final = 3
-_SURE_WORDS: Final = f"with at least {SURE:.0%} probability".replace("%", " %")
+_SURE_WORDS: Final = f"with at least {percent(SURE)} probability"
 
 
 def keeping(comparison: Comparison) -> tuple[Row, ...]:
@@ -97,7 +98,7 @@ def _chance(row: Row) -> str:
 
 
 def _percent(row: Row) -> str:
-    return f"{row.in_time or 0.0:.0%}".replace("%", " %")
+    return percent(row.in_time or 0.0)
 
 
 def _seldom(row: Row) -> str:

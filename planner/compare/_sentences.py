@@ -27,7 +27,7 @@ from planner.compare.evaluation import (
 )
 from planner.compare.ranking import chance_to_meet
 from planner.compare.rent_or_buy import RentOrBuy, pays_back
-from planner.core import Estimate, Refusal, about, between, plain, with_ends
+from planner.core import Estimate, Refusal, about, between, percent, plain, with_ends
 from planner.cost import (
     DOLLARS,
     BreakEven,
@@ -172,7 +172,7 @@ def buying(pair: RentOrBuy) -> str:
 def time_with_interval(time: Estimate) -> str:
     """Return a time with its interval, '14 h (90 %: 12 to 17 h)', rounded to the interval."""
     value, low, high = with_ends(float(time.value), float(time.low), float(time.high))
-    level = f"{time.level:.0%}".replace("%", " %")
+    level = percent(time.level)
     return value if low == high else f"{value} ({level}: {between(low, high)})"
 
 
@@ -183,18 +183,17 @@ def assumed_lines(comparison: Comparison) -> list[str]:
     lines = [f"{runs_a_month(a.runs_per_month)}."]
     if "buy" in ways:
         lines.append(
-            f"A bought machine lasts {a.life_years:g} years, is worth {a.residual_share:.0%} of "
-            f"its price after that, costs {a.host_price_share:.0%} more for host, network and tax, "
-            f"{a.upkeep_share:.0%} of its price a year for upkeep, and its capital "
-            f"{a.rate_of_capital:.0%} a year."
+            f"A bought machine lasts {a.life_years:g} years, is worth {percent(a.residual_share)} "
+            f"of its price after that, costs {percent(a.host_price_share)} more for host, network "
+            f"and tax, {percent(a.upkeep_share)} of its price a year for upkeep, and its capital "
+            f"{percent(a.rate_of_capital)} a year."
         )
     lines.append(
         f"Electricity costs {a.tariff_usd_per_kwh:g} USD/kWh at a PUE of {a.pue:g}; hosts draw "
-        f"{a.host_watts_share:.0%} on top of the accelerators' board power."
+        f"{percent(a.host_watts_share)} on top of the accelerators' board power."
     )
     if "rent" in ways:
         lines.append(f"A rented machine is paid for {plain(a.startup_s)} s before work begins.")
-    lines = [line.replace("%", " %") for line in lines]
     question = comparison.question
     return [*lines, *electricity_lines(a, question.electricity), *question.notes]
 
@@ -238,7 +237,7 @@ def _none(comparison: Comparison, display: Display) -> str:
     cost += _up_front(best, display)
     nearest = f"{best.candidate.label} comes closest, in {time_with_interval(best.time)}{cost}"
     chance = best.in_time or 0.0
-    often = f", with {chance:.0%} probability".replace("%", " %")
+    often = f", with {percent(chance)} probability"
     return f"{first}: {nearest}{often if chance >= 1.0 - ALMOST_SURE else ''}."
 
 
@@ -282,7 +281,7 @@ def _sure(chance: float) -> str:
     """Return '> 99 % likely', '82 % likely'; an undecided chance is rounded down below 95 %."""
     if chance < DECIDED <= round(chance, 2):
         chance = math.floor(100.0 * chance) / 100.0
-    return "> 99 % likely" if chance > ALMOST_SURE else f"{chance:.0%} likely".replace("%", " %")
+    return "> 99 % likely" if chance > ALMOST_SURE else f"{percent(chance)} likely"
 
 
 def _differs(first: Row, other: Row, limits: Limits, display: Display) -> str:
@@ -350,7 +349,7 @@ def _kept(share: float | None, kept: str) -> str:
         return f"{kept} with > 99 % probability"
     if (share or 0.0) < 1.0 - ALMOST_SURE:
         return f"very unlikely to finish {kept}"
-    return f"{kept} with {share:.0%} probability".replace("%", " %")
+    return f"{kept} with {percent(share or 0.0)} probability"
 
 
 def _does(comparison: Comparison) -> str:
@@ -418,7 +417,7 @@ def _paid_back(pair: RentOrBuy) -> str:
     if isinstance(months, Refusal) or float(months.value) > 0.5 or months.reasons:
         return pays_back(pair)
     runs, high = pair.requested_per_month, float(months.high)
-    level = f"{months.level:.0%}".replace("%", " %")
+    level = percent(months.level)
     most = f" ({level}: at most {high:,.0f} months)" if 1.5 <= high < math.inf else ""
     most = " (or never)" if high == math.inf else most
     often = f"At {runs_a_month(runs)}"
@@ -429,7 +428,7 @@ def _share(value: object) -> str:
     share = float(value)  # type: ignore[arg-type]
     if share < _TINY:
         return "below 1 %"
-    return "more than all" if share > 1.0 else f"{share:.0%}".replace("%", " %")
+    return "more than all" if share > 1.0 else percent(share)
 
 
 def _count(runs: Estimate) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 
 from planner.compare._words import limits_phrase, machines, runs_a_month
 from planner.compare.evaluation import Comparison, Drawn, Row
-from planner.core import Estimate, Floats, Refusal
+from planner.core import Estimate, Floats, Refusal, percent
 from planner.cost import (
     DOLLARS,
     HOURS_PER_MONTH,
@@ -115,7 +115,7 @@ def _too_late(buy: Row, comparison: Comparison) -> Refusal | None:
     if buy.in_time is None or not misses_limits(buy):
         return None
     kept = limits_phrase(comparison.question.limits)
-    chance = "" if buy.in_time < 0.01 else f" ({buy.in_time:.0%} chance)".replace("%", " %")
+    chance = "" if buy.in_time < 0.01 else f" ({percent(buy.in_time)} chance)"
     return Refusal(
         reason=f"It is unlikely to finish {kept}{chance}, so savings are not shown.",
         measure_next="Compare a faster machine, several machines, or wider limits.",
@@ -158,7 +158,7 @@ def pays_back(pair: RentOrBuy) -> str:
     span = f"{low:,.0f} to {high:,.0f}" if np.isfinite(high) else f"{soonest}, or never"
     worn = f" {answer.reasons[0]}" if answer.reasons else ""
     verb = "would pay" if worn else "has paid"
-    level = f"{answer.level:.0%}".replace("%", " %")
+    level = percent(answer.level)
     return f"{often} it {verb} for itself after {in_months(months)} ({level}: {span}).{worn}"
 
 

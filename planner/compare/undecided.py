@@ -11,7 +11,7 @@ from planner.catalog import Catalog, accelerator_named
 from planner.compare._sentences import limits_of
 from planner.compare._words import counted
 from planner.compare.evaluation import Comparison, Limits, Row, standing
-from planner.core import LEVEL, Estimate, Problem, Refusal, plain, t_quantile, with_ends
+from planner.core import LEVEL, Estimate, Problem, Refusal, percent, plain, t_quantile, with_ends
 from planner.fits import log_width
 from planner.job import (
     GivenStep,
@@ -217,7 +217,7 @@ def _narrowed(now: float, before: float, after: float) -> float:
 
 def _half_width(sd: float) -> str:
     """Return half the 90 % interval relative to the value: '70 %'."""
-    return f"{math.sinh(_far() * sd):.0%}".replace("%", " %")
+    return percent(math.sinh(_far() * sd))
 
 
 def _far() -> float:

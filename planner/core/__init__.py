@@ -37,6 +37,8 @@ from planner.core._numbers import (
     counted,
     distinct_labels,
     large,
+    percent,
+    percent_of,
     plain,
     rounded_ends,
 )
@@ -168,6 +170,8 @@ __all__ = [
     "or_refusal",
     "or_too_long",
     "parsed",
+    "percent",
+    "percent_of",
     "plain",
     "positive",
     "query_of",

@@ -5,6 +5,7 @@
     large(7e10)                 70 billion
     counted(2000)               2000: no separator below 10,000
     counted(1e6)                1,000,000
+    percent(0.4)                40 %
     times(24.28)                24.3x
     ahead(24.28)                24.3x faster
     ahead(0.0614)               16.3x slower
@@ -24,7 +25,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
-from planner.core._estimate import Estimate
+from planner.core._estimate import Estimate, Floats
 
 GROUPED_FROM: Final = 10_000
 """From here on the digits of a count are set apart by thousands."""
@@ -36,6 +37,17 @@ def plain(value: float, digits: int = 10) -> str:
     """Return a number rounded to `digits`: 3,620, 0.00001; `nan` and `inf` unchanged."""
     number = f"{value:.{digits}g}"
     return f"{Decimal(number):,f}" if math.isfinite(value) else number
+
+
+def percent(share: float | Floats, decimals: int = 0) -> str:
+    """Return a share [1] in per cent: '40 %', '1,250 %', with one decimal '2.5 %'."""
+    return f"{100.0 * float(share):,.{decimals}f} %"
+
+
+def percent_of(estimate: Estimate) -> str:
+    """Return a share with its interval: '40 % (30 % to 52 %)'."""
+    low, high = percent(estimate.low), percent(estimate.high)
+    return f"{percent(estimate.value)} ({low} to {high})"
 
 
 LEAST_DIGITS: Final = 2

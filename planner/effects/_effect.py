@@ -37,6 +37,7 @@ from planner.core import (
     Floats,
     Refusal,
     bad_seconds,
+    percent,
     plain,
     speak_once,
     t_quantile,
@@ -352,7 +353,7 @@ def _images(runs: Sequence[FactorRun]) -> tuple[str, str]:
 
 
 def _times(effect: Estimate) -> str:
-    level = f"{effect.level:.0%}".replace("%", " %")
+    level = percent(effect.level)
     interval = f"{level}: {effect.low:.2f} to {effect.high:.2f}"
     interval += ", includes 1" if UNDECIDED in effect.reasons else ""
     return f"{effect.value:.2f} times as long ({interval})"

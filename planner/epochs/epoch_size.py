@@ -29,7 +29,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from planner.core import Parameter, Refusal, plain
+from planner.core import Parameter, Refusal, percent, plain
 from planner.runs import dataset_size, is_stand_in
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _unstated(size: EpochSize) -> Conversion | Refusal:
 def _near(timed: float, samples: float) -> Conversion:
     if timed == samples:
         return AS_TIMED
-    share = f"{abs(timed / samples - 1.0):.1%}".replace("%", " %")
+    share = percent(abs(timed / samples - 1.0), 1)
     which = "fewer" if timed < samples else "more"
     return Conversion(
         reasons=(

@@ -25,6 +25,7 @@ from planner.core import (
     in_words,
     or_refusal,
     or_too_long,
+    percent,
     plain,
     with_ends,
 )
@@ -455,7 +456,7 @@ def sentence(ranked: Sequence[Answer], epochs: int, baseline: Option) -> str:
         return f"No total for {_epochs(epochs)} of {best.option.run.model}: {best.total.reason}"
     run, total = best.option.run, best.total
     what = f"{_epochs(epochs)} of {run.model}{_at_batch(run)} on {run.system}"
-    sure = f"{total.level:.0%}".replace("%", " %")
+    sure = percent(total.level)
     time, low, high = _rounded_total(total)
     interval = f"{sure}: {between(low, high)}"
     basis = interval if float(total.high) > float(total.low) else "as measured"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.core import Refusal, large, plain
+from planner.core import Refusal, large, percent, plain
 from planner.epochs import EpochSize, with_sizes
 from planner.epochs import Option as MeasuredRun
 from planner.epochs.epoch_size import epoch_size
@@ -345,7 +345,7 @@ def work_sentences(job: Job) -> tuple[str, ...]:
         size = f" at {network.image_px} px" if network.image_px else ""
         said.append(f"The forward pass has {large(network.multiply_adds, 3)} multiply-adds{size}.")
     if work.attention:
-        share = f"{work.attention / work.model:.0%}".replace("%", " %")
+        share = percent(work.attention / work.model)
         causal = network.family in {"dense", "moe"}
         half = "; a causal mask needs half of it" if causal else ""
         said.append(f"Attention is {share} of them, counted in full{half}.")

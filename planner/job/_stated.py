@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planner.catalog import Catalog
-from planner.core import LEVEL, Estimate, t_quantile
+from planner.core import LEVEL, Estimate, percent_of, t_quantile
 from planner.fits import log_half_widths, widened
 from planner.job._placing import placed
 from planner.job._records import Hardware, Scaling
@@ -197,6 +197,6 @@ def _scaled(hardware: Hardware, there: Hardware, factor: Estimate) -> str:
     """Return that the count is scaled from another, with the efficiency assumed."""
     return (
         f"No run states the time on {hardware.count}: each accelerator is assumed to reach "
-        f"{float(factor.value):.0%} ({float(factor.low):.0%} to {float(factor.high):.0%}) of its "
+        f"{percent_of(factor)} of its "
         f"speed among {there.count}, to the same number of samples."
-    ).replace("%", " %")
+    )

@@ -33,7 +33,17 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LEVEL, Estimate, Floats, Refusal, in_words, or_too_long, plain, t_quantile
+from planner.core import (
+    LEVEL,
+    Estimate,
+    Floats,
+    Refusal,
+    in_words,
+    or_too_long,
+    percent,
+    plain,
+    t_quantile,
+)
 from planner.cost import Uncertainty, draw_time
 from planner.epochs import NO_SIZE, START_NOT_INCLUDED, session_half_width, total_time
 from planner.epochs import Option as MeasuredRun
@@ -283,7 +293,7 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Esti
         far = float(t_quantile(rate.level, math.inf)) * sd
         work = widened(work, far, far)
         work = _times(work, factor)
-        reasons = (*reasons, _LONG.format(more=f"{factor - 1.0:.0%}".replace("%", " %")))
+        reasons = (*reasons, _LONG.format(more=percent(factor - 1.0)))
     work = replace(work, level=rate.level, basis=rate.basis, reasons=reasons)
     return _after(_start(job, rate.level), work)
 

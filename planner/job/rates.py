@@ -28,7 +28,17 @@ from typing import Final
 from scipy.special import ndtri
 
 from planner.catalog import Accelerator
-from planner.core import LEVEL, Basis, Estimate, Refusal, large, plain, t_quantile
+from planner.core import (
+    LEVEL,
+    Basis,
+    Estimate,
+    Refusal,
+    large,
+    percent,
+    percent_of,
+    plain,
+    t_quantile,
+)
 from planner.fits import log_half_widths, log_width, widened
 from planner.job._job import USUAL_BATCH, batch_on, nearest_measured
 from planner.job._memory import least_count
@@ -258,11 +268,10 @@ def _step_reasons(job: Job, card: Accelerator, efficiency: Efficiency) -> tuple[
     if step is None or share is None:
         return ()
     timed = f"{step.hardware.count} x {step.hardware.label}"
-    reason = (
-        f"Your step on {timed} used {share:.0%} of its half-precision peak; about "
-        f"{efficiency.value:.0%} of that of the {card.name} is estimated."
+    return (
+        f"Your step on {timed} used {percent(share)} of its half-precision peak; about "
+        f"{percent(efficiency.value)} of that of the {card.name} is estimated.",
     )
-    return (reason.replace("%", " %"),)
 
 
 def _reasons(question: Question, efficiency: Efficiency) -> tuple[str, ...]:
@@ -270,8 +279,8 @@ def _reasons(question: Question, efficiency: Efficiency) -> tuple[str, ...]:
     low, high = efficiency.quantile(0.05), efficiency.quantile(0.95)
     reason = (
         f"From {large(question.flops_per_sample, 3)} FLOPs per sample in {question.precision}: "
-        f"published runs like it use {efficiency.value:.0%} ({low:.0%} to {high:.0%}) of the "
-        f"half-precision peak of the {card.name}.".replace("%", " %")
+        f"published runs like it use {percent(efficiency.value)} ({percent(low)} to "
+        f"{percent(high)}) of the half-precision peak of the {card.name}."
     )
     return (reason,)
 
@@ -406,8 +415,8 @@ def from_operations(job: Job, accelerator: Accelerator, level: float = LEVEL) ->
     )
     reasons: tuple[str, ...] = (
         f"From {large(job.train_flops_per_sample, 3)} FLOPs per sample and the peak of the "
-        f"{accelerator.name}: assumes {MFU:.0%} of it (typical range {MFU / 3.0:.0%} to "
-        f"{3.0 * MFU:.0%}).".replace("%", " %"),
+        f"{accelerator.name}: assumes {percent(MFU)} of it (typical range {percent(MFU / 3.0)} to "
+        f"{percent(3.0 * MFU)}).",
     )
     if other := peak_sentence(accelerator, job.precision):
         reasons += (other,)
@@ -529,17 +538,13 @@ def not_measured(hardware: Hardware, there: Hardware | None, factor: Estimate) -
     devices = f"{hardware.devices} {what} were" if hardware.devices > 1 else "One accelerator was"
     if there is None or there.devices == 1:
         most = min(float(factor.high), 1.0)
-        reached = f"public runs reach {float(factor.value):.0%} of perfect scaling"
-        return (
-            f"{devices} not measured: {reached} ({float(factor.low):.0%} to {most:.0%}).".replace(
-                "%", " %"
-            )
-        )
+        reached = f"public runs reach {percent(factor.value)} of perfect scaling"
+        return f"{devices} not measured: {reached} ({percent(factor.low)} to {percent(most)})."
     return (
         f"{devices} not measured, {there.devices} were: in public runs each reaches "
-        f"{float(factor.value):.0%} ({float(factor.low):.0%} to {float(factor.high):.0%}) of that "
+        f"{percent_of(factor)} of that "
         "speed."
-    ).replace("%", " %")
+    )
 
 
 def _together(rate: Estimate, hardware: Hardware) -> Estimate:

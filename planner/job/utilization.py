@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog, accelerator_named
-from planner.core import Refusal
+from planner.core import Refusal, percent
 from planner.job._placing import format_of, placed
 
 _PRODUCT: Final = "a matrix product measured beside it"
@@ -108,7 +108,9 @@ def sentence(row: Mapping[str, Any], catalog: Catalog) -> str | None:
     peaks, speed = utilizations(row, catalog), _flops_per_s(row)
     if not peaks or not speed:
         return None
-    parts = [f"{u.share:.1%} of {_peak(u)}" for u in peaks if not isinstance(u.share, Refusal)]
+    parts = [
+        f"{percent(u.share, 1)} of {_peak(u)}" for u in peaks if not isinstance(u.share, Refusal)
+    ]
     shares = f": {' and '.join(parts)}" if parts else ""
     refused = [
         f"The share of {_peak(u)} cannot be computed from this run: {u.share.reason}. "

@@ -21,7 +21,7 @@ from planner.compare import (
     session_note,
 )
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Basis, Estimate, Refusal, between, plain, with_ends
+from planner.core import Basis, Estimate, Refusal, between, percent, plain, with_ends
 from planner.cost import Display, money_about, money_ends
 from planner.report._page import (
     escaped,
@@ -246,5 +246,5 @@ def _to_know(row: Row) -> str:
 def _share(value: float | None) -> str:
     if value is None:
         return NOT_KNOWN
-    text = "<1 %" if 0.0 < value < 0.005 else f"{value:.0%}".replace("%", " %")
+    text = "<1 %" if 0.0 < value < 0.005 else percent(value)
     return f'<span class="line">{escaped(text)}</span>'

@@ -22,7 +22,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from planner.core import Record
+from planner.core import Record, percent
 from planner.runs.later_epochs import EPOCHS, EpochPrior
 
 
@@ -167,7 +167,7 @@ def _row(form: str, runs: Sequence[FormRun], base: Sequence[FormRun] | None) -> 
         "Samples/s": round(fastest.samples_per_s),
         "At batch": fastest.batch,
         "Speed-up": _speed_up(runs, base),
-        "Accuracy": None if accuracy is None else f"{accuracy:.1%}",
+        "Accuracy": None if accuracy is None else percent(accuracy, 1),
         "Points lost": None if lost is None else round(lost, 1) + 0.0,
         "Parameters": fastest.params,
         "System": fastest.system,

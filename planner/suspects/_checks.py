@@ -44,7 +44,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import LARGEST, SMALLEST, in_words
+from planner.core import LARGEST, SMALLEST, in_words, percent
 from planner.epochs import MAX_CV
 from planner.runs import CheckedRun, case_of, configuration_of, grouped, is_known
 from planner.suspects._curves import NEAR, against_other_batches, falling_flags, scaling_flags
@@ -328,8 +328,10 @@ def epoch_flags(runs: Sequence[CheckedRun]) -> list[Flag]:
             continue
         variation = math.sqrt(later / (later - 1)) * sd / (run.later_epoch_mean_s or math.nan)
         if variation > MAX_CV:
-            evidence = f"its {later} later epochs vary by {variation:.1%} (standard deviation over "
-            evidence += "mean); above 20 % they are not of one kind."
+            evidence = (
+                f"its {later} later epochs vary by {percent(variation, 1)} (standard deviation "
+                "over mean); above 20 % they are not of one kind."
+            )
             flags.append(flag("unsteady epochs", run, evidence, variation))
     return flags
 

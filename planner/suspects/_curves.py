@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.core import Floats
+from planner.core import Floats, percent
 from planner.runs import CheckedRun, case_of, grouped, is_known
 from planner.suspects._flags import Flag, flag
 from planner.suspects.neighbours import FEWEST
@@ -94,7 +94,7 @@ def _fall(run: CheckedRun, batch: Floats, speed: Floats) -> Flag | None:
     most = float(speed[batch < (run.global_batch_size or 0)].max(initial=0.0))
     if not here < (1.0 - FALL) * most:
         return None
-    evidence = f"{count(here)} samples/s, {1.0 - here / most:.0%} less than a smaller batch "
+    evidence = f"{count(here)} samples/s, {percent(1.0 - here / most)} less than a smaller batch "
     evidence += f"reaches ({count(most)}). Something changed there."
     return flag("throughput falls", run, evidence, 1.0 - here / most)
 
@@ -108,7 +108,7 @@ def _peak(
     if not max(least, usual.get(size, 0.0)) < (1.0 - FALL) * here:
         return None
     lost = 1.0 - least / here
-    evidence = f"{count(here)} samples/s, of which a larger batch loses {lost:.0%} "
+    evidence = f"{count(here)} samples/s, of which a larger batch loses {percent(lost)} "
     evidence += f"({count(least)}), and the other batches agree. Something was different here."
     return flag("throughput falls", run, evidence, lost)
 

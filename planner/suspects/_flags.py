@@ -30,7 +30,7 @@ class Flag:
 
 def flag(name: FlagName, run: CheckedRun, evidence_text: str, value: float) -> Flag:
     """Return the flag of a run, its evidence headed by the run's label."""
-    evidence = f"{run.label}: {evidence_text}".replace("%", " %").replace("  %", " %")
+    evidence = f"{run.label}: {evidence_text}"
     return Flag(name=name, run=run.run_id, evidence=evidence, value=float(value))
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from planner.core import Estimate, Floats, Record, Refusal, or_refusal
+from planner.core import Estimate, Floats, Record, Refusal, or_refusal, percent
 from planner.epochs import ADD_TIMED, MOST_LINES, PREFERRED, UNLIKE, EpochSize, timed_samples
 from planner.runs import Run
 from planner.throughput.crossover import crossover_batch
@@ -105,8 +105,10 @@ def _sentence(system: SystemCurve) -> str:
     if system.batch.size and float(ninety.value) > float(system.batch.max()):
         most = float(system.batch.max())
         share = most / (most + float(half.value))
-        text += f", beyond the largest measured batch ({size(most)}), which reaches {share:.0%}"
-    return f"{text}.{without(system)}".replace("%", " %").replace("  %", " %")
+        text += (
+            f", beyond the largest measured batch ({size(most)}), which reaches {percent(share)}"
+        )
+    return f"{text}.{without(system)}"
 
 
 def without(curve: SystemCurve) -> str:
@@ -203,8 +205,8 @@ def interval_text(e: Estimate, write: Callable[[float | Floats], str] = count) -
     if not np.isfinite(low):
         return ""
     if not np.isfinite(high):
-        return f" ({e.level:.0%}: at least {write(low)})".replace("%", " %")
-    return f" ({e.level:.0%}: {write(low)} to {write(high)})".replace("%", " %")
+        return f" ({percent(e.level)}: at least {write(low)})"
+    return f" ({percent(e.level)}: {write(low)} to {write(high)})"
 
 
 def interval_cell(row: Record, name: str, write: Callable[[float | Floats], str] = count) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from planner.convergence import ConvergenceCurve, goal_text, is_stricter, target_text
-from planner.core import Estimate, Floats, Refusal, in_words
+from planner.core import Estimate, Floats, Refusal, in_words, percent
 from planner.runs import NO_OPTIMIZER, Trials, TrialSet
 from planner.throughput import interval_text, size
 from planner.time_to_target.goodput import (
@@ -257,7 +257,7 @@ def _limit(curve: ConvergenceCurve, goal: str) -> str:
         first = size(curve.batch[0])
         return f"Batches above {first} showed no gain for {goal}: {why}"
     if not np.isfinite(float(critical.high)):
-        level = f"{critical.level:.0%}".replace("%", " %")
+        level = percent(critical.level)
         return (
             f"Larger batches still save steps at the largest measured batch ({size(largest)}) for "
             f"{goal}: the limit is above batch {size(critical.low)} ({level})"
