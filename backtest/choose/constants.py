@@ -293,6 +293,8 @@ mfu._model:REPEAT_SD | sd of ln | between two runs of one configuration
 mfu._model:COUNT_SD | sd of ln | of the speed per square root of a doubling of the device count
     | MLPerf Training | none
 mfu._model:WIDER | factor | on the sd that remains after a timed step | hidden sources | none
+compare.undecided:LEAST_GAIN | share
+    | of its interval that a time keeps at most where a timed step is proposed | round | none
 compare.undecided:MINUTES | minutes | rental time of a machine to time a step | round | none
 catalog._combine:STALE_MONTHS | months | an older price is marked and its interval is wider
     | round | none

@@ -149,6 +149,8 @@ def _log_width(answer: Estimate | Refusal | None) -> float:
     return 0.0 if answer is None or isinstance(answer, Refusal) else log_width(answer)
 
 
+LEAST_GAIN: Final = 0.9
+"""Share of its interval that a time keeps at most, for a timed step to be proposed."""
 MINUTES: Final = 4.0
 """Rental time for timing one step, start-up included [minutes]."""
 _NO_FAMILY: Final = (
@@ -197,22 +199,38 @@ def next_step(comparison: Comparison) -> str:
     timed_on = None if job.step is None else job.step.hardware.accelerator
     if timed_on is not None and shared_by(hardware.accelerator, timed_on):
         return ""
-    time = row.time
-    now = math.log(float(time.high) / float(time.low)) / 2.0 / _far()
-    alike = _narrowed(now, efficiency.sd, sd_after(efficiency, {"workload", "maker"}))
-    there = _narrowed(now, efficiency.sd, sd_after(efficiency, EVERYTHING))
-    card = hardware.accelerator
+    time, card = row.time, hardware.accelerator
+    now = _sd(time)
+    alike, there = (
+        _narrowed(row, sd_after(efficiency, common) / efficiency.sd)
+        for common in ({"workload", "maker"}, EVERYTHING)
+    )
+    if there > LEAST_GAIN * now or _half_width(there) == _half_width(now):
+        return ""
     shown, _, _ = with_ends(float(time.value), float(time.low), float(time.high))
+    elsewhere = f" ± {_half_width(alike)} on any {card.maker} accelerator,"
     return (
-        f"Time one step: {shown} ± {_half_width(now)} becomes "
-        f"± {_half_width(alike)} on any {card.maker} accelerator, ± {_half_width(there)} on "
+        f"Time one step: {shown} ± {_half_width(now)} becomes"
+        f"{elsewhere if alike <= LEAST_GAIN * now else ''} ± {_half_width(there)} on "
         f"{hardware.count} x {card.name}{_price(row)}. Enter it under “Timed step”."
     )
 
 
-def _narrowed(now: float, before: float, after: float) -> float:
-    """Return the sd of a time after that of its efficiency changes."""
-    return math.sqrt(max(now**2 - before**2, 0.0) + after**2)
+def _narrowed(row: Row, factor: float) -> float:
+    """Return the sd of ln(time) once that of the speed is multiplied by a factor.
+
+    Start-up and interruptions of a rented machine keep their part of the time and its interval.
+    """
+    now, total, rate = _sd(row.time), row.timed.total, row.timed.rate
+    if isinstance(row.time, Refusal) or isinstance(total, Refusal) or rate is None:
+        return now
+    of_speed = min(float(total.value) / float(row.time.value) * _sd(rate), now)
+    return math.sqrt(now**2 - of_speed**2 + (factor * of_speed) ** 2)
+
+
+def _sd(estimate: Estimate | Refusal) -> float:
+    """Return the sd of ln that belongs to an interval."""
+    return _log_width(estimate) / 2.0 / _far()
 
 
 def _half_width(sd: float) -> str:

@@ -110,6 +110,18 @@ def test_a_step_of_an_unknown_kind_of_network_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize("samples", ["1e4", "1e6", "1e9"])
+@pytest.mark.parametrize(
+    "network", ["resnet-50", "vit-b-16", "bert-large", "whisper-small", "dlrm"]
+)
+def test_a_proposed_step_narrows_the_time(network: str, samples: str) -> None:
+    """Short jobs are mostly the start of a machine, which no step shortens."""
+    given = {"network": network, "total_tokens": "", "samples": samples, "epochs": "1"}
+    said = next_step(_comparison(**given))
+    now, *after = [float(n.replace(",", "")) for n in re.findall(r"± ([\d,.]+) %", said)] or [1.0]
+    assert all(width < now for width in after)
+
+
 def _comparison(**given: str) -> Comparison:
     found: Any = asked(**given).answered.comparison
     assert isinstance(found, Comparison)
