@@ -205,15 +205,20 @@ def next_step(comparison: Comparison) -> str:
         _narrowed(row, sd_after(efficiency, common) / efficiency.sd)
         for common in ({"workload", "maker"}, EVERYTHING)
     )
-    if there > LEAST_GAIN * now or _half_width(there) == _half_width(now):
+    if not _shown_to_narrow(now, there):
         return ""
     shown, _, _ = with_ends(float(time.value), float(time.low), float(time.high))
     elsewhere = f" ± {_half_width(alike)} on any {card.maker} accelerator,"
     return (
         f"Time one step: {shown} ± {_half_width(now)} becomes"
-        f"{elsewhere if alike <= LEAST_GAIN * now else ''} ± {_half_width(there)} on "
+        f"{elsewhere if _shown_to_narrow(now, alike) else ''} ± {_half_width(there)} on "
         f"{hardware.count} x {card.name}{_price(row)}. Enter it under “Timed step”."
     )
+
+
+def _shown_to_narrow(before: float, after: float) -> bool:
+    """Return whether an sd falls by enough, also in the digits that are shown."""
+    return after <= LEAST_GAIN * before and _half_width(after) != _half_width(before)
 
 
 def _narrowed(row: Row, factor: float) -> float:
