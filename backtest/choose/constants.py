@@ -210,6 +210,13 @@ mfu._questions:OWN_PEAK_POWER | 1 | how single-precision efficiency grows with i
 mfu._questions:LARGE_MODEL | parameters | smaller language models reach less | published | mfu
 mfu._questions:ENOUGH_TOKENS | tokens | fewer on a device and step reach less | published | mfu
 mfu._questions:ENOUGH_SAMPLES | samples | of images: fewer on a device reach less | published | mfu
+mfu._questions:USUAL_DOUBLINGS | log2
+    | doublings of machines for which the loss of a language model is fitted | published | mfu
+mfu._questions:EXPERT_DOUBLINGS | log2
+    | doublings of machines that experts are spread over at most | published | mfu
+mfu._questions:LINKED_LOSS | logarithm
+    | expected loss for each doubling of devices in a machine with links | published | mfu
+mfu._questions:UNLINKED_LOSS | logarithm | the same without links | devices | mfu
 mfu._questions:USUAL_UTTERANCES | samples
     | of speech on a device, where a question states no batch | round | none
 mfu._questions:VERY_LONG | tokens | of a context; few longer runs are published

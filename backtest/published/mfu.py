@@ -88,6 +88,10 @@ heavy: at these shares about 95 % of the decided pairs of hidden sources are cor
 """
 
 
+PRIOR_SDS: Final[Mapping[str, float]] = {"devices": 0.005}
+"""Prior sds of coefficients that are not `TERM_SD`: sources that timed single devices differ from
+those that timed machines in more than the count.
+"""
 ONE_SOURCE: Final[frozenset[Domain]] = frozenset({"speech", "recommender"})
 """Domains whose networks have one source each: an effect of the source would be the network's."""
 SOURCE_SD: Final = 0.27
@@ -176,7 +180,7 @@ def fit_on(rows: Sequence[Configuration]) -> Fit:
     """Return the fit on rows of one domain."""
     traits = [traits_of(question_of(run)) for run in rows]
     truth = _truth(rows)
-    raw = fitted(traits, [_who(run) for run in rows], truth)
+    raw = fitted(traits, [_who(run) for run in rows], truth, prior_sds=PRIOR_SDS)
     one_source = bool({DOMAIN_OF[run.family] for run in rows} & ONE_SOURCE)
     bare = _without_sources(raw, frozenset() if one_source else ALONE)
     left = truth - np.array([predicted(bare, trait)[0] for trait in traits])

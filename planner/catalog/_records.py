@@ -6,6 +6,7 @@ maker's, dense (without sparsity), for that whole unit; None is unknown, never 0
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -19,6 +20,8 @@ Origin = Literal["shipped", "yours"]
 PRECISIONS: Final = ("float32", "tensorfloat32", "bfloat16", "float16", "float8", "int8")
 """Number formats with a peak of their own, named as in the measurements."""
 HOUR_S: Final = 3600.0
+_LINKS: Final = re.compile(r"NVLink|NeuronLink|ICI|Infinity Fabric|IPU-Link|Ethernet x")
+"""Names of links between the accelerators of one machine, without a processor between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,11 @@ class Accelerator:
     launched: date | None = None
     note: str = ""
     origin: Origin = "shipped"
+
+    @property
+    def linked(self) -> bool:
+        """Whether accelerators of a machine have links of their own; a bridge joins only two."""
+        return bool(_LINKS.search(self.link_name)) and "bridge" not in self.link_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Catalog
@@ -316,6 +317,14 @@ def _flops(description: Described) -> float:
     ).model
 
 
+ADAPTERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "lora": "Frozen weights need no gradients of their own (LoRA: arxiv.org/abs/2106.09685).",
+        "qlora": "Frozen weights need no gradients of their own and are stored in 4 bits; their "
+        "conversion is not counted (QLoRA: arxiv.org/abs/2305.14314).",
+    }
+)
+"""What adapters save, by training, with its source."""
 _SAME: Final = 1e-3
 """Operations this close to a network's own are counted from it [share]."""
 
@@ -349,6 +358,8 @@ def work_sentences(job: Job) -> tuple[str, ...]:
         causal = network.family in {"dense", "moe"}
         half = "; a causal mask needs half of it" if causal else ""
         said.append(f"Attention is {share} of them, counted in full{half}.")
+    if job.training in ADAPTERS:
+        said.append(ADAPTERS[job.training])
     if job.recompute:
         said.append(f"With recomputation the hardware executes {large(work.hardware, 3)} FLOPs.")
     counted = f" (multiply-adds: {network.counted})" if network.counted else ""

@@ -20,7 +20,6 @@ Evidence: docs/evidence.md#efficiency-of-several-accelerators.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from typing import Final
 
@@ -43,7 +42,6 @@ SPREAD_DOF: Final = 5.0
 """Degrees of freedom of these intervals: clusters are few."""
 NODE_SHARED: Final = 0.1
 """Share of the variance on one node that is the workload's, alike on every accelerator."""
-_LINKS: Final = re.compile(r"NVLink|NeuronLink|ICI|Infinity Fabric|IPU-Link|Ethernet x")
 
 
 def efficiency(devices: int, nodes: int, level: float = LEVEL, *, linked: bool = False) -> Estimate:
@@ -66,8 +64,7 @@ def efficiency(devices: int, nodes: int, level: float = LEVEL, *, linked: bool =
 
 def has_links(hardware: Hardware) -> bool:
     """Return whether the accelerators of a machine are joined by links of their own."""
-    name = hardware.accelerator.link_name if hardware.accelerator else ""
-    return bool(_LINKS.search(name)) and "bridge" not in name
+    return hardware.accelerator is not None and hardware.accelerator.linked
 
 
 def efficiency_on(hardware: Hardware, level: float = LEVEL) -> Estimate:

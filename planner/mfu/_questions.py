@@ -104,6 +104,18 @@ REFERENCE_OPERATIONS: Final[Mapping[Domain, float]] = {
     "recommender": 15e6,
 }
 """Training operations of a sample of the reference job [FLOP]."""
+USUAL_DOUBLINGS: Final = 5.0
+"""Doublings of machines for which the loss of a language model is fitted: 256 accelerators. It
+grows with their power of 1.5: between a few machines nothing is lost.
+"""
+EXPERT_DOUBLINGS: Final = 3.0
+"""Doublings of machines that experts are spread over at most: 8 machines. Further ones repeat
+these groups, each with other samples.
+"""
+LINKED_LOSS: Final = 0.03
+"""Expected loss for each doubling of devices in a machine with links between them [ln]."""
+UNLINKED_LOSS: Final = 0.10
+"""The same without links of their own [ln]."""
 USUAL_INTENSITY: Final = 156.0
 SHORT_STEP_S: Final = 1e-3
 SHORT_ENCODER_S: Final = 3e-3
@@ -167,7 +179,9 @@ def traits_of(question: Question) -> Traits:
             f"{', '.join(DOMAIN_OF)}."
         )
     build = {"language": _language, "encoder": _encoder, "vision": _vision}.get(domain, _fixed)
-    offset = _offset(question) if domain in {"language", "encoder"} else 0.0
+    offset = _machine_loss(question)
+    if domain in {"language", "encoder"}:
+        offset += _offset(question)
     return Traits(build(question), _labels(question, domain), offset, _length_sd(question))
 
 
@@ -212,6 +226,16 @@ def _offset(question: Question) -> float:
     return OWN_PEAK_POWER * math.log(own / half) if half and own else 0.0
 
 
+def _machine_loss(question: Question) -> float:
+    """Return what the devices of a machine lose together, in ln; `devices` is the rest of it.
+
+    With links of their own from the usual count on, else from one on.
+    """
+    inside, _ = _counts(question)
+    alone = 0.0 if question.accelerator.linked else inside + 3.0
+    return -LINKED_LOSS * inside - (UNLINKED_LOSS - LINKED_LOSS) * alone
+
+
 def _length_sd(question: Question) -> float:
     return VERY_LONG_SD if (question.sequence or 0.0) > VERY_LONG else 0.0
 
@@ -254,6 +278,7 @@ def _formats(question: Question) -> dict[str, float]:
 
 def _language(question: Question) -> dict[str, float]:
     inside, nodes = _counts(question)
+    spread = nodes * math.sqrt(nodes / USUAL_DOUBLINGS)
     active = question.active_params or question.params or LARGE_MODEL
     sequence = question.sequence or 2048.0
     moe, lora = question.family == "moe", question.family == "lora"
@@ -280,8 +305,8 @@ def _language(question: Question) -> dict[str, float]:
             math.log(max((question.params or active) / active, 1.0)) if moe else 0.0
         ),
         "devices": inside,
-        "nodes": nodes,
-        "nodes of experts": nodes * moe,
+        "nodes": spread,
+        "nodes of experts": min(nodes, EXPERT_DOUBLINGS) * moe,
         "recomputed": float(question.recomputes),
     }
 
