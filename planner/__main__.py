@@ -79,7 +79,8 @@ def _add_question(parser: argparse.ArgumentParser, name: str) -> None:
         report.add_arguments(parser)
     else:
         parser.add_argument("--json", action="store_true", help="print the whole answer as JSON")
-        lists = ("workloads", "options", "accelerators") if name == "compare" else ("workloads",)
+        further = ("options", "accelerators", "networks") if name == "compare" else ()
+        lists = ("workloads", *further)
         parser.add_argument("--list", choices=lists, help="list available values and exit")
     if name in ("report", "compare"):
         parser.add_argument(

@@ -226,6 +226,9 @@ def test_lists_name_what_can_be_asked(capsys: Out) -> None:
     assert "h100-sxm" in _said(capsys, "compare", "--list", "accelerators")[1]
     options = _said(capsys, "compare", "--list", "options")[1]
     assert "buy-1x-rtx-5090" in options
+    code, networks, _ = _said(capsys, "compare", "--list", "networks")
+    assert code == 0
+    assert re.search(r"^mixtral-8x7b +Mixtral 8x7B +moe$", networks, re.MULTILINE)
 
 
 @pytest.mark.usefixtures("read_anew")
@@ -239,7 +242,7 @@ def test_further_results_are_read_from_the_folder_that_is_named(
     commit_runs(place, [row(model="Unheard-of")])
     (place / "set.toml").write_text('title = "T"\nlicence = "CC0"\nsource = "s"\n')
     told = _said(capsys, "how-long", "--list", "workloads", "--results", str(place.parent))
-    assert "Unheard-of" in told[1]
+    assert "Unheard-of" in told[1].splitlines()[2]  # below the head: one's own come first
     assert "Unheard-of" not in _said(capsys, "how-long", "--list", "workloads")[1]
 
 

@@ -21,6 +21,7 @@ import streamlit as st
 
 from planner.core import (
     Parameter,
+    Problem,
     looked_up,
     not_found,
     number_of,
@@ -84,6 +85,7 @@ def _anew(page: str, parameters: Parameters) -> Parameters:
     """Return the address's parameters after clearing what the page held."""
     for name in memory_of(page).get("values", {}):
         st.session_state.pop(f"{page}.{name}", None)
+    memory_of(page).pop("aside", None)
     return parameters
 
 
@@ -334,8 +336,10 @@ class Link:
             st.session_state.pop(self.key(name), None)
         kept = {name: list(values) for name, values in parameters.items()}
         self._initial = kept
-        memory_of(self.page)["adopted"] = kept
-        memory_of(self.page)["address"] = parameters_now()
+        memory = memory_of(self.page)
+        memory["adopted"] = kept
+        memory["address"] = parameters_now()
+        memory.pop("aside", None)
 
     def translate(self, name: str, write: Callable[[str], str]) -> None:
         """Convert a parameter's texts to this page's form, before it is read."""
@@ -360,6 +364,22 @@ class Link:
         """Keep parameters in the link whose widgets this view does not draw."""
         kept = memory_of(self.page).get("written") or self._initial
         self._carried |= {n: kept[n] for n in names if n in kept}
+
+    def set_aside(self, *names: str) -> None:
+        """Drop parameters that this view does not use; `take_back` restores them."""
+        aside = {n: v for n, v in self._initial.items() if n in names}
+        memory_of(self.page).setdefault("aside", {}).update(aside)
+        self.ignore(*names)
+
+    def take_back(self, *names: str) -> None:
+        """Restore parameters that an earlier view has set aside, unless they are given."""
+        aside = memory_of(self.page).get("aside", {})
+        self._initial = {n: aside.pop(n) for n in names if n in aside} | self._initial
+
+    def refuse(self, problems: Sequence[Problem]) -> None:
+        """Drop parameters of the link that do not fit its other values, and note why."""
+        self.problems += [as_text(str(problem)) for problem in problems]
+        self.ignore(*(problem.parameter for problem in problems))
 
     def pin(self, *names: str) -> None:
         """Write parameters into the link even at their current defaults."""

@@ -24,7 +24,6 @@ from planner.answers.comparison import (
     BY_NAME,
     DESCRIBED,
     DISPLAY,
-    EPOCHS,
     HOUR_S,
     MOST_EPOCHS,
     MOST_HOURS,
@@ -33,6 +32,7 @@ from planner.answers.comparison import (
     end_of,
     moment_of,
     moment_text,
+    usual_epochs,
 )
 from planner.catalog import Tariff, tariff_of
 from planner.compare import ASSUMPTION_TEXTS, Assumptions
@@ -167,7 +167,7 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     widths = [*([3] if boxes.is_by_kind else []), 8, *([8] if several else [])]
     row = st.columns(widths, vertical_alignment="bottom")
     place = row[1 if boxes.is_by_kind else 0]
-    boxes.draw(row[0], place, lambda: link.forget_now("samples_per_epoch"))
+    boxes.draw(row[0], place, lambda: _changed(link, workload))
     if patterns:
         link.choice("pattern", patterns, next(iter(patterns)))
     if several:
@@ -178,9 +178,12 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     if workload == DESCRIBED:
         link.ignore("pattern", "goal", "target", "optimizer")
         link.keep("samples_per_epoch")
+        link.take_back(*described.NAMES)
         by_tokens = described.draw(link)
         if by_tokens:
-            link.keep("epochs")
+            link.set_aside("epochs")
+        else:
+            link.take_back("epochs")
         _limits(link, begins, epochs=not by_tokens)
         return
     of = _trials(shared, names[workload])
@@ -197,7 +200,16 @@ def draw(link: Link, shared: Store, begins: datetime) -> None:
     _epoch_size(link, shared, workload)
     _limits(link, begins, epochs=not by_target, batch=not by_target)
     others = [name for name in described.NAMES if name != "batch"]
-    link.keep(*others, *(["epochs"] if by_target else ["target", "optimizer"]))
+    link.set_aside(*others)
+    link.keep(*(["epochs"] if by_target else ["target", "optimizer"]))
+
+
+def _changed(link: Link, before: str) -> None:
+    """Fit epochs and epoch size to another workload (callback of its field)."""
+    link.forget_now("samples_per_epoch")
+    usual = usual_epochs(before)
+    if st.session_state.get(link.key("epochs"), usual) == usual:
+        link.put("epochs", usual_epochs(str(link.held("workload"))))
 
 
 def _requested(link: Link) -> str:
@@ -287,7 +299,7 @@ def _limits(link: Link, begins: datetime, *, epochs: bool, batch: bool = False) 
     """Draw epochs, batch, runs a month, deadline, budget, cost limit and ranking."""
     row = iter(st.columns(5 + epochs + batch, vertical_alignment="bottom"))
     if epochs:
-        link.number("epochs", 1, MOST_EPOCHS, EPOCHS)
+        link.number("epochs", 1, MOST_EPOCHS, usual_epochs(str(link.held("workload"))))
         next(row).number_input(
             "Epochs", 1, MOST_EPOCHS, link.held("epochs"), step=100, format="%d",
             key=link.key("epochs"),

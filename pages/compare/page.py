@@ -20,7 +20,7 @@ from pages.compare import (
     table,
 )
 from pages.compare.state import Reply
-from planner.answers.comparison import DESCRIBED, OPENING, asks, described_given
+from planner.answers.comparison import asks, compare_parameters, misfits, with_job
 from planner.compare.evaluation import Comparison
 from planner.store import Store
 
@@ -32,13 +32,8 @@ def show() -> None:
     begins = inputs.now()
     st.title("Compare hardware")
     saved.begin(link)
-    initial = link.initial
-    begun = link.key("workload") in st.session_state or "saved" in initial
-    if not begun and not asks(initial):
-        opening = {name: list(values) for name, values in OPENING.items()}
-        link.adopt({**initial, **opening})
-    elif not begun and "workload" not in initial and "workload" in described_given(initial):
-        link.adopt({**initial, "workload": [DESCRIBED]})
+    if link.key("workload") not in st.session_state:
+        _begin(link)
     inputs.declare(link)  # money is entered in the currency shown
     inputs.draw(link, shared, begins)
     if not asks(link.parameters()):  # an empty address means the opening question
@@ -57,6 +52,14 @@ def show() -> None:
         _answered(link, shared, reply, reply.answered.comparison, begins)
     catalog.draw(reply)
     link.write()
+
+
+def _begin(link: Link) -> None:
+    """Complete a question without a job, and note the values that its job has no use for."""
+    question = with_job(link.initial)
+    if question != link.initial and "saved" not in link.initial:
+        link.adopt({name: list(texts) for name, texts in question.items()})
+    link.refuse(misfits(compare_parameters(link.initial)[0].values))
 
 
 def _reply(link: Link, shared: Store, chosen: list[str] | None, begins: datetime) -> Reply | None:

@@ -33,12 +33,10 @@ from planner.core.slugs import slugs
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
 from planner.job import Goal
+from planner.networks import networks
 from planner.report import answers
 from planner.store import Store, queries
 from planner.throughput import curve_rows, interval_cell
-
-PLAIN: Final = ("workloads",)
-ALL: Final = ("workloads", "options", "accelerators")
 
 
 def run(
@@ -48,6 +46,9 @@ def run(
     if what == "accelerators" and catalog is not None:
         lines = [[a.id, a.name, a.maker, a.kind] for a in catalog.accelerators]
         print_table(["id", "name", "maker", "kind"], lines)
+    elif what == "networks":
+        lines = [[n.id, n.name, n.family] for n in networks().values()]
+        print_table(["id", "name", "family"], lines)
     elif what == "options" and catalog is not None:
         answer = compare_answered(store, catalog, question, datetime.now(UTC).date())
         lines = [[c.id, c.label, c.price] for c in answer.answered.candidates]
@@ -62,8 +63,12 @@ def run(
 
 
 def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
-    """Return all workloads, or those in `only`: trained ones can be compared on other hardware."""
-    named = slugs(queries.workloads(store)).items()
+    """Return all workloads, the user's own first, as on the page.
+
+    `only` are those to list: trained ones can be compared on other hardware.
+    """
+    about = queries.about_workloads(store)
+    named = sorted(slugs(queries.workloads(store)).items(), key=lambda n: not about[n[1]].is_own)
     names = [(short, name) for short, name in named if only is None or name in only]
     return [[s, name, ", ".join(slugs(queries.patterns(store, name)))] for s, name in names]
 

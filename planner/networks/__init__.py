@@ -31,6 +31,7 @@ from planner.networks._table import (
     network_known,
     network_named,
     networks,
+    states_no_size,
 )
 
 __all__ = [
@@ -56,5 +57,6 @@ __all__ = [
     "networks",
     "operations_of",
     "state_of",
+    "states_no_size",
     "transformer_operations",
 ]

@@ -94,6 +94,23 @@ class Network:
         return None if self.multiply_adds is None else 2.0 * self.multiply_adds
 
 
+USUAL: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "BERT": "bert-large", "BLOOM": "bloom-176b", "BLOOMZ": "bloom-176b",
+        "ConvNeXt": "convnext-base", "DiT": "dit-xl-2", "DLRM": "dlrm",
+        "EfficientNet": "efficientnet-b0", "EfficientNetV2": "efficientnet-v2-s",
+        "Falcon": "falcon-7b", "FLUX": "flux.1", "Gemma": "gemma-7b", "Gemma 2": "gemma-2-9b",
+        "Gemma 3": "gemma-3-12b", "GPT-3": "gpt-3-175b", "Llama 2": "llama-2-7b",
+        "Llama 3": "llama-3-8b", "Llama 3.1": "llama-3-8b", "Mistral": "mistral-7b",
+        "Phi": "phi-3-mini", "Phi-3": "phi-3-mini", "Qwen": "qwen2.5-7b", "Qwen2": "qwen2.5-7b",
+        "Qwen2.5": "qwen2.5-7b", "Qwen3": "qwen3-8b", "SD": "stable-diffusion-2",
+        "SD3": "sd3-medium", "SSD": "ssd300-vgg16", "Swin": "swin-b", "T5": "t5-base",
+        "U-Net": "unet-2d", "ViT": "vit-b-16", "ViT-S": "vit-s-16", "ViT-B": "vit-b-16",
+        "ViT-L": "vit-l-16", "ViT-H": "vit-h-14", "wav2vec2": "wav2vec2-base",
+        "Whisper": "whisper-large", "YOLO": "yolov8s", "YOLOv5": "yolov5s", "YOLOv8": "yolov8s",
+    }
+)  # fmt: skip
+"""The usual network of a name that states no size. A published table may mean another one."""
 MOST_LETTERS: Final = 200
 """Letters of a name that are read."""
 _NOTHING_SAID: Final = frozenset(
@@ -138,6 +155,13 @@ def network_known(text: str) -> Network | None:
     return next((networks()[ids[key]] for key in _keys(text) if key in ids), None)
 
 
+def states_no_size(text: str) -> bool:
+    """Return whether a name is that of networks of several sizes, one of which is usual."""
+    ids = _by_key()
+    key = next((key for key in _keys(text) if key in ids), "")
+    return key in _usual_by_key()
+
+
 def _network(row: Mapping[str, str]) -> Network:
     params = float(row["params"])
     heads, head_width = _whole(row["heads"]), _whole(row["head_width"])
@@ -179,7 +203,13 @@ def _by_key() -> Mapping[str, str]:
         for name in (network.id, network.name, *network.aliases):
             for key in _keys(name):
                 ids.setdefault(key, network.id)
-    return MappingProxyType(ids)
+    return MappingProxyType(dict(_usual_by_key()) | ids)
+
+
+@cache
+def _usual_by_key() -> Mapping[str, str]:
+    """Return the id of the usual network by normalised name without a size."""
+    return MappingProxyType({key: n for name, n in USUAL.items() for key in _keys(name)})
 
 
 def _keys(text: str) -> Iterator[str]:
@@ -207,13 +237,21 @@ def _near(text: str) -> list[str]:
     """Return ids of up to three networks whose names are most alike."""
     ids, names = _by_key(), list[str]()
     for key in _keys(text):
-        names += [ids[k] for k in difflib.get_close_matches(key, ids, n=6, cutoff=0.6)]
+        alike = difflib.get_close_matches(key, ids, n=6, cutoff=0.6)
+        # SD 4 is rather another SD than an SSD
+        same = [k for k in alike if _leading(k) == _leading(key)]
+        names += [ids[k] for k in same or alike]
     words = set(_WORD.findall(text[:MOST_LETTERS].casefold()))
     if not names and words:
         shared = {n.id: len(words & set(_WORD.findall(n.name.casefold()))) for n in
                   networks().values()}  # fmt: skip
         names = sorted((n for n in shared if shared[n]), key=lambda n: -shared[n])
     return list(dict.fromkeys(names))[:3]
+
+
+def _leading(key: str) -> str:
+    """Return the letters before the first digit: "llama" of llama38b."""
+    return re.split(r"[0-9]", key, maxsplit=1)[0]
 
 
 def _listed(names: list[str]) -> str:

@@ -31,7 +31,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from planner.catalog import Accelerator, Catalog
-from planner.networks import Network, network_known
+from planner.networks import Network, network_known, states_no_size
 from planner.published._named_workloads import (
     COCO,
     IMAGENET,
@@ -321,8 +321,7 @@ def _network(row: PublishedRow) -> Network | None:
     None where its name is that of networks of several sizes.
     """
     name = _clear_name(row) or _plain_name(row)
-    bare = re.sub(r"-pytorch$|\s*\(.*\)$", "", name.casefold())
-    if bare in _SEVERAL_SIZES and not benchmark_key(row):
+    if states_no_size(name) and not benchmark_key(row):
         return None
     return network_known(name)
 
@@ -333,11 +332,6 @@ def _clear_name(row: PublishedRow) -> str:
     return next((n for pattern, n in _NAMES if re.search(pattern, text, re.IGNORECASE)), "")
 
 
-_SEVERAL_SIZES: Final = frozenset({
-    "bert", "bloom", "clip", "convnext", "dinov2", "dit", "dlrm", "flux", "gpt", "gpt3", "llama",
-    "sd3", "ssd", "swin", "t5", "unet", "vit", "wav2vec2", "whisper", "yolov5", "yolov8",
-})  # fmt: skip
-"""Names without a size: for them the table of networks has one size, a source may mean another."""
 _NAMES: Final = (
     (r"Detection/SSD", "SSD300 ResNet-50"),
     (r"LanguageModeling/BERT/biobert", "BioBERT base"),

@@ -1,9 +1,9 @@
 """Describe one Keras model: `python -m runners.child.describe`, the request on standard input.
 
-The request is {"source": ..., "folder": ..., "shape": ...}. The source is a .keras file, or
-module:function that returns a model, relative to the folder. The shape is that of one sample, if
-the model leaves it open. A file is loaded in Keras's safe mode, which runs no code of the file. A
-function is the user's program and is run. Nothing is trained.
+The request is {"source": ..., "folders": [...], "shape": ...}. The source is a .keras file, or
+module:function that returns a model, with its module in one of the folders. The shape is that of
+one sample, if the model leaves it open. A file is loaded in Keras's safe mode, which runs no code
+of the file. A function is the user's program and is run. Nothing is trained.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _model(request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a keras.Model
     import keras
 
     source = str(request["source"])
-    sys.path.insert(0, str(request["folder"]))
+    sys.path[:0] = request["folders"]
     if source.endswith((".keras", ".h5")):
         model = keras.saving.load_model(source, compile=False, safe_mode=True)
     else:

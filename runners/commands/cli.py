@@ -125,7 +125,7 @@ def _describe_options(sub: argparse.ArgumentParser) -> None:
     add = sub.add_argument
     add("spec", metavar="FILE.keras|module:function")
     add("--shape", type=_shape, metavar="224,224,3", help="of one sample, if the model lacks it")
-    add("--samples", type=_above_zero, help="samples per epoch, for the link")
+    add("--samples", type=_above_zero, help="samples per epoch, for the link (default: 1,000,000)")
     add("--epochs", type=int, help="number of epochs, for the link")
 
 

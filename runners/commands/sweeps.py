@@ -119,6 +119,8 @@ TIMEOUT_S: Final = 600.0
 MEMORY_SHARE: Final = 0.8
 BATCHES: Final = (1, 8, 32, 128, 512)
 """Batch sizes whose memory is printed [samples]."""
+SAMPLES: Final = 1e6
+"""Samples of an epoch in the link, where none are given."""
 MOMENTS: Final = 2.0
 """Moment buffers that Adam keeps, in copies of the weights."""
 NO_BACKEND: Final = (
@@ -146,7 +148,7 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
     ended = supervise(
         [python.path, *CHILD],
         {"source": source if ":" in source else str(Path(source).absolute()),
-         "folder": str(Path.cwd()), "shape": args.shape},
+         "folders": _module_folders(os.environ), "shape": args.shape},
         environment.for_child(os.environ, backend=backend, threads=None, device="cpu"),
         Limits(timeout_s=TIMEOUT_S,
                memory_bytes=int(MEMORY_SHARE * facts.memory_limit_bytes())),
@@ -166,7 +168,15 @@ def describe_command(args: argparse.Namespace, stop: Stop) -> int:
         say(json.dumps(body))
     else:
         _print(body)
+        if args.samples is None:
+            say(f"The link assumes {SAMPLES:,.0f} samples per epoch. Change it with --samples.")
     return OK
+
+
+def _module_folders(environ: Mapping[str, str]) -> list[str]:
+    """Return the folders of the user's modules: the current one, then those of PYTHONPATH."""
+    named = environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [str(Path.cwd()), *(str(Path(folder).absolute()) for folder in named if folder)]
 
 
 def memory_by_batch(description: Description) -> list[dict[str, float]]:
@@ -182,7 +192,8 @@ def compare_link(description: Description, args: argparse.Namespace) -> str:
         "workload": "described", "name": str(description["name"])[:80],
         "params": float(description["params"]), "flops": float(description["train_flops"]),
         "family": description["family"] or None, "tokens": description["tokens"],
-        "image_px": description["image_px"], "samples": args.samples, "epochs": args.epochs,
+        "image_px": description["image_px"], "samples": args.samples or SAMPLES,
+        "epochs": args.epochs,
         "precision": "bfloat16" if description["half"] else "float32",
     }  # fmt: skip
     pairs = [(name, text_of(value)) for name, value in values.items() if value is not None]

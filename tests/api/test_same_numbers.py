@@ -134,7 +134,7 @@ def test_curves(question: dict[str, str], files: Files, capsys: pytest.CaptureFi
          "rate_as_of": "2026-11-01", "tax": "20", "country": "DE", "tariff_usd_per_kwh": "0.15",
          "own": "rent|h100-sxm|1|2.49|EUR|0.86"},
         {"workload": "mlp-64-64-digits-sgd-nesterov-0.9-float32", "goal": "target"},
-        LLM,
+        LLM, {"assumed_mfu": "40"}, {"network": "DLRM", "samples": "4.2e9"},
     ],
 )  # fmt: skip
 def test_comparisons(

@@ -22,7 +22,7 @@ from planner.answers import (
     parameters,
     results_answered,
 )
-from planner.answers.comparison import COMPARE, DESCRIBED
+from planner.answers.comparison import COMPARE, DESCRIBED, DESCRIPTION
 from planner.core import NEXT_TO_NOTHING, Parameter, slug, text_of
 from planner.core.slugs import slugs
 from planner.epochs import MOST_EPOCHS
@@ -162,13 +162,14 @@ def _described(draw: st.DrawFn) -> Question:
         told["network_optimizer"] = [draw(st.sampled_from(["SGD", "adam", "LAMB", "AdamW"]))]
     if draw(st.booleans()):
         told["batch"] = [text_of(draw(st.floats(1.0, min(1e12, float(told["samples"][0])))))]
-    return told | {"workload": [DESCRIBED]}
+    further = draw(_some([p for p in DESCRIPTION if p.name not in NAMED]))
+    return told | further | {"workload": [DESCRIBED]}
 
 
 @EXAMPLES
 @given(
     place=st.one_of(_place(trained=True), _described()),
-    more=_some([p for p in COMPARE if p.name not in NAMED]),
+    more=_some([p for p in COMPARE if p.name not in NAMED and p not in DESCRIPTION]),
     money=_shown_in(),
     data=st.data(),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any, Final
@@ -63,9 +64,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def described(
-    place: Path, *words: str, python: str | None = None, backend: str = ""
+    place: Path, *words: str, python: str | None = None, backend: str = "", path: str = str(ROOT)
 ) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": path}
     environment.pop("KERAS_BACKEND", None)
     if backend:
         environment["KERAS_BACKEND"] = backend
@@ -118,9 +119,22 @@ def test_a_function_of_ones_own_and_the_lines_for_people(place: Path) -> None:
     assert "mine: 666 parameters" in done.stdout
     assert "Operations of one sample: forward 885,000 FLOP" in done.stdout
     assert "batch  512" in done.stdout
-    assert "Compare hardware: http://127.0.0.1:8501/compare?workload=described&name=mine" in (
-        done.stdout
-    )
+    link = re.search(r"Compare hardware: (\S+)", done.stdout)
+    assert link is not None
+    asking, problems = compare_parameters(given_of_link(link[1])[1])
+    assert problems == ()
+    assert asking.described is not None
+    assert (asking.described.name, asking.described.samples_per_epoch) == ("mine", 1e6)
+    assert "The link assumes 1,000,000 samples per epoch. Change it with --samples." in done.stdout
+
+
+def test_a_module_of_pythonpath_is_found_from_another_folder(place: Path, tmp_path: Path) -> None:
+    done = described(tmp_path, "mymodels:small", path=f"{ROOT}{os.pathsep}{place}")
+    assert done.returncode == 0, done.stderr
+    assert "mine: 666 parameters" in done.stdout
+    refused = described(tmp_path, "mymodels:small")
+    assert refused.returncode == 1
+    assert "No module named 'mymodels'" in refused.stderr
 
 
 @pytest.mark.skipif(not JAX.exists(), reason="no .venv-jax here; make jax makes it")

@@ -277,7 +277,7 @@ def _samples(
             wrong.append(("samples", _HOW_MANY_SAMPLES))
         return samples
     if samples is not None:
-        wrong.append(("samples", "total_tokens is given too; the total counts."))
+        wrong.append(("samples", TOTAL_COUNTS))
     if tokens is None and network is not None and not network.of_tokens:
         wrong.append(("total_tokens", f"{network.name} has no tokens. Give samples and epochs."))
         return None
@@ -303,5 +303,6 @@ def _too_large(batch: float, samples: float) -> str:
     )
 
 
+TOTAL_COUNTS: Final = "total_tokens is given too; the total counts. Leave one of them out."
 _HOW_MANY_SAMPLES: Final = "The samples of an epoch are missing. Give them, or total_tokens."
 _MORE_ACTIVE: Final = "active_params exceeds params. Give at most params."

@@ -19,6 +19,7 @@ from planner.answers.comparison._description import (
     DESCRIBED,
     DESCRIPTION,
     OPENING,
+    TOTAL_COUNTS,
     described_of,
     with_int8_reason,
 )
@@ -106,13 +107,13 @@ _LAST: Final = date.max - timedelta(days=2)
 
 QUESTION: Final = (
     Parameter(name="workload", words="workload slug; `described` for one without measurements; "
-              "default: the workload measured on most systems; without any parameter of the "
-              "job, fine-tuning Llama 3 8B on 100M tokens"),
+              "default: the workload measured on most systems; without any parameter that names "
+              "a job, fine-tuning Llama 3 8B on 100M tokens"),
     Parameter(name="pattern", words="input pattern, as its slug; default: the best documented"),
     Parameter(name="goal", words="train for epochs or to a target", kind="choice",
               choices=("epochs", "target"), default="epochs"),
-    Parameter(name="epochs", words="how many epochs", kind="whole", unit="epochs", default=EPOCHS,
-              least=1, most=MOST_EPOCHS),
+    Parameter(name="epochs", words=f"how many epochs; default: {EPOCHS}, of a described workload 1",
+              kind="whole", unit="epochs", least=1, most=MOST_EPOCHS),
     SAMPLES_PER_EPOCH,
     Parameter(name="target", words="value of the metric to reach; default: the usual one",
               kind="number", least=-1e9, most=1e9),
@@ -181,7 +182,13 @@ _OF_ANY_JOB: Final = frozenset(
     | {p.name for p in (*DISPLAY, *ASSUMED)}
 )
 """Parameters that do not name a job."""
-_DESCRIBES: Final = frozenset({"network", "params", "flops", "total_tokens"})
+_MODIFIES: Final = frozenset(
+    {"training", "recompute", "assumed_mfu", "precision", "network_optimizer"}
+    | {"step_s", "step_batch", "step_accelerator", "step_count"}
+)
+"""Parameters of a description that keep the network: alone, that of the opening question."""
+_DESCRIBES: Final = frozenset(p.name for p in DESCRIPTION) - _MODIFIES - {"batch"}
+_ONLY_DESCRIBED: Final = "Only a described workload has it. Give workload=described and a network."
 BY_NAME: Final = MappingProxyType({p.name: p for p in COMPARE})
 VIEW_ONLY: Final = frozenset({"baseline", "chart", "saved", "scale", "show", "view"})
 """Parameters of a page's link that only change the view."""
@@ -218,30 +225,52 @@ class CompareParameters:
         Args:
             defaults: values that the answer looked up, by parameter: workload, options ...
         """
-        omitted = {"epochs"} if self.request.epochs is None else set()
-        omitted |= {p.name for p in DESCRIPTION} if self.described is None else {"goal"}
-        if self.described is not None and self.described.total_tokens is not None:
-            omitted |= {"epochs"}
+        omitted = {p.name for p in DESCRIPTION} if self.described is None else {"goal"}
+        by_tokens = self.described is not None and self.described.total_tokens is not None
+        epochs = {"epochs": None if by_tokens else self.request.epochs}
         stated = [n for n in STATED if n not in omitted]
         rate = {}
         if self.display.source:  # the bundled rate changes with its package, the link must not
             rate = {"rate": self.display.per_usd, "rate_as_of": self.display.as_of}
-        return query_of(COMPARE, {**self.values, **rate, **defaults}, stated)
+        return query_of(COMPARE, {**self.values, **epochs, **rate, **defaults}, stated)
 
 
 def asks(question: Given) -> bool:
     """Return whether a question says what is trained, or on what; if not, the job is `OPENING`.
 
-    Money, limits, own machines and assumptions keep the job of the opening question.
+    Money, limits, own machines and assumptions keep the job of the opening question, as do
+    parameters of its training: efficiency, a timed step with its batch, precision, adapters.
     """
-    return bool((BY_NAME.keys() - _OF_ANY_JOB) & question.keys())
+    named = (BY_NAME.keys() - _OF_ANY_JOB - _MODIFIES) & question.keys()
+    return bool(named - {"batch"} if _MODIFIES & question.keys() else named)
 
 
-def described_given(question: Given) -> Given:
-    """Return a question with its workload: `described` for a description without a name."""
+def with_job(question: Given) -> Given:
+    """Return a question with its job: `OPENING`, or `described` for a description without a name.
+
+    A question about a measured job stays as it is.
+    """
+    if not asks(question):
+        return {**OPENING, **question}
     if "workload" in question or not _DESCRIBES & question.keys():
         return question
     return {**question, "workload": [DESCRIBED]}
+
+
+def misfits(values: Mapping[str, Any]) -> tuple[Problem, ...]:
+    """Return a problem for each value that the job of a question has no use for.
+
+    A description of a measured workload, or epochs beside total tokens; 1 epoch is one pass over
+    them.
+    """
+    if values["workload"] == DESCRIBED:
+        both = values["total_tokens"] is not None and values["epochs"] not in (None, 1)
+        return (Problem(parameter="epochs", message=TOTAL_COUNTS),) if both else ()
+    return tuple(
+        Problem(parameter=p.name, message=_ONLY_DESCRIBED)
+        for p in DESCRIPTION
+        if p.name != "batch" and values[p.name] != p.default
+    )
 
 
 def compare_parameters(
@@ -255,7 +284,7 @@ def compare_parameters(
         begins: start of the work, with its zone; None is now, to the minute. Only the hours until
             `by` depend on it, so a link with a date means the same date tomorrow.
     """
-    question = described_given(question if asks(question) else {**question, **OPENING})
+    question = with_job(question)
     parsed = read(COMPARE, question, ignored)
     values, problems = parsed.values, [with_int8_reason(p, question) for p in parsed.problems]
     begins = begins or datetime.now(UTC).replace(second=0, microsecond=0)
@@ -264,6 +293,7 @@ def compare_parameters(
     display, wrong = display_of(values, begins.date())
     problems += wrong
     described = described_of(values, problems) if values["workload"] == DESCRIBED else None
+    problems += misfits(values)
     by = _by(values, begins, problems)
     if (
         values["goal"] == "target"
@@ -272,7 +302,7 @@ def compare_parameters(
     ):
         problems.append(Problem(parameter="batch", message=TARGET_BATCH))
     request = Request(
-        epochs=values["epochs"] if values["goal"] == "epochs" else None,
+        epochs=_epochs(values),
         batch=None if values["workload"] == DESCRIBED else values["batch"],
         options=values["options"],
         entries=values["own"],
@@ -328,6 +358,18 @@ def moment_text(moment: datetime) -> str:
 def moment_words(moment: datetime) -> str:
     """Return a moment in words, with its zone: 'Fri 27 Nov 2026, 09:00 UTC+09:00'."""
     return f"{moment:%a %-d %b %Y, %H:%M} {moment.tzname() or ''}".strip()
+
+
+def usual_epochs(workload: str) -> int:
+    """Return the default epochs of a workload, by its slug."""
+    return 1 if workload == DESCRIBED else EPOCHS
+
+
+def _epochs(values: Mapping[str, Any]) -> int | None:
+    """Return the epochs; None for a target, which a described workload cannot have."""
+    if values["goal"] == "target" and values["workload"] != DESCRIBED:
+        return None
+    return values["epochs"] or usual_epochs(values["workload"])
 
 
 def _assumed(parameters: Mapping[str, Any]) -> Assumptions:

@@ -83,6 +83,7 @@ def test_a_field_that_holds_no_number_says_how_to_write_one() -> None:
     assert "Write it as 7B, 100M or 1e9." in texts(shown)
 
 
+MEASURED = "wideresnet-103m-cifar-100-adam-float32"
 LLAMA = {
     "workload": "described", "network": "Llama 3 8B", "total_tokens": "100M",
     "precision": "bfloat16", "network_optimizer": "AdamW",
@@ -104,6 +105,56 @@ def test_the_efficiency_behind_the_answer_is_shown_with_its_quantiles_and_can_be
     sound(shown.run())
     assert address_of(shown)["assumed_mfu"] == ["50"]
     assert "Time one step" not in texts(shown)
+
+
+@pytest.mark.usefixtures("folders")
+def test_an_efficiency_alone_is_that_of_the_opening_job() -> None:
+    shown = show("compare", assumed_mfu="40")
+    assert not shown.warning
+    assert address_of(shown)["network"] == ["llama-3-8b"]
+    assert address_of(shown)["assumed_mfu"] == ["40"]
+    assert "100 million tokens of Llama 3 8B" in texts(shown)
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_description_in_a_link_of_a_measured_workload_is_a_warning() -> None:
+    shown = show("compare", workload=MEASURED, assumed_mfu="40", network="SDXL")
+    for name in ("assumed_mfu", "network"):
+        assert f"{name}: Only a described workload has it." in texts(shown)
+        assert name not in address_of(shown)
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_description_returns_after_a_look_at_a_measured_workload() -> None:
+    shown = show("compare", **LLAMA, assumed_mfu="40")
+    measured = shown.selectbox(key="compare.workload").options[0]
+    shown.selectbox(key="compare.workload").select(measured)
+    sound(shown.run())
+    assert not shown.warning
+    assert not {"assumed_mfu", "network"} & address_of(shown).keys()
+    assert shown.number_input(key="compare.epochs").value == 2000
+    shown.selectbox(key="compare.workload").set_value("described")
+    sound(shown.run())
+    assert not shown.warning
+    assert address_of(shown)["assumed_mfu"] == ["40"]
+    assert address_of(shown)["network"] == ["llama-3-8b"]
+    assert "100 million tokens of Llama 3 8B" in texts(shown)
+
+
+@pytest.mark.usefixtures("folders")
+def test_a_described_job_has_one_epoch_on_the_page_too() -> None:
+    shown = show("compare", network="DLRM", samples="4.2e9")
+    assert not shown.warning
+    assert shown.number_input(key="compare.epochs").value == 1
+    assert "finishes 1 epoch of DLRM" in texts(shown)
+
+
+@pytest.mark.usefixtures("folders")
+def test_epochs_beside_total_tokens_are_a_warning() -> None:
+    shown = show("compare", **LLAMA, epochs="3")
+    assert "epochs: total_tokens is given too; the total counts." in texts(shown)
+    assert "epochs" not in address_of(shown)
+    assert "100 million tokens of Llama 3 8B" in texts(shown)
 
 
 @pytest.mark.usefixtures("folders")

@@ -21,6 +21,7 @@ from planner.store.disk.folders import folders_from_environment
 from planner.store.reader import Store
 
 ROOT: Final = Path(__file__).parent.parent.parent.parent
+MEASURED: Final = "wideresnet-103m-cifar-100-adam-float32"
 BEGINS: Final = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 QUESTION: Final[dict[str, Any]] = {
     "network": "Llama 3 8B", "total_tokens": "100M", "precision": "bfloat16",
@@ -47,6 +48,14 @@ def test_plain_arguments_are_answered_with_time_money_speed_start_up_and_batch()
     work = samples / float(own.samples_per_s.value)
     assert float(own.time_s.value) == pytest.approx(own.startup_s + work, rel=0.1)
     assert own.record["samples_per_s"] == pytest.approx(float(own.samples_per_s.value), rel=1e-5)
+
+
+def test_a_description_beside_a_measured_workload_is_a_problem() -> None:
+    found = planner.compare(begins=BEGINS, workload=MEASURED, assumed_mfu=40)
+    assert found.rows == ()
+    assert found.problems == (
+        "assumed_mfu: Only a described workload has it. Give workload=described and a network.",
+    )
 
 
 def test_what_does_not_fit_is_a_refusal_in_its_row() -> None:

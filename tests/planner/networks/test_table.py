@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from planner.core import Refusal
-from planner.networks import FAMILIES, Network, network_named, networks
+from planner.networks import FAMILIES, Network, network_named, networks, states_no_size
+from planner.networks._table import USUAL
 
 ROOT: Final = Path(__file__).parent.parent.parent.parent
 LIBRARY: Final = ROOT.parent / "shared" / "library"
@@ -105,6 +106,40 @@ def test_a_name_that_is_not_there_is_refused_with_near_names() -> None:
     strange = network_named("qqqq")
     assert isinstance(strange, Refusal)
     assert strange.measure_next.startswith("Or give") or "Perhaps" in strange.measure_next
+
+
+@pytest.mark.parametrize(
+    ("text", "usual"),
+    [
+        ("Qwen", "Qwen2.5 7B"), ("Llama 3", "Llama 3 8B"), ("Mistral", "Mistral 7B"),
+        ("Gemma", "Gemma 7B"), ("Falcon", "Falcon 7B"), ("Phi-3", "Phi-3 mini"),
+        ("Mixtral", "Mixtral 8x7B"), ("DeepSeek-V3", "DeepSeek-V3"), ("GPT-2", "GPT-2"),
+        ("GPT-3", "GPT-3 175B"), ("BERT", "BERT large"), ("T5", "T5 base"),
+        ("Whisper", "Whisper large"), ("ViT-B", "ViT-B/16"), ("ViT-L", "ViT-L/16"),
+        ("ConvNeXt", "ConvNeXt-B"), ("EfficientNet", "EfficientNet-B0"), ("YOLO", "YOLOv8s"),
+        ("SD", "Stable Diffusion 2"), ("SDXL", "Stable Diffusion XL"), ("FLUX", "FLUX.1"),
+        ("U-Net", "U-Net 2-D"), ("DLRM", "DLRM"),
+    ],
+)  # fmt: skip
+def test_a_name_without_a_size_is_that_of_the_usual_network(text: str, usual: str) -> None:
+    named = network_named(text)
+    assert isinstance(named, Network)
+    assert named.name == usual
+
+
+def test_every_usual_network_is_in_the_table_and_its_short_name_states_no_size() -> None:
+    for name, usual in USUAL.items():
+        assert network_named(name) == networks()[usual]
+        assert states_no_size(name)
+    assert not any(states_no_size(n.name) for n in EVERY if n.id != "dlrm")
+
+
+@pytest.mark.parametrize("text", ["SD 4", "SD v9", "SD 2.5", "sd 3.5"])
+def test_near_names_of_another_sd_are_no_ssd(text: str) -> None:
+    refused = network_named(text)
+    assert isinstance(refused, Refusal)
+    assert "Perhaps Stable Diffusion" in refused.measure_next
+    assert "SSD" not in refused.measure_next
 
 
 def test_every_id_and_name_and_alias_finds_its_own_network() -> None:

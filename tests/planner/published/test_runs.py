@@ -199,7 +199,9 @@ def test_what_is_no_run_is_counted_with_its_reason(cells: dict[str, Any], reason
     assert records.left_out == {reason: 1}
 
 
-@pytest.mark.parametrize("name", ["whisper", "vit-pytorch", "t5", "BERT (fit)"])
+@pytest.mark.parametrize(
+    "name", ["whisper", "vit-pytorch", "t5", "BERT (fit)", "Qwen", "vit_b", "SD"]
+)
 def test_a_name_without_a_size_gets_no_parameters(name: str) -> None:
     run = one(model=name, family="speech", n_accelerators=1, samples_per_s_total=826.17)
     assert "params" not in run

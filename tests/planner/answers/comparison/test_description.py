@@ -76,7 +76,7 @@ def test_active_parameters_make_a_mixture_of_experts() -> None:
 
 
 def test_total_tokens_are_the_whole_run_in_place_of_samples_and_epochs() -> None:
-    asking, problems = asked(network="Llama 3 8B", total_tokens="100M", epochs="7")
+    asking, problems = asked(network="Llama 3 8B", total_tokens="100M", epochs="1")
     assert problems == ()
     assert asking.described is not None
     assert asking.described.samples_per_epoch == pytest.approx(100e6 / 8192)
@@ -84,7 +84,10 @@ def test_total_tokens_are_the_whole_run_in_place_of_samples_and_epochs() -> None
     given = given_of_link(asking.query)[1]
     assert compare_parameters(given)[0].described == asking.described
     _, (beside,) = asked(network="Llama 3 8B", total_tokens="100M", samples="5")
-    assert str(beside) == "samples: total_tokens is given too; the total counts."
+    instead = "total_tokens is given too; the total counts. Leave one of them out."
+    assert str(beside) == f"samples: {instead}"
+    _, (more,) = asked(network="Llama 3 8B", total_tokens="100M", epochs="7")
+    assert str(more) == f"epochs: {instead}"
     _, (few,) = asked(network="Llama 3 8B", total_tokens="100")
     assert few.parameter == "total_tokens"
     assert "less than one sample" in few.message

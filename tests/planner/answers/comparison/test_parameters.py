@@ -12,7 +12,8 @@ from planner.answers.comparison import COMPARE, TARIFF, compare_parameters, mome
 from planner.answers.comparison._parameters import VIEW_ONLY
 from planner.compare import Assumptions
 from planner.compare.evaluation import Limits
-from planner.job import Described, job_described
+from planner.core import Given, given_of_link
+from planner.job import Described, GivenStep, job_described
 
 
 def test_nothing_given_asks_the_usual_question() -> None:
@@ -42,6 +43,55 @@ def test_money_limits_and_own_machines_keep_the_opening_job(name: str, text: str
     described = compare_parameters({name: [text]})[0].described
     assert described is not None
     assert described.network == "llama-3-8b"
+
+
+@pytest.mark.parametrize(
+    ("question", "field", "value"),
+    [({"assumed_mfu": ["40"]}, "assumed_mfu", 0.4), ({"training": ["lora"]}, "training", "lora"),
+     ({"recompute": ["on"]}, "recompute", True), ({"precision": ["fp8"]}, "precision", "float8"),
+     ({"network_optimizer": ["SGD"]}, "optimizer", "SGD"),
+     ({"step_s": ["12"], "batch": ["16"], "step_accelerator": ["h100-sxm"], "step_count": ["8"]},
+      "step", GivenStep(accelerator="h100-sxm", count=8, batch=16.0, seconds=12.0))],
+)  # fmt: skip
+def test_parameters_of_its_training_keep_the_opening_job_and_count(
+    question: Given, field: str, value: object
+) -> None:
+    asking, problems = compare_parameters(question)
+    assert problems == ()
+    assert asking.described is not None
+    assert asking.described.network == "llama-3-8b"
+    assert getattr(asking.described, field) == value
+
+
+@pytest.mark.parametrize("name", ["samples", "tokens", "active_params", "image_px"])
+def test_a_part_of_a_description_alone_is_an_incomplete_description(name: str) -> None:
+    asking, problems = compare_parameters({name: ["100"]})
+    assert asking.values["workload"] == "described"
+    assert "flops" in [p.parameter for p in problems]
+
+
+@pytest.mark.parametrize("workload", [{"workload": ["wideresnet-103m"]}, {"epochs": ["20"]}])
+def test_a_description_of_a_measured_workload_is_a_problem_of_each_parameter(
+    workload: Given,
+) -> None:
+    beside = {"assumed_mfu": ["40"], "step_s": ["12"], "precision": ["bf16"], "batch": ["64"]}
+    asking, problems = compare_parameters({**workload, **beside})
+    assert asking.described is None
+    assert [str(p) for p in problems] == [
+        f"{name}: Only a described workload has it. Give workload=described and a network."
+        for name in ("assumed_mfu", "step_s", "precision")
+    ]
+
+
+@pytest.mark.parametrize("network", ["DLRM", "SDXL", "Llama 3 8B"])
+def test_a_described_job_has_one_epoch_unless_epochs_are_given(network: str) -> None:
+    question = {"network": [network], "samples": ["1e6"]}
+    asking, problems = compare_parameters(question)
+    assert (asking.request.epochs, problems) == (1, ())
+    assert compare_parameters({**question, "epochs": ["3"]})[0].request.epochs == 3
+    shared = given_of_link(asking.whole_query({}))[1]
+    assert shared["epochs"] == ["1"]
+    assert compare_parameters(shared)[0].request.epochs == 1
 
 
 def test_a_question_about_a_measured_job_is_not_the_opening_one() -> None:
