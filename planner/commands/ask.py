@@ -213,8 +213,9 @@ def _print_batches(rows: list[Record]) -> None:
 def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
     display = answer.display
     print_answer(answers(comparison, display, by=answer.by))
-    head = ["Rank", "Option", "Batch", "Time", "90 %", f"Cost of a run ({display.currency})",
-            probability_titles(comparison)[0], "Basis"]  # fmt: skip
+    head = ["Rank", "Option", "Price", "Batch", "Time", "90 %",
+            f"Cost of a run ({display.currency})", probability_titles(comparison)[0],
+            "Basis"]  # fmt: skip
     right = ["Batch", "Time", probability_titles(comparison)[0]]
     print_table(head, [_line(r, display, comparison.question.goal) for r in comparison.rows], right)
     refused = [r for r in comparison.rows if isinstance(r.time, Refusal)]
@@ -228,14 +229,15 @@ def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
 def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     rank = NONE if row.rank is None else f"{row.rank}{' tied' if row.tied else ''}"
     share = NONE if row.cheapest is None else percent(row.cheapest)
+    first = [rank, row.candidate.label, row.candidate.amount]
     batch = NONE if row.timed.batch is None else f"{row.timed.batch:,.0f}"
     if isinstance(row.time, Refusal):
-        return [rank, row.candidate.label, batch, NONE, NONE, NONE, NONE, "refused"]
+        return [*first, batch, NONE, NONE, NONE, NONE, "refused"]
     cost = NONE if isinstance(row.cost, Refusal) else money_with_interval(row.cost, display)
     ends = float(row.time.value), float(row.time.low), float(row.time.high)
     time, low, high = with_ends(*ends)
     interval = between(low, high)
-    return [rank, row.candidate.label, batch, time, interval, cost, share, basis_words(row, goal)]
+    return [*first, batch, time, interval, cost, share, basis_words(row, goal)]
 
 
 def _memory_lines(comparison: Comparison) -> list[str]:

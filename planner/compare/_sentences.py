@@ -148,16 +148,27 @@ def none_in_reach(comparison: Comparison) -> bool:
 
 
 def subject(row: Row, display: Display = DOLLARS) -> str:
-    """Return the subject of the answer: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'."""
+    """Return the subject of the answer: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'.
+
+    Electricity is the only price of an owned machine.
+    """
     candidate = row.candidate
     which = "the " if candidate.way == "own" else ""
     number_of = f"{machines(row.machines)} with " if row.machines > 1 else which
     what = f"{_VERBS[candidate.way]} {number_of}{candidate.what}"
-    if candidate.rental is not None:
-        each = " each" if row.machines > 1 else ""
-        hour = price(float(likely(candidate.rental.price_per_hour)), display)
-        return f"{what} at {hour}/h{each}"
-    return what
+    return what if candidate.way == "own" else f"{what} at {_price(row, display)}"
+
+
+def _price(row: Row, display: Display) -> str:
+    """Return the price of a machine, and of one accelerator: '15.92 USD/h (1.99 each)'."""
+    rental, owned, count = row.candidate.rental, row.candidate.owned, row.candidate.hardware.count
+    paid = rental.price_per_hour if rental else owned.price_usd if owned else 0.0
+    whole = f"{price(float(likely(paid)), display)}{'/h' if rental else ''}"
+    if row.machines > 1:
+        whole = f"{whole} each"
+    single = price(float(likely(paid)) / count, display).removesuffix(f" {display.currency}")
+    each = "per accelerator" if row.machines > 1 else "each"
+    return f"{whole} ({single} {each})" if count > 1 else whole
 
 
 def buying(pair: RentOrBuy) -> str:
