@@ -61,7 +61,7 @@ from planner.compare.rent_or_buy import (
     misses_limits,
     monthly_cost,
 )
-from planner.compare.undecided import next_step, with_step
+from planner.compare.undecided import next_step, step_note, with_step
 
 __all__ = [
     "ASSUMPTION_TEXTS",
@@ -108,6 +108,7 @@ __all__ = [
     "sentence",
     "sentences",
     "session_note",
+    "step_note",
     "times_better",
     "tornado",
     "usual",

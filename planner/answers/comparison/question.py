@@ -27,6 +27,7 @@ from planner.compare import (
     entry_of,
     left_out,
     problems_of,
+    step_note,
     usual,
     with_electricity,
     with_tariff_uncertainty,
@@ -162,9 +163,9 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         ),
     )
     comparison = compare(question, candidates)
-    if note := made_note(request.made, comparison, facts.job):
-        answer = comparison.question
-        comparison = replace(comparison, question=replace(answer, notes=(*answer.notes, note)))
+    notes = (step_note(comparison), made_note(request.made, comparison, facts.job))
+    more = (*comparison.question.notes, *(note for note in notes if note))
+    comparison = replace(comparison, question=replace(comparison.question, notes=more))
     return Answered(
         comparison=comparison,
         candidates=shown.candidates,
