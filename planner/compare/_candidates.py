@@ -586,25 +586,31 @@ CLUSTERS: Final = 3
 
 
 def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate, int]]:
-    """Yield offers and their machine counts for a job that fits on no single machine.
+    """Yield offers and their machine counts for a job that fits on no machine of the accelerator.
 
-    One offer per accelerator, the cheapest peak first and old prices last. Machines of `PER_NODE`
-    accelerators or more come before smaller ones.
+    One offer per accelerator, the cheapest peak first and old prices last, of machines with
+    `PER_NODE` accelerators or more. Smaller ones count where no offer at all has room.
 
     Args:
         job: the workload.
         rented: every offer as a single machine.
     """
     suitable = [c for c in rented if _suits(c, job)]
-    if not suitable or any(has_room(job, c.hardware, job.batch) for c in suitable):
-        return
-    large = [c for c in suitable if c.hardware.count >= PER_NODE] or suitable
+    roomy = {_card(c) for c in suitable if has_room(job, c.hardware, job.batch)}
+    large = [c for c in suitable if c.hardware.count >= PER_NODE and _card(c) not in roomy]
+    if not roomy:
+        large = large or suitable
     clusters: dict[str, tuple[Candidate, int]] = {}
     for candidate in sorted(large, key=lambda c: (c.stale, _price(c, job))):
         machines = _machines(candidate, job)
-        if machines and candidate.hardware.accelerator:
-            clusters.setdefault(candidate.hardware.accelerator.id, (candidate, machines))
+        if machines:
+            clusters.setdefault(_card(candidate), (candidate, machines))
     yield from list(clusters.values())[:CLUSTERS]
+
+
+def _card(candidate: Candidate) -> str:
+    """Return the id of the accelerator; "" without one."""
+    return candidate.hardware.accelerator.id if candidate.hardware.accelerator else ""
 
 
 def _suits(candidate: Candidate, job: Job) -> bool:
