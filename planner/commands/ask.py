@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Container, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -28,7 +29,7 @@ from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Record, Refusal, ahead_of, between, percent, with_ends
+from planner.core import Record, Refusal, ahead_of, between, given_of_link, percent, with_ends
 from planner.core.slugs import slugs
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
@@ -97,9 +98,7 @@ def run_how_long(arguments: argparse.Namespace) -> int:
             )
         )
     else:
-        _print_how_long(answer.result)
-        if answer.note:
-            words.note(answer.note)
+        _print_how_long(answer.result, _target_line(answer.note, answer.query))
     has_total = any(not isinstance(a.total, Refusal) for a in answer.result.answers)
     return words.ANSWERED if has_total else words.REFUSED
 
@@ -168,8 +167,8 @@ def compare_answer(
     return answer
 
 
-def _print_how_long(result: HowLong) -> None:
-    more = (result.undecided, result.size_sentence, result.start_sentence)
+def _print_how_long(result: HowLong, target: str) -> None:
+    more = (result.undecided, result.size_sentence, result.start_sentence, target)
     print_answer([result.sentence, *(t for t in more if t and t not in result.sentence)])
     rows = []
     for a in result.answers:
@@ -183,6 +182,13 @@ def _print_how_long(result: HowLong) -> None:
     versus = f"Against {result.baseline.label}"
     head = ["System", "Total", "90 %", versus, "Basis"]
     print_table(head, rows, ["Total", "90 %", versus])
+
+
+def _target_line(note: str, query: str) -> str:
+    """Return the note on times to a target, and the command that ranks by them; "" without it."""
+    workload = shlex.quote(given_of_link(query)[1]["workload"][0])
+    command = f"python -m planner compare --workload {workload} --goal target"
+    return f"{note} Run {command}" if note else ""
 
 
 def _print_curves(rows: list[Record]) -> None:
