@@ -32,7 +32,7 @@ from planner.compare._assumptions import (
     rental_of,
 )
 from planner.compare._shortlist import price_of_peak, usual
-from planner.compare._words import labels_with_price
+from planner.compare._words import labels_with_price, price_of_one
 from planner.core import NEXT_TO_NOTHING, Refusal, slug
 from planner.core.slugs import slugs
 from planner.cost import reference_rates
@@ -471,7 +471,7 @@ def _rented(
     quoted_in = ""
     if offer.currency != "USD":
         quoted_in = f" ({offer.price_per_hour * machines:,.2f} {offer.currency})"
-    each = _each(price, hardware.count, "USD/h")
+    each = price_of_one(price, hardware.count, "USD/h each")
     return Candidate(
         id=f"rent-{slug(offer.id)}{f'-x{machines}' if machines > 1 else ''}",
         named=f"rent {offer.id}{f' x{machines}' if machines > 1 else ''}",
@@ -510,6 +510,7 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     hardware = _hardware(accelerator, count, machines_for(accelerator, count))
     as_of, price = accelerator.server_price_as_of, accelerator.server_price_usd or 0.0
     stale, uncertainty = _age(as_of, shop)
+    each = price_of_one(price, count, "USD each")
     return Candidate(
         id=f"buy-{count}x-{accelerator.id}",
         way="buy",
@@ -517,7 +518,7 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
         qualifiers=("server",),
         run=_measured_there(hardware, best),
         owned=replace(machine_of(hardware, price, shop.assumed, uncertainty), overhead_share=0.0),
-        amount=f"{price:,.0f} USD{_each(price, count, 'USD')}{f', {as_of:%b %Y}' if as_of else ''}",
+        amount=f"{price:,.0f} USD{each}{f', {as_of:%b %Y}' if as_of else ''}",
         stale=stale,
         source=accelerator.server_price_source_url,
     )
@@ -529,19 +530,13 @@ def _age(as_of: date | None, shop: Shop) -> tuple[bool, float]:
     return stale, shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
 
 
-def _each(price: float, count: int, unit: str) -> str:
-    """Return the price per accelerator: ' (3.99 USD/h each)'; "" for a single one."""
-    digits = 0 if price >= 1_000.0 * count else 2
-    return f" ({price / count:,.{digits}f} {unit} each)" if count > 1 else ""
-
-
 def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     hardware = _hardware(accelerator, entry.count, machines_for(accelerator, entry.count))
     rental = owned = None
     amount = "electricity only"
     if entry.way == "rent":
         rental = rental_of(entry.price or 0.0, shop.assumed, 0.0, None)
-        each_hour = _each(entry.price or 0.0, entry.count, "USD/h")
+        each_hour = price_of_one(entry.price or 0.0, entry.count, "USD/h each")
         amount = f"{entry.price or 0.0:,.2f} USD/h{each_hour}"
     else:
         listed = (accelerator.list_price_usd or 0.0) * entry.count
@@ -550,7 +545,7 @@ def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) ->
         owned = machine_of(hardware, total, shop.assumed)
         if entry.price is not None:  # a quoted price is for the machine, its host included
             owned = replace(owned, overhead_share=0.0)
-        each_one = _each(total, entry.count, "USD")
+        each_one = price_of_one(total, entry.count, "USD each")
         amount = f"{total:,.0f} USD{each_one}" if entry.way == "buy" else amount
     return Candidate(
         id=entry_id(entry),

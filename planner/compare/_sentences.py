@@ -16,6 +16,7 @@ from planner.compare._words import (
     limits_phrase,
     machines,
     number,
+    price_of_one,
     runs_a_month,
 )
 from planner.compare.comparison import Comparison, Limits, Row
@@ -38,6 +39,7 @@ from planner.cost import (
     money_with_interval,
     price,
     quantiles,
+    shown,
 )
 from planner.job import Order
 
@@ -164,11 +166,10 @@ def _price(row: Row, display: Display) -> str:
     rental, owned, count = row.candidate.rental, row.candidate.owned, row.candidate.hardware.count
     paid = rental.price_per_hour if rental else owned.price_usd if owned else 0.0
     whole = f"{price(float(likely(paid)), display)}{'/h' if rental else ''}"
+    amount = shown(float(likely(paid)), display)
     if row.machines > 1:
-        whole = f"{whole} each"
-    single = price(float(likely(paid)) / count, display).removesuffix(f" {display.currency}")
-    each = "per accelerator" if row.machines > 1 else "each"
-    return f"{whole} ({single} {each})" if count > 1 else whole
+        return f"{whole} each{price_of_one(amount, count, 'per accelerator')}"
+    return f"{whole}{price_of_one(amount, count, 'each')}"
 
 
 def buying(pair: RentOrBuy) -> str:

@@ -83,7 +83,7 @@ def test_several_machines_are_counted_in_words() -> None:
 @pytest.mark.parametrize(
     ("way", "machines", "told"),
     [
-        ("rent", 1, "Renting 8 x Plain (Cloud) at 8 USD/h (1 each)"),
+        ("rent", 1, "Renting 8 x Plain (Cloud) at 8 USD/h (1.00 each)"),
         ("buy", 1, "Buying 8 x Plain at 10,000 USD (1,250 each)"),
         ("buy", 2, "Buying two machines with 8 x Plain at 10,000 USD each (1,250 per accelerator)"),
     ],
