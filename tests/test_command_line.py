@@ -18,7 +18,7 @@ from planner.commands import report, words
 from planner.store import commit_runs, queries
 from planner.store.pdf import PdfError
 from tests.fork_server import executable
-from tests.shipped import ROOT, store
+from tests.shipped import ROOT, library, store
 
 Out = pytest.CaptureFixture[str]
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><circle r="4"/></svg>'
@@ -89,6 +89,20 @@ def test_answers_are_sentences_and_tables(command: list[str], seen: list[str], c
     assert code == 0
     assert all(w in out for w in seen)
     assert all(line == line.rstrip() for line in out.splitlines())
+
+
+def test_how_long_without_a_total_names_the_stated_times_and_the_command_for_them(
+    capsys: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "open_store", lambda _: library())
+    workload = "llama-2-70b-lora-mlperf-govreport"
+    code, out, errors = _said(capsys, "how-long", "--workload", workload, "--epochs", "3")
+    assert (code, errors) == (1, "")
+    assert "140 runs state their time to evaluation loss 0.925." in out
+    command = out.split("Run python -m planner ")[1].splitlines()[0]
+    assert _said(capsys, *command.split())[0] == 0
+    told = json.loads(_said(capsys, "how-long", "--workload", workload, "--json")[1])
+    assert "140 runs state" in told["note"]
 
 
 def test_in_a_terminal_the_same_numbers_stand_in_the_table(

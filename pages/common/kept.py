@@ -212,7 +212,12 @@ def fitted_curves(
 
 def trial_set_of(shared: Store, workload: str) -> TrialSet | None:
     """Return `planner.answers.comparison.facts.trial_set_of`, cached until its runs change."""
-    return facts.own_trials(trial_sets(shared), workload)
+    return next(iter(trial_sets_of(shared, workload)), None)
+
+
+def trial_sets_of(shared: Store, workload: str) -> list[TrialSet]:
+    """Return all sets of trials of a workload's network on its data."""
+    return [of for of in trial_sets(shared) if facts.is_of(workload, of)]
 
 
 def targets(shared: Store, of: TrialSet) -> tuple[list[float], float | None]:

@@ -190,8 +190,6 @@ def _add(link: Link) -> None:
     state = st.session_state
     way = cast("Way", state.get("compare.own.way") or "rent")
     typed = None if way == "own" else state.get("compare.own.price")
-    if typed is not None and way == "buy":  # a link holds the price of each
-        typed /= int(state["compare.own.count"])
     price, quote = (None, None) if typed is None else _quoted(typed, shown_in(link))
     entry = Entry(
         way=way, accelerator=str(state["compare.own.accelerator"]),

@@ -244,8 +244,9 @@ def _table(shown_rows: Sequence[Shown], reply: Reply, comparison: Comparison, vi
     }
     order = [
         "rank", "short", "cost", "time", "cost_range", "to_pay", "in_time",
-        *(("fastest", "cheapest") if by_time else ("cheapest", "fastest")), "batch",
-        "finishes", "basis", "price", "cheaper", "faster", "month", "energy", "memory",
+        *(("fastest", "price", "cheapest") if by_time else ("cheapest", "price", "fastest")),
+        "batch",
+        "finishes", "basis", "cheaper", "faster", "month", "energy", "memory",
         "option", "why",
     ]  # fmt: skip
     kept = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from pages.steps_to_target import (
 from pages.steps_to_target.lines import View
 from pages.steps_to_target.step_times import StepTimes, Subject
 from planner.convergence import set_labels, target_text
-from planner.core import Record
+from planner.core import Record, looked_up
 from planner.job import StatedTime
 from planner.runs import Trials, TrialSet
 from planner.store import Store
@@ -56,6 +57,7 @@ def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
         return None
     if not sets:
         st.caption(widgets.answer_text(f"{NO_TRIALS} {HOW_TO_MAKE} Until then: reference points."))
+    link.translate("workload", lambda text: _as_trials(text, shared, sets, labels))
     workload = link.choice("workload", labels, next(iter(labels)))
     place = list(labels).index(workload)
     boxes = workload_choice.by_name(link, labels)
@@ -65,6 +67,18 @@ def view_of(link: Link, shared: Store, left_out: frozenset[str]) -> View | None:
     if place < len(sets):
         return _measured(link, shared, sets[place], left_out, second)
     return _reference(link, shared, editions[labels[workload]], left_out, second)
+
+
+def _as_trials(
+    text: str, shared: Store, sets: Sequence[TrialSet], labels: Mapping[str, str]
+) -> str:
+    """Return the trials of a workload that other pages name, where it has one set of them."""
+    names = kept.workload_names(shared)
+    meant = looked_up(text, names)
+    if isinstance(looked_up(text, labels), str) or not isinstance(meant, str):
+        return text
+    own = kept.trial_sets_of(shared, names[meant])
+    return list(labels)[sets.index(own[0])] if len(own) == 1 else text
 
 
 def _measured(

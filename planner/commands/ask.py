@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Container, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -28,7 +29,7 @@ from planner.commands import words
 from planner.commands.words import print_answer, print_table
 from planner.compare import basis_words, next_step, probability_titles, session_note
 from planner.compare.evaluation import Comparison, Row
-from planner.core import Record, Refusal, ahead_of, between, percent, with_ends
+from planner.core import Record, Refusal, ahead_of, between, given_of_link, percent, with_ends
 from planner.core.slugs import slugs
 from planner.cost import Display, money_with_interval
 from planner.epochs import HowLong, basis_in_words
@@ -102,9 +103,7 @@ def run_how_long(arguments: argparse.Namespace) -> int:
             )
         )
     else:
-        _print_how_long(answer.result)
-        if answer.note:
-            words.note(answer.note)
+        _print_how_long(answer.result, _target_line(answer.note, answer.query))
     has_total = any(not isinstance(a.total, Refusal) for a in answer.result.answers)
     return words.ANSWERED if has_total else words.REFUSED
 
@@ -173,8 +172,8 @@ def compare_answer(
     return answer
 
 
-def _print_how_long(result: HowLong) -> None:
-    more = (result.undecided, result.size_sentence, result.start_sentence)
+def _print_how_long(result: HowLong, target: str) -> None:
+    more = (result.undecided, result.size_sentence, result.start_sentence, target)
     print_answer([result.sentence, *(t for t in more if t and t not in result.sentence)])
     rows = []
     for a in result.answers:
@@ -188,6 +187,13 @@ def _print_how_long(result: HowLong) -> None:
     versus = f"Against {result.baseline.label}"
     head = ["System", "Total", "90 %", versus, "Basis"]
     print_table(head, rows, ["Total", "90 %", versus])
+
+
+def _target_line(note: str, query: str) -> str:
+    """Return the note on times to a target, and the command that ranks by them; "" without it."""
+    workload = shlex.quote(given_of_link(query)[1]["workload"][0])
+    command = f"python -m planner compare --workload {workload} --goal target"
+    return f"{note} Run {command}" if note else ""
 
 
 def _print_curves(rows: list[Record]) -> None:
@@ -218,8 +224,9 @@ def _print_batches(rows: list[Record]) -> None:
 def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
     display = answer.display
     print_answer(answers(comparison, display, by=answer.by))
-    head = ["Rank", "Option", "Batch", "Time", "90 %", f"Cost of a run ({display.currency})",
-            probability_titles(comparison)[0], "Basis"]  # fmt: skip
+    head = ["Rank", "Option", "Price", "Batch", "Time", "90 %",
+            f"Cost of a run ({display.currency})", probability_titles(comparison)[0],
+            "Basis"]  # fmt: skip
     right = ["Batch", "Time", probability_titles(comparison)[0]]
     print_table(head, [_line(r, display, comparison.question.goal) for r in comparison.rows], right)
     refused = [r for r in comparison.rows if isinstance(r.time, Refusal)]
@@ -233,14 +240,15 @@ def _print_compare(comparison: Comparison, answer: CompareAnswer) -> None:
 def _line(row: Row, display: Display, goal: Goal) -> list[str]:
     rank = NONE if row.rank is None else f"{row.rank}{' tied' if row.tied else ''}"
     share = NONE if row.cheapest is None else percent(row.cheapest)
+    first = [rank, row.candidate.label, row.candidate.amount]
     batch = NONE if row.timed.batch is None else f"{row.timed.batch:,.0f}"
     if isinstance(row.time, Refusal):
-        return [rank, row.candidate.label, batch, NONE, NONE, NONE, NONE, "refused"]
+        return [*first, batch, NONE, NONE, NONE, NONE, "refused"]
     cost = NONE if isinstance(row.cost, Refusal) else money_with_interval(row.cost, display)
     ends = float(row.time.value), float(row.time.low), float(row.time.high)
     time, low, high = with_ends(*ends)
     interval = between(low, high)
-    return [rank, row.candidate.label, batch, time, interval, cost, share, basis_words(row, goal)]
+    return [*first, batch, time, interval, cost, share, basis_words(row, goal)]
 
 
 def _memory_lines(comparison: Comparison) -> list[str]:

@@ -20,6 +20,7 @@ from planner.compare._candidates import (
     Shop,
     best_runs,
     candidates_of,
+    each_notes,
     entry_id,
     entry_of,
     entry_text,
@@ -60,7 +61,7 @@ from planner.compare.rent_or_buy import (
     misses_limits,
     monthly_cost,
 )
-from planner.compare.undecided import next_step, with_step
+from planner.compare.undecided import next_step, step_note, with_step
 
 __all__ = [
     "ASSUMPTION_TEXTS",
@@ -86,6 +87,7 @@ __all__ = [
     "chance_to_meet",
     "compare",
     "cost_bound",
+    "each_notes",
     "electricity_lines",
     "electricity_pages",
     "entry_id",
@@ -106,6 +108,7 @@ __all__ = [
     "sentence",
     "sentences",
     "session_note",
+    "step_note",
     "times_better",
     "tornado",
     "usual",

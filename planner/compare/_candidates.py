@@ -4,12 +4,13 @@ A candidate's `id` is used in links: the way, then the hardware or the offer as 
 
 Options entered by hand are written in a link as
 
-    way|accelerator|count|price        rent|h100-sxm|8|19.90, buy|rtx-4090|2|1800, own|t4|4
+    way|accelerator|count|price        rent|h100-sxm|8|19.90, buy|rtx-4090|2|3600 total, own|t4|4
     ...|currency|units for one USD     rent|h100-sxm|8|19.90|EUR|0.86
 
-A rental price is per hour for all accelerators together. A purchase price is for each accelerator
-with its part of the machine. Both are without tax. A price in another currency keeps the rate it
-was written at; where the comparison is shown in that currency, the comparison's rate counts.
+Every price is that of the whole machine without tax, of a rented one per hour. "total" marks it for
+several bought accelerators: links written before it state the price of each there, and still mean
+that. A price in another currency keeps the rate it was written at; where the comparison is shown in
+that currency, the comparison's rate counts.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from planner.compare._assumptions import (
     rental_of,
 )
 from planner.compare._shortlist import price_of_peak, usual
-from planner.compare._words import labels_with_price
+from planner.compare._words import labels_with_price, price_of_one
 from planner.core import NEXT_TO_NOTHING, Refusal, slug
 from planner.core.slugs import slugs
 from planner.cost import reference_rates
@@ -60,14 +61,16 @@ MOST_COUNT: Final = 65_536
 MOST_PRICE: Final = 1e12
 """In any currency."""
 MOST_PRICE_USD: Final = 1e9
-"""For one accelerator, or an hour of all: a hundred times the most expensive rack."""
+"""For a bought accelerator, or an hour of all: a hundred times the most expensive rack."""
 MOST_RATE: Final = 1e9
 SEPARATOR: Final = "|"
 DOLLARS: Final = "USD"
+TOTAL: Final = "total"
+"""After a purchase price: it is that of the whole machine."""
 FORM: Final = (
-    "way|accelerator|count|price, the price an hour for all where they are rented and for each "
-    "where they are bought, as in rent|h100-sxm|8|19.90, or a price in another currency with its "
-    "units for one USD: rent|h100-sxm|8|19.90|EUR|0.86"
+    "way|accelerator|count|price, the price of the whole machine, of a rented one per hour, as in "
+    "rent|h100-sxm|8|19.90 or buy|h100-sxm|8|250000 total, or a price in another currency with "
+    "its units for one USD: rent|h100-sxm|8|19.90|EUR|0.86"
 )
 _PARTS: Final = (3, 4, 5, 6)
 _CURRENCY: Final = re.compile(r"[A-Z]{3}")
@@ -78,7 +81,7 @@ _NO_RATES: Final[Mapping[str, float]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """A price as entered, without tax, in its own currency.
+    """A price of the machine as entered, without tax, in its own currency.
 
     `per_usd` is the rate of that day [units per USD]; None where none was given.
     """
@@ -92,7 +95,8 @@ class Quote:
 class Entry:
     """An option entered by hand: an accelerator id of the catalogue, a count and a price.
 
-    `price` is in USD; None is the list price or none. `quote` is the entry in another currency.
+    `price` is that of the machine in USD; None is the list price or none. `quote` is the entry in
+    another currency. With `each` the text states the price of each bought accelerator.
     """
 
     way: Way
@@ -100,6 +104,7 @@ class Entry:
     count: int
     price: float | None = None
     quote: Quote | None = None
+    each: bool = False
 
 
 def entry_of(text: str, catalog: Catalog, usd_per: Mapping[str, float] = _NO_RATES) -> Entry | str:
@@ -123,19 +128,32 @@ def _entry(
 ) -> Entry | list[str]:
     """Return the parts of a line as an `Entry`, or everything that is wrong with them."""
     accelerator = accelerator_named(catalog, parts[1])
-    count, price, quote = _whole(parts[2]), None, None
+    count, price, quote, each = _whole(parts[2]), None, None, False
     wrong = [] if isinstance(accelerator, Accelerator) else [_unknown(accelerator)]
     if count is None:
         wrong.append(f"{parts[2][:20]!r} is not a whole number from 1 to {MOST_COUNT:,}.")
     if len(parts) > 3 and parts[3]:
-        price, quote, why = _entry_price(parts[3:], usd_per)
+        amount = parts[3].removesuffix(TOTAL)
+        each = parts[0] == "buy" and (count or 1) > 1 and amount == parts[3]
+        price, quote, why = _entry_price([amount, *parts[4:]], usd_per)
+        if price is not None:
+            many = count or 1
+            price, quote = _for_all(price, quote, many if each else 1)
+            why = _beyond(price, quote, many if parts[0] == "buy" else 1)
         wrong += [why] if why else []
     elif isinstance(accelerator, Accelerator):
         wrong += _no_price(parts[0], accelerator)
     if wrong or not isinstance(accelerator, Accelerator) or count is None:
         return wrong
     way = cast("Way", parts[0])
-    return Entry(way=way, accelerator=accelerator.id, count=count, price=price, quote=quote)
+    return Entry(
+        way=way, accelerator=accelerator.id, count=count, price=price, quote=quote, each=each
+    )
+
+
+def _for_all(price: float, quote: Quote | None, count: int) -> tuple[float, Quote | None]:
+    """Return a price and its quote times a count."""
+    return price * count, None if quote is None else replace(quote, amount=quote.amount * count)
 
 
 def wrong_in_form(entry: Entry, catalog: Catalog) -> str:
@@ -144,7 +162,7 @@ def wrong_in_form(entry: Entry, catalog: Catalog) -> str:
     if not isinstance(accelerator, Accelerator):
         return _unknown(accelerator)
     if entry.price is None and _no_price(entry.way, accelerator):
-        unlisted = f"The {accelerator.name} has no list price. Give the price for each one."
+        unlisted = f"The {accelerator.name} has no list price. Give the price of the machine."
         return "Give the price per hour." if entry.way == "rent" else unlisted
     parsed = _entry(entry_text(entry).split(SEPARATOR), catalog)
     return "" if isinstance(parsed, Entry) else " ".join(parsed)
@@ -152,11 +170,26 @@ def wrong_in_form(entry: Entry, catalog: Catalog) -> str:
 
 def entry_text(entry: Entry) -> str:
     """Return an entry as written in a link."""
-    parts = [entry.way, entry.accelerator, str(entry.count)]
-    if entry.quote is None:
-        return SEPARATOR.join(parts if entry.price is None else [*parts, _number(entry.price)])
-    rate = [] if entry.quote.per_usd is None else [_number(entry.quote.per_usd)]
-    return SEPARATOR.join([*parts, _number(entry.quote.amount), entry.quote.currency, *rate])
+    parts, quote = [entry.way, entry.accelerator, str(entry.count)], entry.quote
+    if entry.price is None:
+        return SEPARATOR.join(parts)
+    amount = entry.price if quote is None else quote.amount
+    several = entry.way == "buy" and entry.count > 1
+    mark = f" {TOTAL}" if several and not entry.each else ""
+    parts.append(f"{_number(amount / entry.count if entry.each else amount)}{mark}")
+    if quote is not None:
+        parts += [quote.currency, *([] if quote.per_usd is None else [_number(quote.per_usd)])]
+    return SEPARATOR.join(parts)
+
+
+def each_notes(entries: Iterable[Entry]) -> tuple[str, ...]:
+    """Return a sentence per entry whose text states the price of each accelerator."""
+    return tuple(
+        f"Without “{TOTAL}”, the price of {entry_text(e)} is for each of {e.count}: "
+        f"{_as_written(e)}. Append “{TOTAL}” to the price of a machine."
+        for e in entries
+        if e.each
+    )
 
 
 def entry_id(entry: Entry) -> str:
@@ -192,22 +225,20 @@ def _as_written(entry: Entry) -> str:
     """
     currency = DOLLARS if entry.quote is None else entry.quote.currency
     amount = (entry.price or 0.0) if entry.quote is None else entry.quote.amount
-    rented = entry.way == "rent"
-    unit = f"{currency}/h" if rented else currency
-    whole, single = (amount, amount / entry.count) if rented else (amount * entry.count, amount)
-    each = f" ({single:,.2f} {unit} each)" if entry.count > 1 else ""
-    return f"{whole:,.2f} {unit}{each} without tax"
+    unit = f"{currency}/h" if entry.way == "rent" else currency
+    each = f" ({amount / entry.count:,.2f} {unit} each)" if entry.count > 1 else ""
+    return f"{amount:,.2f} {unit}{each} without tax"
 
 
 def _entry_price(
     parts: Sequence[str], usd_per: Mapping[str, float]
 ) -> tuple[float | None, Quote | None, str]:
-    """Return price [USD], the quote in another currency or None, and what is wrong or ""."""
+    """Return price [USD] as written, the quote or None, and what is wrong or ""."""
     amount, currency = _money(parts[0]), parts[1].upper() if len(parts) > 1 else DOLLARS
     if amount is None:
         return None, None, f"{parts[0][:20]!r} is not a price {_PRICES}."
     if currency == DOLLARS and len(parts) < 3:
-        return _in_bounds(amount, None)
+        return amount, None, ""
     if currency == DOLLARS or not _CURRENCY.fullmatch(currency):
         code = SEPARATOR.join(parts[1:])[:20]
         return None, None, f"{code!r} is not another currency and its rate."
@@ -217,15 +248,16 @@ def _entry_price(
         per_unit = reference_rates().usd_per.get(currency)
     if per_unit is None or (per_usd is None and len(parts) > 2):
         return None, None, f"Write how much {currency} one USD is behind it: {currency}|0.86."
-    usd = amount * per_unit
-    return _in_bounds(usd, Quote(amount=amount, currency=currency, per_usd=per_usd))
+    return amount * per_unit, Quote(amount=amount, currency=currency, per_usd=per_usd), ""
 
 
-def _in_bounds(usd: float, quote: Quote | None) -> tuple[float | None, Quote | None, str]:
-    if usd <= MOST_PRICE_USD:
-        return usd, quote, ""
-    why = f"{usd:,.4g} USD is more than any price: it is at most {MOST_PRICE_USD:,.0f} USD."
-    return None, None, why if quote is None else f"{why} Check the rate too."
+def _beyond(usd: float, quote: Quote | None, count: int) -> str:
+    """Return that a price is beyond the bound for so many accelerators; "" if it is not."""
+    most = MOST_PRICE_USD * count
+    if usd <= most:
+        return ""
+    why = f"{usd:,.4g} USD is more than any price: it is at most {most:,.0f} USD."
+    return why if quote is None else f"{why} Check the rate too."
 
 
 def _no_price(way: str, accelerator: Accelerator) -> list[str]:
@@ -439,7 +471,7 @@ def _rented(
     quoted_in = ""
     if offer.currency != "USD":
         quoted_in = f" ({offer.price_per_hour * machines:,.2f} {offer.currency})"
-    each = _each(price, hardware.count, "USD/h")
+    each = price_of_one(price, hardware.count, "USD/h each")
     return Candidate(
         id=f"rent-{slug(offer.id)}{f'-x{machines}' if machines > 1 else ''}",
         named=f"rent {offer.id}{f' x{machines}' if machines > 1 else ''}",
@@ -478,6 +510,7 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     hardware = _hardware(accelerator, count, machines_for(accelerator, count))
     as_of, price = accelerator.server_price_as_of, accelerator.server_price_usd or 0.0
     stale, uncertainty = _age(as_of, shop)
+    each = price_of_one(price, count, "USD each")
     return Candidate(
         id=f"buy-{count}x-{accelerator.id}",
         way="buy",
@@ -485,7 +518,7 @@ def _server(accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
         qualifiers=("server",),
         run=_measured_there(hardware, best),
         owned=replace(machine_of(hardware, price, shop.assumed, uncertainty), overhead_share=0.0),
-        amount=f"{price:,.0f} USD{_each(price, count, 'USD')}{f', {as_of:%b %Y}' if as_of else ''}",
+        amount=f"{price:,.0f} USD{each}{f', {as_of:%b %Y}' if as_of else ''}",
         stale=stale,
         source=accelerator.server_price_source_url,
     )
@@ -497,27 +530,22 @@ def _age(as_of: date | None, shop: Shop) -> tuple[bool, float]:
     return stale, shop.assumed.stale_price_doubt if stale else shop.assumed.price_doubt
 
 
-def _each(price: float, count: int, unit: str) -> str:
-    """Return the price per accelerator: ' (3.99 USD/h each)'; "" for a single one."""
-    digits = 0 if price >= 1_000.0 * count else 2
-    return f" ({price / count:,.{digits}f} {unit} each)" if count > 1 else ""
-
-
 def _of_entry(entry: Entry, accelerator: Accelerator, shop: Shop, best: Best) -> Candidate:
     hardware = _hardware(accelerator, entry.count, machines_for(accelerator, entry.count))
-    each = accelerator.list_price_usd if entry.price is None else entry.price
     rental = owned = None
     amount = "electricity only"
     if entry.way == "rent":
         rental = rental_of(entry.price or 0.0, shop.assumed, 0.0, None)
-        each_hour = _each(entry.price or 0.0, entry.count, "USD/h")
+        each_hour = price_of_one(entry.price or 0.0, entry.count, "USD/h each")
         amount = f"{entry.price or 0.0:,.2f} USD/h{each_hour}"
     else:
-        total = (each or 0.0) * entry.count if entry.way == "buy" else 0.0
+        listed = (accelerator.list_price_usd or 0.0) * entry.count
+        price = listed if entry.price is None else entry.price
+        total = price if entry.way == "buy" else 0.0
         owned = machine_of(hardware, total, shop.assumed)
         if entry.price is not None:  # a quoted price is for the machine, its host included
             owned = replace(owned, overhead_share=0.0)
-        each_one = _each(total, entry.count, "USD")
+        each_one = price_of_one(total, entry.count, "USD each")
         amount = f"{total:,.0f} USD{each_one}" if entry.way == "buy" else amount
     return Candidate(
         id=entry_id(entry),
@@ -553,25 +581,31 @@ CLUSTERS: Final = 3
 
 
 def too_large(job: Job, rented: Iterable[Candidate]) -> Iterator[tuple[Candidate, int]]:
-    """Yield offers and their machine counts for a job that fits on no single machine.
+    """Yield offers and their machine counts for a job that fits on no machine of the accelerator.
 
-    One offer per accelerator, the cheapest peak first and old prices last. Machines of `PER_NODE`
-    accelerators or more come before smaller ones.
+    One offer per accelerator, the cheapest peak first and old prices last, of machines with
+    `PER_NODE` accelerators or more. Smaller ones count where no offer at all has room.
 
     Args:
         job: the workload.
         rented: every offer as a single machine.
     """
     suitable = [c for c in rented if _suits(c, job)]
-    if not suitable or any(has_room(job, c.hardware, job.batch) for c in suitable):
-        return
-    large = [c for c in suitable if c.hardware.count >= PER_NODE] or suitable
+    roomy = {_card(c) for c in suitable if has_room(job, c.hardware, job.batch)}
+    large = [c for c in suitable if c.hardware.count >= PER_NODE and _card(c) not in roomy]
+    if not roomy:
+        large = large or suitable
     clusters: dict[str, tuple[Candidate, int]] = {}
     for candidate in sorted(large, key=lambda c: (c.stale, _price(c, job))):
         machines = _machines(candidate, job)
-        if machines and candidate.hardware.accelerator:
-            clusters.setdefault(candidate.hardware.accelerator.id, (candidate, machines))
+        if machines:
+            clusters.setdefault(_card(candidate), (candidate, machines))
     yield from list(clusters.values())[:CLUSTERS]
+
+
+def _card(candidate: Candidate) -> str:
+    """Return the id of the accelerator; "" without one."""
+    return candidate.hardware.accelerator.id if candidate.hardware.accelerator else ""
 
 
 def _suits(candidate: Candidate, job: Job) -> bool:

@@ -16,6 +16,7 @@ from planner.compare._words import (
     limits_phrase,
     machines,
     number,
+    price_of_one,
     runs_a_month,
 )
 from planner.compare.comparison import Comparison, Limits, Row
@@ -38,6 +39,7 @@ from planner.cost import (
     money_with_interval,
     price,
     quantiles,
+    shown,
 )
 from planner.job import Order
 
@@ -148,16 +150,26 @@ def none_in_reach(comparison: Comparison) -> bool:
 
 
 def subject(row: Row, display: Display = DOLLARS) -> str:
-    """Return the subject of the answer: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'."""
+    """Return the subject of the answer: 'Renting 1 x H100 SXM (Lambda) at 2.49 USD/h'.
+
+    Electricity is the only price of an owned machine.
+    """
     candidate = row.candidate
     which = "the " if candidate.way == "own" else ""
     number_of = f"{machines(row.machines)} with " if row.machines > 1 else which
     what = f"{_VERBS[candidate.way]} {number_of}{candidate.what}"
-    if candidate.rental is not None:
-        each = " each" if row.machines > 1 else ""
-        hour = price(float(likely(candidate.rental.price_per_hour)), display)
-        return f"{what} at {hour}/h{each}"
-    return what
+    return what if candidate.way == "own" else f"{what} at {_price(row, display)}"
+
+
+def _price(row: Row, display: Display) -> str:
+    """Return the price of a machine, and of one accelerator: '15.92 USD/h (1.99 each)'."""
+    rental, owned, count = row.candidate.rental, row.candidate.owned, row.candidate.hardware.count
+    paid = rental.price_per_hour if rental else owned.price_usd if owned else 0.0
+    whole = f"{price(float(likely(paid)), display)}{'/h' if rental else ''}"
+    amount = shown(float(likely(paid)), display)
+    if row.machines > 1:
+        return f"{whole} each{price_of_one(amount, count, 'per accelerator')}"
+    return f"{whole}{price_of_one(amount, count, 'each')}"
 
 
 def buying(pair: RentOrBuy) -> str:

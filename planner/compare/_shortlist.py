@@ -58,6 +58,8 @@ from planner.job.efficiency import efficiency
 BEGIN_WITH: Final = 6
 SERVER: Final = 8
 """Accelerators of a typical server."""
+PURCHASES: Final = 2
+"""Whole servers to buy: the cheapest peak may have an uncertain price."""
 HOUR_S: Final = 3600.0
 Rate = Callable[[Hardware], float | None]
 HOPELESS: Final = 40.0 * MFU_SD
@@ -93,7 +95,8 @@ def usual(
     All own entries are included, others up to `most` in all. A rental stands for an owned system.
     Each accelerator has its lowest current on-demand price and the smallest count on which the job
     fits. Where it fits on none, the most memory comes first. One purchase on which it fits is
-    included. Without measurements or limits, whole servers are added.
+    included. Without measurements or limits, whole servers are added; those beyond half of `most`
+    come on top.
 
     Args:
         candidates: all options.
@@ -115,7 +118,7 @@ def usual(
     ids = {c.id for c in (*entered, *mine)}
     rest = _begin_with([c for c in every if c.id not in ids and not _spot(c)], job, place)
     servers = [] if job.measured or place is not None else _servers(rest, job)
-    room = max(most - len(chosen) - len(servers), 0)
+    room = max(most - len(chosen) - min(len(servers), most // 2), 0)
     cards = [c for c in rest if c.way == "buy" and c.hardware.count < SERVER and may_fit(c, job)]
     bought = cards[: min(room, 1)]
     rented = _distinct([c for c in rest if c.way == "rent"])
@@ -125,7 +128,7 @@ def usual(
 
 
 def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
-    """Return whole servers: one to buy, the same to rent, and one of another maker to rent.
+    """Return whole servers: `PURCHASES` to buy, the same to rent, and another maker's to rent.
 
     Args:
         rest: options to choose from, best first.
@@ -134,10 +137,10 @@ def _servers(rest: Sequence[Candidate], job: Job) -> list[Candidate]:
     whole = [
         c for c in rest if c.hardware.count >= SERVER and c.hardware.nodes == 1 and may_fit(c, job)
     ]
-    bought = [c for c in whole if c.way == "buy"][:1]
-    rented = [c for c in whole if c.way == "rent" and c.hardware.count == SERVER]
+    bought = _distinct([c for c in whole if c.way == "buy"])[:PURCHASES]
+    rented = _distinct([c for c in whole if c.way == "rent" and c.hardware.count == SERVER])
     same = [c for c in rented if c.hardware in [b.hardware for b in bought]]
-    first = (same or rented)[:1]
+    first = same or rented[:1]
     other = [c for c in rented if _maker(c) not in [_maker(f) for f in first]][:1]
     return [*first, *other, *bought]
 

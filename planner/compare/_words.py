@@ -109,6 +109,12 @@ def limits_phrase(limits: Limits) -> str:
     return " and ".join(parts) if len(parts) < 3 else ", ".join(parts[:2]) + f" and {parts[2]}"
 
 
+def price_of_one(price: float, count: int, unit: str) -> str:
+    """Return the price per accelerator: ' (3.99 USD/h each)'; "" for a single one."""
+    digits = 0 if price >= 1_000.0 * count else 2
+    return f" ({price / count:,.{digits}f} {unit})" if count > 1 else ""
+
+
 def labels_with_price(every: Sequence[Candidate]) -> list[Candidate]:
     """Return the options; equal labels get their price."""
     shared = {label for label, n in Counter(c.label for c in every).items() if n > 1}

@@ -182,9 +182,32 @@ def with_step(job: Job, step: GivenStep | None, catalog: Catalog) -> tuple[Job, 
     return timed, None
 
 
+def step_note(comparison: Comparison) -> str:
+    """Return that options of another maker do not profit from the timed step; "" without any."""
+    step, row = comparison.question.job.step, _untimed(comparison)
+    if step is None or row is None or step.hardware.accelerator is None:
+        return ""
+    maker = step.hardware.accelerator.maker
+    return (
+        f"The timed step changes only estimates on {maker} accelerators. The ranking across makers "
+        f"may be unfair: time one step on {row.candidate.hardware.label} too."
+    )
+
+
+def _untimed(comparison: Comparison) -> Row | None:
+    """Return the first option that the timed step does not narrow; without a step the first."""
+    job = comparison.question.job
+    timed_on = None if job.step is None else job.step.hardware.accelerator
+    for row in comparison.answered:
+        card = row.candidate.hardware.accelerator
+        if timed_on is None or (card is not None and not shared_by(card, timed_on)):
+            return row
+    return None
+
+
 def next_step(comparison: Comparison) -> str:
     """Return how much one timed step would narrow the time; "" where it would not."""
-    row, job = comparison.leader, comparison.question.job
+    row, job = _untimed(comparison), comparison.question.job
     if (
         row is None
         or not isinstance(row.time, Estimate)
@@ -196,9 +219,6 @@ def next_step(comparison: Comparison) -> str:
     efficiency = None if question is None else efficiency_of(question)
     if efficiency is None or job.assumed_mfu is not None or hardware.accelerator is None:
         return ""
-    timed_on = None if job.step is None else job.step.hardware.accelerator
-    if timed_on is not None and shared_by(hardware.accelerator, timed_on):
-        return ""
     time, card = row.time, hardware.accelerator
     now = _sd(time)
     alike, there = (
@@ -209,8 +229,9 @@ def next_step(comparison: Comparison) -> str:
         return ""
     shown, _, _ = with_ends(float(time.value), float(time.low), float(time.high))
     elsewhere = f" ± {_half_width(alike)} on any {card.maker} accelerator,"
+    place = "" if job.step is None else f" on {hardware.label}"
     return (
-        f"Time one step: {shown} ± {_half_width(now)} becomes"
+        f"Time one step{place}: {shown} ± {_half_width(now)} becomes"
         f"{elsewhere if _shown_to_narrow(now, alike) else ''} ± {_half_width(there)} on "
         f"{hardware.count} x {card.name}{_price(row)}. Enter it under “Timed step”."
     )

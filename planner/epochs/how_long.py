@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -610,6 +611,7 @@ def basis_in_words(option: Option, epochs: int) -> str:
     return f"{run.basis}, {count}{more}{start}"
 
 
+_COUNT: Final = re.compile(r"([0-9]{1,9}) × ")
 EpochTimes = Callable[[Sequence[str]], Mapping[str, tuple[float, ...]]]
 """Seconds of each epoch of runs, by their ids; runs without single epochs may be missing."""
 MOST_LINES: Final = 12
@@ -619,9 +621,19 @@ PREFERRED: Final = 5
 
 
 def offered(runs: Sequence[Run], epoch_times: EpochTimes) -> list[Option]:
-    """Return runs as options; single epochs are read only if the summary lacks them."""
+    """Return runs as options, by accelerator count, in their order otherwise.
+
+    Single epochs are read only if the summary lacks them.
+    """
     bare = [r for r in runs if r.later_epoch_mean_s is None and r.asymptotic_throughput is None]
-    return options_of(runs, epoch_times([r.run_id for r in bare if r.status == "ok"]))
+    every = options_of(runs, epoch_times([r.run_id for r in bare if r.status == "ok"]))
+    return sorted(every, key=lambda option: _accelerators(option.run.system))
+
+
+def _accelerators(system: str) -> int:
+    """Return the count in a system's name: 16 of '16 × H100 on 2 nodes', else 1."""
+    count = _COUNT.match(system)
+    return int(count[1]) if count else 1
 
 
 def with_epochs(options: Sequence[Option], epoch_times: EpochTimes) -> list[Option]:

@@ -171,8 +171,8 @@ def test_another_workload_shows_its_own_systems() -> None:
     shown = show()
     shown.selectbox(key="how-long.workload").select("unnamed-model").run()
     assert sound(shown).multiselect(key="how-long.systems").value == [
-        "2-x-gpu-without-p2p",
         "gpu",
+        "2-x-gpu-without-p2p",
     ]
 
 

@@ -122,9 +122,10 @@ QUESTION: Final = (
               "them: rent-..., buy-..., own-... (already owned), mine-... for one of `own`; "
               "default: the usual ones", many=MOST_OPTIONS),
     Parameter(name="own", words="your own options, way|accelerator|count|price, compared with "
-              "`options`. The way is rent, buy or own. The price is without tax in USD: rented, "
-              "per hour for all together (rent|h100-sxm|8|30); bought, for EACH one with its part "
-              "of the machine (buy|h100-sxm|8|31250). For another currency append "
+              "`options`. The way is rent, buy or own. The price is that of the whole machine in "
+              "USD without tax: rented, per hour (rent|h100-sxm|8|30); bought, with the word total "
+              "(buy|h100-sxm|8|250000 total). Without that word, as in older links, it is the "
+              "price of each bought accelerator. For another currency append "
               "|currency|units per USD", many=MOST_OPTIONS),
     Parameter(name="order", words="what the options are ranked by", kind="choice",
               choices=("cost", "time"), default="cost"),

@@ -66,7 +66,12 @@ def trial_set_of(store: Store, workload: str) -> TrialSet | None:
 
 def own_trials(sets: Iterable[TrialSet], workload: str) -> TrialSet | None:
     """Return the first of these sets of the workload's network on its data; None without one."""
-    return next((t for t in sets if f"{workload} · ".startswith(f"{t.subject} · ")), None)
+    return next((t for t in sets if is_of(workload, t)), None)
+
+
+def is_of(workload: str, trials: TrialSet) -> bool:
+    """Return whether trials are of the workload's network on its data."""
+    return f"{workload} · ".startswith(f"{trials.subject} · ")
 
 
 def steps_of(

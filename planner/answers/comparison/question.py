@@ -22,10 +22,12 @@ from planner.compare import (
     best_runs,
     candidates_of,
     compare,
+    each_notes,
     entry_id,
     entry_of,
     left_out,
     problems_of,
+    step_note,
     usual,
     with_electricity,
     with_tariff_uncertainty,
@@ -145,6 +147,8 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         )
     goal = goal_of(request, facts)
     library = library_at(facts.library, facts.job, goal.at_batch)
+    rates = all_rates(request)
+    entries, _ = _entries(request.entries, facts.catalog, dict(request.usd_per))
     question = Question(
         job=facts.job,
         goal=goal,
@@ -152,12 +156,16 @@ def answered(request: Request, facts: Facts, today: date, shown: Offered | None 
         assumed=assumed,
         limits=request.limits,
         electricity=electricity,
-        notes=(*work_sentences(facts.job), *left_out(facts.catalog, all_rates(request))),
+        notes=(
+            *work_sentences(facts.job),
+            *each_notes(entries),
+            *left_out(facts.catalog, rates),
+        ),
     )
     comparison = compare(question, candidates)
-    if note := made_note(request.made, comparison, facts.job):
-        answer = comparison.question
-        comparison = replace(comparison, question=replace(answer, notes=(*answer.notes, note)))
+    notes = (step_note(comparison), made_note(request.made, comparison, facts.job))
+    more = (*comparison.question.notes, *(note for note in notes if note))
+    comparison = replace(comparison, question=replace(comparison.question, notes=more))
     return Answered(
         comparison=comparison,
         candidates=shown.candidates,

@@ -147,6 +147,8 @@ def test_what_decides_is_in_the_first_columns_and_the_rest_follows() -> None:
     odds = order[: order.index("cheapest") + 1]
     columns = json.loads(shown.dataframe[0].proto.columns)
     assert sum(columns[n]["width"] for n in odds) <= 700  # of 1,000 at 1,440 px
+    seen = order[: order.index("price") + 1]
+    assert sum(columns[n]["width"] for n in seen) <= 960  # at 1,400 px
     assert sum(columns[n]["width"] for n in ("rank", "short", "cost")) <= 240  # of 335 at 400 px
 
 

@@ -73,3 +73,11 @@ def test_the_stated_time_of_eight_b200_is_that_of_compare() -> None:
     [row] = rows[rows["System"] == "8 × B200 SXM 180GB"].to_dict("records")
     assert row["Runs"] == 8
     assert row["Time to target (median)"] == "1 h 25 min"
+
+
+def test_a_workload_of_the_other_pages_opens_its_trials_where_it_has_one_set_of_them() -> None:
+    shown = show(PAGE, workload="llama-3.1-8b-mlperf-c4")
+    sound(shown)
+    assert texts(shown) == texts(show(PAGE, workload=LLAMA))
+    several = show(PAGE, workload="rnn-t-mlperf-librispeech")
+    assert "no longer an option" in texts(several)

@@ -67,3 +67,34 @@ def test_eighty_billion_parameters_begin_with_machines_that_hold_them() -> None:
     assert all("left for activations" in fit_of(of, c.hardware, None).sentence for c in tight)
     labels = [c.label for c in every]
     assert len(labels) == len(set(labels))
+
+
+def test_seventy_billion_begin_with_several_servers_of_a_card_whose_server_is_too_small() -> None:
+    of = job_described(
+        Described(name="70B", samples_per_epoch=1e5, params=70.6e9, tokens_per_sample=4096.0,
+                  precision="bfloat16", optimizer="AdamW")
+    )  # fmt: skip
+    every = candidates_of(of, SHOP)
+    begin = [c for c in every if c.id in usual(every, of)]
+    whole = [c.hardware.label for c in begin if c.hardware.nodes == 1]
+    assert "8 x MI300X" in whole
+    assert any(c.way == "buy" and c.label.endswith("(server)") for c in begin)
+    several = [c for c in begin if c.hardware.nodes > 1]
+    assert any("x H100 SXM5 80GB (" in c.label for c in several)
+    for cluster in several:
+        server = f"8 x {cluster.hardware.accelerator.name}" if cluster.hardware.accelerator else ""
+        assert server not in whole
+        assert cluster.hardware.count == 8 * cluster.hardware.nodes
+
+
+def test_servers_are_offered_to_rent_and_to_buy_beside_smaller_machines() -> None:
+    of = job_described(
+        Described(name="8B", samples_per_epoch=1e5, params=8e9, tokens_per_sample=4096.0,
+                  precision="bfloat16", optimizer="AdamW")
+    )  # fmt: skip
+    every = candidates_of(of, SHOP)
+    begin = [c for c in every if c.id in usual(every, of)]
+    offered = {(c.way, c.hardware.label) for c in begin}
+    assert {("rent", "8 x MI300X"), ("rent", "8 x H100 SXM5 80GB")} <= offered
+    assert {("buy", "8 x H100 SXM5 80GB"), ("buy", "8 x B200 SXM 180GB")} <= offered
+    assert len([c for c in begin if c.hardware.count < 8]) == 3

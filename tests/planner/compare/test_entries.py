@@ -16,7 +16,8 @@ from tests.planner.compare.made import CATALOG, TODAY, job
     "text",
     [
         "rent|plain|8|19.9", "buy|twice|2|1800", "own|huge|4", "buy|plain|1",
-        "rent|plain|8|19.9|EUR|0.86",
+        "rent|plain|8|19.9|EUR|0.86", "buy|twice|3|3600 total", "buy|twice|3|100|EUR|0.86",
+        "buy|plain|8|250000 total|EUR|0.86",
     ],
 )  # fmt: skip
 def test_an_entry_reads_back_what_it_wrote(text: str) -> None:
@@ -92,6 +93,31 @@ def test_the_price_of_several_is_shown_for_all_and_for_each() -> None:
     assert bought.owned.price_usd == 8 * 31_250.0
 
 
+def test_a_price_with_total_is_that_of_the_machine_and_an_older_link_means_what_it_did() -> None:
+    texts = ("buy|plain|8|250000 total", "buy|plain|8|31250", "buy|plain|8|240000 total|EUR|0.96")
+    told = answered(Request(entries=texts), Facts(job=job(), catalog=CATALOG), TODAY)
+    mine = {c.id: c for c in told.candidates if c.id.startswith("mine-")}
+    prices = [c.owned.price_usd for c in mine.values() if c.owned]
+    assert prices == pytest.approx([250_000.0, 250_000.0, 250_000.0])
+    in_euro = mine["mine-buy-plain-8-240000-total-eur-0.96"].price
+    assert in_euro == "240,000.00 EUR (30,000.00 EUR each) without tax, own entry"
+    assert told.comparison is not None
+    notes = [n for n in told.comparison.question.notes if "total" in n]
+    assert len(notes) == 1
+    assert "buy|plain|8|31250 is for each of 8: 250,000.00 USD (31,250.00 USD each)" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [("buy|plain|1|5 total", "buy|plain|1|5"), ("rent|plain|8|30 total", "rent|plain|8|30")],
+)
+def test_total_says_nothing_new_of_one_accelerator_or_of_a_rental(marked: str, plain: str) -> None:
+    assert entry_of(marked, CATALOG) == entry_of(plain, CATALOG)
+    entry = entry_of(marked, CATALOG)
+    assert isinstance(entry, Entry)
+    assert entry_text(entry) == plain
+
+
 def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
     told = entry_of("rent|nonsense|1|2", CATALOG)
     assert isinstance(told, str)
@@ -103,6 +129,7 @@ def test_an_accelerator_that_is_not_known_is_told_in_whole_sentences() -> None:
     ("text", "said"),
     [
         ("buy|plain|1|2e9", "2e+09 USD is more than any price: it is at most 1,000,000,000 USD."),
+        ("buy|plain|8|9e9 total", "9e+09 USD is more than any price: it is at most 8,000,000,000"),
         ("rent|plain|1|1e11|EUR|1e-9", "Check the rate too."),
         ("buy|plain|1|5e-324", "'5e-324' is not a price from 0 to less than 1,000,000,000,000."),
     ],
@@ -129,7 +156,7 @@ def test_no_text_breaks_it(text: str) -> None:
     [
         (Entry(way="rent", accelerator="plain", count=1), "Give the price per hour."),
         (Entry(way="buy", accelerator="huge", count=1),
-         "The Huge has no list price. Give the price for each one."),
+         "The Huge has no list price. Give the price of the machine."),
         (Entry(way="rent", accelerator="plain", count=1, price=1e12),
          "'1e+12' is not a price from 0 to less than 1,000,000,000,000."),
         (Entry(way="rent", accelerator="plain", count=1, price=2.0), ""),

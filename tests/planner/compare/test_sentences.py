@@ -75,8 +75,26 @@ def test_nobody_has_paid_for_it_after_0_months(
 def test_several_machines_are_counted_in_words() -> None:
     row = next(r for r in compared().rows if r.candidate.way == "buy")
     what = row.candidate.what
-    assert subject(replace(row, machines=2)) == f"Buying two machines with {what}"
-    assert subject(replace(row, machines=12)) == f"Buying 12 machines with {what}"
+    price = "10,000 USD each"
+    assert subject(replace(row, machines=2)) == f"Buying two machines with {what} at {price}"
+    assert subject(replace(row, machines=12)) == f"Buying 12 machines with {what} at {price}"
+
+
+@pytest.mark.parametrize(
+    ("way", "machines", "told"),
+    [
+        ("rent", 1, "Renting 8 x Plain (Cloud) at 8 USD/h (1.00 each)"),
+        ("buy", 1, "Buying 8 x Plain at 10,000 USD (1,250 each)"),
+        ("buy", 2, "Buying two machines with 8 x Plain at 10,000 USD each (1,250 per accelerator)"),
+    ],
+)
+def test_the_price_of_a_machine_has_that_of_one_accelerator_beside_it(
+    way: str, machines: int, told: str
+) -> None:
+    row = next(r for r in compared().rows if r.candidate.way == way)
+    hardware = replace(row.candidate.hardware, label="8 x Plain", count=8)
+    eight = replace(row.candidate, hardware=hardware)
+    assert subject(replace(row, candidate=eight, machines=machines)) == told
 
 
 def test_of_many_that_are_tied_two_are_named_and_the_rest_counted() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from planner.answers import CompareAnswer, compare_answered
-from planner.compare import entry_id, entry_of, next_step
+from planner.compare import entry_id, entry_of, next_step, step_note
 from planner.compare.comparison import Comparison
 from planner.core import Estimate
 from planner.store.catalog import read_catalog
@@ -141,5 +142,18 @@ def test_what_a_step_buys_is_what_it_then_gives() -> None:
     assert now == pytest.approx(100 * math.sinh(width(leader.time) / 2.0), abs=1.0)
     assert "AMD" in next_step(_comparison(order="time", **STEP, step_s=step_s(SHARE_OF_H100)))
     timed = STEP | {"step_accelerator": "mi300x", "step_s": "4"}
-    assert next_step(_comparison(order="time", **timed)) == ""
+    assert next_step(_comparison(order="time", **timed)).startswith("Time one step on 8 x H100")
     assert next_step(_comparison(assumed_mfu="40")) == ""
+
+
+def test_options_of_another_maker_than_that_of_the_step_are_named_with_the_next_step() -> None:
+    found = _comparison(**STEP, step_s=step_s(SHARE_OF_H100))
+    notes = [n for n in found.question.notes if "timed step" in n]
+    assert notes == [
+        "The timed step changes only estimates on NVIDIA accelerators. The ranking across makers "
+        "may be unfair: time one step on 8 x MI300X too."
+    ]
+    assert next_step(found).startswith("Time one step on 8 x MI300X: ")
+    nvidia = replace(found, rows=tuple(r for r in found.rows if "MI300X" not in r.candidate.label))
+    assert (step_note(nvidia), next_step(nvidia)) == ("", "")
+    assert step_note(_comparison()) == ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.core import Estimate
 from planner.core.slugs import slugs
-from planner.epochs import EPOCHS, options_of, total_time, usual_options, with_sizes
+from planner.epochs import EPOCHS, offered, options_of, total_time, usual_options, with_sizes
 from planner.epochs.epoch_size import epoch_size
 from tests.planner.epochs.test_how_long import RUN
 
@@ -45,3 +45,10 @@ def test_the_fastest_run_is_shown_wherever_its_batch_lies() -> None:
     for system in range(3):
         of = [s for s in times if by_slug[s].run.system == f"System {system}"]
         assert min(of, key=times.__getitem__) in chosen
+
+
+def test_systems_come_by_their_accelerator_count_and_not_as_text() -> None:
+    names = ["1024 × H100 on 128 nodes", "128 × H100 on 16 nodes", "8 × H100", "A100", "TPU v2-8"]
+    runs = [replace(RUN, run_id=f"{k:032d}", system=name) for k, name in enumerate(names)]
+    found = [o.run.system for o in offered(runs, lambda _: {})]
+    assert found == ["A100", "TPU v2-8", "8 × H100", names[1], names[0]]

@@ -262,8 +262,8 @@ def test_an_optimiser_nobody_knows_is_asked_for_again_with_what_is_near() -> Non
 def test_help_tells_ids_of_options_and_what_a_price_is_for() -> None:
     words = {p.name: p.words for p in COMPARE}
     assert "mine-..." in words["options"]
-    assert "per hour for all together" in words["own"]
-    assert "EACH" in words["own"]
+    assert "the whole machine" in words["own"]
+    assert "buy|h100-sxm|8|250000 total" in words["own"]
     assert "1 for a fully connected network" in words["tokens"]
 
 
