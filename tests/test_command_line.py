@@ -173,6 +173,18 @@ def test_compare_prints_what_a_timed_step_narrows_and_what_fits_only_sharded(
     assert "H100 SXM5 80GB (server): Only sharded: weights, gradients" in out
 
 
+def test_compare_prints_the_condition_of_an_option_that_fits_only_with_a_smaller_state(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    option = ["--own", "rent|h100-sxm|8|24", "--options", "mine-rent-h100-sxm-8-24"]
+    job = ["--workload", "described", "--network", "mixtral-8x7b", "--total-tokens", "100M"]
+    code, out, _ = _said(capsys, "compare", *job, *option)
+    assert code == 0
+    assert "8 x H100 SXM5 80GB (own entry): Fits only with 8-bit moments and no master" in out
+    assert "). It fits only with 8-bit moments and no master weights.\n" in out
+    assert "estimated from FLOPs" in out
+
+
 @pytest.mark.parametrize("command", ["how-long", "compare", "curve"])
 def test_options_that_do_not_exist_are_told_with_what_is_near_and_where_all_are(
     command: str, capsys: Out

@@ -261,8 +261,6 @@ job._stated:BATCH_SD | relative sd | of a time scaled to another count, for ever
 job._placing:PER_NODE | accelerators | of one machine, as servers are sold | round | none
 job._memory:USABLE | share | of the memory that a framework gets | none: a round number | none
 job._memory:TIGHT | share | of a card's memory above which a job fits tightly | round | none
-job._memory:SMALLEST_STATE | bytes | a parameter with 8-bit moments and no master weights
-    | none: Dettmers et al. 2022 | none
 job._memory:BARELY | share | of it above which a job barely fits | round | none
 networks._memory:ADAPTER_SHARE | share | parameters of adapters relative to the network
     | none: LoRA of rank 16 on Llama 3 8B | none

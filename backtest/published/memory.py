@@ -2,7 +2,8 @@
 
     rows       rows that state memory, and state or imply the inputs of our estimate
     error      |estimate / stated - 1|, median and mean
-    refused    configurations that ran although our estimate says that they do not fit
+    refused    configurations that ran although our estimate says that they do not fit; they state
+               their accelerator count
 
 The estimate is that of `planner.networks`: state on each device under the row's sharding, the
 activations of the samples that each device processes at once, and the framework's own memory.
@@ -19,7 +20,6 @@ from typing import Final
 import numpy as np
 
 from backtest.published.described import Answer
-from planner.core import percent
 from planner.job import Hardware, Job, fit_of
 from planner.networks import STAGES, Stage, Training, activations_of, state_of
 from planner.published import Configuration, NamedWorkload, PublishedRow, workload_of
@@ -124,9 +124,12 @@ def memory_answers(rows: Iterable[PublishedRow]) -> list[Answer]:
 
 
 def fit_answers(configurations: Iterable[Configuration]) -> list[Answer]:
-    """Return whether each configuration that ran is estimated to fit; a refusal is false."""
+    """Return whether each configuration that ran is estimated to fit; a refusal is false.
+
+    Rows without an accelerator count say nothing of the memory they had.
+    """
     answers = []
-    for run in configurations:
+    for run in (c for c in configurations if c.stated_devices):
         fit = fit_of(_job(run), _hardware(run), None)
         value = math.nan if fit.fits is False else 1.0
         name = f"{run.model}, {run.devices} x {run.accelerator.name}"
@@ -135,32 +138,6 @@ def fit_answers(configurations: Iterable[Configuration]) -> list[Answer]:
                    why=fit.sentence)
         )  # fmt: skip
     return answers
-
-
-def refused_of(configurations: Iterable[Configuration]) -> list[Configuration]:
-    """Return the configurations that ran although we estimate that they do not fit."""
-    return [c for c in configurations if fit_of(_job(c), _hardware(c), None).fits is False]
-
-
-def memory_lines(cases: Sequence[MemoryCase], ran: Sequence[Configuration]) -> list[str]:
-    """Return the section of docs/accuracy.md about memory, as lines of Markdown."""
-    lines = [
-        "| family | rows | median error | mean error |",
-        "|---|---|---|---|",
-        *(
-            f"| {s.family} | {s.rows} | {percent(s.median)} | {percent(s.mean)} |"
-            for s in memory_scores(cases)
-        ),
-    ]
-    refused = refused_of(ran)
-    worst = sorted({f"{c.model} on {c.devices} x {c.accelerator.name}" for c in refused})
-    share = percent(len(refused) / max(len(ran), 1), 1)
-    lines += [
-        "",
-        f"Of {len(ran):,} published configurations that ran, {len(refused)} ({share}) would be "
-        f"refused for their memory{': ' if worst else '.'}{'; '.join(worst)}",
-    ]
-    return lines
 
 
 def _job(run: Configuration) -> Job:

@@ -110,6 +110,8 @@ def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
     return Tasks(answers=answers, pairs=pairs, failed=failed)
 
 
+LIMITED: Final = "Fits only "
+"""First words of the sentence on memory where a job fits under a condition."""
 MOST_REASONS: Final = 3
 """Number of reasons listed per task for questions without an answer."""
 _PARTS_OF_OTHERS: Final = frozenset({"described_dense_over_8_nodes", "pairs"})
@@ -172,8 +174,8 @@ def notes(tasks: Tasks) -> list[str]:
             f"Of {len(ran):,} configurations that ran, {len(refused):,} ({share}) are wrongly "
             f"estimated not to fit in memory{': ' if named else '.'}{named}{'.' if named else ''}"
         )
-        if refused:
-            lines[-1] += " Rows that state no accelerator count are asked with 8."
+        warned = Counter(a.why.partition(":")[0] for a in ran if a.why.startswith(LIMITED))
+        lines += [f"{why}: {count:,} of them." for why, count in warned.most_common()]
     return lines
 
 

@@ -170,7 +170,7 @@ _LIKELY: Final = (
     "“Likely” compares the two options that are named, in 4,096 draws of their times and prices. "
     "The columns “Cheapest of” and “Fastest of” compare each option with all others at once."
 )
-_MOST_NOT_FITTING: Final = 3
+_MOST_MEMORY_NOTES: Final = 3
 """Most options without enough memory that are named one by one."""
 
 
@@ -203,7 +203,7 @@ def draw(link: Link, shared: Store, reply: Reply, comparison: Comparison, begins
                 st.markdown(
                     f":blue-badge[:material/speed: measure next] {widgets.answer_text(measure)}"
                 )
-            _not_fitting(comparison, first)
+            _memory_notes(comparison, first)
             _small_print(comparison)
     return first
 
@@ -219,18 +219,18 @@ def until(reply: Reply, comparison: Comparison, begins: datetime) -> str:
     return "" if by is None else in_words(by, begins)
 
 
-def _not_fitting(comparison: Comparison, sentence: str) -> None:
-    """Draw the options that do not fit into memory, and what to do."""
-    rows = [r for r in comparison.rows if r.timed.fit.fits is False]
-    for row in rows[:_MOST_NOT_FITTING]:
+def _memory_notes(comparison: Comparison, sentence: str) -> None:
+    """Draw the options that do not fit into memory as described, and what to do."""
+    rows = [r for r in comparison.rows if not r.timed.fit.as_described]
+    for row in rows[:_MOST_MEMORY_NOTES]:
         fit = row.timed.fit
         why = "" if fit.sentence in sentence else fit.sentence
         text = f"{row.candidate.label}: {f'{why} {fit.way_out}'.strip()}"
         st.markdown(f":orange[:material/memory:] {widgets.answer_text(text)}")
-    left = len(rows) - _MOST_NOT_FITTING
+    left = len(rows) - _MOST_MEMORY_NOTES
     if left > 0:
         count_text = "One more does" if left == 1 else f"{left} more do"
-        st.caption(f"{count_text} not fit either. The table shows what to do.")
+        st.caption(f"{count_text} not fit as described. The table shows what to do.")
 
 
 def _small_print(comparison: Comparison) -> None:

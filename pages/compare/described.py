@@ -39,8 +39,8 @@ from planner.store import Store
 
 NAMES: Final = tuple(p.name for p in DESCRIPTION)
 _BY_MFU_NAME: Final = {p.name: p for p in DESCRIPTION}
-_OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "Adafactor", "LAMB", "LARS",
-                      "Lion")  # fmt: skip
+_OPTIMIZERS: Final = ("", "SGD", "SGD momentum 0.9", "Adam", "AdamW", "AdamW 8-bit", "Adafactor",
+                      "LAMB", "LARS", "Lion")  # fmt: skip
 _TRAININGS: Final = {"full": "All weights", "lora": "LoRA", "qlora": "QLoRA"}
 _FAMILIES: Final = {
     "": "automatic", "dense": "Language model", "moe": "Mixture of experts", "encoder": "Encoder",

@@ -270,7 +270,8 @@ RULES: Final = (
     ),
     Rule(
         when="weights, gradients and optimiser state exceed an accelerator's memory",
-        then="shown without a time, or as sharded over enough of them",
+        then="offered as sharded, or with its condition (8-bit moments); without a "
+        "time where it needs the host's memory or more",
         why="what does not fit does not run; activations come on top",
         measure_next="its peak memory at two batch sizes",
     ),

@@ -75,7 +75,7 @@ def _workloads(store: Store, only: Container[str] | None) -> list[list[str]]:
 
 
 NONE: Final = "–"
-LIMITED: Final = ("Fits tightly", "Barely fits", "Only sharded")
+LIMITED: Final = ("Fits tightly", "Fits only", "Barely fits", "Only sharded")
 """First words of the sentences on memory that are printed with the answer."""
 NOTHING_LEFT: Final = (
     "No option is left to compare. Name others (--list options shows them), or leave out --options "

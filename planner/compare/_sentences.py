@@ -133,7 +133,8 @@ def sentences(comparison: Comparison, display: Display = DOLLARS) -> tuple[str, 
     cost = "" if isinstance(leader.cost, Refusal) else f" for {_money(leader.cost, display)}"
     cost += _up_front(leader, display)
     kept = _in_time(comparison.question.limits, leader, display)
-    first = f"{finishes}{cost}{kept}."
+    condition = leader.timed.fit.condition
+    first = f"{finishes}{cost}{kept}." + (f" It fits only {condition}." if condition else "")
     others = (_against(comparison, leader, display), _surer(comparison, leader, display))
     return (first, *(text for text in others if text))
 

@@ -173,12 +173,14 @@ def _begin_with(
 ) -> list[Candidate]:
     """Return options that fit, cheapest peak first; where none fits, most memory first.
 
+    Options that need a smaller state of the job are used only where no other fits.
     CPUs are not default options: the catalogue does not list their memory.
     """
     others = [c for c in rest if not _processor(c)]
     price = {c.id: price_of_peak(c, job.precision) for c in others}
     priced = [c for c in others if price[c.id] < math.inf] or others
-    fitting = [c for c in priced if may_fit(c, job)]
+    possible = [c for c in priced if may_fit(c, job)]
+    fitting = [c for c in possible if fit_of(job, c.hardware, job.batch).as_described] or possible
     if fitting and place is not None:
         return _varied(_in_order(fitting, place), place)
     if fitting:

@@ -8,15 +8,18 @@ parallelism every device keeps weights, gradients and optimiser state (the state
 much, the state is sharded over all devices (ZeRO stages 1 to 3, FSDP); activations stay per device.
 `planner.networks` estimates both.
 
-A job is refused if its state exceeds the memory of all devices together. It is also refused if one
-recomputed sample exceeds it, or one measured sample exceeds what the state leaves of a device.
-Above `TIGHT` of a card it is offered with a warning, since activations are estimates.
+Where that is too much too, the job is offered with a condition if a smaller state of it fits, one
+sample at a time and recomputed: 8-bit moments without master weights (`_smaller_states`). It is
+refused if none fits into the memory of all devices together, or if one measured sample exceeds what
+the state leaves of a device. A state in host memory has no estimate of the time: it is advice. Above `TIGHT` of a
+card it is offered with a warning, since activations are estimates.
 
 Bytes per parameter: 4 for float32 weights, 4 for gradients, 4 for each moment of the optimiser.
 Mixed precision adds a half-size copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1).
 `MOMENTS` has the optimisers, as in Keras and PyTorch; Adafactor keeps a row and a column of each
 matrix (Shazeer and Stern 2018), which count as none. A name is read by its words: "SGD momentum
-0.9" has one. For an unknown or missing name Adam's two are assumed, and the sentence says so.
+0.9" has one, and those of "AdamW 8-bit" take one byte each. For an unknown or missing name Adam's
+two are assumed, and the sentence says so.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
@@ -57,9 +61,14 @@ _BY_WORD: Final = MappingProxyType({name.casefold(): many for name, many in MOME
 
 
 def moments_of(optimizer: str) -> int | None:
-    """Return the copies of the weights it keeps; None for an unknown name."""
+    """Return the moments it keeps of each weight; None for an unknown name."""
     moments = [_BY_WORD[w] for w in _words(optimizer) if w in _BY_WORD]
     return max(moments, default=None)
+
+
+def has_small_moments(optimizer: str) -> bool:
+    """Return whether its moments have 8 bits; master weights are then not kept."""
+    return _EIGHT_BIT.search(optimizer.casefold()) is not None
 
 
 def moments_sentence(optimizer: str) -> str:
@@ -86,8 +95,15 @@ def unknown_optimizer(optimizer: str) -> str:
 _NOT_STATED: Final = "Optimiser not stated"
 
 
+_EIGHT_BIT: Final = re.compile(r"(?<!\d)8[\W_]?bit")
+"""As in "AdamW 8-bit" and "adamw8bit"; 32-bit moments are the usual ones."""
+_PAGED: Final = "paged"
+"""Prefix of names in bitsandbytes, as in PagedAdamW8bit."""
+
+
 def _words(optimizer: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+", optimizer.casefold())
+    name = _EIGHT_BIT.sub(" ", optimizer.casefold()).replace(_PAGED, " ")
+    return re.findall(r"[^\W\d_]+", name)
 
 
 MOST_SHARDS: Final = 1024
@@ -102,9 +118,6 @@ TIGHT: Final = 0.8
 of MPT-30B fills 75 % of 8 x 80 GB, and it is trained there (LLM Foundry's tables)."""
 BARELY: Final = 0.9
 """Share from which a job barely fits: there is little room for activations."""
-SMALLEST_STATE: Final = 6.0
-"""Bytes a parameter with half-size weights and gradients and two 8-bit moments (Dettmers et al.
-2022): the smallest state that trains all weights."""
 GIGA: Final = 1e9
 
 
@@ -145,20 +158,42 @@ def _of_the_machine(job: Job, hardware: Hardware, batch: float | None) -> Fit:
     )  # fmt: skip
 
 
-def _each_parameter(job: Job) -> float:
-    """Return bytes of the state per parameter of the network."""
-    return _whole_state(job).total / (job.params or 1.0)
+def _whole_state(job: Job, *, small_moments: bool | None = None) -> State:
+    """Return weights, gradients and optimiser state of the whole network.
 
-
-def _whole_state(job: Job) -> State:
-    """Return weights, gradients and optimiser state of the whole network."""
+    Args:
+        job: what is trained.
+        small_moments: whether moments have 8 bits; None takes the job's optimiser.
+    """
     moments = moments_of(job.optimizer)
     return state_of(
         job.params or 0.0,
         UNKNOWN_MOMENTS if moments is None else moments,
         half=_half(job.precision),
         training=job.training,
+        small_moments=has_small_moments(job.optimizer) if small_moments is None else small_moments,
     )
+
+
+def _smaller_states(job: Job) -> Iterator[tuple[State, str, str]]:
+    """Yield smaller states of the job, each with its condition and the advice, mildest first.
+
+    The operations of a step are those of the job. Only the state in host memory, the last, takes
+    transfers of unknown time.
+    """
+    whole = _whole_state(job)
+    if job.training == "lora":
+        yield _whole_state(replace(job, training="qlora")), _IN_FOUR_BITS, _TAKE_QLORA
+    if job.training != "full":
+        return
+    small = _whole_state(job, small_moments=True)
+    if small.total < whole.total and moments_of(job.optimizer) == 0:
+        yield small, "without master weights", "Train without master weights."
+    elif small.total < whole.total:
+        more = " and no master weights" if _half(job.precision) else ""
+        yield small, f"with 8-bit moments{more}", _TAKE_EIGHT_BIT
+    advice = _OFFLOAD.format(memory=gigabytes(whole.gradients + whole.optimizer))
+    yield replace(whole, gradients=0.0, optimizer=0.0), _ON_HOST, advice
 
 
 def activations_on(job: Job) -> Activations | None:
@@ -202,16 +237,19 @@ def largest_batch(job: Job, hardware: Hardware) -> float | None:
 def has_room(job: Job, hardware: Hardware, batch: float | None) -> bool:
     """Return whether the job fits with room to spare, or nothing contradicts it."""
     have, fit = usable_bytes(hardware), fit_of(job, hardware, batch)
-    if fit.fits is False:
+    if not fit.as_described:
         return False
     return have is None or not fit.at_least or _shards(job, have) <= hardware.devices
 
 
 def least_count(job: Job, accelerator: Accelerator, batch: float | None) -> int | None:
-    """Return the smallest count that the job fits on; 1 where unknown, None if no count fits."""
+    """Return the smallest count that the job fits on as described; 1 where unknown.
+
+    None is a job that fits on no count.
+    """
     single = Hardware(label=f"1 x {accelerator.name}", accelerator=accelerator)
     have = usable_bytes(single)
-    if have is None or fit_of(job, single, batch).fits is not False:
+    if have is None or fit_of(job, single, batch).as_described:
         return 1
     line = _line(job)
     if line is None or batch is None:
@@ -226,12 +264,9 @@ def usable_bytes(hardware: Hardware) -> float | None:
     return None if each is None else each * USABLE
 
 
-def bytes_per_parameter(optimizer: str, precision: str) -> float:
-    """Return weights, gradients and optimiser state [bytes per parameter]."""
-    moments = moments_of(optimizer)
-    return state_of(
-        1.0, UNKNOWN_MOMENTS if moments is None else moments, half=_half(precision)
-    ).total
+def bytes_per_parameter(job: Job, state: State | None = None) -> float:
+    """Return the bytes of a state per parameter of the network; None takes the job's state."""
+    return (state or _whole_state(job)).total / (job.params or 1.0)
 
 
 def _line(job: Job) -> tuple[float, float] | None:
@@ -320,11 +355,11 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
             way_out="Measure its peak memory at two batch sizes.",
         )
     state, activations = _whole_state(job), activations_on(job)
-    take = f"take {gigabytes(state.total)}"
+    take = f"take {_size(job, state)}"
     usage = f"{_what(job)} {take}"
-    sample = 0.0 if activations is None else min(activations.recomputed, activations.kept)
+    sample = _least_sample(activations)
     memory = have / USABLE
-    fits, way_out = None, "Measure its peak memory at two batch sizes."
+    way_out = "Measure its peak memory at two batch sizes."
     need = state.total
     if state.total <= have:
         where = f" on each of {_devices(hardware)}" if _several_in_one(hardware) else ""
@@ -342,31 +377,98 @@ def _by_parameters(job: Job, have: float, hardware: Hardware) -> Fit:
                 f"sample's activations about {gigabytes(kept)} otherwise."
             )
             way_out = _RECOMPUTE
-    elif state.total + sample <= memory * hardware.devices and hardware.devices > 1:
+    elif _holds(hardware, memory, state, sample) and hardware.devices > 1:
         need = state.on_each(hardware.devices, 3)
         sentence, way_out = _sharded(job, usage, need, have, hardware), _SHARD
-    elif state.total + sample <= memory:
+    elif _holds(hardware, memory, state, sample):
         how = f"Barely fits: {usage} of {_room(have)}"
         sentence, way_out = f"{how}; no room is left for activations.", _MORE_ROOM
     else:
-        bytes_each = f"{plain(_each_parameter(job), 3)} bytes a parameter"
-        beside = f" and a sample's activations about {gigabytes(sample)}" if sample else ""
-        fits = False
-        sentence = f"Does not fit: {usage} ({bytes_each}){beside}, {_has(hardware, have)}."
-        least = math.ceil((state.total + sample) / memory)
-        least = max(_accelerators(least, hardware), hardware.count + 1)
-        more = max(_accelerators(_shards(job, have), hardware), least)
-        roomy = f" ({more:,} leave more room for activations)" if more > least else ""
-        way_out = f"Take {least:,} or more{roomy} and shard over them (FSDP, ZeRO). {_SPLIT}"
-        if job.training == "full" and SMALLEST_STATE * job.params <= memory * hardware.devices:
-            way_out = f"{way_out} {_ADAPTERS}"
-        if least > MOST_SHARDS:
-            sentence = f"{sentence} {_hopeless(least)}"
-            way_out = _SMALLER
+        return _too_large(job, sample, have, hardware)
     return Fit(
-        fits=fits, need_bytes=need, have_bytes=have, at_least=True,
+        fits=None, need_bytes=need, have_bytes=have, at_least=True,
         sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(), way_out=way_out,
     )  # fmt: skip
+
+
+def _too_large(job: Job, sample: float, have: float, hardware: Hardware) -> Fit:
+    """Return the fit of a state that exceeds all devices: under a condition, or refused.
+
+    Args:
+        job: what is trained.
+        sample: smallest memory of a sample's activations [bytes].
+        have: memory of one device for the job [bytes].
+        hardware: all devices.
+    """
+    state, memory, devices = _whole_state(job), have / USABLE, hardware.devices
+    smaller = list(_smaller_states(job))
+    holding = [one for one in smaller if _holds(hardware, memory, one[0], sample)]
+    enough = [one for one in holding if one[1] != _ON_HOST]
+    least = math.ceil((state.total + sample) / memory)
+    least = max(_accelerators(least, hardware), hardware.count + 1)
+    more = max(_accelerators(_shards(job, have), hardware), least)
+    roomy = f" ({more:,} leave more room for activations)" if more > least else ""
+    take = "Or take" if enough else "Take"
+    larger = f"{take} {least:,} or more{roomy} and shard over them (FSDP, ZeRO)."
+    adapters, condition = _adapters(job, sample, memory, hardware), ""
+    ways: tuple[str, ...]
+    if enough:
+        small, condition, advice = enough[0]
+        need = small.on_each(devices, 3)
+        sentence = _only(job, small, condition, have, hardware)
+        shard = _SHARD if devices > 1 else ""
+        ways = (advice, shard, larger if least <= MOST_SHARDS else "", adapters)
+    else:
+        need = state.total
+        usage = f"{_what(job)} take {_size(job, state)}"
+        beside = f" and a sample's activations about {gigabytes(sample)}" if sample else ""
+        even = "".join(
+            f" Even {how} it takes {_size(job, s)}." for s, how, _ in smaller[-1:] if not holding
+        )
+        offload = "".join(text for _, _, text in holding)
+        hopeless = f" {_hopeless(least)}" if least > MOST_SHARDS else ""
+        sentence = f"Does not fit: {usage}{beside}, {_has(hardware, have)}.{even}{hopeless}"
+        ways = (offload or _SMALLER,) if hopeless else (larger, _SPLIT, offload, adapters)
+    return Fit(
+        fits=None if enough else False, need_bytes=need, have_bytes=have, at_least=True,
+        sentence=f"{sentence} {moments_sentence(job.optimizer)}".rstrip(),
+        way_out=" ".join(way for way in ways if way), condition=condition,
+    )  # fmt: skip
+
+
+def _adapters(job: Job, sample: float, memory: float, hardware: Hardware) -> str:
+    """Return the advice to train adapters instead of all weights, where they fit."""
+    if job.training != "full":
+        return ""
+    ways: tuple[tuple[Training, str], ...] = (
+        ("lora", "Or train adapters (LoRA)."),
+        ("qlora", "Or train adapters beside weights in 4 bits (QLoRA)."),
+    )
+    states = ((_whole_state(replace(job, training=training)), text) for training, text in ways)
+    return next((text for state, text in states if _holds(hardware, memory, state, sample)), "")
+
+
+def _holds(hardware: Hardware, memory: float, state: State, sample: float) -> bool:
+    """Return whether all devices together hold a state and a sample, with `memory` bytes each."""
+    return state.total + sample <= memory * hardware.devices
+
+
+def _size(job: Job, state: State) -> str:
+    """Return '128 GB (16 bytes a parameter)'."""
+    return (
+        f"{gigabytes(state.total)} ({plain(bytes_per_parameter(job, state), 3)} bytes a parameter)"
+    )
+
+
+def _only(job: Job, state: State, condition: str, have: float, hardware: Hardware) -> str:
+    """Return that the job fits only with a smaller state, and what it takes otherwise."""
+    each = state.on_each(hardware.devices, 3)
+    shared = f", {gigabytes(each)} on each of {_devices(hardware)}" * (hardware.devices > 1)
+    return (
+        f"Fits only {condition}: {_size(job, state)}{shared} of {_room(have)}. "
+        f"{_what(job, first=True)} take {_size(job, _whole_state(job))} otherwise."
+        f"{_left(job, each, have)}{_recomputing(job, each, have)}"
+    )
 
 
 _CONTENTS: Final[Mapping[Training, tuple[str, str]]] = MappingProxyType(
@@ -402,22 +504,37 @@ def _sample(job: Job, activations: Activations | None) -> str:
 def _sharded(job: Job, usage: str, each: float, have: float, hardware: Hardware) -> str:
     """Return that it fits only sharded over all devices, how tightly, and the assumptions."""
     activations, memory = activations_on(job), have / USABLE
-    sample = 0.0 if activations is None else min(activations.recomputed, activations.kept)
-    left = f" Only {gigabytes(max(have - each, 0.0))} are left for activations."
-    tight = left if each + sample > TIGHT * memory else ""
+    sample, tight = _least_sample(activations), _left(job, each, have)
     barely = each + sample > BARELY * memory
     how = "" if not tight else "Barely fits: only" if barely else "Fits tightly: only"
-    recompute = activations is not None and not job.recompute and each + activations.kept > have
+    recompute = _recomputing(job, each, have)
     used = sample if activations is None or job.recompute or recompute else activations.kept
-    more = ""
-    if activations is not None and recompute:
-        kept = gigabytes(activations.kept)
-        more = f" Recompute activations: they take about {kept} a sample otherwise."
     return (
-        f"{how or 'Only'} sharded: {usage} ({plain(_each_parameter(job), 3)} bytes a parameter), "
+        f"{how or 'Only'} sharded: {usage}, "
         f"{gigabytes(each)} on each of {_devices(hardware)} of {_room(have)}."
-        f"{_less_sharding(job, used, sample, memory, hardware)}{tight}{more}"
+        f"{_less_sharding(job, used, sample, memory, hardware)}{tight}{recompute}"
     )
+
+
+def _least_sample(activations: Activations | None) -> float:
+    """Return the smallest memory of a sample's activations [bytes]; 0 where unknown."""
+    return 0.0 if activations is None else min(activations.recomputed, activations.kept)
+
+
+def _left(job: Job, each: float, have: float) -> str:
+    """Return what a state leaves of a device for activations; "" where it is enough."""
+    if each + _least_sample(activations_on(job)) <= TIGHT * have / USABLE:
+        return ""
+    return f" Only {gigabytes(max(have - each, 0.0))} are left for activations."
+
+
+def _recomputing(job: Job, each: float, have: float) -> str:
+    """Return that activations have to be recomputed beside a state; "" otherwise."""
+    activations = activations_on(job)
+    if activations is None or job.recompute or each + activations.kept <= have:
+        return ""
+    kept = gigabytes(activations.kept)
+    return f" Recompute activations: they take about {kept} a sample otherwise."
 
 
 def _less_sharding(
@@ -456,7 +573,14 @@ _MORE_ROOM: Final = (
     "Take a smaller batch, recompute activations (gradient checkpointing), or shard over 2 or more "
     "(FSDP, ZeRO)."
 )
-_ADAPTERS: Final = "Or keep 8-bit moments without master weights, or train adapters (LoRA)."
+_TAKE_EIGHT_BIT: Final = "Choose an 8-bit optimiser (AdamW 8-bit)."
+_ON_HOST: Final = "with gradients and optimiser state in host memory"
+_OFFLOAD: Final = (
+    "Offload gradients and optimiser state (ZeRO-Offload) to {memory} of host memory: no "
+    "published run states that time."
+)
+_IN_FOUR_BITS: Final = "with frozen weights in 4 bits"
+_TAKE_QLORA: Final = "Quantise the frozen weights (QLoRA)."
 _SPLIT: Final = (
     "Or cut the network into stages (model parallelism), or take an accelerator with more memory."
 )

@@ -206,7 +206,8 @@ class Fit:
     """Whether the job fits into memory, per device [bytes].
 
     `need_bytes` is None where it is unknown. With `at_least` only weights, gradients and optimiser
-    state are counted: a shortage is certain, enough room is not.
+    state are counted: a shortage is certain, enough room is not. `condition` is the smaller state
+    that it needs, as "with 8-bit moments"; "" where it fits as described.
     """
 
     fits: bool | None
@@ -215,6 +216,12 @@ class Fit:
     at_least: bool
     sentence: str
     way_out: str = ""
+    condition: str = ""
+
+    @property
+    def as_described(self) -> bool:
+        """Whether the job fits without a smaller state, or its memory is unknown."""
+        return self.fits is not False and not self.condition
 
     @property
     def headroom(self) -> float | None:

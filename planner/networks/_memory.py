@@ -3,6 +3,7 @@
 Bytes per parameter, in mixed precision with Adam (Rajbhandari et al. 2020, ZeRO, section 3.1):
 
     full    2 weights + 2 gradients + 12 master weights and moments = 16
+            2 weights + 2 gradients + 2 8-bit moments = 6 (Dettmers et al. 2022)
     lora    2 frozen weights + 16 per parameter of the adapters
     qlora   0.6 frozen weights in 4 bits with their scales + 16 per parameter of the adapters
 
@@ -250,23 +251,32 @@ class Activations:
     recomputed: float
 
 
-def state_of(params: float, moments: float, *, half: bool, training: Training = "full") -> State:
+def state_of(
+    params: float,
+    moments: float,
+    *,
+    half: bool,
+    training: Training = "full",
+    small_moments: bool = False,
+) -> State:
     """Return weights, gradients and optimiser state [bytes].
 
     Args:
         params: parameters of the network, all of them.
-        moments: float32 copies of the weights that the optimiser keeps.
+        moments: numbers that the optimiser keeps of each weight.
         half: whether weights and gradients are in half precision, with master weights beside.
         training: all weights, or adapters beside frozen ones.
+        small_moments: whether moments have 8 instead of 32 bits, without master weights.
     """
     trained = params if training == "full" else ADAPTER_SHARE * params
     each = 2.0 if half else 4.0
-    master = 4.0 if half else 0.0
+    master = 4.0 if half and not small_moments else 0.0
+    moment = 1.0 if small_moments else 4.0
     frozen = {"full": 0.0, "lora": each, "qlora": FOUR_BIT_BYTES}[training]
     return State(
         weights=params * frozen + trained * each,
         gradients=trained * each,
-        optimizer=trained * (master + 4.0 * moments),
+        optimizer=trained * (master + moment * moments),
     )
 
 

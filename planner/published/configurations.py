@@ -82,7 +82,8 @@ class Configuration:
     the number format of the multiplications, named as in the catalogue ("float4" beside those).
     `devices` are accelerators in all on `nodes` machines. `global_batch` [samples] and `recomputes`
     are None where not stated; `stated_precision` says whether the row states one. `samples_per_s`
-    is the truth, of all devices together, from `rows` rows of `source`.
+    is the truth, of all devices together, from `rows` rows of `source`. `stated_devices` is False
+    where the row states no count and that of a usual server is assumed.
     """
 
     source: str
@@ -107,6 +108,7 @@ class Configuration:
     recomputes: bool | None = None
     tuned: bool = False
     stated_precision: bool = True
+    stated_devices: bool = True
     published: str = ""
     layout: str = ""
     rows: int = 1
@@ -291,6 +293,7 @@ def _as_question(
         recomputes=row.recomputes,
         tuned=bool(TUNED.search(words)) or bool(benchmark_key(row)),
         stated_precision=stated,
+        stated_devices=bool(row.n_accelerators),
         published=row.published or "",
         layout=f"{row.parallelism or ''} {row.micro_batch or ''}".strip(),
     )

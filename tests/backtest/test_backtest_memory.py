@@ -12,9 +12,7 @@ from backtest.published.memory import (
     fit_answers,
     memory_answers,
     memory_cases,
-    memory_lines,
     memory_scores,
-    refused_of,
 )
 from planner.published import configurations, read_rows, rows_of
 from planner.store.catalog import read_catalog
@@ -52,7 +50,6 @@ def test_rows_without_memory_or_batch_ask_nothing() -> None:
     assert cases("x\tresnet50\tcnn\t\t\t224\tamp\tA100\t1\t64\t\t\t") == []
     assert cases("x\tresnet50\tcnn\t\t\t224\tamp\tA100\t1\t\t\t\t8") == []
     assert memory_scores([]) == []
-    assert len(memory_lines([], [])) == 4
 
 
 def test_memory_is_estimated_within_a_third_and_hardly_anything_that_ran_is_refused() -> None:
@@ -66,11 +63,9 @@ def test_memory_is_estimated_within_a_third_and_hardly_anything_that_ran_is_refu
     assert {f.family for f in families} >= {"cnn", "dense", "detection"}
     assert next(f for f in families if f.family == "dense").median < 0.25
     ran, _ = configurations(rows, read_catalog(ROOT / "data" / "catalog", []).catalog)
-    refused = refused_of(ran)
-    score, fits = scored(memory_answers(rows)), scored(fit_answers(ran))
+    score, fits = scored(memory_answers(rows)), fit_answers(ran)
     assert score.held is not None
     assert 85.0 <= score.held <= 95.0
-    assert (fits.asked, fits.answered) == (len(ran), len(ran) - len(refused))
-    assert len(refused) < 0.01 * len(ran)
-    assert not [c for c in refused if "MPT" in c.model or "Llama 3" in c.model]
-    assert "would be refused" in memory_lines(found, ran)[-1]
+    assert len(fits) == sum(c.stated_devices for c in ran) > 0.9 * len(ran)
+    refused = [answer.name for answer in fits if not answer.answered]
+    assert refused == ["Mixtral-like MoE 10.4T, 256 x TPU v6e (Trillium)"]  # 0.8 bytes a parameter

@@ -51,7 +51,8 @@ def test_the_page_has_the_jobs_the_figures_and_the_worst_miss_first() -> None:
 
 def test_what_is_not_answered_and_what_is_refused_are_sentences_with_their_reasons() -> None:
     refused = Answer(source="a", name="Net, 8 x Plain", truth=1.0, why="Does not fit: 9 GB.")
-    ran = Answer(source="a", name="ran", truth=1.0, value=1.0, low=1.0, high=1.0)
+    ran = Answer(source="a", name="ran", truth=1.0, value=1.0, low=1.0, high=1.0,
+                 why="Fits only with 8-bit moments: 6 GB.")  # fmt: skip
     tasks = Tasks(
         answers={"described_dense": [NEAR, refused], "memory_fits": [ran] * 3 + [refused]}, pairs=[]
     )
@@ -62,6 +63,7 @@ def test_what_is_not_answered_and_what_is_refused_are_sentences_with_their_reaso
         in (text)
     )
     assert "not to fit in memory: Net, 8 x Plain." in text
+    assert "Fits only with 8-bit moments: 3 of them." in text
     assert "jobs that ran: estimated to fit" not in text
     assert json.loads(figures_text(tasks, [JOB]))["notes"][0].startswith("Not answered of language")
 

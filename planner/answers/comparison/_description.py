@@ -96,8 +96,8 @@ DESCRIPTION: Final = (
     Parameter(name="precision", words="number format it is trained in; without it bfloat16, "
               "or float32 for a recommender and where no family is known", kind="choice",
               choices=TRAINED_IN, also=FORMATS),
-    Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, Adam, AdamW ...; "
-              "without it Adam's two moments are assumed", longest=LONGEST_NAME),
+    Parameter(name="network_optimizer", words="optimiser, for its memory: SGD, AdamW, "
+              "AdamW 8-bit ...; without it Adam's two moments are assumed", longest=LONGEST_NAME),
     Parameter(name="batch", words="global batch size; of a measured workload one that was "
               "measured, without it the fastest on each system", kind="number", unit="samples",
               least=1.0, most=1e12, short=True),

@@ -33,7 +33,17 @@ def test_the_answer_names_options_that_do_not_fit_with_the_way_out(large: AppTes
     assert "the T4 has 16 GB (15.0 GB of it for the job)." in said
     assert "shard over them (FSDP, ZeRO)" in said
     assert said.count("Does not fit") == 3
-    assert "One more does not fit either. The table shows what to do." in said
+    assert "One more does not fit as described. The table shows what to do." in said
+
+
+def test_an_option_that_fits_under_a_condition_is_ranked_and_the_answer_states_it() -> None:
+    shown = show("compare", **LARGE | {"params": "8e9", "own": "rent|h100-sxm|1|2",
+                                       "options": "mine-rent-h100-sxm-1-2"})  # fmt: skip
+    said = texts(shown)
+    assert "Rent 1 x H100 SXM5 80GB (own entry): Fits only with 8-bit moments" in said
+    [row] = table(shown)
+    assert str(row["rank"]) == "1"
+    assert "AdamW 8-bit" in str(row["why"])
 
 
 def test_an_option_that_does_not_fit_has_no_free_memory_in_the_table(large: AppTest) -> None:

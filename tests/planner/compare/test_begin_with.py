@@ -11,7 +11,7 @@ from planner.compare import Assumptions, Entry, Shop, candidates_of
 from planner.compare._shortlist import usual
 from planner.compare.comparison import Limits
 from planner.cost import capex
-from planner.job import Goal, Job
+from planner.job import Goal, Job, fit_of
 from planner.store.catalog import read_catalog
 from tests.planner.compare.made import CATALOG, OLD, SHOP, TODAY, job, offer
 
@@ -117,3 +117,18 @@ def test_what_is_there_already_costs_its_electricity() -> None:
     every = [c for c in candidates_of(job(), alone) if c.way != "buy"]
     found = usual(every, job(), goal=EPOCHS, limits=Limits(budget_usd=1.0))
     assert found[0] == "own-plain"
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(budget_usd=1e6)])
+def test_options_that_fit_only_under_a_condition_come_after_those_that_fit(limits: Limits) -> None:
+    mixtral = Job(
+        workload="Mixtral", precision="bfloat16", samples_per_epoch=1e4, params=46.7e9,
+        train_flops_per_sample=3e14, optimizer="AdamW",
+    )  # fmt: skip
+    by_id = {c.id: c for c in candidates_of(mixtral, REAL)}
+    fits = {name: fit_of(mixtral, c.hardware, None) for name, c in by_id.items()}
+    assert any(f.condition.startswith("with 8-bit moments") for f in fits.values())
+    assert all(fits[name].as_described for name in _chosen(mixtral, limits, REAL))
+    only = {n: c for n, c in by_id.items() if fits[n].fits is None and fits[n].condition}
+    assert set(usual(only.values(), mixtral)) <= set(only)
+    assert usual(only.values(), mixtral)

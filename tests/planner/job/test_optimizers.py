@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.job import unknown_optimizer
-from planner.job._memory import MOMENTS, moments_of, moments_sentence
+from planner.job._memory import MOMENTS, has_small_moments, moments_of, moments_sentence
 
 
 @pytest.mark.parametrize("name", list(MOMENTS))
@@ -23,6 +23,26 @@ def test_every_name_of_the_table_is_known_however_it_is_written(name: str) -> No
 )  # fmt: skip
 def test_a_name_is_read_by_its_words_and_the_most_they_keep_counts(name: str, moments: int) -> None:
     assert moments_of(name) == moments
+
+
+@pytest.mark.parametrize(
+    ("name", "moments"),
+    [
+        ("AdamW 8-bit", 2), ("8-bit Adam", 2), ("adamw8bit", 2), ("bnb adam8bit", 2),
+        ("paged_adamw_8bit", 2), ("AdamW (8-bit)", 2), ("bitsandbytes.optim.PagedAdamW8bit", 2),
+        ("lion 8bit", 1), ("8bitAdam", 2),
+    ],
+)  # fmt: skip
+def test_moments_of_eight_bits_are_read_from_every_usual_name(name: str, moments: int) -> None:
+    assert (moments_of(name), has_small_moments(name)) == (moments, True)
+    assert unknown_optimizer(name) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["paged_adamw_32bit", "AdamW", "adafactor", "Adam 0.98", "x128bit"]
+)
+def test_other_moments_are_not_small(name: str) -> None:
+    assert not has_small_moments(name)
 
 
 @pytest.mark.parametrize("name", ["Adamm", "Foo", "SGDX", "lambada"])

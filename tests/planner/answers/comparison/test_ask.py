@@ -186,6 +186,23 @@ def test_what_does_not_fit_is_shown_with_the_way_out() -> None:
     assert rows[0]["time_s"] is None
 
 
+def test_a_condition_on_memory_leaves_time_and_rank_of_a_row_as_they_are() -> None:
+    network = Described(
+        name="LM", samples_per_epoch=10, params=4e9, tokens_per_sample=2048.0,
+        precision="float16", optimizer="AdamW",
+    )  # fmt: skip
+    small = replace(network, optimizer="AdamW 8-bit")
+    [warned], [fitting] = (
+        _rows(Request(options=(RENT,)), Facts(job=job_described(of), catalog=CATALOG))
+        for of in (network, small)
+    )
+    assert str(warned["memory"]).startswith("Fits only with 8-bit moments and no master weights: ")
+    assert "AdamW 8-bit" in str(warned["way_out"])
+    assert not str(fitting["memory"]).startswith("Fits only with 8-bit")
+    for name in ("rank", "time_s", "time_s_low", "time_s_high", "cost_per_run"):
+        assert warned[name] == fitting[name] is not None
+
+
 def test_sources_name_run_price_and_data_sheet_with_their_dates() -> None:
     told = answered(Request(options=(RENT,)), FACTS, TODAY).comparison
     assert told is not None
