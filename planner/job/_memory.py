@@ -11,8 +11,8 @@ much, the state is sharded over all devices (ZeRO stages 1 to 3, FSDP); activati
 Where that is too much too, the job is offered with a condition if a smaller state of it fits, one
 sample at a time and recomputed: 8-bit moments without master weights (`_smaller_states`). It is
 refused if none fits into the memory of all devices together, or if one measured sample exceeds what
-the state leaves of a device. A state in host memory has no estimate of the time: it is advice. Above `TIGHT` of a
-card it is offered with a warning, since activations are estimates.
+the state leaves of a device. A state in host memory has no estimate of the time: it is advice.
+Above `TIGHT` of a card it is offered with a warning, since activations are estimates.
 
 Bytes per parameter: 4 for float32 weights, 4 for gradients, 4 for each moment of the optimiser.
 Mixed precision adds a half-size copy of the weights (Rajbhandari et al. 2020, ZeRO, section 3.1).
