@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from backtest.published.described import Answer, scored
+from backtest.published.described import Answer, Pair, pairs_scored, scored
 from planner.core import Floats
 from planner.mfu import (
     ALONE,
@@ -431,9 +431,9 @@ def _between(study: Study) -> list[str]:
         "|---" * 7 + "|",
     ]
     for domain, fit in study.fits.items():
-        pairs, decided, right = decided_pairs(study.hidden["source"][domain], fit)
+        pairs = pairs_scored(ranked_pairs(study.hidden["source"][domain], fit))
         sds = " | ".join(f"{sd:.2f}" for sd in fit.between)
-        lines.append(f"| {domain} | {sds} | {pairs} | {decided} | {right} |")
+        lines.append(f"| {domain} | {sds} | {pairs.asked} | {pairs.decided} | {pairs.right} |")
     return lines
 
 
@@ -459,18 +459,20 @@ def _steps(study: Study) -> list[str]:
     return lines
 
 
-def decided_pairs(predictions: Sequence[Hidden], fit: Fit) -> tuple[int, int, int]:
-    """Return pairs of accelerators in one source, how many are decided, how many correctly."""
-    pairs = decided = right = 0
+def ranked_pairs(predictions: Sequence[Hidden], fit: Fit) -> list[Pair]:
+    """Return pairs of accelerators in one source with unequal speeds, ranked by the predictions."""
+    pairs = []
     for a, b, kind in pairs_of(predictions):
         predicted, true = _log_speed(a) - _log_speed(b), _true(a) - _true(b)
         if true == 0.0:
             continue
-        pairs += 1
-        if abs(predicted) > FAR * fit.between[kind]:
-            decided += 1
-            right += (predicted > 0.0) is (true > 0.0)
-    return pairs, decided, right
+        decided = abs(predicted) > FAR * fit.between[kind]
+        right = decided and (predicted > 0.0) is (true > 0.0)
+        name = f"{a.row.model}, {a.row.accelerator.name} or {b.row.accelerator.name}"
+        pairs.append(
+            Pair(source=a.row.source, name=name, answered=True, decided=decided, right=right)
+        )
+    return pairs
 
 
 def _log_speed(prediction: Hidden) -> float:

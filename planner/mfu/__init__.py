@@ -27,6 +27,7 @@ from planner.mfu._model import (
     shared_by,
     shared_of,
     sharing_names,
+    shipped,
     written_fit,
 )
 from planner.mfu._questions import (
@@ -72,6 +73,7 @@ __all__ = [
     "shared_by",
     "shared_of",
     "sharing_names",
+    "shipped",
     "traits_of",
     "written_fit",
 ]
