@@ -186,6 +186,7 @@ def test_a_whole_job_is_its_tokens_on_its_accelerator(catalog: Catalog) -> None:
         ("DETR R50 300 epochs", {"note": "28 min/epoch"}, 300 * 117_266, "detr"),
         ("Barlow Twins ResNet-50 1000 epochs", {}, 2_000 * 1_281_167, "resnet50"),
         ("Stable Diffusion v1", {"family": "diffusion"}, 2048 * 963_250, "stablediffusion"),
+        ("OpenCLIP ViT-B/32 LAION-400M", {"family": "vit"}, 12.8e9, "clip-vit-b-32"),
     ],
 )
 def test_a_whole_image_job_is_its_epochs_or_its_known_images(
