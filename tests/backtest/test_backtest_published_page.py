@@ -78,7 +78,7 @@ def test_rows_that_the_fit_has_not_seen_have_a_table_and_targets() -> None:
     pairs = [Pair(source="a", name="x or y", answered=True)]
     tasks = replace(
         TASKS,
-        answers=TASKS.answers | {"row_out_dense": [HIDDEN.answer], "source_out_dense": [FAR]},
+        answers={**TASKS.answers, "row_out_dense": [HIDDEN.answer], "source_out_dense": [FAR]},
         unseen_pairs={"source_out_pairs": pairs},
     )
     text = page(tasks, [JOB], "tables")
