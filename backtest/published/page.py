@@ -350,8 +350,8 @@ an accelerator or family. Encoders have one family and a separate fit: without t
 left to fit."""
 TARGETS: Final = """\
 Targets of the project on published rows. Those of described workloads are compared with *row out*
-and, as a stricter line, with *source out*. The fit has seen no whole job, but its factor for long
-runs was chosen on them. Larger device counts and batches are hidden parts of measured series."""
+and, as a stricter line, with *source out*. The fit has seen no whole language-model job, but the
+factor for long runs was chosen on them. Larger counts and batches are hidden parts of series."""
 
 
 def title_of(task: str) -> str:
