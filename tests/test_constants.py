@@ -159,8 +159,7 @@ NO_JUDGEMENT: Final[dict[str, str]] = {
         published._named_workloads:FULL_PER_PARAMETER
         published._named_workloads:LORA_PER_PARAMETER published._named_workloads:ATTENTION
         published._named_workloads:IMAGENET published._named_workloads:COCO
-        published._named_workloads:OPEN_IMAGES published._runs:DIGITS published._runs:GB
-        published._runs:ROUGHLY_COUNTED""",
+        published._named_workloads:OPEN_IMAGES published._runs:DIGITS published._runs:GB""",
     "another name of answers.TWICE": "throughput.fit:FAR",
 }
 """Why a number stands in no table of constants, and which do not."""

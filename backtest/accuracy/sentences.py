@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 AHEAD: Final = "9 to 16 devices from at most 4"
 SHEET: Final = "its data sheet alone"
 AFTER: Final = "after 3 epochs"
+FROM_FLOPS: Final = "estimated from FLOPs (speed of ResNet, AlexNet and BERT on one GPU)"
+"""Words of `described.DESCRIBED`: its networks and hardware."""
 HEADLINE: Final = (
     ("between measured batch sizes", batch.QUESTION, INTERIOR, MEAN),
     ("projecting from 3 epochs", epochs.QUESTION, AFTER, epochs.STEADY),
-    ("estimated from FLOPs", described.QUESTION, described.DESCRIBED, MEAN),
+    (FROM_FLOPS, described.QUESTION, described.DESCRIBED, MEAN),
 )
 """Figures of the first sentence: words, question, task and data set."""
 FIRST: Final = (
@@ -46,7 +48,7 @@ FIRST: Final = (
     ("at twice the largest", batch.QUESTION, TWICE, MEAN),
     ("for a steady run from its first 3 epochs", epochs.QUESTION, AFTER, epochs.STEADY),
     ("transferred from another GPU", unmeasured.QUESTION, SHEET, unmeasured.DATA_SET),
-    ("estimated from FLOPs", described.QUESTION, described.DESCRIBED, MEAN),
+    (FROM_FLOPS, described.QUESTION, described.DESCRIBED, MEAN),
 )
 """Figures of the next sentence, in the same form."""
 THEN: Final = (

@@ -200,6 +200,8 @@ job.rates:ASSUMED_SD | relative sd | of an efficiency entered by a user
 job._times:LONG_RUN | factor | time of a described run of days over that of its steps
     | published | law
 job._times:LONG_RUN_SD | relative sd | of that factor | published | law
+job._times:IMAGE_JOB_SD | sd of ln | of a whole described image job: data loading and augmentation
+    | published | mfu
 job._times:LONG_DAYS | days | from this length it counts in full; from one day on in part
     | round | none
 mfu._model:MOST_OF_OWN_PEAK | share
@@ -241,9 +243,9 @@ job.efficiency:NODE_LOSS | share | lost for every doubling of devices on one nod
     | described
 job.efficiency:NODE_SD | relative sd | of that, for every doubling | devices | described
 job.efficiency:LINKED_LOSS | share | the same for accelerators with direct links
-    | NVIDIA's tables, 396 ratios to one device | none
+    | published | mfu
 job.efficiency:LINKED_SD | relative sd | of that, for every doubling
-    | NVIDIA's tables, A100 and V100 | none
+    | published | mfu
 job.efficiency:NODES_LOSS | share | the same over several nodes | devices | described
 job.efficiency:NODES_SD | relative sd | of that | devices | described
 job.efficiency:NODE_SHARED | share | part of that variance on one node that is the workload's
@@ -275,9 +277,9 @@ networks._memory:LOGITS | bytes | per token and word of the vocabulary
 networks._memory:USUAL_VOCABULARY | words | of a language model without a stated one
     | round | none
 networks._memory:IMAGE_BYTES | bytes | activations of a sample at 1e9 multiply-adds
-    | milabench | none
+    | published | mfu
 networks._memory:IMAGE_POWER | 1 | exponent of their growth with the multiply-adds
-    | milabench | none
+    | published | mfu
 networks._memory:IMAGE_RECOMPUTED | share | kept if activations are recomputed
     | none: Chen et al. 2016 | none
 networks._memory:FORWARD_PART | factor | training operations over multiply-adds of the forward pass
@@ -294,10 +296,10 @@ networks._memory:ATTENTION_PER_TOKEN | FLOP | per layer, width and token of the 
 cost._costs:MUCH_LOST | share | of the time interrupted: above it the wall time is > 3 % too long
     | definition | none
 mfu._model:REPEAT_SD | sd of ln | between two runs of one configuration
-    | MLPerf Training, submitters of one accelerator, count and batch | none
+    | MLPerf Training, submitters of one accelerator, count and batch | mfu
 mfu._model:COUNT_SD | sd of ln | of the speed per square root of a doubling of the device count
-    | MLPerf Training | none
-mfu._model:WIDER | factor | on the sd that remains after a timed step | hidden sources | none
+    | published | mfu
+mfu._model:WIDER | factor | on the sd that remains after a timed step | hidden sources | mfu
 compare.undecided:LEAST_GAIN | share
     | of its interval that a time keeps at most where a timed step is proposed | round | none
 compare.undecided:MINUTES | minutes | rental time of a machine to time a step | round | none

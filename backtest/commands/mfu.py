@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from backtest.commands.published import CATALOG
+from backtest.published.chosen import chosen_constants, chosen_lines
 from backtest.published.mfu import LEAST_ROWS, efficiency_page, study_of
 from planner.mfu import CONSTANTS, written_fit
 from planner.published import configurations, read_rows
@@ -37,7 +38,8 @@ def run_mfu(options: argparse.Namespace) -> int:
     """Return 0 if constants and page are written, 1 if the folder has too few rows."""
     folder: Path = options.folder
     rows, skipped = read_rows(folder)
-    usable, _ = configurations(rows, read_catalog(CATALOG).catalog)
+    catalog = read_catalog(CATALOG).catalog
+    usable, _ = configurations(rows, catalog)
     for line in skipped:
         sys.stderr.write(f"Skipped: {line}\n")
     if len(usable) < LEAST_ROWS:
@@ -51,7 +53,8 @@ def run_mfu(options: argparse.Namespace) -> int:
     constants = CONSTANTS if options.into is None else options.into / CONSTANTS.name
     page = (ROOT / "docs" if options.into is None else options.into) / PAGE
     write_whole(constants, f"{json.dumps(written)}\n".encode())
-    text = efficiency_page(study)
+    constants_chosen = chosen_constants(rows, catalog, usable, study)
+    text = efficiency_page(study, chosen_lines(constants_chosen))
     write_whole(page, text.encode())
     sys.stdout.write(f"{text}\nWritten: {constants.name}, {page.name}.\n")
     return 0

@@ -14,16 +14,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from backtest.published.jobs import known_jobs, whole_jobs
-from backtest.published.mfu import (
-    LEAST_ROWS,
-    Hidden,
-    Way,
-    left_out,
-)
 from backtest.published.page import Tasks, figures_text, page, tasks_of
 from planner.catalog import Catalog
-from planner.mfu import Domain
-from planner.published import PublishedRow, configurations, faults, read_rows, unknown_accelerators
+from planner.published import PublishedRow, faults, read_rows, unknown_accelerators
 from planner.store.catalog import read_catalog
 from planner.store.disk.files import write_whole
 
@@ -84,12 +77,11 @@ def write_page(folder: Path, origin: str, into: Path) -> int:
     catalog = read_catalog(CATALOG).catalog
     tasks = tasks_of(rows, catalog)
     jobs = known_jobs(whole_jobs(rows, catalog))
-    hidden = _left_out(rows, catalog)
     print_skipped([*other_tables(folder), *skipped, *_strange(rows, catalog)], tasks.failed)
     if not any(tasks.answers.values()):
         sys.stderr.write(f"{origin} has no usable row. Nothing was written.\n")
         return 1
-    write_whole(into / "docs" / f"{NAME}.md", page(tasks, jobs, origin, hidden))
+    write_whole(into / "docs" / f"{NAME}.md", page(tasks, jobs, origin))
     write_whole(into / "data" / f"{NAME}.json", figures_text(tasks, jobs))
     sys.stdout.write(f"docs/{NAME}.md and data/{NAME}.json in {into}\n")
     return 0
@@ -102,21 +94,6 @@ def _strange(rows: Sequence[PublishedRow], catalog: Catalog) -> list[str]:
         return lines + faults(rows, catalog)
     except Exception as error:  # noqa: BLE001 - the tasks must run with any rows
         return [*lines, f"invalid cells are not listed: {type(error).__name__}: {error}"]
-
-
-def _left_out(
-    rows: Sequence[PublishedRow], catalog: Catalog
-) -> dict[Way, dict[Domain, list[Hidden]]]:
-    """Return predictions of fits for unseen rows; none if there are too few rows for a fit."""
-    usable, _ = configurations(rows, catalog)
-    if len(usable) < LEAST_ROWS:
-        return {}
-    sys.stderr.write("Fitting again without each source, accelerator and family: some minutes.\n")
-    try:
-        return left_out(usable)
-    except Exception as error:  # noqa: BLE001 - the rest is written with any rows
-        sys.stderr.write(f"Not fitted again: {type(error).__name__}: {error}\n")
-        return {}
 
 
 def shipped_figures() -> dict[str, Any]:

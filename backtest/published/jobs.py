@@ -28,6 +28,7 @@ from planner.job import (
     machines_for,
     timed,
 )
+from planner.networks import network_known
 from planner.published import (
     NamedWorkload,
     PublishedRow,
@@ -67,6 +68,8 @@ class KnownJob:
 HOUR_S: Final = 3600.0
 IMAGENET: Final = 1_281_167.0
 """Training images of ILSVRC 2012."""
+OPERATIONS: Final = 6.0
+"""Training operations for a multiply-add of the forward pass."""
 DAYS: Final = 45.0
 USUAL_SHARE: Final = 0.4
 USUAL_LENGTHS: Final = (("2023-07", 4096), ("", 2048))
@@ -82,13 +85,15 @@ DeepSeek-AI 2024 (arXiv 2412.19437), nanoGPT's train_gpt2 (600,000 steps of 491,
 SAMPLES_SEEN: Final = {
     "stable diffusion v1": 2048 * (237e3 / 4 + 194e3 + 515e3 + 195e3),
     "barlow twins resnet-50": 2 * 1000 * IMAGENET,
+    "openclip vit": 32 * 400e6,
 }
 """Images of jobs that state no epochs of a named data set.
 
 Stable Diffusion: CompVis/stable-diffusion, Stable_Diffusion_v1_Model_Card.md, steps of 2,048 images
 of v1-1 to v1-3; the card stated its 150,000 hours before v1-4 was added. The first 237,000 steps
 have 256 px, a fourth of the pixels. Barlow Twins: 1,000 epochs of ImageNet, two views of each image
-(arXiv 2103.03230).
+(arXiv 2103.03230). OpenCLIP on LAION-400M: 32 epochs, as the names of its weights state (release
+v0.2-weights); mlfoundations/open_clip, docs/PRETRAINED.md, calls 12 billion samples a match.
 """
 _SIZES: Final = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 _TOKENS: Final = (
@@ -96,7 +101,7 @@ _TOKENS: Final = (
     re.compile(r"tokens:? ?[~≈]?(\d+(?:\.\d+)?)\s?([kmbt])\b", re.IGNORECASE),
 )
 _EPOCHS: Final = re.compile(r"(\d+) epochs")
-_SCHEDULE: Final = re.compile(r"\s*\b\d+ epochs\b.*|^barlow twins\s+", re.IGNORECASE)
+_SCHEDULE: Final = re.compile(r"\s*\b\d+ epochs\b.*|^barlow twins\s+|\s+LAION-400M$", re.IGNORECASE)
 """Parts of a name that state the job, not the network: "40 epochs ImageNet"."""
 _PIXELS: Final = re.compile(r"(\d+)-(\d+) progressive")
 _PART: Final = re.compile(
@@ -164,11 +169,10 @@ def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
         return None
     usual = next(length for month, length in USUAL_LENGTHS if (row.published or "") >= month)
     network = _SCHEDULE.sub("", row.model or "") or row.model
-    workload = workload_of(
-        replace(
-            row, model=network, seq_len=row.seq_len or usual, image_px=row.image_px or _mean_px(row)
-        )
-    )
+    px = row.image_px or _mean_px(row)
+    workload = workload_of(replace(row, model=network, seq_len=row.seq_len or usual, image_px=px))
+    if isinstance(workload, str):
+        workload = _listed(network or "") or workload
     if isinstance(workload, str):
         return None
     language, samples = workload.family in LANGUAGE, _samples(words, workload)
@@ -186,6 +190,20 @@ def _job(row: PublishedRow, accelerator: Accelerator | None) -> WholeJob | None:
         batch=float(row.global_batch) if row.global_batch else None,
         device_hours=hours,
         place=" ".join(filter(None, (row.repo_or_page, row.path))),
+    )
+
+
+def _listed(name: str) -> NamedWorkload | None:
+    """Return an image network of the table of named networks; None without counted operations."""
+    network = network_known(name)
+    if network is None or network.multiply_adds is None:
+        return None
+    return NamedWorkload(
+        family=network.family,
+        network=network.id,
+        train_flops_per_sample=OPERATIONS * network.multiply_adds,
+        params=network.params,
+        image_px=network.image_px,
     )
 
 

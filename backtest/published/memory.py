@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 
 from backtest.published.described import Answer
+from backtest.published.jobs import OPERATIONS
 from planner.job import Hardware, Job, fit_of
 from planner.networks import STAGES, Stage, Training, activations_of, state_of
 from planner.published import Configuration, NamedWorkload, PublishedRow, workload_of
@@ -36,6 +37,7 @@ _STAGE: Final = re.compile(r"zero[ -]?([123])", re.IGNORECASE)
 _WHOLE: Final = re.compile(r"fsdp|full[_ ]shard|shard_grad", re.IGNORECASE)
 _CUT: Final = re.compile(r"(?:tp|pp)[ =]?(\d+)", re.IGNORECASE)
 _QLORA: Final = re.compile(r"qlora", re.IGNORECASE)
+_IMAGES: Final = frozenset({"cnn", "vit"})
 _LANGUAGE: Final = frozenset({"dense", "moe", "lora", "encoder", "encoder-decoder"})
 
 
@@ -196,6 +198,27 @@ def _estimate(row: PublishedRow, work: NamedWorkload, samples: float) -> float |
     kept = activations.recomputed if row.recomputes else activations.kept
     shards = max((row.n_accelerators or 1) // cut, 1)
     return FRAMEWORK_BYTES + state.on_each(shards, _stage(layout)) / cut + samples * kept / cut
+
+
+def image_memory(rows: Iterable[PublishedRow]) -> list[tuple[str, float, float]]:
+    """Return source, multiply-adds and bytes of activations of a sample in half precision.
+
+    Rows of image networks with stated memory, of which activations are the larger part.
+    """
+    found = []
+    for row in rows:
+        work = workload_of(row) if row.memory_gb and row.n_accelerators else None
+        samples = _samples(row)
+        if not isinstance(work, NamedWorkload) or work.family not in _IMAGES or samples is None:
+            continue
+        half = bool(_HALF.search(row.precision or "")) or not row.precision
+        state = state_of(work.params or 0.0, 1, half=half, training="full").on_each(1, 0)
+        stated = (row.memory_gb or 0.0) * 1e9
+        kept = (stated - FRAMEWORK_BYTES - state) / (1.0 if half else 2.0)
+        if kept > 0.5 * stated / (1.0 if half else 2.0):
+            adds = work.train_flops_per_sample / OPERATIONS
+            found.append((row.source_id or row.file, adds, kept / samples))
+    return found
 
 
 def _stage(layout: str) -> Stage:

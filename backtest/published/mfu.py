@@ -17,7 +17,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from backtest.published.described import Answer, scored
+from backtest.published.described import Answer, Pair, pairs_scored, scored
 from planner.core import Floats
 from planner.mfu import (
     ALONE,
@@ -25,6 +25,7 @@ from planner.mfu import (
     DOMAINS,
     VERY_LONG,
     WHO,
+    WIDER,
     Domain,
     Fit,
     Fitted,
@@ -262,7 +263,9 @@ def pairs_of(predictions: Sequence[Hidden]) -> Iterator[tuple[Hidden, Hidden, in
             yield a, b, 0 if same else 1 if first.maker == second.maker else 2
 
 
-def after_steps(predictions: Sequence[Hidden], fit: Fit) -> dict[str, list[tuple[Hidden, Hidden]]]:
+def after_steps(
+    predictions: Sequence[Hidden], fit: Fit, wider: float = WIDER
+) -> dict[str, list[tuple[Hidden, Hidden]]]:
     """Return rows before and after a timed step of the same workload and source elsewhere.
 
     Grouped by the place of the step: the same accelerator at another count, or accelerators of
@@ -274,23 +277,23 @@ def after_steps(predictions: Sequence[Hidden], fit: Fit) -> dict[str, list[tuple
         if kind + 1 == len(groups):  # of different makers: a step narrows nothing
             continue
         name = groups[kind + 1]
-        steps[name] += [(a, _after_step(a, b, fit)), (b, _after_step(b, a, fit))]
-    for a, b in _counts_of(predictions):
-        steps[groups[0]] += [(a, _after_step(a, b, fit)), (b, _after_step(b, a, fit))]
+        steps[name] += [(a, _after_step(a, b, fit, wider)), (b, _after_step(b, a, fit, wider))]
+    for a, b in counts_of(predictions):
+        steps[groups[0]] += [(a, _after_step(a, b, fit, wider)), (b, _after_step(b, a, fit, wider))]
     return {name: of for name, of in steps.items() if of}
 
 
-def _after_step(prediction: Hidden, timed: Hidden, fit: Fit) -> Hidden:
+def _after_step(prediction: Hidden, timed: Hidden, fit: Fit, wider: float) -> Hidden:
     """Return a hidden row's prediction once another one is measured."""
     alike = shared_by(prediction.row.accelerator, timed.row.accelerator)
     own, there = shared_of(fit, prediction.sd), shared_of(fit, timed.sd)
     doublings = abs(math.log2(prediction.row.devices / timed.row.devices))
     gain, common = gain_of(own, there, alike, doublings)
     value = prediction.value + gain * (timed.truth - timed.value)
-    return replace(prediction, value=value, sd=sd_left(prediction.sd, gain, common))
+    return replace(prediction, value=value, sd=sd_left(prediction.sd, gain, common, wider))
 
 
-def _counts_of(predictions: Sequence[Hidden]) -> Iterator[tuple[Hidden, Hidden]]:
+def counts_of(predictions: Sequence[Hidden]) -> Iterator[tuple[Hidden, Hidden]]:
     """Yield pairs of device counts with one source, workload, accelerator and batch per device."""
     alike: dict[tuple[object, ...], dict[int, Hidden]] = defaultdict(dict)
     for prediction in predictions:
@@ -392,10 +395,11 @@ MANY_NODES: Final = 8
 SHOWN: Final = ("generation", "accelerator", "kind", "format", "maker")
 
 
-def efficiency_page(study: Study) -> str:
-    """Return the page."""
+def efficiency_page(study: Study, further: Sequence[str] = ()) -> str:
+    """Return the page; `further` lines come before the fits."""
     parts = [INTRODUCTION, *_figures(study), "", "## Two accelerators", "", *_between(study)]
     parts += ["", "## A timed step", "", *_steps(study)]
+    parts += ["", *further] if further else []
     for domain, fit in study.fits.items():
         parts += ["", f"## Fit of {domain}", "", *_fit(fit)]
     return "\n".join(parts).rstrip() + "\n"
@@ -435,9 +439,9 @@ def _between(study: Study) -> list[str]:
         "|---" * 7 + "|",
     ]
     for domain, fit in study.fits.items():
-        pairs, decided, right = decided_pairs(study.hidden["source"][domain], fit)
+        pairs = pairs_scored(ranked_pairs(study.hidden["source"][domain], fit))
         sds = " | ".join(f"{sd:.2f}" for sd in fit.between)
-        lines.append(f"| {domain} | {sds} | {pairs} | {decided} | {right} |")
+        lines.append(f"| {domain} | {sds} | {pairs.asked} | {pairs.decided} | {pairs.right} |")
     return lines
 
 
@@ -463,18 +467,20 @@ def _steps(study: Study) -> list[str]:
     return lines
 
 
-def decided_pairs(predictions: Sequence[Hidden], fit: Fit) -> tuple[int, int, int]:
-    """Return pairs of accelerators in one source, how many are decided, how many correctly."""
-    pairs = decided = right = 0
+def ranked_pairs(predictions: Sequence[Hidden], fit: Fit) -> list[Pair]:
+    """Return pairs of accelerators in one source with unequal speeds, ranked by the predictions."""
+    pairs = []
     for a, b, kind in pairs_of(predictions):
         predicted, true = _log_speed(a) - _log_speed(b), _true(a) - _true(b)
         if true == 0.0:
             continue
-        pairs += 1
-        if abs(predicted) > FAR * fit.between[kind]:
-            decided += 1
-            right += (predicted > 0.0) is (true > 0.0)
-    return pairs, decided, right
+        decided = abs(predicted) > FAR * fit.between[kind]
+        right = decided and (predicted > 0.0) is (true > 0.0)
+        name = f"{a.row.model}, {a.row.accelerator.name} or {b.row.accelerator.name}"
+        pairs.append(
+            Pair(source=a.row.source, name=name, answered=True, decided=decided, right=right)
+        )
+    return pairs
 
 
 def _log_speed(prediction: Hidden) -> float:

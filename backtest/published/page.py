@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from backtest.published import described
@@ -30,9 +30,10 @@ from backtest.published.described import (
 from backtest.published.jobs import KnownJob, device_hours, whole_jobs
 from backtest.published.measured import batch_left_out, batch_twice, device_scaling
 from backtest.published.memory import fit_answers, memory_answers
-from backtest.published.mfu import Hidden, Way
+from backtest.published.mfu import LEAST_ROWS, WAYS, Hidden, Way, left_out, ranked_pairs
+from backtest.published.targets import results
 from planner.catalog import Catalog
-from planner.mfu import Domain
+from planner.mfu import DOMAIN_OF, shipped
 from planner.published import Configuration, PublishedRow
 
 DESCRIBED: Final[Mapping[str, described.Kept]] = {
@@ -48,6 +49,10 @@ DESCRIBED: Final[Mapping[str, described.Kept]] = {
     "described_recommender": described.of_family("recommender"),
 }
 """Tasks of described workloads, and the configurations of each."""
+LEFT_OUT: Final[Mapping[Way, str]] = {way: words.replace(" ", "_") for way, words in WAYS.items()}
+"""First words of the tasks whose rows the fit has not seen, by what is left out of it."""
+KINDS: Final[Mapping[str, str]] = {task.removeprefix("described_"): task for task in DESCRIBED}
+"""Last words of these tasks, with the task of the same configurations that the fit has seen."""
 MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] = {
     "device_scaling": device_scaling,
     "batch_left_out": batch_left_out,
@@ -59,16 +64,21 @@ MEASURED: Final[Mapping[str, Callable[[Sequence[PublishedRow]], list[Answer]]]] 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tasks:
-    """Answers by task, the pairs, and the tasks that failed with their reasons."""
+    """Answers by task, the pairs, and the tasks that failed with their reasons.
+
+    `unseen_pairs` are ranked by fits that have not seen their rows, by task.
+    """
 
     answers: Mapping[str, Sequence[Answer]]
     pairs: Sequence[Pair]
+    unseen_pairs: Mapping[str, Sequence[Pair]] = field(default_factory=dict)
     failed: Sequence[str] = ()
 
     def scores(self) -> dict[str, Score | PairScore]:
         """Return the figures of every task."""
         figures: dict[str, Score | PairScore] = {k: scored(v) for k, v in self.answers.items()}
-        return {**figures, "pairs": pairs_scored(self.pairs)}
+        pairs = {"pairs": self.pairs, **self.unseen_pairs}
+        return {**figures, **{task: pairs_scored(of) for task, of in pairs.items()}}
 
     def as_json(self) -> dict[str, dict[str, float | int | None]]:
         """Return the figures as plain values: counts, and per cent for the others."""
@@ -107,7 +117,32 @@ def tasks_of(rows: Sequence[PublishedRow], catalog: Catalog) -> Tasks:
     answers["memory_fits"] = tried("memory_fits", lambda: fit_answers(runs))
     for task, measured in MEASURED.items():
         answers[task] = tried(task, lambda measured=measured: measured(rows))  # type: ignore[misc]
-    return Tasks(answers=answers, pairs=pairs, failed=failed)
+    unseen_pairs: dict[str, list[Pair]] = {}
+    for way, start in LEFT_OUT.items():
+        hidden: list[Hidden] = []
+        try:
+            hidden = _hidden(runs, way)
+            unseen_pairs[f"{start}_pairs"] = _ranked(hidden)
+        except Exception as problem:  # noqa: BLE001 - as above
+            failed.append(f"{start}: {type(problem).__name__}: {problem}")
+        for kind, seen in KINDS.items():
+            answers[f"{start}_{kind}"] = [row.answer for row in hidden if DESCRIBED[seen](row.row)]
+    return Tasks(answers=answers, pairs=pairs, unseen_pairs=unseen_pairs, failed=failed)
+
+
+def _hidden(runs: Sequence[Configuration], way: Way) -> list[Hidden]:
+    """Return predictions by fits without what is left out; none from too few rows for a fit."""
+    if len(runs) < LEAST_ROWS:
+        return []
+    return [row for rows in left_out(runs, (way,))[way].values() for row in rows]
+
+
+def _ranked(hidden: Sequence[Hidden]) -> list[Pair]:
+    return [
+        pair
+        for domain, fit in shipped().items()
+        for pair in ranked_pairs([h for h in hidden if DOMAIN_OF[h.row.family] == domain], fit)
+    ]
 
 
 LIMITED: Final = "Fits only "
@@ -137,11 +172,6 @@ TITLES: Final[Mapping[str, str]] = {
     "pairs": "which of two accelerators is faster",
 }
 """Tasks in words, in the order of the page."""
-DOMAIN_TITLES: Final[Mapping[Domain, str]] = {
-    "language": "language models", "encoder": "encoders", "vision": "image networks",
-    "speech": "speech networks", "recommender": "recommenders",
-}  # fmt: skip
-"""Workloads of each efficiency fit, in words."""
 
 
 def figures_text(tasks: Tasks, jobs: Sequence[KnownJob]) -> str:
@@ -185,20 +215,15 @@ def _short(why: str) -> str:
     return re.sub(r"\d[\d,.]*", "N", reason[:1].lower() + reason[1:]) or "no reason given"
 
 
-def page(
-    tasks: Tasks,
-    jobs: Sequence[KnownJob],
-    origin: str,
-    left_out: Mapping[Way, Mapping[Domain, Sequence[Hidden]]] | None = None,
-) -> str:
-    """Return the page: every task, left-out fits, whole jobs, largest errors.
+def page(tasks: Tasks, jobs: Sequence[KnownJob], origin: str) -> str:
+    """Return the page: every task, left-out fits, targets, whole jobs, largest errors.
 
     Args:
         tasks: answers and scores.
         jobs: published whole jobs, each with our estimate.
         origin: the folder, as a user types it.
-        left_out: predictions by fits that had not seen a row; None leaves their table out.
     """
+    scores = tasks.scores()
     return "\n".join(
         [
             "# Published measurements: how wrong are we?",
@@ -206,12 +231,12 @@ def page(
             f"Made by `python -m planner backtest {origin}`. Each row is a question with its",
             "speed hidden. Error is |estimated/published - 1| of the time, *coverage* the share of",
             "published figures inside the 90 % interval, *width* the median of (high - low)/value.",
-            "The efficiency model was fitted on the shipped tables.",
+            SEEN,
             "",
-            *_tasks_table(tasks.scores()),
+            *_tasks_table(scores),
             "",
             *_paragraphs(notes(tasks)),
-            *_left_out_section(left_out or {}),
+            *_unseen_section(scores, "##"),
             "## Would we have known?",
             "",
             "Device-hours of whole jobs from their model cards, and our estimate from network,",
@@ -233,26 +258,49 @@ def published_lines(figures: Mapping[str, Any]) -> list[str]:
     Args:
         figures: the file of `figures_text`, read back.
     """
-    pairs = figures["tasks"].get("pairs")
-    scores: dict[str, Score | PairScore] = {
-        task: Score(**figures["tasks"][task]) for task in TITLES if task != "pairs"
-        if task in figures["tasks"]
-    }  # fmt: skip
+    scores = scores_in(figures)
     return [
         "## Published measurements",
         "",
         "Errors on the shipped library of published runs, from `python -m planner backtest",
-        "data/tables/published`. The fit has seen these rows. Figures of hidden sources,",
-        "accelerators and families are in [accuracy-published.md](accuracy-published.md) and",
-        "[efficiency.md](efficiency.md); the former also lists the whole jobs.",
+        "data/tables/published`. [accuracy-published.md](accuracy-published.md) also lists the",
+        "whole jobs.",
+        SEEN,
         "",
-        *_tasks_table(scores | ({"pairs": PairScore(**pairs)} if pairs else {})),
+        *_tasks_table(scores),
         "",
         *_paragraphs(figures.get("notes", ())),
+        *_unseen_section(scores, "###"),
         "### Largest errors on published measurements",
         "",
         *_misses(figures["worst"]),
     ]
+
+
+def scores_in(figures: Mapping[str, Any]) -> dict[str, Score | PairScore]:
+    """Return the scores in the file of `figures_text`, read back."""
+    return {
+        task: PairScore(**of) if "decided" in of else Score(**of)
+        for task, of in figures["tasks"].items()
+    }
+
+
+def summary_sentence(scores: Mapping[str, Score | PairScore]) -> str:
+    """Return errors on published runs of hidden sources and the pairs decided; "" without them."""
+    words = {"dense": "language models", "encoder": "encoders", "cnn": "convolutional networks"}
+    errors = [
+        f"{score.median:.2g} % for {title}"
+        for kind, title in words.items()
+        if isinstance(score := scores.get(f"source_out_{kind}"), Score) and score.median is not None
+    ]
+    pairs = scores.get("source_out_pairs")
+    if not errors or not isinstance(pairs, PairScore) or not pairs.decided:
+        return ""
+    return (
+        f"Median error on published runs of hidden sources: {', '.join(errors)}. "
+        f"Of {pairs.asked:,} pairs of accelerators {100.0 * pairs.decided / pairs.asked:.3g} % "
+        f"were decided, {100.0 * pairs.right / pairs.decided:.3g} % of them correctly."
+    )
 
 
 def _paragraphs(sentences: Sequence[str]) -> list[str]:
@@ -292,30 +340,73 @@ def _tasks_table(scores: Mapping[str, Score | PairScore]) -> list[str]:
     return lines
 
 
-def _left_out_section(
-    left_out: Mapping[Way, Mapping[Domain, Sequence[Hidden]]],
-) -> list[str]:
-    """Return errors of fits that had not seen a source, accelerator or family."""
-    if not left_out:
-        return []
-    lines = [
-        "## Left out while fitting",
-        "",
-        "The efficiency is fitted again without one source, accelerator or family, which is then",
-        "predicted. The other figures of this page are of rows that the fit has seen. Errors by",
-        "family are in [efficiency.md](efficiency.md). Encoders have one family and a separate",
-        "fit: without that family no row is left to fit.",
-        "",
-        "| left out | workloads | rows | median error | mean error | coverage | width |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for way, by_domain in left_out.items():
-        for domain, hidden in by_domain.items():
-            score = scored([row.answer for row in hidden])
-            if score.answered:
-                cells = _figures(score)
-                lines.append(f"| {way} | {DOMAIN_TITLES[domain]} | {score.asked:,} | {cells} |")
-    return [*lines, ""]
+SEEN: Final = (
+    "The efficiency model was fitted on the shipped tables: it has seen the rows of the tasks\n"
+    '"described". Figures of unseen rows follow below.'
+)
+UNSEEN: Final = """\
+The efficiency is fitted again without some rows, which are then predicted. *Row out* hides a fourth
+of the rows in turn: the fit has not seen the row, but others of its source. *Source out* is
+stricter: the fit has seen no row of the source. *Accelerator out* and *family out* hide all rows of
+an accelerator or family. Encoders have one family and a separate fit: without that family no row is
+left to fit."""
+TARGETS: Final = """\
+Targets of the project on published rows. Those of described workloads are compared with *row out*
+and, as a stricter line, with *source out*. The fit has seen no whole language-model job, but the
+factor for long runs was chosen on them. Larger counts and batches are hidden parts of series."""
+
+
+def title_of(task: str) -> str:
+    """Return a task in words; of unseen rows those of the kind and of what is left out."""
+    for way, start in LEFT_OUT.items():
+        if task.startswith(f"{start}_"):
+            seen = KINDS[task.removeprefix(f"{start}_")]
+            return f"{TITLES[seen].removesuffix(', described')}, {WAYS[way]}"
+    return TITLES[task]
+
+
+def unseen_tasks(scores: Mapping[str, Score | PairScore]) -> dict[str, Score]:
+    """Return the scores of described workloads that the fit has not seen, kind by kind."""
+    names = [f"{start}_{kind}" for kind in KINDS for start in LEFT_OUT.values()]
+    found = {name: scores.get(name) for name in names}
+    return {n: score for n, score in found.items() if isinstance(score, Score) and score.answered}
+
+
+def _unseen_section(scores: Mapping[str, Score | PairScore], heading: str) -> list[str]:
+    """Return the errors on rows that the fit has not seen, and the targets."""
+    unseen = unseen_tasks(scores)
+    lines = []
+    if unseen:
+        lines += [
+            f"{heading} Left out while fitting",
+            "",
+            UNSEEN,
+            "",
+            "| workloads | rows | median error | mean error | coverage | width |",
+            "|---" * 6 + "|",
+            *(
+                f"| {title_of(task)} | {score.asked:,} | {_figures(score)} |"
+                for task, score in unseen.items()
+            ),
+            "",
+        ]
+    found = results({task: asdict(score) for task, score in scores.items()})
+    if found:
+        lines += [
+            f"{heading} Targets",
+            "",
+            TARGETS,
+            "",
+            "| figure | target | measured | |",
+            "|---" * 4 + "|",
+            *(
+                f"| {r.what} | {r.target} | {r.measured} | "
+                f"{'reached' if r.reached else '**missed**'} |"
+                for r in found
+            ),
+            "",
+        ]
+    return lines
 
 
 def _figures(score: Score) -> str:

@@ -22,7 +22,16 @@ from backtest.accuracy.verdicts import (
     accuracy_of,
     per_cent,
 )
-from backtest.published.page import TITLES
+from backtest.published.page import TARGETS as ABOUT_TARGETS
+from backtest.published.page import (
+    TITLES,
+    UNSEEN,
+    scores_in,
+    summary_sentence,
+    title_of,
+    unseen_tasks,
+)
+from backtest.published.targets import results
 from backtest.questions.figure import (
     MEAN,
     REFUSED,
@@ -336,8 +345,8 @@ def draw_known() -> None:
     with st.container(border=True):
         st.markdown("**Described workloads and published series**")
         st.caption(
-            "Each published row is a question as a user would enter it. The efficiency model was "
-            "fitted on these tables; docs/efficiency.md has its errors on held-out sources."
+            "Each published row is a question as a user would enter it. The efficiency model has "
+            "seen the rows of the tasks “described”; the next table hides them from it."
         )
         widgets.table(
             _tasks(figures["tasks"]), height="content", key="method.known.tasks",
@@ -345,6 +354,17 @@ def draw_known() -> None:
         )  # fmt: skip
         for note in figures.get("notes", ()):
             st.caption(widgets.answer_text(note))
+    with st.container(border=True):
+        st.markdown("**Left out while fitting**")
+        widgets.table(
+            _unseen(figures), height="content", key="method.known.unseen",
+            alt="Errors, coverage and width on rows that the fit has not seen",
+        )  # fmt: skip
+        st.caption(UNSEEN)
+    with st.container(border=True):
+        st.markdown("**Targets and results on published runs**")
+        st.table(_targets(figures), hide_index=True)
+        st.caption(ABOUT_TARGETS)
     with st.expander("Worst misses"):
         widgets.table(
             _misses(figures["worst"]), height="content", key="method.known.worst",
@@ -404,6 +424,38 @@ def _tasks(tasks: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         for task, title in TITLES.items()
         if task in tasks and task != "pairs" and tasks[task]["asked"]
     ]
+
+
+def _unseen(figures: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "Hidden": title_of(task),
+            "Rows": score.asked,
+            "Median error (%)": _rounded(score.median),
+            "Mean error (%)": _rounded(score.mean),
+            "Coverage (%)": _rounded(score.held),
+            "Width (%)": _rounded(score.width),
+        }
+        for task, score in unseen_tasks(scores_in(figures)).items()
+    ]
+
+
+def _targets(figures: dict[str, Any]) -> list[dict[str, str]]:
+    return [
+        {
+            "Figure": widgets.answer_text(sentence_case(result.what)),
+            "Target": result.target,
+            "Measured": result.measured,
+            "Verdict": "reached" if result.reached else "missed",
+        }
+        for result in results(figures["tasks"])
+    ]
+
+
+def published_sentence() -> str:
+    """Return errors on unseen published runs and the pairs decided; "" without figures."""
+    figures = _figures()
+    return "" if isinstance(figures, str) else summary_sentence(scores_in(figures))
 
 
 def _misses(worst: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:

@@ -75,6 +75,8 @@ def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> N
     with st.container(border=True):
         first, *others = accuracy.sentences
         st.markdown(f"#### {widgets.answer_text(first)}")
+        if known := published.published_sentence():
+            st.markdown(widgets.answer_text(known))
         with widgets.actions():
             widgets.share(link, "\n".join(accuracy.sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -69,6 +69,7 @@ from planner.job._records import (
 from planner.job._stated import StatedTime, stated_on
 from planner.job.efficiency import parts_of_scaling
 from planner.job.rates import OVERHEAD_MATTERS, Rate, has_efficiency, rate_on
+from planner.mfu import DOMAIN_OF
 from planner.transfer import Library
 
 PRE_TRAIN_FACTOR: Final = 2.0
@@ -82,6 +83,15 @@ LONG_DAYS: Final = 3.0
 LONG_RUNS: Final = "Restarts and evaluations of a long run"
 _LONG: Final = (
     "Includes {more} for restarts and evaluations, as published runs of days and weeks take."
+)
+
+
+IMAGE_JOB_SD: Final = 0.2
+"""Sd of ln(total of a whole described image job): its data are read and augmented, and published
+throughputs were measured without that."""
+IMAGE_JOBS: Final = "Data loading and augmentation of images"
+_IMAGES: Final = (
+    "Published throughputs of image networks lack data loading; whole image jobs vary by more."
 )
 
 
@@ -287,13 +297,10 @@ def _elsewhere(job: Job, goal: Goal, rate: Estimate, hardware: Hardware) -> Esti
     work = ratio(samples, rate)
     remarks = _remarks(job, goal, float(work.value), hardware)
     reasons = (*rate.reasons, *samples.reasons, *remarks)
-    longer = _long_run(job, work)
-    if longer is not None:
-        factor, sd = longer
-        far = float(t_quantile(rate.level, math.inf)) * sd
-        work = widened(work, far, far)
-        work = _times(work, factor)
-        reasons = (*reasons, _LONG.format(more=percent(factor - 1.0)))
+    for extra in _beyond_steps(job, work):
+        far = float(t_quantile(rate.level, math.inf)) * extra.sd
+        work = _times(widened(work, far, far), extra.factor)
+        reasons = (*reasons, extra.reason)
     work = replace(work, level=rate.level, basis=rate.basis, reasons=reasons)
     return _after(_start(job, rate.level), work)
 
@@ -303,16 +310,34 @@ def _times(work: Estimate, factor: float) -> Estimate:
     return replace(work, value=value, low=low, high=high)
 
 
-def _long_run(job: Job, work: Estimate) -> tuple[float, float] | None:
-    """Return factor and sd of ln for restarts and evaluations; None for a short run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Extra:
+    """A part of a described run that rows of throughput lack: factor and its sd of ln."""
 
-    Applied in full from three days on, not at all up to a day, in between by the logarithm.
+    words: str
+    factor: float
+    sd: float
+    reason: str
+
+
+def _beyond_steps(job: Job, work: Estimate) -> Iterator[_Extra]:
+    """Yield what a described run takes beyond its steps.
+
+    Restarts and evaluations apply in full from three days on, not at all up to a day, in between
+    by the logarithm.
     """
     if not has_efficiency(job):
-        return None
+        return
     days = float(work.value) / DAY_S
     part = min(math.log(days) / math.log(LONG_DAYS), 1.0) if days > 1.0 else 0.0
-    return (LONG_RUN**part, LONG_RUN_SD * part) if part > 0.0 else None
+    if part > 0.0:
+        factor = LONG_RUN**part
+        more = percent(factor - 1.0)
+        yield _Extra(
+            words=LONG_RUNS, factor=factor, sd=LONG_RUN_SD * part, reason=_LONG.format(more=more)
+        )
+    if DOMAIN_OF.get(job.family or "") == "vision" and job.step is None:
+        yield _Extra(words=IMAGE_JOBS, factor=1.0, sd=IMAGE_JOB_SD, reason=_IMAGES)
 
 
 def _shared_parts(
@@ -323,8 +348,7 @@ def _shared_parts(
     if not parts or goal.epochs is None or job.samples_per_epoch is None:
         return parts
     work = replace(speed, value=goal.epochs * job.samples_per_epoch / float(speed.value))
-    longer = _long_run(job, work)
-    return parts if longer is None else (*parts, (LONG_RUNS, longer[1] * share))
+    return (*parts, *((extra.words, extra.sd * share) for extra in _beyond_steps(job, work)))
 
 
 def _remarks(job: Job, goal: Goal, work_s: float, hardware: Hardware) -> tuple[str, ...]:

@@ -12,7 +12,9 @@ from planner.mfu._model import (
     ALONE,
     CONSTANTS,
     EVERYTHING,
+    REPEAT_SD,
     WHO,
+    WIDER,
     Efficiency,
     Fit,
     after_step,
@@ -27,6 +29,7 @@ from planner.mfu._model import (
     shared_by,
     shared_of,
     sharing_names,
+    shipped,
     written_fit,
 )
 from planner.mfu._questions import (
@@ -48,8 +51,10 @@ __all__ = [
     "DOMAINS",
     "DOMAIN_OF",
     "EVERYTHING",
+    "REPEAT_SD",
     "VERY_LONG",
     "WHO",
+    "WIDER",
     "Domain",
     "Efficiency",
     "Fit",
@@ -72,6 +77,7 @@ __all__ = [
     "shared_by",
     "shared_of",
     "sharing_names",
+    "shipped",
     "traits_of",
     "written_fit",
 ]

@@ -333,9 +333,9 @@ def sd_after(efficiency: Efficiency, alike: Collection[str]) -> float:
     return sd_left(efficiency.sd, gain, common)
 
 
-def sd_left(sd: float, gain: float, common: float) -> float:
+def sd_left(sd: float, gain: float, common: float, wider: float = WIDER) -> float:
     """Return the sd of ln after a step, from that before and the two numbers of `gain_of`."""
-    return min(sd, WIDER * math.sqrt(sd**2 - gain * common))
+    return min(sd, wider * math.sqrt(sd**2 - gain * common))
 
 
 def gain_of(

@@ -21,7 +21,6 @@ Reasons: docs/decisions/0032-published-library.md.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,12 +43,12 @@ from planner.published._named_workloads import (
 from planner.published._rows import PublishedRow, accelerators_of
 from planner.published.configurations import (
     HOUR_S,
+    as_question,
     benchmark_speed,
     format_of,
     global_batch_of,
-    half_peak,
+    implausible,
     node_size,
-    own_peak,
     samples_to_target,
     speed_by_step,
     speed_by_tokens,
@@ -151,22 +150,12 @@ RunRow = dict[str, Any]
 DIGITS: Final = 6
 """Significant digits of a computed number: no table prints more."""
 GB: Final = 1e9
-ROUGHLY_COUNTED: Final = 1.2
-"""Operations of these families are good to about 20 % (`named_workloads`)."""
-_ROUGH: Final = frozenset({"detection", "segmentation", "diffusion", "speech", "recommender"})
 _PRECISIONS: Final = MappingProxyType({
     "float16": "mixed_float16", "bfloat16": "mixed_bfloat16", "float32": "float32",
     "tensorfloat32": "tensorfloat32", "float8": "float8", "float4": "float4",
 })  # fmt: skip
-LEAST_PEAK_SHARE: Final = {True: 5e-3, False: 1e-4}
-"""Shares of the half-precision peak that every true run exceeds: language models, others.
-
-The slowest shipped run of a language model with a sound unit has 2 %, of others 0.06 %.
-"""
 LONGEST_STEP_S: Final = 7200.0
 """Longest step of a true run; the longest shipped one accumulates gradients for 56 minutes."""
-_FORMATS: Final = ("float4", "float8", "bfloat16", "tensorfloat32", "float32")
-"""Number formats whose peaks bound a row that states none."""
 _KINDS: Final = MappingProxyType({
     "decoder": "dense", "recsys": "recommender", "gnn": "graph",
 })  # fmt: skip
@@ -293,6 +282,8 @@ def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark
     if named is not None:
         facts["params"] = facts["params"] or round(named.params)
         facts["family"] = named.family if facts["family"] == "other" else facts["family"]
+    if facts["family"] == "moe" and facts["active_params"] is None:
+        facts["active_params"] = _active_params(named, named_work)
     if benchmark is not None:
         facts |= {
             "model": benchmark.name, "variant": "MLPerf", "dataset": benchmark.dataset,
@@ -302,6 +293,12 @@ def _workload(row: PublishedRow, work: NamedWorkload | str, benchmark: Benchmark
     elif facts["dataset"] == "ImageNet":
         facts["train_samples"] = 1_281_167
     return facts
+
+
+def _active_params(named: Network | None, work: NamedWorkload | None) -> int | None:
+    """Return the parameters that a mixture of experts uses per token; None where unknown."""
+    counts = (named and named.active_params, work and work.active_params)
+    return next((round(count) for count in counts if count), None)
 
 
 def _family(row: PublishedRow) -> str:
@@ -559,44 +556,12 @@ def _suspect(
     """Return why the figures of a run cannot be true; "" if they can."""
     speed, step_s = record["throughput"], record["step_s"] or 0.0
     if speed is not None and isinstance(work, NamedWorkload):
-        rate = speed * work.train_flops_per_sample / (row.n_accelerators or 1)
-        why = _impossible(row, work, accelerator, rate) or _too_slow(work, accelerator, rate)
-        if why:
+        question = as_question(row, work, accelerator, row.n_accelerators or 1, speed)
+        if why := implausible(question):
             return why
     if step_s > LONGEST_STEP_S:
         return f"A step of {step_s:,.0f} s is unusually long: the unit of its speed may be wrong."
     return ""
-
-
-def _too_slow(work: NamedWorkload, accelerator: Accelerator, rate: float) -> str:
-    """Return why a rate [FLOP/s an accelerator] is below that of any training; "" if it is not."""
-    share = rate / (half_peak(accelerator) or math.inf)
-    if not 0.0 < share < LEAST_PEAK_SHARE[work.family in LANGUAGE]:
-        return ""
-    return (
-        f"{100.0 * share:.2g} % of the peak of the {accelerator.name} is unusually low: "
-        "the unit of its speed may be wrong."
-    )
-
-
-def _impossible(
-    row: PublishedRow, work: NamedWorkload, accelerator: Accelerator, rate: float
-) -> str:
-    """Return why a rate [FLOP/s an accelerator] exceeds the peak; "" if it does not."""
-    stated = format_of(row.precision or "")
-    if stated == "float32" and "tensorfloat32" in accelerator.peak_flops_per_s:
-        stated = "tensorfloat32"
-    if accelerator.kind == "tpu" or accelerator.maker.casefold().startswith(("aws", "amazon")):
-        stated = "" if stated == "float32" else stated
-    peaks = [own_peak(accelerator, f) or math.inf for f in ([stated] if stated else _FORMATS)]
-    peak = max(peaks)
-    if rate <= peak * (ROUGHLY_COUNTED if work.family in _ROUGH else 1.0):
-        return ""
-    of = f" in {stated}" if stated else ""
-    return (
-        f"{rate / 1e12:.3g} TFLOP/s an accelerator exceed the peak of the {accelerator.name}{of}, "
-        f"{peak / 1e12:.3g} TFLOP/s."
-    )
 
 
 # -- where it is from ----------------------------------------------------------------------------

@@ -187,7 +187,7 @@ def _faults(row: PublishedRow, accelerator: Accelerator) -> Iterator[tuple[str, 
     speed = _samples_per_s(row, workload, accelerator, devices)
     if isinstance(speed, str):
         yield from ((name, f"no single number. {_LEFT_OUT}") for name in SPEEDS if name in odd)
-    elif _implausible(_as_question(row, workload, accelerator, devices, speed)):
+    elif implausible(as_question(row, workload, accelerator, devices, speed)):
         column = next((name for name in SPEEDS if getattr(row, name)), SPEEDS[0])
         yield column, f"an implausible speed of its accelerator. {_LEFT_OUT}"
 
@@ -257,17 +257,18 @@ def _configuration(row: PublishedRow, accelerator: Accelerator | None) -> Config
     speed = _samples_per_s(row, workload, accelerator, devices)
     if isinstance(speed, str):
         return speed
-    configuration = _as_question(row, workload, accelerator, devices, speed)
-    return _implausible(configuration) or configuration
+    configuration = as_question(row, workload, accelerator, devices, speed)
+    return implausible(configuration) or configuration
 
 
-def _as_question(
+def as_question(
     row: PublishedRow,
     workload: NamedWorkload,
     accelerator: Accelerator,
     devices: int,
     samples_per_s: float,
 ) -> Configuration:
+    """Return a row with its workload, hardware and true speed [samples/s] as a question."""
     precision, stated = precision_of(row, accelerator, workload)
     words = f"{row.source_id or ''} {row.repo_or_page or ''} {row.framework or ''}"
     return Configuration(
@@ -507,18 +508,26 @@ def samples_to_target(row: PublishedRow, workload: NamedWorkload, key: str) -> f
     return number * float(workload.samples_per_epoch or 0.0)
 
 
-def _implausible(configuration: Configuration) -> str:
-    """Return why a rate is impossible; "" where it is possible."""
-    half = half_peak(configuration.accelerator) or math.inf
-    own = own_peak(configuration.accelerator, configuration.precision) or math.inf
+def implausible(configuration: Configuration) -> str:
+    """Return why a rate is impossible; "" where it is possible.
+
+    Described workloads leave such a row out, and its run ships with this reason.
+    """
+    card = configuration.accelerator
+    half, own = half_peak(card), own_peak(card, configuration.precision)
+    if half is None or own is None:
+        return ""
     rate = configuration.achieved_flops_per_s
     if rate > MOST_SHARE * own:
         return (
-            f"{rate / 1e12:.3g} TFLOP/s exceed the {own / 1e12:.3g} TFLOP/s of the "
-            f"{configuration.accelerator.name} in {configuration.precision}."
+            f"{rate / 1e12:.3g} TFLOP/s an accelerator exceed the peak of the {card.name} in "
+            f"{configuration.precision}, {own / 1e12:.3g} TFLOP/s."
         )
-    if rate < LEAST_SHARE[configuration.family in LANGUAGE] * half:
-        return f"{rate / half:.2g} of the peak is unusually low: its unit may be wrong."
+    if 0.0 < rate < LEAST_SHARE[configuration.family in LANGUAGE] * half:
+        return (
+            f"{100.0 * rate / half:.2g} % of the peak of the {card.name} is unusually low: "
+            "the unit of its speed may be wrong."
+        )
     return ""
 
 

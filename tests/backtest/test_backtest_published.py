@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -185,6 +186,7 @@ def test_a_whole_job_is_its_tokens_on_its_accelerator(catalog: Catalog) -> None:
         ("DETR R50 300 epochs", {"note": "28 min/epoch"}, 300 * 117_266, "detr"),
         ("Barlow Twins ResNet-50 1000 epochs", {}, 2_000 * 1_281_167, "resnet50"),
         ("Stable Diffusion v1", {"family": "diffusion"}, 2048 * 963_250, "stablediffusion"),
+        ("OpenCLIP ViT-B/32 LAION-400M", {"family": "vit"}, 12.8e9, "clip-vit-b-32"),
     ],
 )
 def test_a_whole_image_job_is_its_epochs_or_its_known_images(
@@ -237,6 +239,10 @@ def test_one_object_is_printed_whatever_the_folder_holds(tmp_path: Path) -> None
     assert all(set(found[task]) == FIGURES for task in TASKS - {"pairs"})
     assert {"asked", "decided", "right"} <= set(found["pairs"])
     assert found["described_dense"]["asked"] == found["described_dense"]["answered"] == 1
+    for way in ("row", "source", "accelerator", "family"):
+        for kind in ("dense", "moe", "encoder", "cnn", "vit"):
+            empty = dict.fromkeys(FIGURES) | {"asked": 0, "answered": 0}
+            assert found[f"{way}_out_{kind}"] == empty  # too few rows for a fit
     assert found["batch_twice"] == dict.fromkeys(FIGURES) | {"asked": 0, "answered": 0}
     assert "made.tsv, line 3" in done.stderr
 
@@ -263,6 +269,25 @@ def test_every_skipped_row_and_file_is_named(tmp_path: Path) -> None:
 def test_a_folder_of_other_tables_alone_says_which_are_read(tmp_path: Path) -> None:
     (tmp_path / "own.csv").write_text("model,accelerator\n")
     assert "own.csv: only *.tsv tables are read." in run(tmp_path).stderr
+
+
+def test_hidden_rows_are_tasks_where_there_are_enough_rows_for_a_fit(catalog: Catalog) -> None:
+    base = replace(LLAMA, tokens_per_s_per_device=None)
+    rows = [
+        replace(base, source_id=f"made{i % 3}", params=10**9 * 2**i, n_accelerators=n, line=i,
+                global_batch=8 * n, accelerator=name,
+                samples_per_s_total=2.0 * n * speed / 2**i * (1.1 + 0.1 * math.sin(i * n)))
+        for i in range(7) for n in range(8, 136, 8)
+        for name, speed in (("H100 80GB", 3.0), ("A100 80GB", 1.5))
+    ]  # fmt: skip
+    found = tasks_of(rows, catalog)
+    assert found.failed == []
+    asked_of = {task: len(answers) for task, answers in found.answers.items()}
+    assert asked_of["described_dense"] == asked_of["source_out_dense"] == asked_of["row_out_dense"]
+    assert asked_of["family_out_dense"] == asked_of["source_out_cnn"] == 0  # nothing left to fit
+    assert len(found.unseen_pairs["source_out_pairs"]) > 0
+    few = tasks_of(rows[:20], catalog)
+    assert few.answers["source_out_dense"] == []
 
 
 def test_rows_that_break_a_task_leave_the_others(catalog: Catalog) -> None:

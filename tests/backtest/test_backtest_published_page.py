@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,10 +76,23 @@ def test_the_file_holds_scores_jobs_and_misses() -> None:
     assert [miss["name"] for miss in found["worst"]["described_dense"]] == ["far | off", "near"]
 
 
-def test_what_was_left_out_while_fitting_has_a_table() -> None:
-    text = page(TASKS, [JOB], "tables", {"accelerator": {"language": [HIDDEN], "encoder": []}})
-    assert "| accelerator | language models | 1 | 9.52 % | 9.52 % | 100 % | " in text
-    assert "are of rows that the fit has seen" in text
+def test_rows_that_the_fit_has_not_seen_have_a_table_and_targets() -> None:
+    pairs = [Pair(source="a", name="x or y", answered=True)]
+    tasks = replace(
+        TASKS,
+        answers={**TASKS.answers, "row_out_dense": [HIDDEN.answer], "source_out_dense": [FAR]},
+        unseen_pairs={"source_out_pairs": pairs},
+    )
+    text = page(tasks, [JOB], "tables")
+    assert "| language models, row out | 1 | 9.52 % | 9.52 % | 100 % | " in text
+    assert "| language models, row out: median error | at most 14 % | 9.52 % | reached |" in text
+    assert (
+        "| language models, source out: median error | at most 14 % | 300 % | **missed** |" in text
+    )
+    assert "| pairs of accelerators, source out: decided | at least 50 % | 0 % | **missed** |" in (
+        text
+    )
+    assert "it has seen the rows of the tasks" in text
     assert "Left out while fitting" not in page(TASKS, [JOB], "tables")
 
 

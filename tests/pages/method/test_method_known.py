@@ -12,7 +12,7 @@ from tests.pages.conftest import show, texts
 
 def test_published_whole_jobs_stand_beside_our_estimate() -> None:
     shown = show("method", section="known")
-    jobs, tasks, worst = (frame.value for frame in shown.dataframe[:3])
+    jobs, tasks, unseen, worst = (frame.value for frame in shown.dataframe[:4])
     assert "Llama 3.1 405B" in set(jobs["Job"])
     assert (jobs["Low"] <= jobs["Our estimate"]).all()
     assert (jobs["Our estimate"] <= jobs["High"]).all()
@@ -21,7 +21,17 @@ def test_published_whole_jobs_stand_beside_our_estimate() -> None:
     )
     assert list(jobs["Inside"]) == ["yes" if one else "no" for one in inside]
     assert "language models, described" in set(tasks["Asked about"])
+    assert {"language models, row out", "language models, source out"} <= set(unseen["Hidden"])
     assert len(worst) > 20
+
+
+def test_targets_on_published_runs_and_the_pairs_decided_are_on_the_page() -> None:
+    shown = show("method", section="known")
+    targets = shown.table[0].value
+    coverage = "Language models, source out\\: coverage"  # escaped for Markdown
+    assert set(targets["Verdict"]) <= {"reached", "missed"}
+    assert list(targets[targets["Figure"] == coverage]["Target"]) == ["85 to 95 %"]
+    assert "pairs of accelerators" in texts(shown)
 
 
 def test_without_figures_the_section_says_how_to_make_them(

@@ -24,7 +24,7 @@ from planner.job import (
     timed,
     work_sentences,
 )
-from planner.job._times import LONG_RUN, LONG_RUNS
+from planner.job._times import IMAGE_JOB_SD, IMAGE_JOBS, LONG_RUN, LONG_RUNS
 from planner.job.rates import DescribedRate, described_rate
 from planner.store.catalog import read_catalog
 
@@ -69,6 +69,23 @@ def test_a_long_run_includes_restarts_and_says_so() -> None:
     found = timed(job_described(replace(LLAMA, samples_per_epoch=2.4e7)), ONCE, on("h100-sxm"),
                   Known())  # fmt: skip
     assert LONG_RUNS in dict(found.shared_parts)
+
+
+def test_a_whole_image_job_has_the_uncertainty_of_data_loading_in_common() -> None:
+    job = job_described(
+        replace(LLAMA, name="ResNet-50", network="resnet-50", family="cnn", image_px=224,
+                params=25.6e6, tokens_per_sample=None, flops_per_sample=24.6e9,
+                samples_per_epoch=1.28e6)
+    )  # fmt: skip
+    image, text = (timed(j, ONCE, on("h100-sxm"), Known()) for j in (job, JOB))
+    assert dict(image.shared_parts)[IMAGE_JOBS] == pytest.approx(IMAGE_JOB_SD, rel=1e-6)
+    assert IMAGE_JOBS not in dict(text.shared_parts)
+    assert isinstance(image.total, Estimate)
+    assert image.rate is not None
+    total, rate = (
+        math.log(float(of.high) / float(of.low)) / (2.0 * 1.645) for of in (image.total, image.rate)
+    )
+    assert total == pytest.approx(math.hypot(rate, IMAGE_JOB_SD), rel=0.05)
 
 
 def test_a_faster_generation_is_decided_and_near_ones_are_not() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from planner.catalog import Catalog
-from planner.published import PublishedRow, RunRecords, run_records
+from planner.published import PublishedRow, RunRecords, configurations, run_records
 from planner.runs import check_rows, table_from_rows
 from planner.runs._records import complete
 from planner.store.catalog import read_catalog
@@ -156,7 +156,7 @@ def test_a_speed_above_the_peak_is_kept_and_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("model", "family", "factor"),
-    [("ResNet-50", "cnn", 1e-4), ("Llama 3 8B", "decoder", 5e-3)],
+    [("ResNet-50", "cnn", 1e-3), ("Llama 3 8B", "decoder", 0.05)],
 )
 def test_a_speed_far_below_that_of_any_training_is_kept_and_says_so(
     model: str, family: str, factor: float
@@ -167,6 +167,28 @@ def test_a_speed_far_below_that_of_any_training_is_kept_and_says_so(
     reason = one(**of, samples_per_s_total=0.9 * least, global_batch=1)["suspect_reason"]
     assert "% of the peak of the H100 SXM5 80GB is unusually low" in reason
     assert "suspect_reason" not in one(**of, samples_per_s_total=1.1 * least, global_batch=1)
+
+
+@pytest.mark.parametrize("samples_per_s", [2_000_000.0, 20_000.0, 10.0])
+def test_a_run_is_suspect_where_described_workloads_leave_its_row_out(samples_per_s: float) -> None:
+    of = row(samples_per_s_total=samples_per_s, precision=None)
+    usable, left_out = configurations([of], catalog())
+    [run] = made(of).rows
+    reasons = [line.split(": ", 1)[1] for line in left_out]
+    assert reasons == ([run["suspect_reason"]] if "suspect_reason" in run else [])
+    assert bool(usable) is ("suspect_reason" not in run)
+
+
+def test_a_run_on_an_accelerator_without_a_published_peak_is_not_suspect() -> None:
+    assert "suspect_reason" not in one(accelerator="Gaudi", samples_per_s_total=1000.0)
+
+
+def test_a_mixture_of_experts_has_the_active_parameters_of_its_network() -> None:
+    of = {"family": "moe", "seq_len": 4096, "n_accelerators": 64, "samples_per_s_total": 100.0}
+    run = one(model="GPT OSS 120B", **of)
+    assert (run["params"], run["active_params"]) == (116_800_000_000, 5_100_000_000)
+    assert one(model="Mixtral 8x7B", active_params=13 * 10**9, **of)["active_params"] == 13 * 10**9
+    assert "active_params" not in one(model="Llama 3 8B", **of | {"family": "decoder"})
 
 
 def test_a_step_of_hours_of_an_uncounted_network_is_suspect() -> None:
