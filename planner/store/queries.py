@@ -335,7 +335,7 @@ def table(store: Store, filters: Filters, most: int = MOST_ROWS, skip: int = 0) 
 def retarget(store: Store, file: str, value: float, *, higher_is_better: bool) -> pa.Table:
     """Return each run's steps to reach `value` in a file, NULL if it never did."""
     query = sql.RETARGET_HIGHER if higher_is_better else sql.RETARGET
-    return store.arrow(query, [value, sql.literal(file)])
+    return store.scan(query, [value, sql.literal(file)])
 
 
 def run_file(store: Store, run_id: str) -> bytes:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -46,12 +46,13 @@ CHUNK: Final = 20_000
 """Runs that are verified and loaded together: the most in Python at once."""
 
 _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
-    "threads": 1,  # a second thread makes queries of 10,000 rows slower
     "temp_directory": "",
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
+_THREADS: Final = 1
+"""A second thread makes queries of 10,000 rows slower; `Store.scan` takes every core."""
 _TRIES: Final = 50
 MOST_KEPT: Final = 4_000
 """Answers that a store keeps; a workload has about ten, a filter three."""
@@ -259,6 +260,11 @@ class Store:
         """Return the same as an Arrow table."""
         return self._answer(lambda c: c.sql(query, params=parameters).to_arrow_table())
 
+    def scan(self, query: str, parameters: object = None) -> pa.Table:
+        """Return the Arrow table of a query that reads whole files, on every core."""
+        with closing(self._instance(os.cpu_count() or 1)) as instance:
+            return instance.sql(query, params=parameters).to_arrow_table()
+
     def _answer(self, ask: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
         """Return the answer; repeated on a new instance if another query broke this one."""
         try:
@@ -340,13 +346,20 @@ class Store:
 
     # -- taking in ---------------------------------------------------------------------------
 
-    def _reset(self) -> None:
+    def _instance(self, threads: int) -> duckdb.DuckDBPyConnection:
+        """Return an empty DuckDB that may open the result folders only."""
         config = _CONFIG | {"memory_limit": f"{self.memory_bytes // 1_000_000}MB"}
-        self._base = duckdb.connect(":memory:", config=config)
+        base = duckdb.connect(":memory:", config=config | {"threads": threads})
         places = [str(f.path) for f in self.folders if as_utf8(f.path) == str(f.path)]
         allowed = {p for place in places for p in (place, sql.literal(place))}
-        self._base.execute(sql.ALLOW, [sorted(allowed)])
-        for statement in (*sql.SETTINGS, *sql.CREATE):
+        base.execute(sql.ALLOW, [sorted(allowed)])
+        for statement in sql.SETTINGS:
+            base.execute(statement)
+        return base
+
+    def _reset(self) -> None:
+        self._base = self._instance(_THREADS)
+        for statement in sql.CREATE:
             self._base.execute(statement)
         self._known: accept.Listing | None = None
         self._loaded: set[str] = set()
