@@ -24,7 +24,7 @@ sweep: $(APP)
 	$(BIN)/python -m runners run $(SPEC) --yes
 
 test: $(DEV) $(JAX) browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # Tests without a browser, a framework or a campaign.
 check: $(DEV)

@@ -37,10 +37,11 @@ SHEET: Final = "its data sheet alone"
 AFTER: Final = "after 3 epochs"
 FROM_FLOPS: Final = "estimated from FLOPs (speed of ResNet, AlexNet and BERT on one GPU)"
 """Words of `described.DESCRIBED`: its networks and hardware."""
+BY_FLOPS: Final = "for networks described by FLOPs, on one GPU"
 HEADLINE: Final = (
     ("between measured batch sizes", batch.QUESTION, INTERIOR, MEAN),
     ("projecting from 3 epochs", epochs.QUESTION, AFTER, epochs.STEADY),
-    (FROM_FLOPS, described.QUESTION, described.DESCRIBED, MEAN),
+    (BY_FLOPS, described.QUESTION, described.DESCRIBED, MEAN),
 )
 """Figures of the first sentence: words, question, task and data set."""
 FIRST: Final = (

@@ -356,6 +356,7 @@ def draw_known() -> None:
             st.caption(widgets.answer_text(note))
     with st.container(border=True):
         st.markdown("**Left out while fitting**")
+        st.caption(widgets.answer_text(published_sentence()))
         widgets.table(
             _unseen(figures), height="content", key="method.known.unseen",
             alt="Errors, coverage and width on rows that the fit has not seen",

@@ -75,8 +75,6 @@ def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> N
     with st.container(border=True):
         first, *others = accuracy.sentences
         st.markdown(f"#### {widgets.answer_text(first)}")
-        if known := published.published_sentence():
-            st.markdown(widgets.answer_text(known))
         with widgets.actions():
             widgets.share(link, "\n".join(accuracy.sentences), "content")
             address = link.url()  # the report is made at the click, when no page is being drawn
@@ -85,7 +83,7 @@ def _answer(link: Link, accuracy: Accuracy, chosen: Chosen, *, whole: bool) -> N
                              width="content")  # fmt: skip
         if whole:
             with widgets.details():
-                for text in others:
+                for text in (published.published_sentence(), *others):
                     st.markdown(widgets.answer_text(text))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from backtest.accuracy import verdicts
 from backtest.accuracy.file import read_accuracy
-from backtest.accuracy.sentences import FIRST, FROM_FLOPS, SHEET
+from backtest.accuracy.sentences import BY_FLOPS, FIRST, FROM_FLOPS, SHEET
 from backtest.accuracy.targets import INTERIOR, TARGETS, TWICE
 from backtest.accuracy.verdicts import (
     accuracy_of,
@@ -268,7 +268,7 @@ def test_the_headline_says_how_wrong_described_workloads_are(shipped: list[Row])
     row = ours(shipped, described.QUESTION, described.DESCRIBED, MEAN)
     assert row is not None
     headline, first, held, *_ = accuracy_of(shipped).sentences
-    assert f"{per_cent(row.median_error)} {FROM_FLOPS}." in headline
+    assert f"{per_cent(row.median_error)} {BY_FLOPS}." in headline
     assert f"{per_cent(row.median_error)} {FROM_FLOPS} (medians)" in first
     assert f"One in ten {FROM_FLOPS} was more than {per_cent(row.p90_error)} off" in first
     assert per_cent(row.coverage) in held
@@ -282,7 +282,7 @@ def test_a_headline_without_described_workloads_says_nothing_of_them() -> None:
         ROW, question=described.QUESTION, task=described.DESCRIBED, median_error=0.9, p90_error=3.0
     )
     assert "FLOPs" not in accuracy_of([ROW]).sentences[0]
-    assert f"90 % {FROM_FLOPS}" in accuracy_of([ROW, worse]).sentences[0]
+    assert f"90 % {BY_FLOPS}" in accuracy_of([ROW, worse]).sentences[0]
     assert "was more than 300 % off" in accuracy_of([ROW, worse]).sentences[1]
 
 

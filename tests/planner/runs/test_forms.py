@@ -19,7 +19,7 @@ def test_each_form_tells_what_it_gains_and_loses_against_the_network_as_trained(
         "as trained, float32", "1.00x at 128", 0.0)  # fmt: skip
     assert (second["Form"], second["Speed-up"], second["Points lost"]) == (
         "int8", "0.50x at 128", 0.5)  # fmt: skip
-    assert second["Accuracy"] == "97.5%"
+    assert second["Accuracy"] == "97.5 %"
 
 
 def test_speeds_are_compared_at_the_largest_batch_both_have() -> None:
